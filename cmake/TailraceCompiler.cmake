@@ -1,0 +1,33 @@
+# Compiler settings shared by every target, through the interface target tailrace_flags.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(tailrace_flags INTERFACE)
+target_compile_features(tailrace_flags INTERFACE cxx_std_20)
+target_compile_options(tailrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(TAILRACE_WARNINGS_AS_ERRORS)
+  target_compile_options(tailrace_flags INTERFACE -Werror)
+endif()
+if(TAILRACE_NATIVE)
+  target_compile_options(tailrace_flags INTERFACE -march=native)
+endif()
+# No errno from the mathematical functions, so that loops over them vectorise; IEEE semantics are kept otherwise,
+# NaN checks and bitwise repeatability depend on them.
+target_compile_options(tailrace_flags INTERFACE -fno-math-errno -fno-trapping-math)
+if(TAILRACE_DEBUG_CHECKS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_definitions(tailrace_flags INTERFACE TAILRACE_DEBUG_CHECKS=1)
+endif()
+if(TAILRACE_SANITIZE)
+  target_compile_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE})
+endif()
