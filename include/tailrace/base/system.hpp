@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tailrace {
+
+/// Seconds of a clock that only moves forward; the zero is arbitrary but common to all processes of a node.
+double monotonic_s() noexcept;
+/// CPU seconds used by the calling thread.
+double thread_cpu_s() noexcept;
+/// Largest resident memory of this process so far, in bytes.
+std::int64_t peak_memory_bytes() noexcept;
+/// Resident memory of this process now, in bytes.
+std::int64_t resident_memory_bytes() noexcept;
+/// Name of this machine.
+std::string host_name();
+/// The current time as ISO 8601 with the offset from UTC.
+std::string iso_time_now();
+/// Sleeps for `seconds` without using the processor.
+void sleep_s(double seconds) noexcept;
+
+/// A pause that grows from 20 microseconds to 2 milliseconds: waiting that leaves the core to others.
+class Backoff {
+ public:
+  void pause() noexcept {
+    sleep_s(pause_s_);
+    pause_s_ = pause_s_ * 1.5 < longest_s ? pause_s_ * 1.5 : longest_s;
+  }
+
+ private:
+  static constexpr double longest_s = 2e-3;
+  double pause_s_ = 20e-6;
+};
+
+/// Bytes for people: "12.5 MiB".
+std::string human_bytes(double bytes);
+/// Reads "8", "8MB", "8MiB", "1.5GB/s": SI and binary units; throws `Error` (usage) naming `what`.
+double parse_bytes(const std::string& text, const std::string& what);
+/// Reads "3", "3s", "5ms", "20us": seconds; throws `Error` (usage) naming `what`.
+double parse_seconds(const std::string& text, const std::string& what);
+
+}  // namespace tailrace

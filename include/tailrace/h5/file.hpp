@@ -1,0 +1,139 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Serial HDF5 behind owning handles. Every call is checked; HDF5's own error stack goes into the exception. No function
+/// here communicates, and all calls of a process must come from one thread (the serial library is not thread-safe).
+namespace tailrace::h5 {
+
+/// Owner of any HDF5 identifier.
+class Handle {
+ public:
+  using Closer = herr_t (*)(hid_t);
+  Handle() = default;
+  /// Takes over `id`; throws `Error` (io) with HDF5's reason if it is invalid.
+  Handle(hid_t id, Closer closer, const std::string& operation);
+  Handle(Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(std::exchange(other.closer_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(closer_, other.closer_);
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle();
+
+  [[nodiscard]] hid_t get() const noexcept { return id_; }
+  /// Closes now and reports a failure, which the destructor cannot.
+  void close(const std::string& operation);
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  Closer closer_ = nullptr;
+};
+
+/// Element types that Tailrace reads and writes.
+enum class ElementType { float32, float64, int64, uint64, other };
+std::size_t size_bytes(ElementType type) noexcept;
+const char* to_string(ElementType type) noexcept;
+
+template <class T>
+constexpr ElementType element_type_of() noexcept {
+  if constexpr (std::is_same_v<T, float>) return ElementType::float32;
+  if constexpr (std::is_same_v<T, double>) return ElementType::float64;
+  if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return ElementType::uint64;
+  return ElementType::other;
+}
+
+/// Extents of a dataset, slowest first, as HDF5 counts them.
+using Shape = std::vector<std::uint64_t>;
+std::uint64_t element_count(const Shape& shape) noexcept;
+std::string to_string(const Shape& shape);
+
+/// A named attribute: text or a number.
+struct Attribute {
+  std::string name;
+  std::variant<std::string, double, std::int64_t> value;
+  /// For text: bytes reserved in the file, so that a longer value can replace it later; 0 takes the text's length.
+  std::size_t reserved_bytes = 0;
+};
+
+/// A dataset to create.
+struct DatasetSpec {
+  std::string path;  ///< absolute, missing groups are made
+  Shape shape;
+  ElementType type = ElementType::float32;
+  std::vector<Attribute> attributes;
+};
+
+/// One HDF5 file.
+class File {
+ public:
+  /// Opens for reading. Errors (input): missing, unreadable, not HDF5, truncated.
+  static File open(const std::string& path);
+  /// Opens an existing file for changes in place.
+  static File open_for_update(const std::string& path);
+  /// Creates or truncates a file; datasets of 64 KiB and more start at multiples of 4096 bytes, so that samples do not
+  /// share memory pages with their neighbours.
+  static File create(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Writes everything to the operating system and closes; errors are reported here.
+  void close();
+
+  [[nodiscard]] bool has_dataset(const std::string& path) const;
+  [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< of the root group
+  [[nodiscard]] Shape shape(const std::string& dataset) const;
+  [[nodiscard]] ElementType type(const std::string& dataset) const;
+  /// Text of an attribute, with or without a terminator in the file; nothing if it is missing or is no text.
+  [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object, const std::string& name) const;
+
+  /// Reads a whole dataset, converted to T. `out` holds as many elements as the dataset.
+  template <class T>
+  void read(const std::string& dataset, std::span<T> out) const {
+    read_bytes(dataset, element_type_of<T>(), {}, {}, std::as_writable_bytes(out));
+  }
+  /// Reads a hyperslab, converted to T. `out` holds the product of `count` elements.
+  template <class T>
+  void read_slab(const std::string& dataset, const Shape& start, const Shape& count, std::span<T> out) const {
+    read_bytes(dataset, element_type_of<T>(), start, count, std::as_writable_bytes(out));
+  }
+
+  /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file, nothing
+  /// for an empty one.
+  std::optional<std::uint64_t> create_dataset(const DatasetSpec& spec);
+  template <class T>
+  void write(const std::string& dataset, std::span<const T> values) {
+    write_bytes(dataset, element_type_of<T>(), std::as_bytes(values));
+  }
+  /// Creates an attribute of an object ("/" for the root).
+  void create_attribute(const std::string& object, const Attribute& attribute);
+  /// Replaces the text of an attribute within its reserved bytes.
+  void update_text_attribute(const std::string& object, const std::string& name, const std::string& text);
+
+ private:
+  File(Handle handle, std::string path) : handle_(std::move(handle)), path_(std::move(path)) {}
+  void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
+                  std::span<std::byte> out) const;
+  void write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values);
+  [[nodiscard]] Handle open_dataset(const std::string& dataset) const;
+
+  Handle handle_;
+  std::string path_;
+};
+
+/// Version of the HDF5 library in use.
+std::string library_version();
+
+}  // namespace tailrace::h5

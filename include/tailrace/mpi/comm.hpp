@@ -1,0 +1,118 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tailrace::mpi {
+
+/// Turns the code of an MPI call into an `Error` that names the operation and MPI's reason.
+void check(int code, const char* operation);
+
+/// A communicator that somebody else owns. Copying it costs nothing.
+class CommView {
+ public:
+  CommView() = default;
+  explicit CommView(MPI_Comm comm);
+
+  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 0;
+};
+
+/// A communicator of our own: errors are returned to us and its messages never meet those of others.
+class Comm {
+ public:
+  Comm() = default;
+  /// A duplicate of `parent`. @collective{parent}
+  static Comm duplicate(CommView parent);
+  /// The ranks of `parent` that gave the same colour; a negative colour gives an empty communicator. @collective{parent}
+  static Comm split(CommView parent, int colour);
+
+  Comm(Comm&& other) noexcept : view_(std::exchange(other.view_, CommView{})) {}
+  Comm& operator=(Comm&& other) noexcept {
+    std::swap(view_, other.view_);
+    return *this;
+  }
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  ~Comm();
+
+  /// Frees the communicator. @collective{this}
+  void close();
+  [[nodiscard]] bool empty() const noexcept { return view_.get() == MPI_COMM_NULL; }
+  [[nodiscard]] CommView view() const noexcept { return view_; }
+  operator CommView() const noexcept { return view_; }  // NOLINT: a borrowed communicator is what functions take
+
+ private:
+  explicit Comm(MPI_Comm comm) : view_(comm) {}
+  CommView view_;
+};
+
+/// MPI for the life of the program. At most one object, destroyed after every communicator.
+class Environment {
+ public:
+  /// Starts MPI so that one thread per process may call it (`MPI_THREAD_FUNNELED`): writers make no MPI call.
+  Environment(int& argc, char**& argv);
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment();
+
+  [[nodiscard]] CommView world() const noexcept { return world_; }
+  /// Ends all processes of the job at once, for an error that the other ranks do not know of.
+  [[noreturn]] void abort(int exit_code) const noexcept;
+  /// Name and version of the MPI library, on one line.
+  static std::string library_version();
+
+ private:
+  CommView world_;
+};
+
+/// Values of a type that may be sent as bytes.
+template <class T>
+concept Sendable = std::is_trivially_copyable_v<T>;
+
+/// Sends the bytes of `data` from `root` to all. Sizes agree on all ranks. @collective{comm}
+void broadcast_bytes(CommView comm, std::span<std::byte> data, int root);
+/// Returns the root's text on all ranks. @collective{comm}
+std::string broadcast(CommView comm, std::string text, int root);
+/// Sends the root's values to all; the vector takes the root's length. @collective{comm}
+template <Sendable T>
+void broadcast(CommView comm, std::vector<T>& values, int root) {
+  std::size_t count = values.size();
+  broadcast_bytes(comm, std::as_writable_bytes(std::span(&count, 1)), root);
+  values.resize(count);
+  broadcast_bytes(comm, std::as_writable_bytes(std::span(values)), root);
+}
+
+/// Sum, maximum or minimum over all ranks, on all ranks. @collective{comm}, synchronises.
+double sum(CommView comm, double value);
+std::int64_t sum(CommView comm, std::int64_t value);
+double max(CommView comm, double value);
+std::int64_t max(CommView comm, std::int64_t value);
+double min(CommView comm, double value);
+std::int64_t min(CommView comm, std::int64_t value);
+/// Sum over the ranks before this one (0 on rank 0). @collective{comm}
+std::int64_t exclusive_scan(CommView comm, std::int64_t value);
+/// The texts of all ranks in rank order, on the root only; empty elsewhere. @collective{comm}
+std::vector<std::string> gather(CommView comm, const std::string& text, int root);
+/// Waits for all ranks, leaving the core to others meanwhile. @collective{comm}
+void barrier(CommView comm);
+
+/// Waits for a set of requests, yielding and then sleeping, so that a waiting rank leaves its core to writers and
+/// to other ranks on the same core. @local. Errors: MPI's own.
+void wait_all(std::span<MPI_Request> requests);
+/// As `wait_all`, but gives up after `limit_s` seconds and returns false; the requests stay pending then.
+bool wait_all_for(std::span<MPI_Request> requests, double limit_s);
+
+}  // namespace tailrace::mpi

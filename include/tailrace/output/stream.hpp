@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tailrace/base/box.hpp"
+#include "tailrace/h5/file.hpp"
+
+namespace tailrace::output {
+
+/// Single points, kept in the given order; duplicates are sampled as often as they are named. One dataset.
+struct Points {
+  std::vector<Index3> points;
+};
+
+/// Boxes that may overlap. One dataset each.
+struct Boxes {
+  std::vector<Box> boxes;
+};
+
+/// The whole domain. One dataset.
+struct Whole {};
+
+/// Where a quantity is sampled, in global indices.
+using Selection = std::variant<Points, Boxes, Whole>;
+
+/// What happens to the samples over time. `none` keeps them all; the others leave one value per point at the end;
+/// `final` is the value of the last step.
+enum class Reduction { none, min, max, rms, mean, final };
+const char* to_string(Reduction reduction) noexcept;
+
+/// The steps at which a stream takes samples: every `every` steps from `first` on, up to and with `last`.
+struct Cadence {
+  StepIndex first = 1, every = 1, last = 0;
+
+  [[nodiscard]] bool is_due(StepIndex step) const noexcept {
+    return step >= first && step <= last && (step - first) % every == 0;
+  }
+  /// Number of samples at or before `step`.
+  [[nodiscard]] StepIndex samples_until(StepIndex step) const noexcept {
+    const StepIndex end = step < last ? step : last;
+    return end < first ? 0 : (end - first) / every + 1;
+  }
+  [[nodiscard]] StepIndex samples() const noexcept { return samples_until(last); }
+};
+
+/// A quantity on its way to the file: what, where, when, and the datasets that take it.
+struct Stream {
+  std::string name;       ///< as the user knows it, for messages and reports
+  std::string quantity;   ///< the field that is sampled
+  std::string unit;
+  Selection selection = Whole{};
+  Reduction reduction = Reduction::none;
+  Cadence cadence;
+  /// One per part of the selection (each box; the points; the whole). The elements are, sample after sample, the part's
+  /// values in (z, y, x) order, or the points in the order given; the shape says how a reader sees them and holds exactly
+  /// that many elements (one sample for a reduction). Element type float32 or float64; fields are converted.
+  std::vector<h5::DatasetSpec> datasets;
+};
+
+/// A field as a rank holds it: the values of its own box, x contiguous. The memory belongs to the simulation.
+struct FieldView {
+  const void* data = nullptr;
+  h5::ElementType type = h5::ElementType::float32;  ///< float32 or float64
+  Box box;                                          ///< the points held here, in global indices; may be empty
+  std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
+};
+
+}  // namespace tailrace::output

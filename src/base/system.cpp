@@ -1,0 +1,108 @@
+#include "tailrace/base/system.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+#include "tailrace/base/error.hpp"
+
+namespace tailrace {
+
+static double seconds_of(clockid_t clock) noexcept {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double monotonic_s() noexcept { return seconds_of(CLOCK_MONOTONIC); }
+double thread_cpu_s() noexcept { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+
+std::int64_t peak_memory_bytes() noexcept {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::int64_t resident_memory_bytes() noexcept {
+  long total_pages = 0, resident_pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld %ld", &total_pages, &resident_pages) != 2) resident_pages = 0;
+    std::fclose(file);
+  }
+  return static_cast<std::int64_t>(resident_pages) * sysconf(_SC_PAGESIZE);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string iso_time_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr))); }
+
+void sleep_s(double seconds) noexcept {
+  if (seconds <= 0) return;
+  const double whole = std::floor(seconds);
+  timespec pause{static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
+  while (nanosleep(&pause, &pause) != 0) {
+  }
+}
+
+std::string human_bytes(double bytes) {
+  static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  while (std::abs(bytes) >= 1024 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format(fmt::runtime(unit == 0 ? "{:.0f} {}" : "{:.1f} {}"), bytes, units[unit]);
+}
+
+/// Splits "12.5MB" into the number and the unit behind it.
+static std::pair<double, std::string> number_and_unit(const std::string& text, const std::string& what,
+                                                      const char* example) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || !std::isfinite(value) || value < 0)
+    throw Error(ErrorKind::usage, fmt::format("{}: cannot read \"{}\". Fix: write it like {}", what, text, example));
+  return {value, std::string(end, text.data() + text.size())};
+}
+
+double parse_bytes(const std::string& text, const std::string& what) {
+  auto [value, unit] = number_and_unit(text, what, "8MiB or 50MB/s");
+  if (unit.ends_with("/s")) unit.resize(unit.size() - 2);
+  static constexpr std::array<std::pair<const char*, double>, 12> factors{{{"", 1},
+                                                                         {"B", 1},
+                                                                         {"kB", 1e3},
+                                                                         {"KB", 1e3},
+                                                                         {"MB", 1e6},
+                                                                         {"GB", 1e9},
+                                                                         {"TB", 1e12},
+                                                                         {"KiB", 1024.0},
+                                                                         {"MiB", 1048576.0},
+                                                                         {"GiB", 1073741824.0},
+                                                                         {"TiB", 1099511627776.0},
+                                                                         {"k", 1e3}}};
+  for (const auto& [name, factor] : factors)
+    if (unit == name) return value * factor;
+  throw Error(ErrorKind::usage, fmt::format("{}: unknown unit \"{}\". Fix: one of B, kB, MB, GB, KiB, MiB, GiB", what, unit));
+}
+
+double parse_seconds(const std::string& text, const std::string& what) {
+  const auto [value, unit] = number_and_unit(text, what, "5ms or 2s");
+  static constexpr std::array<std::pair<const char*, double>, 6> factors{
+      {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"h", 3600}}};
+  for (const auto& [name, factor] : factors)
+    if (unit == name) return value * factor;
+  throw Error(ErrorKind::usage, fmt::format("{}: unknown unit \"{}\". Fix: one of us, ms, s, min, h", what, unit));
+}
+
+}  // namespace tailrace

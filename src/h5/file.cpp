@@ -1,0 +1,311 @@
+#include "tailrace/h5/file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+
+#include "tailrace/base/check.hpp"
+#include "tailrace/base/error.hpp"
+
+namespace tailrace::h5 {
+
+namespace {
+
+/// The innermost descriptions of HDF5's error stack, the part that names the reason.
+std::string reason() {
+  std::string text;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned depth, const H5E_error2_t* error, void* data) -> herr_t {
+        auto& out = *static_cast<std::string*>(data);
+        if (depth < 2 && error->desc != nullptr) out += (out.empty() ? "" : "; ") + std::string(error->desc);
+        return 0;
+      },
+      &text);
+  return text.empty() ? "no reason given" : text;
+}
+
+[[noreturn]] void fail(const std::string& operation, const std::string& path = {}) {
+  throw Error(ErrorInfo{.kind = ErrorKind::io,
+                        .message = fmt::format("{}: {}", operation, reason()),
+                        .path = path,
+                        .hint = {}});
+}
+
+void check(herr_t code, const std::string& operation) {
+  if (code < 0) fail(operation);
+}
+
+void silence_hdf5() {
+  // HDF5 prints its error stack to stderr unless told not to; ours goes into the exception.
+  static std::once_flag once;
+  std::call_once(once, [] { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); });
+}
+
+hid_t native_type(ElementType type) {
+  switch (type) {
+    case ElementType::float32: return H5T_NATIVE_FLOAT;
+    case ElementType::float64: return H5T_NATIVE_DOUBLE;
+    case ElementType::int64: return H5T_NATIVE_INT64;
+    case ElementType::uint64: return H5T_NATIVE_UINT64;
+    case ElementType::other: break;
+  }
+  TAILRACE_CHECK(false, "no HDF5 type for this element type");
+  return H5I_INVALID_HID;
+}
+
+ElementType type_of(hid_t type) {
+  const auto size = H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+      return size == 4 ? ElementType::float32 : size == 8 ? ElementType::float64 : ElementType::other;
+    case H5T_INTEGER:
+      if (size != 8) return ElementType::other;
+      return H5Tget_sign(type) == H5T_SGN_NONE ? ElementType::uint64 : ElementType::int64;
+    default: return ElementType::other;
+  }
+}
+
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "making a text type");
+  check(H5Tset_size(type.get(), bytes), "setting the size of a text type");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLTERM), "setting the padding of a text type");
+  return type;
+}
+
+}  // namespace
+
+Handle::Handle(hid_t id, Closer closer, const std::string& operation) : id_(id), closer_(closer) {
+  if (id < 0) fail(operation);
+}
+
+Handle::~Handle() {
+  if (closer_ != nullptr && id_ >= 0) closer_(id_);
+}
+
+void Handle::close(const std::string& operation) {
+  const auto closer = std::exchange(closer_, nullptr);
+  const auto id = std::exchange(id_, H5I_INVALID_HID);
+  if (closer != nullptr && closer(id) < 0) fail(operation);
+}
+
+std::size_t size_bytes(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::float32: return 4;
+    case ElementType::float64:
+    case ElementType::int64:
+    case ElementType::uint64: return 8;
+    case ElementType::other: return 0;
+  }
+  return 0;
+}
+
+const char* to_string(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::float32: return "32-bit float";
+    case ElementType::float64: return "64-bit float";
+    case ElementType::int64: return "64-bit integer";
+    case ElementType::uint64: return "unsigned 64-bit integer";
+    case ElementType::other: return "another type";
+  }
+  return "another type";
+}
+
+std::uint64_t element_count(const Shape& shape) noexcept {
+  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>{});
+}
+
+std::string to_string(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+
+File File::open(const std::string& path) {
+  silence_hdf5();
+  const auto bad = [&](const std::string& why, const std::string& hint) {
+    return Error(ErrorInfo{.kind = ErrorKind::input, .message = fmt::format("{}: {}", path, why), .path = path, .hint = hint});
+  };
+  std::FILE* probe = std::fopen(path.c_str(), "rb");
+  if (probe == nullptr) throw bad(fmt::format("cannot be opened: {}", std::strerror(errno)), "check the path and the permissions");
+  std::fclose(probe);
+  if (H5Fis_hdf5(path.c_str()) <= 0) throw bad("is not an HDF5 file", "give a k-Wave input file (.h5)");
+  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (id < 0) throw bad(fmt::format("is damaged or truncated: {}", reason()), "copy or generate the file again");
+  return {Handle(id, H5Fclose, "opening"), path};
+}
+
+File File::open_for_update(const std::string& path) {
+  silence_hdf5();
+  Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, fmt::format("{}: cannot be opened for update", path));
+  return {std::move(handle), path};
+}
+
+File File::create(const std::string& path) {
+  silence_hdf5();
+  constexpr hsize_t aligned_from_bytes = 64 * 1024, page_bytes = 4096;
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making file access properties");
+  check(H5Pset_alignment(access.get(), aligned_from_bytes, page_bytes), "setting the alignment");
+  errno = 0;
+  const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
+  if (id < 0)
+    throw Error(ErrorInfo{.kind = ErrorKind::io,
+                          .message = fmt::format("{}: cannot be created: {}", path,
+                                                 errno != 0 ? std::strerror(errno) : reason()),
+                          .path = path,
+                          .hint = "check that the directory exists, is writable and has space"});
+  return {Handle(id, H5Fclose, "creating"), path};
+}
+
+void File::close() { handle_.close(fmt::format("{}: closing", path_)); }
+
+bool File::has_dataset(const std::string& path) const {
+  // H5Lexists wants every group on the way to exist.
+  for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    if (H5Lexists(handle_.get(), path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
+  if (H5Lexists(handle_.get(), path.c_str(), H5P_DEFAULT) <= 0) return false;
+  const hid_t id = H5Dopen2(handle_.get(), path.c_str(), H5P_DEFAULT);
+  if (id >= 0) H5Dclose(id);
+  return id >= 0;
+}
+
+std::vector<std::string> File::dataset_names() const {
+  std::vector<std::string> names;
+  check(H5Literate(
+            handle_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
+            [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+              static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+              return 0;
+            },
+            &names),
+        fmt::format("{}: listing", path_));
+  std::erase_if(names, [&](const std::string& name) { return !has_dataset(name); });
+  return names;
+}
+
+Handle File::open_dataset(const std::string& dataset) const {
+  return {H5Dopen2(handle_.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose, fmt::format("{}: opening dataset {}", path_, dataset)};
+}
+
+Shape File::shape(const std::string& dataset) const {
+  const Handle set = open_dataset(dataset);
+  const Handle space(H5Dget_space(set.get()), H5Sclose, fmt::format("{}: shape of {}", path_, dataset));
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  if (rank < 0) fail(fmt::format("{}: shape of {}", path_, dataset));
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) return {0};
+  return {extents.begin(), extents.end()};
+}
+
+ElementType File::type(const std::string& dataset) const {
+  const Handle set = open_dataset(dataset);
+  const Handle type(H5Dget_type(set.get()), H5Tclose, fmt::format("{}: type of {}", path_, dataset));
+  return type_of(type.get());
+}
+
+std::optional<std::string> File::text_attribute(const std::string& object, const std::string& name) const {
+  if (H5Aexists_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return {};
+  const auto operation = fmt::format("{}: attribute {} of {}", path_, name, object);
+  const Handle attribute(H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, operation);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose, operation);
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose, operation);
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
+  if (H5Tis_variable_str(type.get()) > 0) {
+    char* text = nullptr;
+    check(H5Aread(attribute.get(), type.get(), &text), operation);
+    std::string copy = text == nullptr ? "" : text;
+    H5free_memory(text);
+    return copy;
+  }
+  std::vector<char> text(H5Tget_size(type.get()) + 1, '\0');
+  check(H5Aread(attribute.get(), type.get(), text.data()), operation);
+  return std::string(text.data());
+}
+
+void File::read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
+                      std::span<std::byte> out) const {
+  const auto operation = fmt::format("{}: reading dataset {}", path_, dataset);
+  const Handle set = open_dataset(dataset);
+  const Handle file_space(H5Dget_space(set.get()), H5Sclose, operation);
+  if (!start.empty())
+    check(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, reinterpret_cast<const hsize_t*>(start.data()), nullptr,
+                              reinterpret_cast<const hsize_t*>(count.data()), nullptr),
+          operation);
+  const hsize_t selected = static_cast<hsize_t>(H5Sget_select_npoints(file_space.get()));
+  TAILRACE_CHECK(selected * size_bytes(type) == out.size(), operation + ": wrong buffer size");
+  if (selected == 0) return;
+  const Handle memory_space(H5Screate_simple(1, &selected, nullptr), H5Sclose, operation);
+  if (H5Dread(set.get(), native_type(type), memory_space.get(), file_space.get(), H5P_DEFAULT, out.data()) < 0)
+    fail(operation, path_);
+}
+
+std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
+  const auto operation = fmt::format("{}: creating dataset {}", path_, spec.path);
+  const std::vector<hsize_t> extents(spec.shape.begin(), spec.shape.end());
+  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, operation);
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, operation);
+  check(H5Pset_create_intermediate_group(links.get(), 1), operation);
+  const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
+  check(H5Pset_layout(layout.get(), H5D_CONTIGUOUS), operation);
+  check(H5Pset_alloc_time(layout.get(), H5D_ALLOC_TIME_EARLY), operation);
+  check(H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER), operation);
+  check(H5Pset_obj_track_times(layout.get(), 0), operation);  // equal runs give equal files
+  const Handle set(H5Dcreate2(handle_.get(), spec.path.c_str(), native_type(spec.type), space.get(), links.get(), layout.get(),
+                              H5P_DEFAULT),
+                   H5Dclose, operation);
+  for (const auto& attribute : spec.attributes) create_attribute(spec.path, attribute);
+  if (element_count(spec.shape) == 0) return {};
+  const haddr_t offset = H5Dget_offset(set.get());
+  if (offset == HADDR_UNDEF) fail(operation + ": no offset in the file", path_);
+  return offset;
+}
+
+void File::write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values) {
+  const auto operation = fmt::format("{}: writing dataset {}", path_, dataset);
+  const Handle set = open_dataset(dataset);
+  const Handle space(H5Dget_space(set.get()), H5Sclose, operation);
+  const auto wanted = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())) * size_bytes(type);
+  TAILRACE_CHECK(wanted == values.size(), operation + ": wrong number of values");
+  check(H5Dwrite(set.get(), native_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), operation);
+}
+
+void File::create_attribute(const std::string& object, const Attribute& attribute) {
+  const auto operation = fmt::format("{}: writing attribute {} of {}", path_, attribute.name, object);
+  const Handle target(H5Oopen(handle_.get(), object.c_str(), H5P_DEFAULT), H5Oclose, operation);
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, operation);
+  const auto create = [&](hid_t type, const void* value) {
+    const Handle made(H5Acreate2(target.get(), attribute.name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                      operation);
+    check(H5Awrite(made.get(), type, value), operation);
+  };
+  if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    const std::size_t bytes = std::max(attribute.reserved_bytes, text->size() + 1);
+    std::vector<char> padded_text(bytes, '\0');
+    std::copy(text->begin(), text->end(), padded_text.begin());
+    create(text_type(bytes).get(), padded_text.data());
+  } else if (const auto* real = std::get_if<double>(&attribute.value)) {
+    create(H5T_NATIVE_DOUBLE, real);
+  } else {
+    create(H5T_NATIVE_INT64, &std::get<std::int64_t>(attribute.value));
+  }
+}
+
+void File::update_text_attribute(const std::string& object, const std::string& name, const std::string& text) {
+  const auto operation = fmt::format("{}: updating attribute {} of {}", path_, name, object);
+  const Handle attribute(H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                         operation);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose, operation);
+  std::vector<char> value(H5Tget_size(type.get()), '\0');
+  std::copy_n(text.begin(), std::min(text.size(), value.size() - 1), value.begin());
+  check(H5Awrite(attribute.get(), type.get(), value.data()), operation);
+}
+
+std::string library_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("{}.{}.{}", major, minor, release);
+}
+
+}  // namespace tailrace::h5

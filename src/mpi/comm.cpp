@@ -1,0 +1,175 @@
+#include "tailrace/mpi/comm.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <array>
+#include <climits>
+#include <limits>
+
+#include "tailrace/base/check.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/system.hpp"
+
+namespace tailrace::mpi {
+
+void check(int code, const char* operation) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw Error(ErrorKind::internal,
+              fmt::format("{} failed: {}", operation, std::string(text.data(), static_cast<std::size_t>(length))));
+}
+
+CommView::CommView(MPI_Comm comm) : comm_(comm) {
+  if (comm == MPI_COMM_NULL) return;
+  check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+}
+
+Comm Comm::duplicate(CommView parent) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check(MPI_Comm_dup(parent.get(), &copy), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+  return Comm(copy);
+}
+
+Comm Comm::split(CommView parent, int colour) {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(parent.get(), colour < 0 ? MPI_UNDEFINED : colour, parent.rank(), &part), "MPI_Comm_split");
+  if (part != MPI_COMM_NULL) MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
+  return Comm(part);
+}
+
+void Comm::close() {
+  MPI_Comm comm = view_.get();
+  view_ = CommView{};
+  if (comm != MPI_COMM_NULL) check(MPI_Comm_free(&comm), "MPI_Comm_free");
+}
+
+Comm::~Comm() {
+  // Freeing is collective: while an exception unwinds, other ranks may be elsewhere, so the handle is left to MPI.
+  if (empty() || std::uncaught_exceptions() > 0) return;
+  MPI_Comm comm = view_.get();
+  MPI_Comm_free(&comm);
+}
+
+Environment::Environment(int& argc, char**& argv) {
+  int granted = MPI_THREAD_SINGLE;
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  world_ = CommView(MPI_COMM_WORLD);
+  if (granted < MPI_THREAD_FUNNELED)
+    throw Error(ErrorKind::resource, "this MPI library was built without support for threads (MPI_THREAD_FUNNELED)");
+}
+
+Environment::~Environment() {
+  if (std::uncaught_exceptions() == 0) MPI_Finalize();
+}
+
+void Environment::abort(int exit_code) const noexcept {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);
+}
+
+std::string Environment::library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  std::string version(text.data(), static_cast<std::size_t>(length));
+  version.resize(std::min(version.find_first_of("\n,"), version.size()));
+  for (auto& c : version)
+    if (c == '\t') c = ' ';
+  return version;
+}
+
+void broadcast_bytes(CommView comm, std::span<std::byte> data, int root) {
+  constexpr std::size_t piece = 1U << 30;  // MPI 3.1 counts are int
+  for (std::size_t done = 0; done < data.size(); done += piece) {
+    const int count = static_cast<int>(std::min(piece, data.size() - done));
+    check(MPI_Bcast(data.data() + done, count, MPI_BYTE, root, comm.get()), "MPI_Bcast");
+  }
+}
+
+std::string broadcast(CommView comm, std::string text, int root) {
+  std::vector<char> letters(text.begin(), text.end());
+  broadcast(comm, letters, root);
+  return {letters.begin(), letters.end()};
+}
+
+namespace {
+template <class T>
+T reduce(CommView comm, T value, MPI_Datatype type, MPI_Op op) {
+  T result{};
+  check(MPI_Allreduce(&value, &result, 1, type, op, comm.get()), "MPI_Allreduce");
+  return result;
+}
+}  // namespace
+
+double sum(CommView comm, double value) { return reduce(comm, value, MPI_DOUBLE, MPI_SUM); }
+std::int64_t sum(CommView comm, std::int64_t value) { return reduce(comm, value, MPI_INT64_T, MPI_SUM); }
+double max(CommView comm, double value) { return reduce(comm, value, MPI_DOUBLE, MPI_MAX); }
+std::int64_t max(CommView comm, std::int64_t value) { return reduce(comm, value, MPI_INT64_T, MPI_MAX); }
+double min(CommView comm, double value) { return reduce(comm, value, MPI_DOUBLE, MPI_MIN); }
+std::int64_t min(CommView comm, std::int64_t value) { return reduce(comm, value, MPI_INT64_T, MPI_MIN); }
+
+std::int64_t exclusive_scan(CommView comm, std::int64_t value) {
+  std::int64_t before = 0;
+  check(MPI_Exscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, comm.get()), "MPI_Exscan");
+  return comm.is_root() ? 0 : before;
+}
+
+std::vector<std::string> gather(CommView comm, const std::string& text, int root) {
+  const int length = static_cast<int>(text.size());
+  const bool here = comm.rank() == root;
+  std::vector<int> lengths(here ? static_cast<std::size_t>(comm.size()) : 0);
+  check(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, comm.get()), "MPI_Gather");
+  std::vector<int> offsets(lengths.size());
+  int total = 0;
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    offsets[r] = total;
+    total += lengths[r];
+  }
+  std::string all(static_cast<std::size_t>(total), ' ');
+  check(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, root,
+                    comm.get()),
+        "MPI_Gatherv");
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    texts.push_back(all.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(lengths[r])));
+  return texts;
+}
+
+void barrier(CommView comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(comm.get(), &request), "MPI_Ibarrier");
+  wait_all(std::span(&request, 1));
+}
+
+bool wait_all_for(std::span<MPI_Request> requests, double limit_s) {
+  // Most waits inside a step end within microseconds: look a few hundred times, give the core away, then sleep.
+  constexpr int looks_before_yield = 200, looks_before_sleep = 400;
+  Backoff backoff;
+  double deadline = 0;
+  for (int looks = 0;; ++looks) {
+    int done = 0;
+    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (done != 0) return true;
+    if (looks < looks_before_yield) continue;
+    if (looks < looks_before_sleep) {
+      sched_yield();
+      continue;
+    }
+    const double now = monotonic_s();
+    if (deadline == 0) deadline = now + limit_s;
+    if (now > deadline) return false;
+    backoff.pause();
+  }
+}
+
+void wait_all(std::span<MPI_Request> requests) {
+  wait_all_for(requests, std::numeric_limits<double>::infinity());
+}
+
+}  // namespace tailrace::mpi

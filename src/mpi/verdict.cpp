@@ -1,0 +1,105 @@
+#include "tailrace/mpi/verdict.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <climits>
+#include <nlohmann/json.hpp>
+
+#include "tailrace/base/system.hpp"
+
+namespace tailrace::mpi {
+
+namespace {
+
+std::string packed(const ErrorInfo& info) {
+  return nlohmann::json{{"kind", static_cast<int>(info.kind)}, {"message", info.message}, {"path", info.path},
+                        {"offset", info.offset},               {"rank", info.rank},       {"hint", info.hint}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+ErrorInfo unpacked(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  return {.kind = static_cast<ErrorKind>(json.at("kind").get<int>()),
+          .message = json.at("message"),
+          .path = json.at("path"),
+          .offset = json.at("offset"),
+          .rank = json.at("rank"),
+          .hint = json.at("hint")};
+}
+
+/// After an expired verdict: every rank that is still there tells rank 0, which names the others.
+std::string missing_ranks(CommView comm) {
+  constexpr int tag = 7701;
+  constexpr double patience_s = 2;
+  if (!comm.is_root()) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag, comm.get(), &request);
+    wait_all_for(std::span(&request, 1), patience_s);
+    return "another rank";
+  }
+  std::vector<bool> here(static_cast<std::size_t>(comm.size()), false);
+  here[0] = true;
+  for (const double end = monotonic_s() + patience_s; monotonic_s() < end; sleep_s(1e-3)) {
+    int found = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, tag, comm.get(), &found, &status);
+    if (found == 0) continue;
+    MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, tag, comm.get(), MPI_STATUS_IGNORE);
+    here[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
+  }
+  std::vector<int> missing;
+  for (std::size_t r = 0; r < here.size(); ++r)
+    if (!here[r]) missing.push_back(static_cast<int>(r));
+  return missing.empty() ? "a rank that was late" : fmt::format("rank {}", fmt::join(missing, ", "));
+}
+
+}  // namespace
+
+void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) {
+  int failing = mine ? comm.rank() : INT_MAX, lowest = INT_MAX;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Iallreduce(&failing, &lowest, 1, MPI_INT, MPI_MIN, comm.get(), &request), "MPI_Iallreduce");
+  if (!wait_all_for(std::span(&request, 1), limit_s))
+    throw Error(ErrorKind::internal,
+                fmt::format("no common verdict after {} s: waiting for {}", limit_s, missing_ranks(comm)));
+  if (lowest == INT_MAX) return;
+  std::string text;
+  if (comm.rank() == lowest) {
+    ErrorInfo info = *mine;
+    if (info.rank < 0) info.rank = comm.rank();
+    text = packed(info);
+  }
+  throw Error(unpacked(broadcast(comm, text, lowest)));
+}
+
+void agree_on(CommView comm, const std::function<void()>& action) {
+  std::optional<ErrorInfo> mine;
+  try {
+    action();
+  } catch (...) {
+    mine = describe_current_exception();
+  }
+  agree(comm, mine);
+}
+
+void agree_on_root(CommView comm, const std::function<void()>& action) {
+  agree_on(comm, [&] {
+    if (comm.is_root()) action();
+  });
+}
+
+void StepVerdict::start(bool failed, bool stop) {
+  mine_ = {failed ? comm_.rank() : INT_MAX, stop ? 0 : 1};
+  check(MPI_Iallreduce(mine_.data(), all_.data(), 2, MPI_INT, MPI_MIN, comm_.get(), &request_), "MPI_Iallreduce");
+}
+
+StepVerdict::Outcome StepVerdict::finish() {
+  if (request_ == MPI_REQUEST_NULL) return {};
+  if (!wait_all_for(std::span(&request_, 1), verdict_limit_s))
+    throw Error(ErrorKind::internal,
+                fmt::format("no common verdict after {} s: waiting for {}", verdict_limit_s, missing_ranks(comm_)));
+  return {.failing_rank = all_[0] == INT_MAX ? -1 : all_[0], .stop = all_[1] == 0};
+}
+
+}  // namespace tailrace::mpi
