@@ -147,70 +147,41 @@ void barrier(CommView comm) {
   wait_all(std::span(&request, 1));
 }
 
-MPI_Request start_send(CommView comm, std::span<const std::byte> data, int to, int tag) {
-  TAILRACE_CHECK(data.size() <= INT_MAX, "a message has less than 2^31 bytes");
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, tag, comm.get(), &request), "MPI_Isend");
-  return request;
-}
-
-MPI_Request start_receive(CommView comm, std::span<std::byte> data, int from, int tag) {
-  TAILRACE_CHECK(data.size() <= INT_MAX, "a message has less than 2^31 bytes");
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Irecv(data.data(), static_cast<int>(data.size()), MPI_BYTE, from, tag, comm.get(), &request), "MPI_Irecv");
-  return request;
+bool test_all(std::span<MPI_Request> requests) {
+  int done = 0;
+  check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+  return done != 0;
 }
 
 namespace {
 /// Calls `look` until it returns true, or false after `limit_s` seconds.
 template <class Look>
 bool look_until(Look look, double limit_s) {
-  // Most waits inside a step end within microseconds: look a few hundred times, give the core away, then sleep.
-  constexpr int looks_before_yield = 200, looks_before_sleep = 400;
+  // Most waits inside a step end within microseconds. MPI moves a long message only while somebody looks (MPICH 256 KiB
+  // per look): so look on for a while, giving the core away in between, before sleeping.
+  constexpr int looks_before_yield = 200;
+  constexpr double yield_s = 5e-3;
   Backoff backoff;
-  double deadline = 0;
+  double start_s = 0;
   for (int looks = 0;; ++looks) {
     if (look()) return true;
     if (looks < looks_before_yield) continue;
-    if (looks < looks_before_sleep) {
-      sched_yield();
-      continue;
-    }
     const double now = monotonic_s();
-    if (deadline == 0) deadline = now + limit_s;
-    if (now > deadline) return false;
-    backoff.pause();
+    if (start_s == 0) start_s = now;
+    if (now - start_s > limit_s) return false;
+    if (now - start_s < yield_s)
+      sched_yield();
+    else
+      backoff.pause();
   }
 }
-constexpr double no_limit = std::numeric_limits<double>::infinity();
 }  // namespace
 
 bool wait_all_for(std::span<MPI_Request> requests, double limit_s) {
-  const auto all_done = [&] {
-    int done = 0;
-    check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
-    return done != 0;
-  };
-  return look_until(all_done, limit_s);
+  return look_until([&] { return test_all(requests); }, limit_s);
 }
 
-void wait_all(std::span<MPI_Request> requests) { wait_all_for(requests, no_limit); }
-
-/// As `test_some`; returns false if no request is left to complete.
-static bool look_for_some(std::span<MPI_Request> requests, std::vector<int>& done) {
-  done.resize(requests.size());
-  int count = 0;
-  check(MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count, done.data(), MPI_STATUSES_IGNORE),
-        "MPI_Testsome");
-  done.resize(count == MPI_UNDEFINED ? 0 : static_cast<std::size_t>(count));
-  return count != MPI_UNDEFINED;
-}
-
-void test_some(std::span<MPI_Request> requests, std::vector<int>& done) { look_for_some(requests, done); }
-
-void wait_some(std::span<MPI_Request> requests, std::vector<int>& done) {
-  look_until([&] { return !look_for_some(requests, done) || !done.empty(); }, no_limit);
-}
+void wait_all(std::span<MPI_Request> requests) { wait_all_for(requests, std::numeric_limits<double>::infinity()); }
 
 void abandon(std::span<MPI_Request> receives, std::span<MPI_Request> sends) noexcept {
   for (MPI_Request& request : receives)
