@@ -41,10 +41,26 @@ void check(herr_t code, const std::string& operation) {
   if (code < 0) fail(operation);
 }
 
+/// To be called before anything else of HDF5.
 void silence_hdf5() {
-  // HDF5 prints its error stack to stderr unless told not to; ours goes into the exception.
   static std::once_flag once;
-  std::call_once(once, [] { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); });
+  std::call_once(once, [] {
+    // At exit HDF5 would close once more what it could not close before, such as a file on a full disk, and crash
+    // (1.10.8). Our handles close everything.
+    H5dont_atexit();
+    // HDF5 prints its error stack to stderr unless told not to; ours goes into the exception.
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  });
+}
+
+/// File access without HDF5's locks: a reader that holds one (h5py does while it looks at a running job's file) must not keep
+/// the job from closing its own file.
+Handle access_without_locks() {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making file access properties");
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+  check(H5Pset_file_locking(access.get(), 0, 1), "switching file locks off");
+#endif
+  return access;
 }
 
 hid_t native_type(ElementType type) {
@@ -138,14 +154,15 @@ File File::open(const std::string& path) {
 
 File File::open_for_update(const std::string& path) {
   silence_hdf5();
-  Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, fmt::format("{}: cannot be opened for update", path));
+  const Handle access = access_without_locks();
+  Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, fmt::format("{}: cannot be opened for update", path));
   return {std::move(handle), path};
 }
 
 File File::create(const std::string& path) {
   silence_hdf5();
   constexpr hsize_t aligned_from_bytes = 64 * 1024, page_bytes = 4096;
-  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making file access properties");
+  const Handle access = access_without_locks();
   check(H5Pset_alignment(access.get(), aligned_from_bytes, page_bytes), "setting the alignment");
   errno = 0;
   const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
@@ -303,6 +320,7 @@ void File::update_text_attribute(const std::string& object, const std::string& n
 }
 
 std::string library_version() {
+  silence_hdf5();
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   return fmt::format("{}.{}.{}", major, minor, release);

@@ -117,6 +117,8 @@ class File {
   void write(const std::string& dataset, std::span<const T> values) {
     write_bytes(dataset, element_type_of<T>(), std::as_bytes(values));
   }
+  /// As `write`, for values whose type is known only at run time.
+  void write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values);
   /// Creates an attribute of an object ("/" for the root).
   void create_attribute(const std::string& object, const Attribute& attribute);
   /// Replaces the text of an attribute within its reserved bytes.
@@ -126,7 +128,6 @@ class File {
   File(Handle handle, std::string path) : handle_(std::move(handle)), path_(std::move(path)) {}
   void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                   std::span<std::byte> out) const;
-  void write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values);
   [[nodiscard]] Handle open_dataset(const std::string& dataset) const;
 
   Handle handle_;

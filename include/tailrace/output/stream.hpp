@@ -26,8 +26,8 @@ struct Whole {};
 /// Where a quantity is sampled, in global indices.
 using Selection = std::variant<Points, Boxes, Whole>;
 
-/// What happens to the samples over time. `none` keeps them all; the others leave one value per point at the end;
-/// `final` is the value of the last step.
+/// What happens to the samples over time. `none` keeps them all; the others leave one value per point at the
+/// end; `final` is the value of the last step.
 enum class Reduction { none, min, max, rms, mean, final };
 const char* to_string(Reduction reduction) noexcept;
 
@@ -48,15 +48,16 @@ struct Cadence {
 
 /// A quantity on its way to the file: what, where, when, and the datasets that take it.
 struct Stream {
-  std::string name;       ///< as the user knows it, for messages and reports
-  std::string quantity;   ///< the field that is sampled
+  std::string name;      ///< as the user knows it, for messages and reports
+  std::string quantity;  ///< the field that is sampled
   std::string unit;
   Selection selection = Whole{};
   Reduction reduction = Reduction::none;
   Cadence cadence;
-  /// One per part of the selection (each box; the points; the whole). The elements are, sample after sample, the part's
-  /// values in (z, y, x) order, or the points in the order given; the shape says how a reader sees them and holds exactly
-  /// that many elements (one sample for a reduction). Element type float32 or float64; fields are converted.
+  /// One per part of the selection (each box; the points; the whole). The elements are, sample after sample,
+  /// the part's values in (z, y, x) order, or the points in the order given; the shape says how a reader sees
+  /// them and holds exactly that many elements (one sample for a reduction). Element type float32 or float64;
+  /// fields are converted.
   std::vector<h5::DatasetSpec> datasets;
 };
 

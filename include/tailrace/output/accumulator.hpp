@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/output/plan.hpp"
+#include "tailrace/output/stream.hpp"
+
+namespace tailrace::output {
+
+/// The running reduction of one piece over time: minimum and maximum in the piece's element type, sums in
+/// double precision.
+class Accumulator {
+ public:
+  /// `reduction` is min, max, rms or mean. Memory is allocated and set here.
+  Accumulator(const Piece& piece, Reduction reduction);
+
+  /// Takes one sample. @local
+  void add(const FieldView& field, const Box& own);
+  /// Puts the results of `count` values from number `first` on into `out`, in the piece's element type: over
+  /// the `samples` samples taken. @local
+  void result(std::int64_t samples, std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
+
+  [[nodiscard]] const Piece& piece() const noexcept { return *piece_; }
+  [[nodiscard]] static std::int64_t bytes(const Piece& piece, Reduction reduction) noexcept;
+
+ private:
+  const Piece* piece_;
+  Reduction reduction_;
+  std::variant<AlignedVector<float>, AlignedVector<double>> values_;
+};
+
+}  // namespace tailrace::output

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tailrace/h5/file.hpp"
+
+namespace tailrace::output {
+
+/// A small dataset that is complete before the first step; rank 0 writes it.
+struct StaticDataset {
+  h5::DatasetSpec spec;
+  std::vector<std::byte> values;
+};
+
+/// What a file holds beside the streams.
+struct FileHead {
+  std::vector<StaticDataset> datasets;
+  std::vector<h5::Attribute>
+      attributes;  ///< of the root; texts known only at the end reserve their bytes here
+};
+
+/// What is put into the file when it is closed: replaced root texts and values of small datasets of the head.
+/// After a failure of the output only the texts are, so that a dataset such as the number of steps done never
+/// claims samples that are not there; the record tells then.
+struct FileTail {
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<std::pair<std::string, std::vector<std::byte>>> datasets;
+};
+
+/// Path of the dataset with the number of steps whose samples each writer has put into the file; see
+/// docs/formats/record.md.
+inline constexpr const char* record_path = "/tailrace_record";
+
+}  // namespace tailrace::output

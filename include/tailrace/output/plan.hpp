@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/output/stream.hpp"
+
+namespace tailrace::output {
+
+/// Values that are neighbours in the file: `length` elements from element `offset` of the part's sample on.
+struct Run {
+  std::int64_t offset = 0, length = 0;
+
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// A sampled point, counted from the low corner of this rank's box.
+struct LocalPoint {
+  std::int32_t x = 0, y = 0, z = 0;
+};
+
+/// What this rank owns of one part of a selection (a box, the list of points, the whole). Its values stand in
+/// staging buffers and accumulators in the order of their places in the file, so that run after run is
+/// contiguous there too.
+struct Piece {
+  std::size_t dataset = 0;  ///< number of the dataset in the file, counted over all streams
+  h5::ElementType type = h5::ElementType::float32;
+  std::int64_t part_values = 0;    ///< elements of one sample of the part on all ranks
+  std::int64_t values = 0;         ///< elements of one sample owned here, never 0
+  Box block;                       ///< boxes and whole: the points owned here, in global indices
+  std::vector<LocalPoint> points;  ///< points: those owned here, in the order of the list
+  std::vector<Run> runs;           ///< ascending, never touching each other
+
+  [[nodiscard]] std::int64_t bytes() const noexcept {
+    return values * static_cast<std::int64_t>(h5::size_bytes(type));
+  }
+};
+
+/// A stream with its selection resolved for one rank.
+struct PlannedStream {
+  std::string name, quantity, unit;
+  Reduction reduction = Reduction::none;
+  Cadence cadence;
+  std::vector<h5::DatasetSpec> datasets;  ///< of all parts, those owned by other ranks included
+  std::vector<Piece> pieces;              ///< only what this rank owns
+
+  /// Bytes of one sample on this rank.
+  [[nodiscard]] std::int64_t sample_bytes() const noexcept;
+};
+
+/// Everything that is known before the first step about what this rank writes, and where. A plain value:
+/// making it needs no communication because every place follows from global indices, and it holds only what
+/// this rank owns.
+struct Plan {
+  Index3 domain;
+  Box own_box;
+  std::vector<PlannedStream> streams;
+
+  /// Bytes of one staging buffer: all unreduced streams of one step, or a convenient size to write reductions
+  /// through.
+  [[nodiscard]] std::int64_t staging_bytes() const noexcept;
+  /// Bytes of the accumulators of the reductions.
+  [[nodiscard]] std::int64_t accumulator_bytes() const noexcept;
+  /// Bytes of buffers, accumulators and lists of places on this rank.
+  [[nodiscard]] std::int64_t memory_bytes(int buffers) const noexcept;
+  /// Bytes that this rank writes if the run takes all its steps.
+  [[nodiscard]] std::int64_t total_bytes() const noexcept;
+  /// Bytes of all stream datasets of the file, over all ranks.
+  [[nodiscard]] std::int64_t file_bytes() const noexcept;
+  /// True if unreduced samples are due at `step`, on whichever rank.
+  [[nodiscard]] bool records(StepIndex step) const noexcept;
+};
+
+/// All that is wrong with the streams: selections outside the domain, datasets that do not fit their parts.
+/// @local
+Problems check_streams(const std::vector<Stream>& streams, Index3 domain);
+
+/// Resolves the streams for the rank that owns `own_box` of the domain; the boxes of all ranks cover the
+/// domain without overlap, and `own_box` may be empty. @local. Errors (input): all that `check_streams`
+/// finds. Cost: linear in the numbers of points and boxes named and of rows owned.
+Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain);
+
+/// The plan for people, a few lines per stream.
+std::string to_string(const Plan& plan);
+
+}  // namespace tailrace::output

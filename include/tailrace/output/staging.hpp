@@ -1,0 +1,86 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/output/plan.hpp"
+
+namespace tailrace::output {
+
+/// Values of a piece that stand together in a staging buffer.
+struct Slice {
+  const Piece* piece = nullptr;
+  std::int64_t sample = 0;            ///< number of the sample in the dataset
+  std::int64_t first = 0, count = 0;  ///< the piece's values, in the order of its runs
+  std::size_t position = 0;           ///< of the first byte in the buffer
+};
+
+/// One staging buffer and what it holds: a job for a writer.
+struct Staging {
+  AlignedVector<std::byte> bytes;
+  std::size_t used = 0;
+  std::vector<Slice> slices;
+  StepIndex step = 0;
+  std::optional<StepIndex> record;  ///< to be noted in the file after the slices are written
+  bool flush = false;               ///< to be put onto the device after that
+
+  void clear() noexcept;
+  /// Room for `count` values of a piece; the caller fills it.
+  std::span<std::byte> add(const Piece& piece, std::int64_t sample, std::int64_t first, std::int64_t count);
+};
+
+class StagingPool;
+
+/// The right to use one staging buffer. Whoever holds it, the simulation while packing or the writer while
+/// writing, is alone with the buffer; giving it up makes the buffer free again.
+class Lease {
+ public:
+  Lease(Lease&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), staging_(other.staging_) {}
+  Lease& operator=(Lease&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(staging_, other.staging_);
+    return *this;
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease();
+
+  [[nodiscard]] Staging& operator*() const noexcept { return *staging_; }
+  [[nodiscard]] Staging* operator->() const noexcept { return staging_; }
+
+ private:
+  friend class StagingPool;
+  Lease(StagingPool& pool, Staging& staging) noexcept : pool_(&pool), staging_(&staging) {}
+  StagingPool* pool_;
+  Staging* staging_;
+};
+
+/// A fixed number of staging buffers. Their memory is allocated and touched here, so that it neither grows
+/// nor is paid for during the run. Outlives its leases.
+class StagingPool {
+ public:
+  StagingPool(int buffers, std::int64_t bytes_each);
+  StagingPool(const StagingPool&) = delete;
+  StagingPool& operator=(const StagingPool&) = delete;
+
+  /// A free buffer, or nothing. @local
+  std::optional<Lease> try_acquire();
+  /// A free buffer; waits until there is one. @local
+  Lease acquire();
+
+ private:
+  friend class Lease;
+  void give_back(Staging& staging) noexcept;
+
+  std::vector<Staging> buffers_;
+  std::vector<Staging*> free_;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+};
+
+}  // namespace tailrace::output

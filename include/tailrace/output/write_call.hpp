@@ -1,0 +1,29 @@
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <memory>
+#include <span>
+
+#include "tailrace/base/box.hpp"
+#include "tailrace/output/options.hpp"
+
+namespace tailrace::output {
+
+/// The one system call by which samples reach a file. Pacing and faults are decorators of it.
+class WriteCall {
+ public:
+  virtual ~WriteCall() = default;
+  /// As pwritev(2): the number of bytes taken, which may be less than asked for, or -1 with errno.
+  virtual ssize_t write(int fd, std::span<const iovec> pieces, off_t offset, StepIndex step) = 0;
+};
+
+/// The real call behind the faults meant for `rank`, in the pace asked for.
+std::unique_ptr<WriteCall> make_write_call(const Options& options, int rank);
+
+std::unique_ptr<WriteCall> make_plain_call();
+std::unique_ptr<WriteCall> make_paced_call(std::unique_ptr<WriteCall> next, const Pace& pace, int rank);
+std::unique_ptr<WriteCall> make_faulty_call(std::unique_ptr<WriteCall> next, const Fault& fault, int rank);
+
+}  // namespace tailrace::output

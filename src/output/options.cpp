@@ -1,0 +1,203 @@
+#include "tailrace/output/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <utility>
+
+#include "registry.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/system.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+constexpr const char* pace_form =
+    "write it like bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1; each key may be left out";
+constexpr const char* fault_form =
+    "write it like ACTION:KEY=VALUE,KEY=VALUE, several separated by ';', such as write:every=7,error=ENOSPC "
+    "or "
+    "kill:rank=1,step=20. Actions: write, short, kill, stall. Keys: rank, step, after (bytes), and one of "
+    "nth, every, "
+    "probability; seed; error (of write: EIO, ENOSPC, EDQUOT, EFBIG, EROFS, EBADF); s (of stall, seconds)";
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0;;) {
+    const auto end = text.find(separator, start);
+    parts.push_back(text.substr(start, end - start));
+    if (end == std::string::npos) return parts;
+    start = end + 1;
+  }
+}
+
+Error bad(const std::string& what) {
+  return {ErrorKind::usage, what};
+}
+
+template <class T>
+T number(const std::string& key, const std::string& text, T least, T most) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc{} || stop != end || !(value >= least && value <= most))
+    throw bad(fmt::format("{}={}: not a number from {} to {}", key, text, least, most));
+  return value;
+}
+
+constexpr std::int64_t large = std::int64_t{1} << 62;
+
+/// Calls `set(key, value)` for each KEY=VALUE of a list; `set` returns false for keys that it does not know.
+void for_each_pair(const std::string& list,
+                   const std::function<bool(const std::string&, const std::string&)>& set) {
+  for (const auto& pair : split(list, ',')) {
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos) throw bad(fmt::format("\"{}\" is not KEY=VALUE", pair));
+    if (!set(pair.substr(0, equals), pair.substr(equals + 1)))
+      throw bad(fmt::format("unknown key \"{}\"", pair.substr(0, equals)));
+  }
+}
+
+int parse_errno(const std::string& text) {
+  static constexpr std::array<std::pair<const char*, int>, 6> names{{{"EIO", EIO},
+                                                                     {"ENOSPC", ENOSPC},
+                                                                     {"EDQUOT", EDQUOT},
+                                                                     {"EFBIG", EFBIG},
+                                                                     {"EROFS", EROFS},
+                                                                     {"EBADF", EBADF}}};
+  for (const auto& [name, value] : names)
+    if (text == name) return value;
+  throw bad(fmt::format("unknown error \"{}\"", text));
+}
+
+Fault::Action parse_action(const std::string& text) {
+  if (text == "write") return Fault::Action::write;
+  if (text == "short") return Fault::Action::shorten;
+  if (text == "kill") return Fault::Action::kill;
+  if (text == "stall") return Fault::Action::stall;
+  throw bad(fmt::format("unknown action \"{}\"", text));
+}
+
+bool set_fault_key(Fault& fault, const std::string& key, const std::string& value) {
+  if (key == "rank")
+    fault.rank = number<int>(key, value, 0, 1 << 30);
+  else if (key == "nth")
+    fault.nth = number<std::int64_t>(key, value, 1, large);
+  else if (key == "every")
+    fault.every = number<std::int64_t>(key, value, 1, large);
+  else if (key == "probability")
+    fault.probability = number<double>(key, value, 0, 1);
+  else if (key == "seed")
+    fault.seed = static_cast<std::uint64_t>(number<std::int64_t>(key, value, 0, large));
+  else if (key == "after")
+    fault.after_bytes = static_cast<std::int64_t>(parse_bytes(value, key));
+  else if (key == "step")
+    fault.from_step = number<std::int64_t>(key, value, 0, large);
+  else if (key == "error" && fault.action == Fault::Action::write)
+    fault.error = parse_errno(value);
+  else if (key == "s" && fault.action == Fault::Action::stall)
+    fault.stall_s = parse_seconds(value, key);
+  else
+    return false;
+  return true;
+}
+
+Fault parse_fault(const std::string& text) {
+  const auto colon = text.find(':');
+  Fault fault;
+  fault.action = parse_action(text.substr(0, colon));
+  if (colon == std::string::npos) return fault;
+  for_each_pair(text.substr(colon + 1),
+                [&](const auto& key, const auto& value) { return set_fault_key(fault, key, value); });
+  if (fault.nth.has_value() + fault.every.has_value() + fault.probability.has_value() > 1)
+    throw bad("only one of nth, every and probability can be given");
+  return fault;
+}
+
+/// Runs a parser; what it finds wrong is reported with the name of the option, the text and the accepted
+/// form.
+template <class Parse>
+auto with_form(const char* option, const std::string& text, const std::string& form, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = fmt::format("{} {}: {}", option, text, error.what()),
+                          .path = {},
+                          .hint = form});
+  }
+}
+
+std::string strategy_forms() {
+  std::vector<const char*> forms;
+  for (const auto& entry : strategies()) forms.push_back(entry.form);
+  return fmt::format("give one of {}", fmt::join(forms, ", "));
+}
+
+void parse_write(const std::string& text, Options& options) {
+  with_form("--write", text, strategy_forms(), [&] {
+    const auto colon = text.find(':');
+    const auto& entry = find_strategy(text.substr(0, colon));
+    if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing stands behind the colon");
+    entry.parse(colon == std::string::npos ? "" : text.substr(colon + 1), options);
+    options.strategy = entry.name;
+  });
+}
+
+}  // namespace
+
+Pace parse_pace(const std::string& text) {
+  return with_form("--pace", text, pace_form, [&] {
+    Pace pace;
+    for_each_pair(text, [&](const std::string& key, const std::string& value) {
+      if (key == "bandwidth")
+        pace.bandwidth_bytes_s = parse_bytes(value, key);
+      else if (key == "latency")
+        pace.latency_s = parse_seconds(value, key);
+      else if (key == "jitter")
+        pace.jitter = number<double>(key, value, 0, 1);
+      else if (key == "seed")
+        pace.seed = static_cast<std::uint64_t>(number<std::int64_t>(key, value, 0, large));
+      else
+        return false;
+      return true;
+    });
+    if (pace.bandwidth_bytes_s == 0 && pace.latency_s == 0)
+      throw bad("neither a bandwidth nor a latency is given");
+    return pace;
+  });
+}
+
+std::vector<Fault> parse_faults(const std::string& text) {
+  return with_form("--fault", text, fault_form, [&] {
+    std::vector<Fault> faults;
+    for (const auto& part : split(text, ';')) faults.push_back(parse_fault(part));
+    return faults;
+  });
+}
+
+Options parse_options(const OptionTexts& texts) {
+  Options options;
+  Problems problems("output options");
+  const auto read = [&](const std::string& text, const std::function<void()>& parse) {
+    try {
+      if (!text.empty()) parse();
+    } catch (const Error& error) {
+      problems.add(error.what());
+    }
+  };
+  read(texts.write, [&] { parse_write(texts.write, options); });
+  read(texts.sink,
+       [&] { with_form("--sink", texts.sink, "", [&] { options.sink = find_sink(texts.sink).name; }); });
+  read(texts.pace, [&] { options.pace = parse_pace(texts.pace); });
+  read(texts.fault, [&] { options.faults = parse_faults(texts.fault); });
+  problems.throw_if_any(ErrorKind::usage);
+  return options;
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,251 @@
+#include "tailrace/output/session.hpp"
+
+#include <algorithm>
+
+#include "tailrace/base/check.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/output/accumulator.hpp"
+#include "tailrace/output/pack.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+/// Seconds for which ranks wait at the end for the slowest of them to drain its writer: a slow device is no
+/// failure, and a rank that died ends the job by itself.
+constexpr double drain_limit_s = 3600;
+
+/// A stream with what has been taken of it.
+struct RunningStream {
+  const PlannedStream* planned;
+  std::vector<Accumulator> accumulators;
+  StepIndex samples = 0;
+  StepIndex taken_at = -1;
+
+  explicit RunningStream(const PlannedStream& stream) : planned(&stream) {
+    if (!accumulates()) return;
+    for (const auto& piece : stream.pieces) accumulators.emplace_back(piece, stream.reduction);
+  }
+  [[nodiscard]] bool unreduced() const noexcept { return planned->reduction == Reduction::none; }
+  [[nodiscard]] bool is_final() const noexcept { return planned->reduction == Reduction::final; }
+  [[nodiscard]] bool accumulates() const noexcept { return !unreduced() && !is_final(); }
+};
+
+}  // namespace
+
+class Session::Impl {
+ public:
+  Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
+       trace::Log& log)
+      : comm_(mpi::Comm::duplicate(comm)), plan_(std::move(plan)), log_(log) {
+    sink_ = create_sink({.comm = comm_, .path = path, .plan = plan_, .head = head, .options = options});
+    memory_bytes_ = plan_.memory_bytes(buffer_count(options));
+    mpi::agree_on(comm_, [&] {
+      for (const auto& stream : plan_.streams) streams_.emplace_back(stream);
+      writer_ = create_writer(
+          {.sink = *sink_, .staging_bytes = plan_.staging_bytes(), .options = options, .log = log});
+    });
+  }
+
+  void sample(StepIndex step, const FieldLookup& field) {
+    if (writer_->failure()) return;
+    accumulate(step, field);
+    if (plan_.records(step)) submit_samples(step, field);
+    for (auto& stream : streams_)
+      if (stream.is_final() && step == stream.planned->cadence.last) take_final(stream, step, field);
+  }
+
+  void sample_final(StepIndex step, const FieldLookup& field) {
+    for (auto& stream : streams_)
+      if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
+  }
+
+  void finish(StepIndex last_step, const FileTail& tail) {
+    const auto failure = shared_failure([&] { write_rest(last_step); });
+    const auto close_failure = error_of([&] {
+      const trace::Scope scope(log_, trace::Kind::close, last_step);
+      sink_->close(comm_, tail, !failure);
+    });
+    comm_.close();
+    if (failure) throw Error(*failure);
+    if (close_failure) throw Error(*close_failure);
+  }
+
+  [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer_->failure(); }
+  [[nodiscard]] const trace::Log* writer_log() const noexcept { return writer_->log(); }
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept { return memory_bytes_; }
+  [[nodiscard]] const std::string& warning() const noexcept { return sink_->warning(); }
+
+  [[nodiscard]] const Account& account() const noexcept { return account_; }
+
+ private:
+  template <class Action>
+  static std::optional<ErrorInfo> error_of(const Action& action) {
+    try {
+      action();
+    } catch (...) {
+      return describe_current_exception();
+    }
+    return {};
+  }
+
+  /// Runs `action`; what failed there or in a writer at any time on any rank is the failure of all.
+  /// @collective{comm}
+  template <class Action>
+  std::optional<ErrorInfo> shared_failure(const Action& action) {
+    const auto mine = error_of(action);
+    return error_of([&] { mpi::agree(comm_, mine, drain_limit_s); });
+  }
+
+  void accumulate(StepIndex step, const FieldLookup& field) {
+    for (auto& stream : streams_) {
+      if (!stream.accumulates() || !stream.planned->cadence.is_due(step)) continue;
+      ++stream.samples;
+      if (stream.accumulators.empty()) continue;
+      const trace::Scope scope(log_, trace::Kind::pack, step, stream.planned->sample_bytes());
+      const FieldView view = field_of(*stream.planned, field);
+      for (auto& accumulator : stream.accumulators) accumulator.add(view, plan_.own_box);
+    }
+  }
+
+  void submit_samples(StepIndex step, const FieldLookup& field) {
+    Lease job = acquire(step);
+    trace::Scope scope(log_, trace::Kind::pack, step);
+    for (const auto& stream : streams_) {
+      const auto& planned = *stream.planned;
+      if (!stream.unreduced() || !planned.cadence.is_due(step) || planned.pieces.empty()) continue;
+      const FieldView view = field_of(planned, field);
+      const StepIndex number = planned.cadence.samples_until(step) - 1;
+      for (const auto& piece : planned.pieces)
+        pack(view, piece, plan_.own_box, 0, piece.values, job->add(piece, number, 0, piece.values));
+    }
+    job->record = step;
+    scope.stop();
+    writer_->submit(std::move(job));
+  }
+
+  void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
+    stream.taken_at = step;
+    if (stream.planned->pieces.empty()) return;
+    const FieldView view = field_of(*stream.planned, field);
+    for (const auto& piece : stream.planned->pieces)
+      submit_in_portions(piece, step, [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+        pack(view, piece, plan_.own_box, first, count, out);
+      });
+  }
+
+  /// Writes one value per point through as many buffers as it takes; `fill` puts values [first, first +
+  /// count) into a buffer.
+  template <class Fill>
+  void submit_in_portions(const Piece& piece, StepIndex step, const Fill& fill) {
+    const auto room = static_cast<std::int64_t>(static_cast<std::size_t>(plan_.staging_bytes()) /
+                                                h5::size_bytes(piece.type));
+    for (std::int64_t first = 0; first < piece.values; first += room) {
+      const std::int64_t count = std::min(room, piece.values - first);
+      Lease job = acquire(step);
+      trace::Scope scope(log_, trace::Kind::pack, step);
+      fill(first, count, job->add(piece, 0, first, count));
+      scope.stop();
+      writer_->submit(std::move(job));
+    }
+  }
+
+  /// Everything that is still to be written, the record and the flush to the device last.
+  void write_rest(StepIndex last_step) {
+    if (!writer_->failure()) {
+      write_reductions(last_step);
+      Lease job = acquire(last_step);
+      job->record = last_step;
+      job->flush = true;
+      writer_->submit(std::move(job));
+    }
+    {
+      trace::Scope scope(log_, trace::Kind::output_wait, last_step);
+      writer_->drain();
+      account_.wait_s += scope.stop();
+    }
+    add_up_account();
+    if (const auto failure = writer_->failure()) throw Error(*failure);
+  }
+
+  void write_reductions(StepIndex last_step) {
+    for (const auto& stream : streams_) {
+      if (stream.samples == 0) continue;
+      for (const auto& accumulator : stream.accumulators)
+        submit_in_portions(accumulator.piece(), last_step,
+                           [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+                             accumulator.result(stream.samples, first, count, out);
+                           });
+    }
+  }
+
+  Lease acquire(StepIndex step) {
+    auto lease = writer_->try_acquire();
+    if (!lease) {
+      trace::Scope scope(log_, trace::Kind::output_wait, step);
+      lease.emplace(writer_->acquire());
+      account_.wait_s += scope.stop();
+      ++account_.waits;
+    }
+    (*lease)->step = step;
+    return std::move(*lease);
+  }
+
+  FieldView field_of(const PlannedStream& stream, const FieldLookup& field) const {
+    const FieldView view = field(stream.quantity);
+    TAILRACE_CHECK(view.data != nullptr && intersect(view.box, plan_.own_box) == plan_.own_box,
+                   "the field of a quantity covers this rank's box");
+    return view;
+  }
+
+  void add_up_account() noexcept {
+    const Account& written = writer_->account();
+    account_.wait_s += written.wait_s;
+    account_.write_s = written.write_s;
+    account_.write_cpu_s = written.write_cpu_s;
+    account_.bytes = written.bytes;
+    account_.writes = written.writes;
+  }
+
+  mpi::Comm comm_;
+  Plan plan_;
+  trace::Log& log_;
+  std::int64_t memory_bytes_ = 0;
+  std::vector<RunningStream> streams_;
+  Account account_;
+  std::unique_ptr<Sink> sink_;
+  std::unique_ptr<Writer> writer_;  // last: it ends before the sink that it writes to
+};
+
+Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
+                 const Options& options, trace::Log& log)
+    : impl_(std::make_unique<Impl>(comm, path, std::move(plan), head, options, log)) {}
+
+Session::~Session() = default;
+
+void Session::sample(StepIndex step, const FieldLookup& field) {
+  impl_->sample(step, field);
+}
+void Session::sample_final(StepIndex step, const FieldLookup& field) {
+  impl_->sample_final(step, field);
+}
+std::optional<ErrorInfo> Session::failure() const {
+  return impl_->failure();
+}
+void Session::finish(StepIndex last_step, const FileTail& tail) {
+  impl_->finish(last_step, tail);
+}
+const Account& Session::account() const noexcept {
+  return impl_->account();
+}
+const trace::Log* Session::writer_log() const noexcept {
+  return impl_->writer_log();
+}
+std::int64_t Session::memory_bytes() const noexcept {
+  return impl_->memory_bytes();
+}
+const std::string& Session::warning() const noexcept {
+  return impl_->warning();
+}
+
+}  // namespace tailrace::output

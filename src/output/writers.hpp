@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tailrace/output/writer.hpp"
+
+namespace tailrace::output {
+
+// The strategies; registry.cpp gives them their names.
+std::unique_ptr<Writer> make_blocking_writer(const WriterContext& context);
+std::unique_ptr<Writer> make_threads_writer(const WriterContext& context);
+
+}  // namespace tailrace::output
