@@ -1,6 +1,16 @@
 # Everything Tailrace links. Each package is looked for once, here, and named when it is missing.
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
+
+# Debian keeps MPI libraries side by side, and `mpicxx` is the one installed last: there it is Open MPI unless the caller
+# names another, so that installing MPICH does not change an existing build.
+if(NOT MPI_CXX_COMPILER AND NOT DEFINED ENV{MPICXX})
+  find_program(TAILRACE_ANY_MPICXX mpicxx)
+  cmake_path(REPLACE_FILENAME TAILRACE_ANY_MPICXX mpicxx.openmpi OUTPUT_VARIABLE openmpi_compiler)
+  if(TAILRACE_ANY_MPICXX AND EXISTS ${openmpi_compiler})
+    set(MPI_CXX_COMPILER ${openmpi_compiler} CACHE FILEPATH "MPI compiler wrapper for C++")
+  endif()
+endif()
 set(MPI_CXX_SKIP_MPICXX TRUE)
 find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
 find_package(PkgConfig REQUIRED)

@@ -1,24 +1,17 @@
 #include "tailrace/layout/transpose.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <span>
-#include <vector>
+#include <utility>
 
-#include "copy.hpp"
-#include "tailrace/base/aligned.hpp"
 #include "tailrace/base/check.hpp"
+#include "tailrace/mpi/message.hpp"
 
 namespace tailrace::layout {
 
 namespace {
-
-/// One message: a box of points of one piece to or from another rank.
-struct Message {
-  int peer, piece;
-  Box box;
-  std::size_t staging_offset;  ///< of its bytes in the staging memory, or `direct`
-};
-constexpr std::size_t direct = SIZE_MAX;  // contiguous in the user's array: no staging
 
 /// Halves a box along its slowest axis until no part has more than `most` points. Both sides do it alike.
 void split_into(std::vector<Box>& parts, const Box& box, std::int64_t most) {
@@ -34,15 +27,6 @@ void split_into(std::vector<Box>& parts, const Box& box, std::int64_t most) {
   split_into(parts, with_range(box, axis, {middle, range.end}), most);
 }
 
-/// The points of `part` inside an array that holds `whole`.
-template <class Byte>
-Placed<Byte> placed(Byte* array, LocalLayout layout, const Box& whole, const Box& part,
-                    std::size_t element_bytes) {
-  const std::int64_t first = (part.lo.z - whole.lo.z) * layout.stride_z +
-                             (part.lo.y - whole.lo.y) * layout.stride_y + (part.lo.x - whole.lo.x);
-  return {array + first * static_cast<std::int64_t>(element_bytes), layout};
-}
-
 /// Part `k` of the points of `box` along an axis.
 Box piece_of(const Box& box, Axis axis, int pieces, int k) {
   const Range range = range_of(box, axis);
@@ -50,12 +34,62 @@ Box piece_of(const Box& box, Axis axis, int pieces, int k) {
   return with_range(box, axis, {range.begin + part.begin, range.begin + part.end});
 }
 
-/// What a flight needs besides the user's arrays; kept from one flight to the next.
-struct Buffers {
-  AlignedVector<std::byte> outgoing, incoming;
-  std::vector<MPI_Request> requests;  ///< the receives in the order of the plan, then the sends
-  std::vector<int> done;
+/// One side of a transpose: the array of this rank.
+struct Side {
+  Box box;
+  LocalLayout layout;
+  std::int64_t element_bytes;
+
+  [[nodiscard]] bool holds_box() const noexcept {
+    return box.empty() || (layout.stride_y >= box.x().size() &&
+                           layout.stride_z >= layout.stride_y * (box.y().size() - 1) + box.x().size());
+  }
+  [[nodiscard]] std::int64_t offset_bytes(Index3 point) const noexcept {
+    return element_bytes * ((point.z - box.lo.z) * layout.stride_z + (point.y - box.lo.y) * layout.stride_y +
+                            point.x - box.lo.x);
+  }
+  [[nodiscard]] mpi::BlockShape shape(Index3 extents) const noexcept {
+    return {.row_bytes = extents.x * element_bytes,
+            .rows = extents.y,
+            .planes = extents.z,
+            .row_distance_bytes = layout.stride_y * element_bytes,
+            .plane_distance_bytes = layout.stride_z * element_bytes};
+  }
 };
+
+struct Message {
+  int peer, piece;
+  std::int64_t offset_bytes;  ///< of its first point in this rank's array
+  MPI_Datatype type;
+};
+
+/// The types of one plan. A transpose has few distinct shapes, however many ranks take part.
+class BlockTypes {
+ public:
+  MPI_Datatype of(const mpi::BlockShape& shape) {
+    return types_.try_emplace(shape, shape).first->second.get();
+  }
+
+ private:
+  std::map<mpi::BlockShape, mpi::BlockType> types_;
+};
+
+/// Copies the points of `part`, which both arrays hold, with all threads where that pays.
+void copy_own(const Side& to, std::byte* to_array, const Side& from, const std::byte* from_array,
+              const Box& part) {
+  constexpr std::int64_t worth_threads_bytes =
+      256 * 1024;  // below, starting the threads costs more than it saves
+  const std::int64_t width = part.x().size();
+  const bool rows_join = to.layout.stride_y == width && from.layout.stride_y == width;
+  const std::int64_t rows_per_run = rows_join ? std::max<std::int64_t>(part.y().size(), 1) : 1;
+  const auto run_bytes = static_cast<std::size_t>(width * rows_per_run * to.element_bytes);
+  [[maybe_unused]] const bool threads = part.volume() * to.element_bytes >= worth_threads_bytes;
+#pragma omp parallel for collapse(2) schedule(static) if (threads)
+  for (std::int64_t z = part.lo.z; z < part.hi.z; ++z)
+    for (std::int64_t y = part.lo.y; y < part.hi.y; y += rows_per_run)
+      std::memcpy(to_array + to.offset_bytes({part.lo.x, y, z}),
+                  from_array + from.offset_bytes({part.lo.x, y, z}), run_bytes);
+}
 
 }  // namespace
 
@@ -64,94 +98,69 @@ struct Transpose::Plan {
   void check_config() const;
   void plan_sends();
   void plan_receives();
-  std::size_t bytes(const Box& part) const {
-    return static_cast<std::size_t>(part.volume()) * config.element_bytes;
+  /// Adds the messages that carry `block`.
+  void add(std::vector<Message>& messages, int peer, int piece, const Box& block, const Side& side);
+  [[nodiscard]] Box piece_box(const Box& box, int k) const {
+    return piece_of(box, config.piece_axis, config.pieces, k);
   }
-  void add(std::vector<Message>& messages, std::size_t& staged, int peer, int piece, const Box& block,
-           LocalLayout layout);
-  std::unique_ptr<Buffers> take_buffers();
 
   TransposeConfig config;
   mpi::Comm comm;
-  Box from, to;                          ///< of this rank
+  BlockTypes types;
+  Side from, to;                         ///< of this rank
   std::vector<Message> sends, receives;  ///< sends in the order of their pieces
   std::vector<std::size_t> piece_begin;  ///< the sends of piece k are piece_begin[k] to piece_begin[k + 1]
-  std::size_t outgoing_bytes = 0, incoming_bytes = 0;
-  int slots = 0, begun = 0, open = 0;
-  std::vector<std::unique_ptr<Buffers>> idle;
+  int slots = 0, begun = 0, open = 0;    ///< ranges of tags for flights; flights so far; flights now
 };
 
 Transpose::Plan::Plan(mpi::CommView parent, const TransposeConfig& wanted) : config(wanted) {
   TAILRACE_CHECK(config.from.ranks() == parent.size() && config.to.ranks() == parent.size(),
                  "a transpose has the ranks of its communicator");
-  comm = mpi::Comm::duplicate(parent);
-  from = config.from.box(parent.rank());
-  to = config.to.box(parent.rank());
+  const auto element_bytes = static_cast<std::int64_t>(config.element_bytes);
+  from = {config.from.box(parent.rank()), config.from_layout, element_bytes};
+  to = {config.to.box(parent.rank()), config.to_layout, element_bytes};
   check_config();
-  constexpr int largest_tag = 32767;  // what every MPI library grants
-  slots = (largest_tag + 1) / config.pieces;
+  constexpr int tags = 32768;  // what every MPI library grants
+  slots = tags / config.pieces;
+  comm = mpi::Comm::duplicate(parent);
   plan_sends();
   plan_receives();
 }
 
 void Transpose::Plan::check_config() const {
-  const auto holds = [](LocalLayout layout, const Box& box) {
-    return box.empty() || (layout.stride_y >= box.x().size() &&
-                           layout.stride_z >= layout.stride_y * (box.y().size() - 1) + box.x().size());
-  };
+  constexpr std::size_t longest_bytes = std::size_t{1} << 30;
   TAILRACE_CHECK(config.from.extents() == config.to.extents(), "a transpose keeps the extents");
-  TAILRACE_CHECK(config.element_bytes > 0 && config.largest_message_bytes >= config.element_bytes &&
-                     config.largest_message_bytes <= std::size_t{1} << 30,
+  TAILRACE_CHECK(config.element_bytes > 0 && config.element_bytes <= config.largest_message_bytes &&
+                     config.largest_message_bytes <= longest_bytes,
                  "elements have a size and fit into messages of at most 1 GiB");
-  TAILRACE_CHECK(config.pieces > 0 && config.pieces <= 1024, "1 to 1024 pieces");
-  TAILRACE_CHECK(holds(config.from_layout, from) && holds(config.to_layout, to),
-                 "rows and planes do not overlap");
+  TAILRACE_CHECK(config.pieces > 0 && config.pieces <= 1024, "a transpose has 1 to 1024 pieces");
+  TAILRACE_CHECK(from.holds_box() && to.holds_box(), "rows and planes of a layout do not overlap");
 }
 
-void Transpose::Plan::add(std::vector<Message>& messages, std::size_t& staged, int peer, int piece,
-                          const Box& block, LocalLayout layout) {
+void Transpose::Plan::add(std::vector<Message>& messages, int peer, int piece, const Box& block,
+                          const Side& side) {
   std::vector<Box> parts;
   split_into(parts, block, static_cast<std::int64_t>(config.largest_message_bytes / config.element_bytes));
-  for (const Box& part : parts) {
-    const bool in_place = is_contiguous(part.extents(), layout);
-    messages.push_back({peer, piece, part, in_place ? direct : staged});
-    if (!in_place) staged += bytes(part);
-  }
+  for (const Box& part : parts)
+    messages.push_back({peer, piece, side.offset_bytes(part.lo), types.of(side.shape(part.extents()))});
 }
 
 void Transpose::Plan::plan_sends() {
   for (int k = 0; k < config.pieces; ++k) {
     piece_begin.push_back(sends.size());
-    const Box piece = piece_of(from, config.piece_axis, config.pieces, k);
+    const Box piece = piece_box(from.box, k);
     for (const int peer : config.to.ranks_meeting(piece))
-      if (peer != comm.view().rank())
-        add(sends, outgoing_bytes, peer, k, intersect(piece, config.to.box(peer)), config.from_layout);
+      if (peer != comm.view().rank()) add(sends, peer, k, intersect(piece, config.to.box(peer)), from);
   }
   piece_begin.push_back(sends.size());
 }
 
 void Transpose::Plan::plan_receives() {
-  for (const int peer : config.from.ranks_meeting(to)) {
+  for (const int peer : config.from.ranks_meeting(to.box)) {
     if (peer == comm.view().rank()) continue;
-    for (int k = 0; k < config.pieces; ++k) {
-      const Box piece = piece_of(config.from.box(peer), config.piece_axis, config.pieces, k);
-      add(receives, incoming_bytes, peer, k, intersect(piece, to), config.to_layout);
-    }
+    for (int k = 0; k < config.pieces; ++k)
+      add(receives, peer, k, intersect(piece_box(config.from.box(peer), k), to.box), to);
   }
-}
-
-std::unique_ptr<Buffers> Transpose::Plan::take_buffers() {
-  if (!idle.empty()) {
-    auto buffers = std::move(idle.back());
-    idle.pop_back();
-    buffers->requests.clear();
-    return buffers;
-  }
-  auto buffers = std::make_unique<Buffers>();
-  buffers->outgoing.resize(outgoing_bytes);
-  buffers->incoming.resize(incoming_bytes);
-  buffers->requests.reserve(receives.size() + sends.size());
-  return buffers;
 }
 
 Transpose::Transpose(mpi::CommView comm, const TransposeConfig& config)
@@ -165,127 +174,64 @@ int Transpose::pieces() const noexcept {
 }
 
 Range Transpose::piece(int k) const {
-  return range_of(piece_of(plan_->from, plan_->config.piece_axis, plan_->config.pieces, k),
-                  plan_->config.piece_axis);
-}
-
-std::int64_t Transpose::staging_bytes() const noexcept {
-  return static_cast<std::int64_t>(plan_->outgoing_bytes + plan_->incoming_bytes);
-}
-
-struct Transpose::Flight::State {
-  State(Plan& p, const std::byte* source, std::byte* target)
-      : plan(p),
-        from(source),
-        to(target),
-        first_tag(p.begun++ % p.slots * p.config.pieces),
-        buffers(p.take_buffers()) {
-    ++plan.open;
-  }
-  ~State() { --plan.open; }
-  void receive_all();
-  void send(const Message& message);
-  void copy_own(int k);
-  void put_into_place();
-
-  Plan& plan;
-  const std::byte* from;
-  std::byte* to;
-  int first_tag;
-  std::unique_ptr<Buffers> buffers;
-  int started = 0;
-};
-
-void Transpose::Flight::State::receive_all() {
-  for (const Message& message : plan.receives) {
-    const auto where = placed(to, plan.config.to_layout, plan.to, message.box, plan.config.element_bytes);
-    std::byte* target =
-        message.staging_offset == direct ? where.first : buffers->incoming.data() + message.staging_offset;
-    buffers->requests.push_back(mpi::start_receive(plan.comm, {target, plan.bytes(message.box)}, message.peer,
-                                                   first_tag + message.piece));
-  }
-}
-
-void Transpose::Flight::State::send(const Message& message) {
-  const auto source =
-      placed(from, plan.config.from_layout, plan.from, message.box, plan.config.element_bytes);
-  const std::byte* data = source.first;
-  if (message.staging_offset != direct) {
-    std::byte* packed = buffers->outgoing.data() + message.staging_offset;
-    copy_box({packed, LocalLayout::dense(message.box)}, source, message.box.extents(),
-             plan.config.element_bytes);
-    data = packed;
-  }
-  buffers->requests.push_back(
-      mpi::start_send(plan.comm, {data, plan.bytes(message.box)}, message.peer, first_tag + message.piece));
-}
-
-void Transpose::Flight::State::copy_own(int k) {
-  const Box own = intersect(piece_of(plan.from, plan.config.piece_axis, plan.config.pieces, k), plan.to);
-  if (own.empty()) return;
-  const std::size_t size = plan.config.element_bytes;
-  copy_box(placed(to, plan.config.to_layout, plan.to, own, size),
-           placed(from, plan.config.from_layout, plan.from, own, size), own.extents(), size);
-}
-
-void Transpose::Flight::State::put_into_place() {
-  const std::size_t size = plan.config.element_bytes;
-  for (const int index : buffers->done) {
-    if (static_cast<std::size_t>(index) >= plan.receives.size()) continue;
-    const Message& message = plan.receives[static_cast<std::size_t>(index)];
-    if (message.staging_offset == direct) continue;
-    const std::byte* packed = buffers->incoming.data() + message.staging_offset;
-    copy_box(placed(to, plan.config.to_layout, plan.to, message.box, size),
-             {packed, LocalLayout::dense(message.box)}, message.box.extents(), size);
-  }
+  return range_of(plan_->piece_box(plan_->from.box, k), plan_->config.piece_axis);
 }
 
 Transpose::Flight Transpose::begin(const void* from, void* to) {
   TAILRACE_CHECK(plan_->open < plan_->slots, "too many flights at once");
-  auto state = std::make_unique<Flight::State>(*plan_, static_cast<const std::byte*>(from),
-                                               static_cast<std::byte*>(to));
-  state->receive_all();
-  return Flight(std::move(state));
+  return {*plan_, static_cast<const std::byte*>(from), static_cast<std::byte*>(to)};
 }
 
-Transpose::Flight::Flight(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Transpose::Flight::Flight(Flight&&) noexcept = default;
+Transpose::Flight::Flight(Plan& plan, const std::byte* from, std::byte* to)
+    : plan_(&plan), from_(from), to_(to), first_tag_(plan.begun * plan.config.pieces) {
+  plan.begun = (plan.begun + 1) % plan.slots;
+  ++plan.open;
+  requests_.reserve(plan.receives.size() + plan.sends.size());
+  for (const Message& message : plan.receives)
+    requests_.push_back(mpi::start_receive(plan.comm, to + message.offset_bytes, message.type, message.peer,
+                                           first_tag_ + message.piece));
+}
+
+Transpose::Flight::Flight(Flight&& other) noexcept
+    : plan_(std::exchange(other.plan_, nullptr)),
+      from_(other.from_),
+      to_(other.to_),
+      first_tag_(other.first_tag_),
+      started_(other.started_),
+      requests_(std::move(other.requests_)) {}
 
 Transpose::Flight::~Flight() {
-  if (!state_) return;
-  const std::span requests(state_->buffers->requests);
-  const std::size_t receives = std::min(requests.size(), state_->plan.receives.size());
+  if (plan_ == nullptr) return;
+  const std::span requests(requests_);
+  const std::size_t receives = plan_->receives.size();
   mpi::abandon(requests.first(receives), requests.subspan(receives));
-  state_->plan.idle.push_back(std::move(state_->buffers));  // sends may still read from it
+  --plan_->open;
 }
 
 void Transpose::Flight::start(int k) {
-  TAILRACE_CHECK(state_ && k >= 0 && k < state_->plan.config.pieces,
-                 "a flight starts each of its pieces before it finishes");
-  const auto& plan = state_->plan;
+  TAILRACE_CHECK(plan_ != nullptr && k >= 0 && k < plan_->config.pieces,
+                 "a flight has this piece and is not finished");
   const auto piece = static_cast<std::size_t>(k);
-  for (std::size_t i = plan.piece_begin[piece]; i < plan.piece_begin[piece + 1]; ++i)
-    state_->send(plan.sends[i]);
-  state_->copy_own(k);
-  ++state_->started;
+  for (std::size_t i = plan_->piece_begin[piece]; i < plan_->piece_begin[piece + 1]; ++i) {
+    const Message& message = plan_->sends[i];
+    requests_.push_back(mpi::start_send(plan_->comm, from_ + message.offset_bytes, message.type, message.peer,
+                                        first_tag_ + message.piece));
+  }
+  copy_own(plan_->to, to_, plan_->from, from_,
+           intersect(plan_->piece_box(plan_->from.box, k), plan_->to.box));
+  ++started_;
 }
 
 void Transpose::Flight::progress() {
-  if (!state_ || state_->buffers->requests.empty()) return;
-  mpi::test_some(state_->buffers->requests, state_->buffers->done);
-  state_->put_into_place();
+  if (plan_ != nullptr) mpi::test_all(requests_);
 }
 
 void Transpose::Flight::finish() {
-  TAILRACE_CHECK(state_ && state_->started == state_->plan.config.pieces,
+  TAILRACE_CHECK(plan_ != nullptr && started_ == plan_->config.pieces,
                  "a flight finishes once, after all its pieces");
-  auto& buffers = *state_->buffers;
-  do {
-    mpi::wait_some(buffers.requests, buffers.done);
-    state_->put_into_place();
-  } while (!buffers.done.empty());
-  state_->plan.idle.push_back(std::move(state_->buffers));
-  state_.reset();
+  mpi::wait_all(requests_);
+  --plan_->open;
+  plan_ = nullptr;
 }
 
 }  // namespace tailrace::layout

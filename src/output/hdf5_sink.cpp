@@ -39,10 +39,8 @@ std::string space_warning(const std::string& path, double needed) {
                      human_bytes(needed), human_bytes(*free));
 }
 
-/// Creates the file with its whole layout; returns the offset of each stream dataset, then that of the
-/// record.
-std::vector<std::uint64_t> create_file(const SinkContext& context) {
-  auto file = h5::File::create(context.path);
+/// Puts the whole layout into a new file; returns the offset of each stream dataset, then that of the record.
+std::vector<std::uint64_t> lay_out(h5::File& file, const SinkContext& context) {
   for (const auto& attribute : context.head.attributes) file.create_attribute("/", attribute);
   for (const auto& dataset : context.head.datasets) {
     file.create_dataset(dataset.spec);
@@ -63,14 +61,32 @@ std::vector<std::uint64_t> create_file(const SinkContext& context) {
   return offsets;
 }
 
-/// As `create_file`; a file that could not be completed is removed.
-std::vector<std::uint64_t> create_whole_file(const SinkContext& context) {
+/// Removes what was left of a file that could not be completed.
+void remove_file(const std::string& path) noexcept {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
+}
+
+/// Creates the file and closes it with its whole layout, or leaves none.
+std::vector<std::uint64_t> create_file(const SinkContext& context) {
+  auto file = h5::File::create(context.path);
   try {
-    return create_file(context);
+    return lay_out(file, context);
   } catch (...) {
-    struct stat status {};
-    if (stat(context.path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(context.path.c_str());
+    remove_file(context.path);
     throw;
+  }
+}
+
+/// Runs `action` on the file; HDF5's errors, which name it in their text only, leave with its path.
+template <class Action>
+void with_path(const std::string& path, const Action& action) {
+  try {
+    action();
+  } catch (...) {
+    auto info = describe_current_exception();
+    info.path = path;
+    throw Error(info);
   }
 }
 
@@ -79,7 +95,7 @@ class Hdf5Sink final : public Sink {
   explicit Hdf5Sink(const SinkContext& context) : path_(context.path) {
     mpi::agree_on_root(context.comm, [&] {
       warning_ = space_warning(path_, static_cast<double>(context.plan.file_bytes()));
-      offsets_ = create_whole_file(context);
+      with_path(path_, [&] { offsets_ = create_file(context); });
     });
     mpi::broadcast(context.comm, offsets_, 0);
     record_offset_ = static_cast<std::int64_t>(offsets_.back()) +
@@ -113,7 +129,7 @@ class Hdf5Sink final : public Sink {
   void close(mpi::CommView comm, const FileTail& tail, bool complete) override {
     mpi::agree_on(comm, [&] { file_->close(); });
     mpi::agree_on_root(comm, [&] {
-      write_tail(tail, complete);
+      with_path(path_, [&] { write_tail(tail, complete); });
       RawFile file(path_, make_plain_call());
       file.flush();
       file.close();

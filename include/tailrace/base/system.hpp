@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -20,17 +21,19 @@ std::string iso_time_now();
 /// Sleeps for `seconds` without using the processor.
 void sleep_s(double seconds) noexcept;
 
-/// A pause that grows from 20 microseconds to 2 milliseconds: waiting that leaves the core to others.
+/// A pause that grows with the time spent in it, from 20 microseconds to 2 milliseconds: waiting that leaves
+/// the core to others, and that adds a thousandth to a long wait.
 class Backoff {
  public:
   void pause() noexcept {
-    sleep_s(pause_s_);
-    pause_s_ = pause_s_ * 1.5 < longest_s ? pause_s_ * 1.5 : longest_s;
+    const double pause_s = std::clamp(paused_s_ * 1e-3, shortest_s, longest_s);
+    sleep_s(pause_s);
+    paused_s_ += pause_s;
   }
 
  private:
-  static constexpr double longest_s = 2e-3;
-  double pause_s_ = 20e-6;
+  static constexpr double shortest_s = 20e-6, longest_s = 2e-3;
+  double paused_s_ = 0;
 };
 
 /// Bytes for people: "12.5 MiB".

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "tailrace/layout/decomposition.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -33,24 +34,23 @@ struct TransposeConfig {
 
 /// Moves arrays from one decomposition of a box to another, in pieces, so that the exchange of a finished
 /// piece goes on while the next one is computed. Only ranks whose boxes meet exchange messages; a rank's own
-/// part is copied. Main thread only.
+/// part is copied. MPI takes the points out of the one array and puts them into the other: no staging memory
+/// (docs/explain/layout.md says why). Main thread only; outlives its flights.
 class Transpose {
  public:
   class Flight;
 
   /// Plans the exchange. All of `config` but the two layouts agrees on all ranks. @collective{comm},
-  /// synchronises. Memory: 80 bytes per message, that is per piece and meeting rank.
+  /// synchronises. Memory: 32 bytes per message, that is per piece and meeting rank.
   Transpose(mpi::CommView comm, const TransposeConfig& config);
   Transpose(Transpose&&) noexcept;
   Transpose& operator=(Transpose&&) noexcept;
-  /// Every flight has ended. @collective{comm}
+  /// @collective{comm}
   ~Transpose();
 
   [[nodiscard]] int pieces() const noexcept;
   /// Part `k` of this rank's `from` range along the piece axis.
   [[nodiscard]] Range piece(int k) const;
-  /// Bytes of staging memory that one flight takes. They are kept for later flights.
-  [[nodiscard]] std::int64_t staging_bytes() const noexcept;
 
   /// Begins to move one array; several may be in flight at once. `from` and `to` do not overlap; `to` belongs
   /// to the flight until it has finished. Every rank begins its flights in the same order. @collective{comm},
@@ -65,17 +65,17 @@ class Transpose {
 /// One array on its way.
 class Transpose::Flight {
  public:
-  Flight(Flight&&) noexcept;
+  Flight(Flight&& other) noexcept;
   Flight& operator=(Flight&&) = delete;
   /// A flight that has not finished gives up: its receives are cancelled. Only right while an error ends the
   /// program.
   ~Flight();
 
   /// Sends piece `k`, whose planes of `from` the caller has filled and leaves alone until `finish`. Every
-  /// rank starts every piece once, also those that are empty for it, in the same order. @collective{comm},
-  /// does not wait.
+  /// rank starts every piece once, also those that are empty for it, in any order. @collective{comm}, does
+  /// not wait.
   void start(int k);
-  /// Lets MPI go on, and puts into place what has arrived. @local, does not wait.
+  /// Lets MPI go on. @local, does not wait.
   void progress();
   /// Waits until `to` is complete and `from` may be changed again. Every piece has been started.
   /// @collective{comm}
@@ -83,9 +83,13 @@ class Transpose::Flight {
 
  private:
   friend class Transpose;
-  struct State;
-  explicit Flight(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  Flight(Plan& plan, const std::byte* from, std::byte* to);
+
+  Plan* plan_;  ///< none once finished
+  const std::byte* from_;
+  std::byte* to_;
+  int first_tag_, started_ = 0;
+  std::vector<MPI_Request> requests_;  ///< the receives, then the sends so far
 };
 
 }  // namespace tailrace::layout

@@ -110,20 +110,14 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
 /// Waits for all ranks, leaving the core to others meanwhile. @collective{comm}
 void barrier(CommView comm);
 
-/// Starts to send or to receive bytes, at most 2^31 - 1; the memory belongs to MPI until the request is complete. @local
-MPI_Request start_send(CommView comm, std::span<const std::byte> data, int to, int tag);
-MPI_Request start_receive(CommView comm, std::span<std::byte> data, int from, int tag);
-
 /// Waits for a set of requests, yielding and then sleeping, so that a waiting rank leaves its core to writers and
 /// to other ranks on the same core. @local. Errors: MPI's own.
 void wait_all(std::span<MPI_Request> requests);
 /// As `wait_all`, but gives up after `limit_s` seconds and returns false; the requests stay pending then.
 bool wait_all_for(std::span<MPI_Request> requests, double limit_s);
 
-/// Lets MPI go on and sets `done` to the indices of the requests found complete, which become null. @local
-void test_some(std::span<MPI_Request> requests, std::vector<int>& done);
-/// As `test_some`, but waits for at least one. `done` stays empty only if all requests are null.
-void wait_some(std::span<MPI_Request> requests, std::vector<int>& done);
+/// Lets MPI go on; returns whether all requests are complete (they are null then). @local, does not wait.
+bool test_all(std::span<MPI_Request> requests);
 /// Gives up while an error ends the program: after it, nothing is written into the memory of `receives` any more, and
 /// `sends` complete on their own if at all. @local, waits at most a second.
 void abandon(std::span<MPI_Request> receives, std::span<MPI_Request> sends) noexcept;

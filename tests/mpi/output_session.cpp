@@ -1,0 +1,506 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include "../unit/output_pattern.hpp"
+#include "mpi_case.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/output/session.hpp"
+#include "temp_dir.hpp"
+
+using namespace tailrace;
+using namespace tailrace::output;
+
+namespace {
+
+using Split = std::vector<Box> (*)(Index3 domain, int parts);
+const std::vector<std::string> strategies{"blocking", "threads:1", "threads", "threads:4"};
+
+Options options_of(const std::string& strategy, const std::string& fault) {
+  return parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});
+}
+
+/// A directory of the root that all ranks know.
+class SharedDir {
+ public:
+  explicit SharedDir(mpi::CommView comm) {
+    if (comm.is_root()) directory_.emplace();
+    path_ = mpi::broadcast(comm, directory_ ? directory_->path() : "", 0);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::optional<test::TempDir> directory_;
+  std::string path_;
+};
+
+/// A small file system in memory on a directory, where this process may mount one.
+class SmallDisk {
+ public:
+  SmallDisk(mpi::CommView comm, std::string path, const char* size)
+      : path_(std::move(path)), root_(comm.is_root()) {
+    const bool done = !root_ || mount("tailrace-test", path_.c_str(), "tmpfs", 0, size) == 0;
+    mounted_ = mpi::min(comm, std::int64_t{done}) == 1;
+    if (root_ && !mounted_) fmt::print("skipped: this process may not mount a small file system\n");
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (root_ && mounted_) umount2(path_.c_str(), MNT_DETACH);
+  }
+  [[nodiscard]] bool mounted() const { return mounted_; }
+
+ private:
+  std::string path_;
+  bool root_, mounted_ = false;
+};
+
+FileHead head() {
+  const std::vector<std::uint64_t> zero{0};
+  FileHead result;
+  StaticDataset index;
+  index.spec.path = "/t_index";
+  index.spec.shape = {1, 1, 1};
+  index.spec.type = h5::ElementType::uint64;
+  index.values.assign(sizeof(std::uint64_t), std::byte{0});
+  result.datasets.push_back(index);
+  result.attributes.push_back({.name = "created_by", .value = std::string("a test"), .reserved_bytes = 0});
+  result.attributes.push_back({.name = "run_time", .value = std::string(), .reserved_bytes = 64});
+  return result;
+}
+
+FileTail tail(StepIndex steps) {
+  const auto value = static_cast<std::uint64_t>(steps);
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  FileTail result;
+  result.attributes.emplace_back("run_time", "12.5 s");
+  result.datasets.emplace_back("/t_index", std::vector<std::byte>(bytes.begin(), bytes.end()));
+  return result;
+}
+
+/// One run of a session over pattern fields.
+struct Trial {
+  Index3 domain;
+  std::vector<Stream> streams;
+  Split split = pattern::slabs;
+  StepIndex steps = 6;
+  std::string strategy = "threads";
+  std::string fault = {};
+};
+
+/// Runs it on all ranks; returns the error of `finish`, the same on all ranks if they are right.
+std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Trial& run) {
+  const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  pattern::Field<float> field(own);
+  trace::Log log("main");
+  Session session(comm, path, make_plan(run.streams, own, run.domain), head(),
+                  options_of(run.strategy, run.fault), log);
+  int lookups = 0;
+  const FieldLookup lookup = [&](const std::string& quantity) {
+    CHECK(quantity == "p");
+    ++lookups;
+    return field.view();
+  };
+  field.set(0);
+  for (StepIndex step = 1; step <= run.steps; ++step) {
+    mpi::barrier(comm);  // as the exchanges of a simulation's step keep its ranks together
+    field.set(step);
+    session.sample(step, lookup);
+  }
+  session.sample_final(run.steps, lookup);
+  if (own.empty()) CHECK(lookups == 0);
+  try {
+    session.finish(run.steps, tail(run.steps));
+  } catch (const Error& error) {
+    return error.info();
+  }
+  CHECK(!session.failure());
+  const trace::Log& writing = session.writer_log() != nullptr ? *session.writer_log() : log;
+  CHECK(writing.total(trace::Kind::write).bytes == session.account().bytes);
+  return {};
+}
+
+/// What a reduction of the pattern over the steps of `cadence` up to `last` is, computed as the definition
+/// says.
+float expected(const Stream& stream, Index3 point, StepIndex last) {
+  const auto type_max = static_cast<double>(std::numeric_limits<float>::max());
+  double min = type_max, max = -type_max, sum = 0, squares = 0, samples = 0;
+  for (StepIndex step = 1; step <= last; ++step) {
+    if (!stream.cadence.is_due(step)) continue;
+    const double value = pattern::value(point, step);
+    min = std::min(min, value);
+    max = std::max(max, value);
+    sum += value;
+    squares += value * value;
+    ++samples;
+  }
+  if (samples == 0 && stream.reduction != Reduction::final) return 0;
+  switch (stream.reduction) {
+    case Reduction::min:
+      return static_cast<float>(min);
+    case Reduction::max:
+      return static_cast<float>(max);
+    case Reduction::mean:
+      return static_cast<float>(sum * (1 / samples));
+    case Reduction::rms:
+      return static_cast<float>(std::sqrt(squares * (1 / samples)));
+    case Reduction::final:
+      return static_cast<float>(pattern::value(point, last));
+    case Reduction::none:
+      break;
+  }
+  return -1;
+}
+
+/// Compares one dataset with the definition of its stream; samples after `last` must read as 0.
+void check_dataset(const h5::File& file, const Stream& stream, std::size_t part, Index3 domain,
+                   StepIndex last) {
+  const auto points = pattern::part_points(stream.selection, part, domain);
+  std::vector<float> values(h5::element_count(stream.datasets[part].shape));
+  file.read(stream.datasets[part].path, std::span(values));
+  const std::size_t samples = points.empty() ? 0 : values.size() / points.size();
+  std::size_t wrong = 0;
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    const StepIndex step = stream.cadence.first + static_cast<StepIndex>(sample) * stream.cadence.every;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      float wanted = step <= last ? static_cast<float>(pattern::value(points[i], step)) : 0.0F;
+      if (stream.reduction != Reduction::none) wanted = expected(stream, points[i], last);
+      wrong += values[sample * points.size() + i] != wanted;
+    }
+  }
+  CHECK_MESSAGE(wrong == 0, stream.datasets[part].path);
+}
+
+std::uint64_t t_index(const h5::File& file) {
+  std::vector<std::uint64_t> value(1);
+  file.read("/t_index", std::span(value));
+  return value[0];
+}
+
+std::vector<std::uint64_t> record(const h5::File& file) {
+  std::vector<std::uint64_t> slots(file.shape(record_path).back());
+  file.read(record_path, std::span(slots));
+  return slots;
+}
+
+/// Checks, on the root, everything that a run that went well has left.
+void check_file(mpi::CommView comm, const std::string& path, const Trial& run) {
+  if (!comm.is_root()) return;
+  const auto file = h5::File::open(path);
+  for (const auto& stream : run.streams)
+    for (std::size_t part = 0; part < stream.datasets.size(); ++part)
+      check_dataset(file, stream, part, run.domain, run.steps);
+  CHECK(t_index(file) == static_cast<std::uint64_t>(run.steps));
+  CHECK(record(file) == std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size()),
+                                                   static_cast<std::uint64_t>(run.steps)));
+  CHECK(file.text_attribute("/", "created_by") == "a test");
+  CHECK(file.text_attribute("/", "run_time") == "12.5 s");
+  CHECK(file.text_attribute(record_path, "data_type") == "long");
+  CHECK(file.text_attribute(record_path, "domain_type") == "real");
+}
+
+constexpr Cadence six_steps{.first = 1, .every = 1, .last = 6};
+
+Stream stream(const std::string& name, const Selection& selection, Reduction reduction, Index3 domain,
+              Cadence cadence = six_steps, h5::ElementType type = h5::ElementType::float32) {
+  return pattern::make_stream(name, selection, reduction, cadence, type, domain);
+}
+
+/// Boxes of all kinds: overlapping, full rows, single points, reaching over several ranks.
+Boxes many_boxes(Index3 n, std::size_t count) {
+  Boxes boxes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto k = static_cast<std::int64_t>(i);
+    const Index3 lo{k * 5 % n.x, k * 3 % n.y, k * 7 % n.z};
+    const Index3 size{1 + k % 4, 1 + k % 3, 1 + k % 6};
+    boxes.boxes.push_back(
+        {lo, {std::min(lo.x + size.x, n.x), std::min(lo.y + size.y, n.y), std::min(lo.z + size.z, n.z)}});
+  }
+  return boxes;
+}
+
+Points some_points(Index3 n) {
+  return {
+      {{n.x - 1, n.y - 1, n.z - 1}, {0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {0, 0, 0}, {n.x / 2, n.y / 2, n.z / 2}}};
+}
+
+std::vector<Stream> streams_of_all_kinds(Index3 n) {
+  const Boxes boxes = many_boxes(n, 9);
+  const Cadence sparse{.first = 2, .every = 3, .last = 6};
+  return {stream("whole", Whole{}, Reduction::none, n),
+          stream("sparse", Whole{}, Reduction::none, n, sparse),
+          stream("points", some_points(n), Reduction::none, n),
+          stream("boxes", boxes, Reduction::none, n),
+          stream("doubles", boxes, Reduction::none, n, sparse, h5::ElementType::float64),
+          stream("max", Whole{}, Reduction::max, n),
+          stream("min", some_points(n), Reduction::min, n, sparse),
+          stream("rms", boxes, Reduction::rms, n),
+          stream("mean", boxes, Reduction::mean, n),
+          stream("last", Whole{}, Reduction::final, n),
+          stream("last_boxes", boxes, Reduction::final, n)};
+}
+
+template <class Action>
+std::optional<ErrorInfo> error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.info();
+  }
+  return {};
+}
+
+}  // namespace
+
+MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks{1, 2, 3, 4, 7}) {
+  const Index3 domain{11, 7, 5};
+  const SharedDir directory(comm);
+  for (const Split split : {pattern::slabs, pattern::pencils, pattern::one_owner})
+    for (const auto& strategy : strategies) {
+      const Trial run{
+          .domain = domain, .streams = streams_of_all_kinds(domain), .split = split, .strategy = strategy};
+      CHECK(!run_session(comm, directory.file("out.h5"), run));
+      check_file(comm, directory.file("out.h5"), run);
+    }
+}
+
+MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  for (const Index3 domain : {Index3{17, 13, 19}, Index3{3, 1, 2}, Index3{1, 1, 1}})
+    for (const auto& strategy : strategies) {
+      const Boxes boxes = many_boxes(domain, 256);
+      const Trial run{.domain = domain,
+                      .streams = {stream("p", boxes, Reduction::none, domain),
+                                  stream("m", boxes, Reduction::max, domain)},
+                      .split = pattern::pencils,
+                      .strategy = strategy};
+      CHECK(!run_session(comm, directory.file("out.h5"), run));
+      check_file(comm, directory.file("out.h5"), run);
+    }
+}
+
+MPI_CASE("a run that stops early has its samples, reductions over them and the last state",
+         ranks{1, 2, 3, 7}) {
+  const Index3 domain{11, 7, 5};
+  const SharedDir directory(comm);
+  for (const StepIndex steps : {0, 1, 4})
+    for (const auto& strategy : strategies) {
+      const Trial run{
+          .domain = domain, .streams = streams_of_all_kinds(domain), .steps = steps, .strategy = strategy};
+      CHECK(!run_session(comm, directory.file("out.h5"), run));
+      check_file(comm, directory.file("out.h5"), run);
+    }
+}
+
+MPI_CASE("reductions larger than a staging buffer are written in portions", ranks{1, 3}) {
+  const Index3 domain{128, 96, 90};  // 4.2 MiB
+  const SharedDir directory(comm);
+  const Cadence two{.first = 1, .every = 1, .last = 2};
+  const Trial run{.domain = domain,
+                  .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
+                              stream("rms", Whole{}, Reduction::rms, domain, two),
+                              stream("last", Whole{}, Reduction::final, domain, two)},
+                  .steps = 2};
+  CHECK(!run_session(comm, directory.file("out.h5"), run));
+  check_file(comm, directory.file("out.h5"), run);
+}
+
+MPI_CASE("no streams at all still make a file", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  const Trial run{.domain = {4, 4, 4}, .streams = {}};
+  CHECK(!run_session(comm, directory.file("out.h5"), run));
+  if (comm.is_root()) CHECK(t_index(h5::File::open(directory.file("out.h5"))) == 6);
+}
+
+MPI_CASE("a failed write on one rank is the same error on all, and the record tells what is there",
+         ranks{1, 2, 3, 4, 7}) {
+  const Index3 domain{8, 7, 14};
+  const SharedDir directory(comm);
+  const int failing = comm.size() - 1;
+  for (const auto& strategy : strategies) {
+    const Trial run{.domain = domain,
+                    .streams = {stream("p", Whole{}, Reduction::none, domain)},
+                    .strategy = strategy,
+                    .fault = fmt::format("write:rank={},step=4,error=ENOSPC", failing)};
+    const auto error = run_session(comm, directory.file("out.h5"), run);
+    REQUIRE(error);
+    CHECK(error->kind == ErrorKind::io);
+    CHECK(error->rank == failing);
+    CHECK(error->path == directory.file("out.h5"));
+    CHECK(error->offset > 0);
+    CHECK(error->message.find("No space left on device") != std::string::npos);
+    if (!comm.is_root()) continue;
+    const auto file = h5::File::open(directory.file("out.h5"));
+    auto slots = std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size()), 6);
+    slots.back() = 3;
+    CHECK(record(file) == slots);
+    CHECK(t_index(file) == 0);
+    CHECK(file.text_attribute("/", "run_time") == "12.5 s");
+    auto recorded = run.streams[0];
+    recorded.cadence.last = 3;  // the samples up to the record
+    std::vector<float> values(static_cast<std::size_t>(3 * domain.volume()));
+    file.read_slab("/p", {0, 0}, {3, static_cast<std::uint64_t>(domain.volume())}, std::span(values));
+    const auto points = pattern::part_points(Whole{}, 0, domain);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      wrong += values[i] !=
+               pattern::value(points[i % points.size()], static_cast<StepIndex>(i / points.size()) + 1);
+    CHECK(wrong == 0);
+  }
+}
+
+MPI_CASE("short writes and stalls change nothing in the file", ranks{1, 3}) {
+  const Index3 domain{11, 7, 5};
+  const SharedDir directory(comm);
+  for (const auto& strategy : strategies) {
+    const Trial run{.domain = domain,
+                    .streams = streams_of_all_kinds(domain),
+                    .strategy = strategy,
+                    .fault = "short:probability=0.5,seed=3;stall:nth=3,s=10ms"};
+    CHECK(!run_session(comm, directory.file("out.h5"), run));
+    check_file(comm, directory.file("out.h5"), run);
+  }
+}
+
+MPI_CASE("a file that cannot be created is the same error on all and leaves nothing", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  const auto path = directory.file("missing/out.h5");
+  const Trial run{.domain = {4, 4, 4}, .streams = {}};
+  const auto error = error_of([&] { run_session(comm, path, run); });
+  REQUIRE(error);
+  CHECK(error->rank == 0);
+  CHECK(error->path == path);
+  CHECK(error->message.find("No such file or directory") != std::string::npos);
+  CHECK(!std::filesystem::exists(directory.file("missing")));
+}
+
+MPI_CASE("a full disk ends with the same error on all and a file that opens", ranks{1, 2, 3, 7}) {
+  const SharedDir directory(comm);
+  const SmallDisk disk(comm, directory.path(), "size=256k");
+  if (!disk.mounted()) return;
+  const Index3 domain{16, 16, 28};
+  for (const auto& strategy : strategies) {
+    const Cadence cadence{.first = 1, .every = 1, .last = 20};
+    const Trial run{.domain = domain,
+                    .streams = {stream("p", Whole{}, Reduction::none, domain, cadence),
+                                stream("m", Whole{}, Reduction::max, domain, cadence)},
+                    .steps = 20,
+                    .strategy = strategy};
+    const auto error = run_session(comm, directory.file("out.h5"), run);
+    REQUIRE(error);
+    CHECK(error->message.find("No space left on device") != std::string::npos);
+    if (!comm.is_root()) continue;
+    const auto file = h5::File::open(directory.file("out.h5"));
+    const auto slots = record(file);
+    const auto recorded = static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
+    CHECK(recorded >= 1);
+    CHECK(recorded < 20);
+    std::vector<float> values(static_cast<std::size_t>(recorded * domain.volume()));
+    file.read_slab("/p", {0, 0},
+                   {static_cast<std::uint64_t>(recorded), static_cast<std::uint64_t>(domain.volume())},
+                   std::span(values));
+    const auto points = pattern::part_points(Whole{}, 0, domain);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      wrong += values[i] != static_cast<float>(pattern::value(points[i % points.size()],
+                                                              static_cast<StepIndex>(i / points.size()) + 1));
+    CHECK(wrong == 0);
+  }
+}
+
+MPI_CASE("a disk too full for the file's head leaves no file and no crash", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  const SmallDisk disk(comm, directory.path(), "size=8k");
+  if (!disk.mounted()) return;
+  const Index3 domain{4, 4, 4};
+  const Plan plan = make_plan({}, comm.is_root() ? Box::whole(domain) : Box{}, domain);
+  auto large = head();
+  large.datasets[0].spec.shape = {100'000};
+  large.datasets[0].values.resize(800'000);
+  trace::Log log("main");
+  const auto error = error_of(
+      [&] { Session session(comm, directory.file("out.h5"), plan, large, options_of("threads", ""), log); });
+  REQUIRE(error);
+  CHECK(error->path == directory.file("out.h5"));
+  CHECK(error->rank == 0);
+  CHECK(!std::filesystem::exists(directory.file("out.h5")));
+}
+
+MPI_CASE("a reader's lock on the file does not keep the run from closing it", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  const Index3 domain{4, 4, 4};
+  const Plan plan = make_plan({}, comm.is_root() ? Box::whole(domain) : Box{}, domain);
+  trace::Log log("main");
+  Session session(comm, directory.file("out.h5"), plan, head(), options_of("threads", ""), log);
+  const int reader = open(directory.file("out.h5").c_str(), O_RDONLY);
+  CHECK(flock(reader, LOCK_SH) == 0);
+  CHECK(!error_of([&] { session.finish(0, tail(0)); }));
+  close(reader);
+}
+
+MPI_CASE("a disk that is too small is told before the first step", ranks{2}) {
+  const SharedDir directory(comm);
+  const Index3 domain{1000, 1000, 1000};
+  const Cadence cadence{.first = 1, .every = 1, .last = 2000};  // 8 TB, sparse
+  auto whole = stream("p", Points{{{0, 0, 0}}}, Reduction::none, domain, cadence);
+  whole.selection = Whole{};
+  whole.datasets[0].shape = {2000, 1000, 1000, 1000};
+  const Box own = pattern::one_owner(domain, 2)[static_cast<std::size_t>(comm.rank())];
+  auto plan = make_plan({whole}, own, domain);
+  for (auto& planned : plan.streams) planned.pieces.clear();  // nothing is sampled here
+  trace::Log log("main");
+  const auto error = error_of([&] {
+    Session session(comm, directory.file("out.h5"), plan, head(), options_of("threads", ""), log);
+    CHECK((session.warning().find("the run will fail when it is full") != std::string::npos) ==
+          comm.is_root());
+    session.finish(0, tail(0));
+  });
+  // File systems that allow no file of this size refuse its creation instead.
+  if (error) CHECK(error->path == directory.file("out.h5"));
+}
+
+MPI_CASE("a session that is left by an exception neither communicates nor hangs", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  const Index3 domain{8, 8, 8};
+  for (const auto& strategy : strategies) {
+    const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+    pattern::Field<float> field(own);
+    trace::Log log("main");
+    const auto run = [&] {
+      Session session(comm, directory.file("out.h5"),
+                      make_plan({stream("p", Whole{}, Reduction::none, domain)}, own, domain), head(),
+                      options_of(strategy, ""), log);
+      for (StepIndex step = 1; step <= 3; ++step)
+        session.sample(step, [&](const std::string&) { return field.view(); });
+      throw std::runtime_error("the computation broke");
+    };
+    CHECK_THROWS_AS(run(), std::runtime_error);
+    mpi::barrier(comm);
+    if (comm.is_root()) {
+      const auto file = h5::File::open(directory.file("out.h5"));
+      CHECK(record(file) == std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size()), 3));
+    }
+    mpi::barrier(comm);
+  }
+}
+
+MPI_CASE("memory is bounded and known", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  const Index3 domain{8, 8, 8};
+  const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  trace::Log log("main");
+  const auto plan = make_plan({stream("p", Whole{}, Reduction::none, domain)}, own, domain);
+  Session session(comm, directory.file("out.h5"), plan, head(), options_of("threads:3", ""), log);
+  CHECK(session.memory_bytes() == plan.memory_bytes(3));
+  CHECK(session.memory_bytes() >= 3 * 4 * own.volume());
+  session.finish(0, tail(0));
+}

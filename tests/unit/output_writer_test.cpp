@@ -1,0 +1,250 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "output_pattern.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/output/writer.hpp"
+
+using namespace tailrace;
+using namespace tailrace::output;
+
+namespace {
+
+/// A sink in memory that can be held up and made to fail.
+class MemorySink final : public Sink {
+ public:
+  Written write(std::span<const Extent> extents, StepIndex step) override {
+    {
+      std::unique_lock lock(mutex_);
+      arrived_ = step;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+    }
+    if (step == fail_at)
+      throw Error(ErrorInfo{.kind = ErrorKind::io, .message = "broken", .path = "f", .hint = {}});
+    Written written;
+    for (const auto& extent : extents) {
+      auto& bytes = data[extent.dataset];
+      bytes.resize(
+          std::max(bytes.size(), static_cast<std::size_t>(extent.offset_bytes) + extent.bytes.size()));
+      std::copy(extent.bytes.begin(), extent.bytes.end(), bytes.begin() + extent.offset_bytes);
+      written.bytes += static_cast<std::int64_t>(extent.bytes.size());
+      ++written.operations;
+    }
+    if (!extents.empty()) steps.push_back(step);
+    threads.insert(std::this_thread::get_id());
+    return written;
+  }
+  void record(StepIndex step) override { records.push_back(step); }
+  void flush() override { ++flushes; }
+  void close(mpi::CommView, const FileTail&, bool) override {}
+  [[nodiscard]] const std::string& warning() const noexcept override { return none_; }
+
+  void hold() { set_open(false); }
+  void release() { set_open(true); }
+  void wait_for_step(StepIndex step) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return arrived_ == step; });
+  }
+
+  StepIndex fail_at = -1;
+  std::map<std::size_t, std::vector<std::byte>> data;
+  std::vector<StepIndex> steps, records;
+  std::set<std::thread::id> threads;
+  int flushes = 0;
+
+ private:
+  void set_open(bool open) {
+    const std::scoped_lock lock(mutex_);
+    open_ = open;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  StepIndex arrived_ = -1;
+  std::string none_;
+};
+
+constexpr Index3 domain{4, 3, 2};
+const Plan plan =
+    make_plan({pattern::make_stream("p", Whole{}, Reduction::none, {.first = 1, .every = 1, .last = 20},
+                                    h5::ElementType::float64, domain)},
+              Box::whole(domain), domain);
+
+/// A sample of constant value, the step, in a buffer of the writer.
+Lease fill(Lease job, StepIndex step) {
+  const auto& piece = plan.streams[0].pieces[0];
+  const auto room = job->add(piece, step - 1, 0, piece.values);
+  auto* const values = reinterpret_cast<double*>(room.data());
+  std::fill_n(values, piece.values, static_cast<double>(step));
+  job->step = step;
+  job->record = step;
+  return job;
+}
+
+/// True if dataset 0 holds samples 1 to `last`, each with its own number.
+bool holds_samples(const MemorySink& sink, StepIndex last) {
+  const auto found = sink.data.find(0);
+  if (found == sink.data.end()) return last == 0;
+  const auto* const values = reinterpret_cast<const double*>(found->second.data());
+  const auto count = static_cast<std::size_t>(domain.volume() * last);
+  if (found->second.size() != count * sizeof(double)) return false;
+  for (std::size_t i = 0; i < count; ++i)
+    if (values[i] != static_cast<double>(static_cast<std::int64_t>(i) / domain.volume() + 1)) return false;
+  return true;
+}
+
+Options options_for(const std::string& strategy) {
+  return parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
+}
+
+struct Bench {
+  explicit Bench(const std::string& strategy)
+      : options(options_for(strategy)),
+        writer(create_writer(
+            {.sink = sink, .staging_bytes = plan.staging_bytes(), .options = options, .log = log})) {}
+  MemorySink sink;
+  trace::Log log{"main"};
+  Options options;
+  std::unique_ptr<Writer> writer;
+};
+
+const std::vector<std::string> all_strategies{"blocking", "threads:1", "threads:2", "threads:5"};
+
+}  // namespace
+
+TEST_CASE("every strategy writes all jobs in order, then records and flushes") {
+  for (const auto& strategy : all_strategies) {
+    CAPTURE(strategy);
+    Bench bench(strategy);
+    std::vector<StepIndex> expected;
+    for (StepIndex step = 1; step <= 20; ++step) {
+      bench.writer->submit(fill(bench.writer->acquire(), step));
+      expected.push_back(step);
+    }
+    auto last = bench.writer->acquire();
+    last->flush = true;
+    bench.writer->submit(std::move(last));
+    bench.writer->drain();
+    CHECK(!bench.writer->failure());
+    CHECK(bench.sink.steps == expected);
+    CHECK(bench.sink.records == expected);
+    CHECK(bench.sink.flushes == 1);
+    CHECK(holds_samples(bench.sink, 20));
+    CHECK(bench.writer->account().bytes == 20 * plan.staging_bytes());
+    CHECK(bench.writer->account().writes == 20);
+    const trace::Log* const log = bench.writer->log();
+    CHECK((log == nullptr) == (strategy == "blocking"));
+    CHECK((log != nullptr ? *log : bench.log).total(trace::Kind::write).bytes == 20 * plan.staging_bytes());
+  }
+}
+
+TEST_CASE("blocking writes on the caller's thread, threads on one other") {
+  for (const auto& strategy : all_strategies) {
+    Bench bench(strategy);
+    for (StepIndex step = 1; step <= 5; ++step) bench.writer->submit(fill(bench.writer->acquire(), step));
+    bench.writer->drain();
+    CHECK(bench.sink.threads.size() == 1);
+    CHECK((bench.sink.threads.count(std::this_thread::get_id()) == 1) == (strategy == "blocking"));
+  }
+}
+
+TEST_CASE("with B buffers, B samples are taken while a write hangs and the next one waits") {
+  for (const int buffers : {1, 2, 5}) {
+    Bench bench("threads:" + std::to_string(buffers));
+    bench.sink.hold();
+    for (StepIndex step = 1; step <= buffers; ++step) {
+      auto lease = bench.writer->try_acquire();
+      REQUIRE(lease);
+      bench.writer->submit(fill(std::move(*lease), step));
+    }
+    bench.sink.wait_for_step(1);
+    CHECK(!bench.writer->try_acquire());
+    std::jthread releaser([&] {
+      sleep_s(0.02);
+      bench.sink.release();
+    });
+    bench.writer->submit(
+        fill(bench.writer->acquire(), buffers + 1));  // comes back when the first write is done
+    bench.writer->drain();
+    CHECK(holds_samples(bench.sink, buffers + 1));
+  }
+}
+
+TEST_CASE("after a failure later jobs are dropped, nothing hangs and the reason is kept") {
+  for (const auto& strategy : all_strategies) {
+    CAPTURE(strategy);
+    Bench bench(strategy);
+    bench.sink.fail_at = 4;
+    for (StepIndex step = 1; step <= 20; ++step) bench.writer->submit(fill(bench.writer->acquire(), step));
+    bench.writer->drain();
+    REQUIRE(bench.writer->failure());
+    CHECK(bench.writer->failure()->message == "broken");
+    CHECK(bench.sink.records == std::vector<StepIndex>{1, 2, 3});
+    CHECK(holds_samples(bench.sink, 3));
+  }
+}
+
+TEST_CASE("a lease that is given up frees its buffer") {
+  Bench bench("threads:1");
+  { auto lease = bench.writer->acquire(); }
+  auto lease = bench.writer->try_acquire();
+  REQUIRE(lease);
+  CHECK((*lease)->slices.empty());
+}
+
+TEST_CASE("a writer that goes while an exception unwinds still writes what it was given") {
+  MemorySink sink;
+  trace::Log log("main");
+  const auto options = options_for("threads:3");
+  const auto run = [&] {
+    const auto writer =
+        create_writer({.sink = sink, .staging_bytes = plan.staging_bytes(), .options = options, .log = log});
+    for (StepIndex step = 1; step <= 3; ++step) writer->submit(fill(writer->acquire(), step));
+    throw std::runtime_error("the computation broke");
+  };
+  CHECK_THROWS_AS(run(), std::runtime_error);
+  CHECK(holds_samples(sink, 3));
+}
+
+TEST_CASE("buffers do not grow") {
+  StagingPool pool(1, plan.staging_bytes());
+  auto lease = pool.acquire();
+  const auto& piece = plan.streams[0].pieces[0];
+  lease->add(piece, 0, 0, piece.values);
+  CHECK_THROWS_AS(lease->add(piece, 1, 0, piece.values), Error);
+}
+
+TEST_CASE("many points are handed to the sink in portions") {
+  Points points;
+  for (int i = 0; i < 5000; ++i)
+    if (i % 2 == 0) points.points.push_back({0, 0, 0}), points.points.push_back({3, 2, 1});
+  const Box own{{0, 0, 0}, {3, 3, 2}};
+  const Plan spread =
+      make_plan({pattern::make_stream("p", points, Reduction::none, {.first = 1, .every = 1, .last = 2},
+                                      h5::ElementType::float32, domain)},
+                own, domain);
+  const auto& piece = spread.streams[0].pieces[0];
+  REQUIRE(piece.runs.size() == 2500);
+  StagingPool pool(1, spread.staging_bytes());
+  auto lease = pool.acquire();
+  const auto room = lease->add(piece, 1, 0, piece.values);
+  auto* const values = reinterpret_cast<float*>(room.data());
+  for (int i = 0; i < 2500; ++i) values[i] = static_cast<float>(i + 1);
+  MemorySink sink;
+  Account account;
+  trace::Log log("main");
+  run_job(*lease, sink, account, log);
+  CHECK(account.writes == 2500);
+  const auto& bytes = sink.data.at(0);
+  REQUIRE(bytes.size() == (5000 + 4999) * sizeof(float));
+  const auto* const file = reinterpret_cast<const float*>(bytes.data());
+  for (std::size_t i = 0; i < 2500; ++i) REQUIRE(file[5000 + 2 * i] == static_cast<float>(i + 1));
+}
