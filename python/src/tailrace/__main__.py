@@ -14,7 +14,7 @@ def main() -> None:
     try:
         from tailrace.cli import build_app
 
-        build_app()(prog_name="tailrace")
+        build_app(sys.argv[1:])(prog_name="tailrace")
     except CommandError as error:
         print(f"tailrace: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -32,11 +32,12 @@ def common(
     """
 
 
-def build_app() -> typer.Typer:
+def build_app(arguments: list[str]) -> typer.Typer:
+    """The application for these arguments: when they begin with a command, only that one is imported."""
     app = typer.Typer(
         name="tailrace", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
     )
     app.callback()(common)
-    for name in COMMANDS:
+    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
         import_module(f"tailrace.commands.{name}").register(app)
     return app

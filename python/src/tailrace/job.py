@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from tailrace.launch import Launcher
 
 POLL_S = 0.2
-# Ranks install their signal handlers before they report progress. A signal that comes earlier would kill them, so
-# it waits, but no longer than this.
+# Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
+# waits, but no longer than this.
 HANDLERS_READY_WITHIN_S = 5.0
 MESSAGES_KEPT = 200
 PR_SET_PDEATHSIG = 1
