@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that each public header compiles alone: check_headers.py [BUILD_DIR].
 
-The compiler and its include directories come from the build's compile_commands.json. Exits with 1 when a header
-fails.
+The compiler and its include directories come from the build's compile_commands.json. Exits
+with 1 when a header fails.
 """
 
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the directions of #include between modules: check_includes.py [ROOT].
 
-A module may use its own files, those of the modules listed for it below, and nothing of a simulation; a simulation
-may use the library and no other simulation. Include cycles between files are errors too. Prints one line per
-violation and exits with 1 when there is one.
+A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A
+simulation may use the library and no other simulation. Include cycles between files are errors too. Prints
+one line per violation and exits with 1 when there is one.
 """
 
 import re

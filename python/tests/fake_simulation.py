@@ -1,7 +1,7 @@
 """A native program in miniature for the launcher's tests: options, signals, files and exit statuses.
 
-The case's table [fake] says what happens, such as mode = "kill"; the rank comes from the launcher's environment.
-Started as a script, by any of the launchers or alone.
+The case's table [fake] says what happens, such as mode = "kill"; the rank comes from the environment. Started
+as a script, by any of the launchers or alone.
 """
 
 import argparse
