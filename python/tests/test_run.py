@@ -210,27 +210,6 @@ def test_plain_process_without_a_launcher(plain):
     assert "2 ranks need a launcher" in refused.stderr
 
 
-def test_unknown_simulation_names_the_known(plain):
-    Path("other.toml").write_text('[case]\nsimulation = "weather"\n')
-    done = run("other.toml")
-    assert done.returncode == 2
-    assert done.stderr == 'tailrace: other.toml: simulation "weather" is unknown. Known: fake.\n'
-
-
-def test_hdf5_input_is_an_ultrasound_case(plain):
-    Path("input.dat").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    done = run("input.dat")
-    assert done.returncode == 2 and '"ultrasound"' in done.stderr
-
-
-def test_program_directory_without_programs(plain):
-    for program in (plain / "bin").iterdir():
-        program.unlink()
-    done = run(write_case())
-    assert done.returncode == 2
-    assert "TAILRACE_BIN_DIR" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
