@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from tailrace import cores
 from tailrace.console import CommandError, format_bytes, format_seconds
 from tailrace.job import QuietLauncher
