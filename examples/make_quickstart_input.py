@@ -7,8 +7,8 @@ otherwise; arrays are ordered (z, y, x) with x fastest, as k-Wave stores them; p
 
     python make_quickstart_input.py [OUT] [--scale S]
 
-`--scale 2` halves the grid spacing and the time step (eight times the points, twice the steps), `--scale 0.5` gives a
-coarse version that runs in seconds.
+`--scale 2` halves the grid spacing and the time step (eight times the points, twice the steps), `--scale 0.7` gives a
+coarse version for trying things out.
 """
 
 import argparse
@@ -244,8 +244,8 @@ def main():
     parser.add_argument("out", nargs="?", type=Path, default=Path(__file__).with_name("quickstart.h5"))
     parser.add_argument("--scale", type=float, default=1.0, help="grid points per wavelength relative to the default")
     arguments = parser.parse_args()
-    if not 0.4 <= arguments.scale <= 8.0:
-        parser.error("--scale must lie between 0.4 and 8")
+    if not 0.7 <= arguments.scale <= 8.0:
+        parser.error("--scale must lie between 0.7 (below, the source would reach into the absorbing layer) and 8")
     grid = write_input(arguments.out, arguments.scale)
     print(f"{arguments.out}: {grid.nx} x {grid.ny} x {grid.nz} points, {grid.steps} steps")
 

@@ -22,7 +22,7 @@ def script():
 @pytest.fixture(scope="module")
 def coarse(script, tmp_path_factory):
     path = tmp_path_factory.mktemp("quickstart") / "quickstart.h5"
-    script.write_input(path, scale=0.5)
+    script.write_input(path, scale=0.7)
     with h5py.File(path) as file:
         yield file
 
