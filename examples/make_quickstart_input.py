@@ -191,7 +191,15 @@ def settings(grid):
         values[f"pml_{axis}_alpha"] = np.float32(2.0)
         values[f"u{axis}_source_flag"] = 0
     values |= {"nonlinear_flag": 1, "absorbing_flag": 1}
-    absent = ["p0_source", "transducer_source", "sxx_source", "syy_source", "szz_source", "sxy_source", "sxz_source"]
+    absent = [
+        "p0_source",
+        "transducer_source",
+        "sxx_source",
+        "syy_source",
+        "szz_source",
+        "sxy_source",
+        "sxz_source",
+    ]
     absent += ["syz_source", "nonuniform_grid", "axisymmetric", "elastic"]
     return values | {f"{name}_flag": 0 for name in absent}
 
@@ -242,10 +250,14 @@ def write_input(path, scale=1.0):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", nargs="?", type=Path, default=Path(__file__).with_name("quickstart.h5"))
-    parser.add_argument("--scale", type=float, default=1.0, help="grid points per wavelength relative to the default")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="grid points per wavelength relative to the default"
+    )
     arguments = parser.parse_args()
     if not 0.7 <= arguments.scale <= 8.0:
-        parser.error("--scale must lie between 0.7 (below, the source would reach into the absorbing layer) and 8")
+        parser.error(
+            "--scale must lie between 0.7 (below, the source would reach into the absorbing layer) and 8"
+        )
     grid = write_input(arguments.out, arguments.scale)
     print(f"{arguments.out}: {grid.nx} x {grid.ny} x {grid.nz} points, {grid.steps} steps")
 

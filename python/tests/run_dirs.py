@@ -76,7 +76,9 @@ def sensor_points() -> np.ndarray:
     return np.unique(np.random.default_rng(5).integers(1, nx * ny * nz, 30)).astype(np.uint64)
 
 
-def write_output(path: Path, mask: str = "boxes", recorded: int = STEPS, closed: bool = True, pressure_streams=True):
+def write_output(
+    path: Path, mask: str = "boxes", recorded: int = STEPS, closed: bool = True, pressure_streams=True
+):
     """An output file in k-Wave's layout, complete up to step `recorded`."""
     series = np.stack([pressure(step) for step in range(START, STEPS + 1)])
     series[max(0, recorded - START + 1) :] = 0.0
@@ -198,7 +200,9 @@ def account(totals: list[dict], status: str = "finished", steps: int = STEPS, **
     } | changes
 
 
-def write_run(directory: Path, ranks: int = 2, mask: str = "boxes", slow_writer: bool = False, **changes) -> Path:
+def write_run(
+    directory: Path, ranks: int = 2, mask: str = "boxes", slow_writer: bool = False, **changes
+) -> Path:
     """A complete run directory; `changes` replace entries of run.json."""
     directory.mkdir(parents=True)
     write_input(directory / "input.h5", mask)

@@ -13,7 +13,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("make_quickstart_input", EXAMPLES / "make_quickstart_input.py")
+    spec = importlib.util.spec_from_file_location(
+        "make_quickstart_input", EXAMPLES / "make_quickstart_input.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -79,9 +79,13 @@ class Comparison:
             "datasets_differing": sum(result.differs for result in self.datasets),
             "steps": sum(result.steps for result in self.datasets),
             "steps_over": sum(result.steps_over for result in self.datasets),
-            **{name: _json_number(max((getattr(d, name) for d in self.datasets), default=0.0)) for name in MEASURES},
+            **{
+                name: _json_number(max((getattr(d, name) for d in self.datasets), default=0.0))
+                for name in MEASURES
+            },
             "datasets": [
-                {key: _json_number(value) for key, value in asdict(d).items()} | {"of_peak": d.of_peak, "differs": d.differs}
+                {key: _json_number(value) for key, value in asdict(d).items()}
+                | {"of_peak": d.of_peak, "differs": d.differs}
                 for d in self.datasets
             ],
         }
@@ -201,7 +205,9 @@ def _read(dataset: h5py.Dataset, selection: tuple) -> np.ndarray:
     return values.reshape(values.shape[0], -1, columns) if values.size else values.reshape(0, 0, 0)
 
 
-def compare_datasets(a: h5py.Dataset, b: h5py.Dataset, threshold: float | None, steps: int | None) -> DatasetResult:
+def compare_datasets(
+    a: h5py.Dataset, b: h5py.Dataset, threshold: float | None, steps: int | None
+) -> DatasetResult:
     """Compares two datasets; `steps` limits a time series to its first steps."""
     result = DatasetResult(a.name.strip("/"))
     result.problem, result.note = _mismatch(a, b, threshold)
@@ -289,7 +295,9 @@ def _names(file_a: h5py.File, file_b: h5py.File, path: str | None) -> list[str]:
         return [name for name in _below(file_a, file_b, "/") if name not in METADATA]
     name = path.strip("/")
     if name and name not in file_a and name not in file_b:
-        raise kwave.FileError(f"{path}: neither {file_a.filename} nor {file_b.filename} has this dataset or group")
+        raise kwave.FileError(
+            f"{path}: neither {file_a.filename} nor {file_b.filename} has this dataset or group"
+        )
     return _below(file_a, file_b, name or "/")
 
 

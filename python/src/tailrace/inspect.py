@@ -90,7 +90,9 @@ def inspect_path(path: Path, verify: bool = False) -> Inspection:
         if item.is_file() and item.name != "output.h5"
     ]
     if result.run is None and not (path / "output.h5").exists():
-        raise kwave.FileError(f"{path}: neither run.json nor output.h5 is there. Fix: name a run directory or a file")
+        raise kwave.FileError(
+            f"{path}: neither run.json nor output.h5 is there. Fix: name a run directory or a file"
+        )
     if (path / "output.h5").exists():
         result.file = _inspect_or_report(path / "output.h5", verify, result.problems)
     return result
@@ -179,7 +181,9 @@ def _check_extent(info: FileInfo, file: h5py.File) -> None:
     for entry in info.datasets:
         offset = file[entry.path].id.get_offset()
         if offset is not None and offset + entry.size_bytes > info.size_bytes:
-            info.problems.append(f"{entry.path} ends at byte {offset + entry.size_bytes}, the file at {info.size_bytes}")
+            info.problems.append(
+                f"{entry.path} ends at byte {offset + entry.size_bytes}, the file at {info.size_bytes}"
+            )
 
 
 def scan(dataset: h5py.Dataset, samples: int | None = None) -> Scan:

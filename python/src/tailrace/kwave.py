@@ -129,7 +129,9 @@ def data_file(path: Path) -> Path:
     if path.is_dir():
         inside = path / "output.h5"
         if not inside.is_file():
-            raise FileError(f"{path}: no output.h5 in this directory. Fix: name a run directory or an HDF5 file")
+            raise FileError(
+                f"{path}: no output.h5 in this directory. Fix: name a run directory or an HDF5 file"
+            )
         return inside
     if not path.exists():
         raise FileError(f"{path}: no such file or directory")

@@ -23,7 +23,8 @@ def compare(
     b: Annotated[Path, typer.Argument(metavar="B", help="HDF5 file or run directory.", show_default=False)],
     path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A dataset or group.")] = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0.0, help="Relative difference allowed. Without it any difference counts.")
+        float | None,
+        typer.Option(min=0.0, help="Relative difference allowed. Without it any difference counts."),
     ] = None,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare only what both files hold complete (killed runs).")
@@ -45,7 +46,10 @@ def compare(
 
 def _print(result: Comparison, console: Console) -> None:
     limit = "any difference counts" if result.threshold is None else f"threshold {result.threshold:g}"
-    console.print(f"A  {result.a}\nB  {result.b}\n{limit}; largest values over the steps of each dataset\n", markup=False)
+    console.print(
+        f"A  {result.a}\nB  {result.b}\n{limit}; largest values over the steps of each dataset\n",
+        markup=False,
+    )
     compared = [entry for entry in result.datasets if not entry.problem]
     shown = [entry for entry in compared if not _is_equal_scalar(entry)]
     if shown:

@@ -19,9 +19,12 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="HDF5 file or run directory.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE|DIR", help="HDF5 file or run directory.", show_default=False)
+    ],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read every value: checksums, NaN, range. Exit status 1 on a problem.")
+        bool,
+        typer.Option("--verify", help="Read every value: checksums, NaN, range. Exit status 1 on a problem."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable answer.")] = False,
 ) -> None:
@@ -58,11 +61,17 @@ def _print_run(run: dict, console: Console) -> None:
     if run.get("error"):
         console.print(f"  error     {escape(str(run['error'].get('message', '')))}")
     console.print(f"  steps     {run.get('steps')} of {run.get('steps_planned')}")
-    console.print(f"  started   {run.get('started')} on {run.get('ranks')} ranks x {run.get('threads')} threads")
+    console.print(
+        f"  started   {run.get('started')} on {run.get('ranks')} ranks x {run.get('threads')} threads"
+    )
     if run.get("wall_s") is not None:
-        console.print(f"  wall      {duration_text(run['wall_s'])}, waited for output {duration_text(run.get('output_wait_s'))}")
+        console.print(
+            f"  wall      {duration_text(run['wall_s'])}, waited for output {duration_text(run.get('output_wait_s'))}"
+        )
     if run.get("hidden_fraction") is not None:
-        console.print(f"  hidden    {100 * run['hidden_fraction']:.0f} % of the writing time ({run.get('strategy')})")
+        console.print(
+            f"  hidden    {100 * run['hidden_fraction']:.0f} % of the writing time ({run.get('strategy')})"
+        )
     console.print()
 
 

@@ -30,10 +30,14 @@ def _failure(run: Run) -> list[Advice]:
     error = run.account.get("error") or {}
     if run.status == "failed":
         where = ", ".join(
-            f"{name} {error[name]}" for name in ("rank", "path", "offset") if error.get(name) not in (None, "")
+            f"{name} {error[name]}"
+            for name in ("rank", "path", "offset")
+            if error.get(name) not in (None, "")
         )
         text = "The run failed. What the output file's record calls complete is intact and can be used."
-        return [Advice("warning", text, "; ".join(part for part in (error.get("message", ""), where) if part))]
+        return [
+            Advice("warning", text, "; ".join(part for part in (error.get("message", ""), where) if part))
+        ]
     if run.status == "unaccounted":
         text = "The run left no account. Its series are complete up to the recorded step; maxima and final fields are not."
         return [Advice("warning", text, f"no run.json in {run.directory.resolve().name}")]
@@ -56,7 +60,9 @@ def _output(run: Run) -> list[Advice]:
     if str(run.account.get("strategy", "")).startswith("blocking"):
         return [_blocking(share, evidence)]
     if hidden < 0.5 and share >= 2:
-        return [Advice("warning", "The writer is the bottleneck: " + _writer_cure(run), evidence + _rate(run))]
+        return [
+            Advice("warning", "The writer is the bottleneck: " + _writer_cure(run), evidence + _rate(run))
+        ]
     if share >= 2:
         text = "Part of the writing shows. More buffers help if single writes are slow, a faster disk if all are."
         return [Advice("hint", text, evidence + _rate(run))]
@@ -66,7 +72,9 @@ def _output(run: Run) -> list[Advice]:
 def _blocking(share: float, evidence: str) -> Advice:
     if share < 2:
         return Advice("good", "Writing inside the step costs little here; blocking output is fine.", evidence)
-    return Advice("warning", "Every write stops the computation. `--write threads` would hide most of it.", evidence)
+    return Advice(
+        "warning", "Every write stops the computation. `--write threads` would hide most of it.", evidence
+    )
 
 
 def _writer_cure(run: Run) -> str:
@@ -81,7 +89,10 @@ def _writer_cure(run: Run) -> str:
 
 
 def _rate(run: Run) -> str:
-    written, busy = run.account.get("output_bytes") or sum(_column(run, "write_bytes")), max(_column(run, "write_s"))
+    written, busy = (
+        run.account.get("output_bytes") or sum(_column(run, "write_bytes")),
+        max(_column(run, "write_s")),
+    )
     return f"; {bytes_text(written / busy)}/s while writing" if written and busy else ""
 
 
@@ -90,8 +101,16 @@ def _exchange(run: Run) -> list[Advice]:
     total = compute + exchange
     if len(run.per_rank) < 2 or not total or exchange / total < 0.3:
         return []
-    text = "Much of each step is communication. Fewer ranks with more threads each (`-n`, `-t`) send less."
-    return [Advice("hint", text, f"exchange {100 * exchange / total:.0f} % of the stepping time on {len(run.per_rank)} ranks")]
+    text = "Much of each step is communication. Fewer ranks with more threads each send less."
+    if sum(_column(run, "output_wait_s")) > 0.02 * len(run.per_rank) * run.wall_s:
+        text = "Much of each step is exchange: ranks wait for those that wait for output, so look at the output first."
+    return [
+        Advice(
+            "hint",
+            text,
+            f"exchange {100 * exchange / total:.0f} % of the stepping time on {len(run.per_rank)} ranks",
+        )
+    ]
 
 
 def _imbalance(run: Run) -> list[Advice]:
@@ -101,7 +120,13 @@ def _imbalance(run: Run) -> list[Advice]:
         return []
     slowest = run.per_rank[compute.index(max(compute))].get("rank")
     text = "The ranks do not share the work evenly: other programs on the machine, or an uneven split of the grid."
-    return [Advice("hint", text, f"rank {slowest} computes {max(compute) / mean:.2f} times the mean of {duration_text(mean)}")]
+    return [
+        Advice(
+            "hint",
+            text,
+            f"rank {slowest} computes {max(compute) / mean:.2f} times the mean of {duration_text(mean)}",
+        )
+    ]
 
 
 def _setup(run: Run) -> list[Advice]:
@@ -115,7 +140,9 @@ def _setup(run: Run) -> list[Advice]:
 def _memory(run: Run) -> list[Advice]:
     pairs = [
         (measured, predicted)
-        for measured, predicted in zip(_column(run, "peak_memory_bytes"), _column(run, "predicted_memory_bytes"), strict=True)
+        for measured, predicted in zip(
+            _column(run, "peak_memory_bytes"), _column(run, "predicted_memory_bytes"), strict=True
+        )
         if measured and predicted
     ]
     if not pairs:
@@ -124,4 +151,8 @@ def _memory(run: Run) -> list[Advice]:
     if abs(measured / predicted - 1) <= 0.1:
         return []
     text = "Memory differs from the prediction by more than a tenth."
-    return [Advice("hint", text, f"measured {bytes_text(measured)}, predicted {bytes_text(predicted)} on one rank")]
+    return [
+        Advice(
+            "hint", text, f"measured {bytes_text(measured)}, predicted {bytes_text(predicted)} on one rank"
+        )
+    ]

@@ -1,6 +1,7 @@
 """Pictures of the result: slices, profiles, series, spectrum, medium."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,76 +11,96 @@ from tailrace.report.sensors import Mask, Series
 from tailrace.report.volumes import AXES, Plane
 from tailrace.units import si_scale
 
-PAGE_WIDTH = 1080.0  # pixels the layouts are laid out for; narrower pages shrink them
-GAP, BAR = 74.0, 96.0
+MAX_HEIGHT = 440.0
+LIGHT_LINE, DARK_LINE = "rgba(255,255,255,0.55)", "rgba(40,40,40,0.5)"
+HALF_WIDTH = 536.0
+PAGE_WIDTH = 1096.0  # pixels the layouts are laid out for; narrower pages shrink them
+LEFT, GAP, BAR, TOP, BOTTOM = 58, 66, 108, 30, 48  # pixels around and between planes
 
 
-def slices(planes: list[Plane], title: str, unit: str, signed: bool = False, colorscale=None) -> go.Figure:
-    """Planes side by side at one scale, with one colour bar."""
-    peak = max((float(np.nanmax(np.abs(plane.values), initial=0.0)) for plane in planes), default=0.0)
-    factor, prefix = si_scale(peak)
-    if signed:
-        limits = (-peak / factor, peak / factor)
-    else:
-        low = min(float(np.nanmin(plane.values)) for plane in planes) / factor
-        limits = (min(0.0, low) if colorscale is None else low, peak / factor)
+@dataclass
+class Shades:
+    """How values become colours: `signed` centres a diverging map on zero, otherwise the map starts at zero or, with
+    `from_lowest`, at the lowest value. `scaled` allows a unit prefix such as M in MPa."""
+
+    title: str
+    unit: str
+    signed: bool = False
+    from_lowest: bool = False
+    scaled: bool = True
+    colorscale: object = None
+    peak: float | None = None  # fixed upper end, so that several figures can be compared
+
+
+def slices(planes: list[Plane], shades: Shades, pixels: float = PAGE_WIDTH) -> go.Figure:
+    """Planes side by side at one scale, with one colour bar, laid out for a width in pixels."""
+    peak = shades.peak or max(float(np.nanmax(np.abs(plane.values), initial=0.0)) for plane in planes)
+    factor, prefix = si_scale(peak) if shades.scaled else (1.0, "")
+    lowest = min(float(np.nanmin(plane.values, initial=np.inf)) for plane in planes)
+    low = -peak if shades.signed else lowest if shades.from_lowest else min(0.0, lowest)
+    limits = (low / factor, peak / factor)
+    title, unit = shades.title, shades.unit
     figure = go.Figure()
-    heights = _place(figure, planes)
+    heights = _place(figure, planes, pixels)
     for number, plane in enumerate(planes, start=1):
         _add_plane(figure, plane, number, factor, f"{prefix}{unit}")
     figure.update_layout(
         coloraxis={
-            "colorscale": theme.DIVERGING if signed else colorscale or theme.SEQUENTIAL,
+            "colorscale": shades.colorscale or (theme.DIVERGING if shades.signed else theme.SEQUENTIAL),
             "cmin": limits[0],
             "cmax": limits[1] if limits[1] > limits[0] else limits[0] + 1.0,
             "colorbar": {
-                "title": {"text": f"{title}<br>[{prefix}{unit}]", "side": "top"},
+                "title": {"text": f"{title} [{prefix}{unit}]", "side": "right", "font": {"size": 13}},
                 "thickness": 14,
                 "len": 1.0,
-                "x": 1.0,
-                "xpad": 14,
+                "lenmode": "fraction",
+                "xpad": 16,
+                "ypad": 0,
                 "outlinewidth": 0,
                 "ticks": "outside",
-                "nticks": 7,
+                "nticks": 8,
             },
         }
     )
-    return theme.style(figure, height=int(heights + 110), margin={"l": 62, "r": 30, "t": 48, "b": 54}, showlegend=False)
+    margin = {"l": LEFT, "r": BAR, "t": TOP, "b": BOTTOM, "autoexpand": False}
+    # The page keeps this ratio when it is narrower than the layout (page.js).
+    meta = {"panels": heights / (pixels - LEFT - BAR)}
+    return theme.style(figure, height=int(heights + TOP + BOTTOM), margin=margin, showlegend=False, meta=meta)
 
 
 def _extent(position: np.ndarray) -> float:
     return float(position[-1] - position[0] + (position[1] - position[0] if len(position) > 1 else 1.0))
 
 
-def _place(figure: go.Figure, planes: list[Plane]) -> float:
+def _place(figure: go.Figure, planes: list[Plane], pixels: float) -> float:
     """Gives every plane axes whose lengths keep millimetres equal in both directions; returns the height in pixels."""
     widths = [_extent(plane.along_mm) for plane in planes]
     tallest = max(_extent(plane.up_mm) for plane in planes)
-    room = PAGE_WIDTH - BAR - GAP * (len(planes) - 1) - 62
-    scale = min(room / sum(widths), 420.0 / tallest)
-    total = PAGE_WIDTH - BAR - 62
-    left = (room - scale * sum(widths)) / 2
+    total = pixels - LEFT - BAR
+    scale = min((total - GAP * (len(planes) - 1)) / sum(widths), MAX_HEIGHT / tallest)
+    left = 0.0
     for number, plane in enumerate(planes, start=1):
         suffix = "" if number == 1 else str(number)
         across, up = AXES[plane.axes[0]], AXES[plane.axes[1]]
         right = left + widths[number - 1] * scale
-        top = _extent(plane.up_mm) / tallest
-        xaxis = {"domain": [left / total, right / total], "title": f"{across} [mm]", "anchor": f"y{suffix}"}
-        yaxis = {"domain": [0, top], "title": f"{up} [mm]", "anchor": f"x{suffix}", "scaleanchor": f"x{suffix}"}
-        shared = {"constrain": "domain", "showgrid": False}
-        figure.update_layout(
-            {f"xaxis{suffix}": xaxis | shared | _range(plane.along_mm), f"yaxis{suffix}": yaxis | shared | _range(plane.up_mm)}
-        )
+        domains = [left / total, min(1.0, right / total)], [0, _extent(plane.up_mm) / tallest]
+        shared = {"constrain": "domain", "showgrid": False, "mirror": True}
+        xaxis = {
+            "domain": domains[0],
+            "title": f"{across} [mm]",
+            "anchor": f"y{suffix}",
+            **_range(plane.along_mm),
+        }
+        yaxis = {"domain": domains[1], "title": f"{up} [mm]", "anchor": f"x{suffix}", **_range(plane.up_mm)}
+        yaxis["scaleanchor"] = f"x{suffix}"
+        figure.update_layout({f"xaxis{suffix}": xaxis | shared, f"yaxis{suffix}": yaxis | shared})
         figure.add_annotation(
             text=f"{AXES[plane.normal]} = {plane.at_mm:.2f} mm".replace("-", "\u2212"),
-            x=(left + right) / 2 / total,
-            y=top,
-            xref="paper",
-            yref="paper",
-            yanchor="bottom",
-            showarrow=False,
-        )
+            x=0.5, y=1.0, xref=f"x{suffix} domain", yref=f"y{suffix} domain",
+            yanchor="bottom", showarrow=False, font={"size": 13},
+        )  # fmt: skip
         left = right + GAP
+    figure.layout.coloraxis.colorbar.x = min(1.0, (left - GAP) / total)
     return scale * tallest
 
 
@@ -106,7 +127,9 @@ def _add_plane(figure: go.Figure, plane: Plane, number: int, factor: float, unit
     )
 
 
-def outline(figure: go.Figure, number: int, rectangle: tuple, color: str, dash: str = "solid", width: float = 1.5) -> None:
+def outline(
+    figure: go.Figure, number: int, rectangle: tuple, color: str, dash: str = "solid", width: float = 1.5
+) -> None:
     """A rectangle (x0, y0, x1, y1) in millimetres on plane `number`."""
     suffix = "" if number == 1 else str(number)
     x0, y0, x1, y1 = rectangle
@@ -116,7 +139,7 @@ def outline(figure: go.Figure, number: int, rectangle: tuple, color: str, dash: 
     )  # fmt: skip
 
 
-def mark_absorbing_layer(figure: go.Figure, planes: list[Plane], case, color: str = "rgba(255,255,255,0.55)") -> None:
+def mark_absorbing_layer(figure: go.Figure, planes: list[Plane], case, color: str) -> None:
     """A dotted line along the inner border of the absorbing layer, on planes of the whole grid."""
     for number, plane in enumerate(planes, start=1):
         corners = []
@@ -164,7 +187,9 @@ def add_points(figure, number, plane, case, points: np.ndarray, color: str, symb
     )
 
 
-def profiles(curves: dict[str, tuple[np.ndarray, np.ndarray]], title: str, unit: str) -> go.Figure:
+def profiles(
+    curves: dict[str, tuple[np.ndarray, np.ndarray]], title: str, unit: str, height: int
+) -> go.Figure:
     """Values along the axes through the peak, against the distance from it; the line at half the peak is dashed."""
     peak = max(float(np.nanmax(values)) for _, values in curves.values())
     factor, prefix = si_scale(peak)
@@ -182,7 +207,7 @@ def profiles(curves: dict[str, tuple[np.ndarray, np.ndarray]], title: str, unit:
     )  # fmt: skip
     figure.update_xaxes(title="distance from the peak [mm]")
     figure.update_yaxes(title=f"{title} [{prefix}{unit}]", rangemode="tozero")
-    return theme.style(figure, height=340)
+    return theme.style(figure, height)
 
 
 def traces(series: list[Series], unit: str) -> go.Figure:
@@ -247,8 +272,10 @@ def spectrum(series: Series, unit: str, grid_limit_hz: float | None) -> go.Figur
         figure.add_vline(
             x=grid_limit_hz / hertz, line={"dash": "dot", "width": 1, "color": "#8a8f98"},
             annotation={"text": "grid limit, 2 points per wavelength", "font": {"size": 12}},
-            annotation_position="top left",
+            annotation_position="top left" if grid_limit_hz > end / 2 else "top right",
         )  # fmt: skip
     figure.update_xaxes(title=f"frequency [{hertz_prefix}Hz]", range=[0, end / hertz])
-    figure.update_yaxes(title=f"amplitude [dB re {peak / factor:.3g} {prefix}{unit}]", range=[-80, 4], dtick=20)
+    figure.update_yaxes(
+        title=f"amplitude [dB re {peak / factor:.3g} {prefix}{unit}]", range=[-80, 4], dtick=20
+    )
     return theme.style(figure, height=320, showlegend=False)

@@ -27,7 +27,9 @@ class Run:
     @property
     def title(self) -> str:
         config = self.account.get("config") or {}
-        return self.account.get("title") or config.get("case", {}).get("title") or self.directory.resolve().name
+        return (
+            self.account.get("title") or config.get("case", {}).get("title") or self.directory.resolve().name
+        )
 
     @property
     def status(self) -> str:
@@ -100,7 +102,11 @@ def _input_file(directory: Path, account: dict) -> Path | None:
     name = ((account.get("config") or {}).get("input") or {}).get("file")
     if not name:
         return None
-    candidates = [Path(name)] if os.path.isabs(name) else [base / name for base in (directory, directory.parent, Path())]
+    candidates = (
+        [Path(name)]
+        if os.path.isabs(name)
+        else [base / name for base in (directory, directory.parent, Path())]
+    )
     return next((path for path in candidates if path.is_file()), None)
 
 

@@ -18,11 +18,23 @@
   };
   const repaint = () => plots.forEach((plot) => Plotly.relayout(plot, colors(plot.layout)));
 
+  // Pictures with an aspect ratio get the height that suits the width they have.
+  const height = (plot, layout) => {
+    const { l, r, t, b } = layout.margin;
+    return layout.meta?.panels ? Math.round(layout.meta.panels * (plot.clientWidth - l - r) + t + b) : layout.height;
+  };
+
   for (const plot of plots) {
     const figure = JSON.parse(document.getElementById(plot.dataset.figure).textContent);
-    const options = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+    const options = { responsive: true, displaylogo: false, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
+      modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { scale: 2 } };
+    const fit = () => { figure.layout.height = height(plot, figure.layout); plot.style.height = `${figure.layout.height}px`; };
+    fit();
     Plotly.newPlot(plot, figure.data, figure.layout, options).then(() => Plotly.relayout(plot, colors(plot.layout)));
+    if (figure.layout.meta?.panels) {
+      addEventListener("resize", () => { fit(); Plotly.relayout(plot, { height: figure.layout.height }); });
+    }
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   addEventListener("beforeprint", () => { root.classList.add("printing"); repaint(); });

@@ -1,10 +1,12 @@
 """Puts the page together."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from tailrace.report.advice import advise
@@ -41,7 +43,10 @@ def render(run: Run) -> str:
     """The page as text."""
     result, result_numbers = result_section(run)
     performance = performance_section(run)
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["code"] = _code
     return environment.get_template("page.html.j2").render(
         title=run.title,
         status=run.status,
@@ -62,6 +67,11 @@ def render(run: Run) -> str:
     )
 
 
+def _code(text: str) -> Markup:
+    """Words between backticks become code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def _with_json(section: Section) -> dict:
     """Figures become JSON that can stand inside a script element."""
     pictures = [
@@ -69,12 +79,19 @@ def _with_json(section: Section) -> dict:
             "id": f"{section.key}-{number}",
             "heading": picture.heading,
             "caption": picture.caption,
+            "half": picture.half,
             "height": picture.figure.layout.height,
             "json": picture.figure.to_json().replace("</", "<\\/"),
         }
         for number, picture in enumerate(section.pictures)
     ]
-    return {"key": section.key, "title": section.title, "lead": section.lead, "notes": section.notes, "pictures": pictures}
+    return {
+        "key": section.key,
+        "title": section.title,
+        "lead": section.lead,
+        "notes": section.notes,
+        "pictures": pictures,
+    }
 
 
 def _subtitle(run: Run) -> str:
@@ -84,9 +101,15 @@ def _subtitle(run: Run) -> str:
         parts.append(" \u00d7 ".join(str(size) for size in account["grid"]) + " points")
     if account.get("steps") is not None:
         planned = account.get("steps_planned", account["steps"])
-        parts.append(f"{account['steps']} steps" if account["steps"] == planned else f"{account['steps']} of {planned} steps")
+        parts.append(
+            f"{account['steps']} steps"
+            if account["steps"] == planned
+            else f"{account['steps']} of {planned} steps"
+        )
     if account.get("ranks"):
-        parts.append(_count(account["ranks"], "rank") + " \u00d7 " + _count(account.get("threads", 1), "thread"))
+        parts.append(
+            _count(account["ranks"], "rank") + " \u00d7 " + _count(account.get("threads", 1), "thread")
+        )
     if account.get("started"):
         parts.append(str(account["started"]).replace("T", " ")[:16])
     return " \u00b7 ".join(part for part in parts if part)
@@ -100,7 +123,9 @@ def _progress_number(run: Run) -> list[Number]:
     if run.account or not run.progress.get("steps"):
         return []
     step, steps = run.progress.get("step", 0), run.progress["steps"]
-    return [Number(f"{step} of {steps}", "steps at the last sign of life", str(run.progress.get("phase", "")))]
+    return [
+        Number(f"{step} of {steps}", "steps at the last sign of life", str(run.progress.get("phase", "")))
+    ]
 
 
 def reproduce_command(run: Run) -> str:
@@ -127,7 +152,10 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("started", account.get("started", "")),
         ("ended", account.get("ended", "")),
         ("hosts", ", ".join(account.get("hosts") or [])),
-        ("ranks, threads", f"{account['ranks']}, {account.get('threads', 1)} each" if account.get("ranks") else ""),
+        (
+            "ranks, threads",
+            f"{account['ranks']}, {account.get('threads', 1)} each" if account.get("ranks") else "",
+        ),
         ("output strategy", account.get("strategy", "")),
         ("sink", account.get("sink", "")),
         *sorted((account.get("versions") or {}).items()),

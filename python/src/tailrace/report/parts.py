@@ -7,11 +7,12 @@ import plotly.graph_objects as go
 
 @dataclass
 class Picture:
-    """A figure with the sentence below it."""
+    """A figure with a heading and the sentence below it."""
 
     figure: go.Figure
     caption: str = ""
     heading: str = ""
+    half: bool = False  # half as wide as the page, beside the next
 
 
 @dataclass

@@ -22,14 +22,18 @@ def performance_section(run: Run) -> Section:
         figure = time_figures.time_split(run.per_rank, run.wall_s)
         caption = "Time of the computing thread of every rank. Writing does not appear: it happens beside it."
         if str(run.account.get("strategy", "")).startswith("blocking"):
-            caption = "Time of every rank. Waiting for output is the writing itself: it happens inside the step."
-        section.pictures.append(Picture(figure, caption + _left_out(run, time_figures.BAR_RANKS), "Time split"))
+            caption = (
+                "Time of every rank. Waiting for output is the writing itself: it happens inside the step."
+            )
+        section.pictures.append(
+            Picture(figure, caption + _left_out(run, time_figures.BAR_RANKS), "Time split")
+        )
     section.pictures += _timelines(run)
     measured = [entry.get("peak_memory_bytes") or 0 for entry in run.per_rank]
     predicted = [entry.get("predicted_memory_bytes") or 0 for entry in run.per_rank]
     if any(measured):
         figure = time_figures.memory(measured, predicted if all(predicted) else [])
-        section.pictures.append(Picture(figure, _memory_caption(measured, predicted), "Memory"))
+        section.pictures.append(Picture(figure, _memory_caption(measured, predicted), "Memory", half=True))
     if not section.pictures:
         section.notes.append("The run left neither totals nor traces.")
     return section
@@ -48,17 +52,19 @@ def _timelines(run: Run) -> list[Picture]:
     closer = time_figures.lens(run.traces)
     if closer is not None:
         figure, first, last = closer
-        caption = "Every span of these steps. While the writer is busy the computation goes on with the next step."
+        caption = (
+            "Every span of these steps. While the writer is busy the computation goes on with the next step."
+        )
         pictures.append(Picture(figure, caption, f"Steps {first} to {last} under the lens"))
     rate = time_figures.write_rate(run.traces)
     if rate is not None:
-        pictures.append(Picture(rate, "Bytes handed to the file system per second, all shown ranks together.", "Write rate"))
+        pictures.append(Picture(rate, "Bytes per second given to the file system.", "Write rate", half=True))
     return pictures
 
 
 def _hidden_text(run: Run) -> str:
     hidden = hidden_fraction(run)
-    text = "Every column shows what took most of its time. "
+    text = "Heights are shares of the time of each column; orange in a writer's lane is writing that the computation waited for. "
     if hidden is None:
         return text + "Nothing was written."
     write = sum(entry.get("write_s") or 0.0 for entry in run.per_rank)
@@ -88,13 +94,15 @@ def performance_numbers(run: Run) -> list[Number]:
     if hidden is not None:
         wait = max((entry.get("output_wait_s") or 0.0 for entry in run.per_rank), default=0.0)
         detail = f"computation waited {duration_text(wait)}"
-        numbers.append(Number(f"{100 * hidden:.0f} %", "of the writing hidden", detail))
+        numbers.append(Number(f"{100 * hidden:.0f} %", "of writing hidden behind computation", detail))
     size = run.account.get("output_bytes")
     if size:
         numbers.append(Number(bytes_text(size), "written", run.account.get("strategy", "")))
     peak = run.account.get("peak_memory_bytes")
     if peak:
-        numbers.append(Number(bytes_text(max(peak)), "peak memory of a rank", f"{bytes_text(sum(peak))} in total"))
+        numbers.append(
+            Number(bytes_text(max(peak)), "peak memory of a rank", f"{bytes_text(sum(peak))} in total")
+        )
     return numbers
 
 

@@ -5,15 +5,18 @@ from dataclasses import dataclass, field
 
 import h5py
 import numpy as np
+import plotly.graph_objects as go
 
 from tailrace import kwave
 from tailrace.report import field_figures, theme
+from tailrace.report.field_figures import DARK_LINE, LIGHT_LINE, Shades
 from tailrace.report.load import Case, Run, read_case
 from tailrace.report.parts import Number, Picture, Section
 from tailrace.report.sensors import Mask, box_volumes, collect_series, read_mask
 from tailrace.report.volumes import (
     AXES,
     Peak,
+    Plane,
     Volume,
     find_peak,
     maximum_over_time,
@@ -55,7 +58,9 @@ def result_section(run: Run) -> tuple[Section, list[Number]]:
             return section, []
         case = read_case(output) or (read_case(given) if given else None)
         if case is None:
-            section.notes.append("The output file does not describe a grid; `tailrace inspect` lists what it holds.")
+            section.notes.append(
+                "The output file does not describe a grid; `tailrace inspect` lists what it holds."
+            )
             return section, []
         mask = read_mask([file for file in (output, given) if file is not None], case)
         source = Source(output, given, case, mask)
@@ -103,14 +108,27 @@ def _whole(source: Source) -> list[Picture]:
     planes = planes_through(volume, peak.index)
     meaning = volume.meaning
     title = _title(meaning)
-    figure = field_figures.slices(planes, title, meaning.unit, signed)
-    field_figures.mark_absorbing_layer(figure, planes, source.case)
     _add_peak_number(source, volume, peak, title)
+    shades = Shades(title, meaning.unit, signed, peak=float(abs(peak.value)))
     caption = (
-        f"{title.capitalize()} over all recorded steps, in the three planes through its peak. "
+        f"{title.capitalize()} over all recorded steps, cut through its peak. "
         "The dotted line is the inner border of the absorbing layer."
     )
-    return [Picture(figure, caption, f"{title.capitalize()}"), *_profiles(source, volume, peak, title)]
+    first = _cuts(source, planes[:2], shades, field_figures.PAGE_WIDTH)
+    pictures = [Picture(first, caption, title.capitalize())]
+    if len(planes) > 2:
+        across = _cuts(source, planes[2:], shades, field_figures.HALF_WIDTH)
+        pictures.append(Picture(across, "", "Across the longest side", half=True))
+        return pictures + _profiles(source, volume, peak, title, across.layout.height)
+    return pictures + _profiles(source, volume, peak, title)
+
+
+def _cuts(
+    source: Source, planes: list[Plane], shades: Shades, pixels: float, line: str = LIGHT_LINE
+) -> go.Figure:
+    figure = field_figures.slices(planes, shades, pixels)
+    field_figures.mark_absorbing_layer(figure, planes, source.case, line)
+    return figure
 
 
 def _title(meaning: kwave.Meaning) -> str:
@@ -123,10 +141,12 @@ def _add_peak_number(source: Source, volume: Volume, peak: Peak, title: str) -> 
     where = ", ".join(f"{volume.coordinates_mm(axis, peak.index[axis]):.2f}" for axis in range(3))
     where = where.replace("-", "\u2212")
     at = f"at ({where}) mm" if volume.low is not None else f"at ({where}) mm from the corner of the box"
-    source.numbers.append(Number(si_text(peak.value, volume.meaning.unit), f"peak {title}", at))
+    source.numbers.append(Number(si_text(peak.value, volume.meaning.unit), title, at))
 
 
-def _profiles(source: Source, volume: Volume, peak: Peak, title: str) -> list[Picture]:
+def _profiles(
+    source: Source, volume: Volume, peak: Peak, title: str, height: int | None = None
+) -> list[Picture]:
     """Lines through the peak with their widths at half of it (-6 dB)."""
     if volume.meaning.reduction.startswith("minimum"):
         return []
@@ -136,9 +156,9 @@ def _profiles(source: Source, volume: Volume, peak: Peak, title: str) -> list[Pi
             continue
         position, values = profile(volume, axis, peak.index)
         width = width_at_half(position, values, peak.index[axis])
-        shown = f"{width:.2f} mm" if width else "wider than shown"
+        shown = f"{width:.2f} mm" if width else "wider"
         widths.append((AXES[axis], width))
-        curves[f"along {AXES[axis]} (\u22126 dB: {shown})"] = (position - position[peak.index[axis]], values)
+        curves[f"{AXES[axis]}: {shown}"] = (position - position[peak.index[axis]], values)
     if not curves:
         return []
     known = [(axis, width) for axis, width in widths if width]
@@ -146,8 +166,9 @@ def _profiles(source: Source, volume: Volume, peak: Peak, title: str) -> list[Pi
         size = " \u00d7 ".join(f"{width:.1f}" for _, width in known)
         axes = ", ".join(axis for axis, _ in known)
         source.numbers.append(Number(f"{size} mm", "\u22126 dB width of the peak", f"along {axes}"))
-    figure = field_figures.profiles(curves, title, volume.meaning.unit)
-    return [Picture(figure, "", "Through the peak")]
+    figure = field_figures.profiles(curves, title, volume.meaning.unit, height or 340)
+    caption = "With the full width at half of the peak (\u22126 dB) along each axis."
+    return [Picture(figure, caption, "Lines through the peak", half=height is not None)]
 
 
 def _boxes(source: Source) -> list[Picture]:
@@ -167,13 +188,21 @@ def _boxes(source: Source) -> list[Picture]:
             continue
         title = _title(volume.meaning)
         number = volume.name.split("/")[-1]
-        figure = field_figures.slices(planes, title, volume.meaning.unit, signed)
-        caption = f"{title.capitalize()} over the recorded steps in sensor box {number}, cut through its peak."
+        figure = field_figures.slices(planes, Shades(title, volume.meaning.unit, signed))
+        caption = f"{title.capitalize()} over the recorded steps in sensor box {number}, cut through its peak.{_unlocated(volume)}"
         pictures.append(Picture(figure, caption, f"{title.capitalize()}, box {number}"))
         if len(pictures) == 1:
             _add_peak_number(source, volume, peak, title)
             pictures += _profiles(source, volume, peak, title)
     return pictures
+
+
+def _unlocated(volume: Volume) -> str:
+    return (
+        ""
+        if volume.low is not None
+        else " The input file is not there: positions count from the corner of the box."
+    )
 
 
 def _boxes_from_series(source: Source) -> list[Picture]:
@@ -192,8 +221,8 @@ def _boxes_from_series(source: Source) -> list[Picture]:
         planes = planes_through(volume, peak.index) if peak else []
         if planes:
             number = dataset.name.split("/")[-1]
-            figure = field_figures.slices(planes, "maximum pressure", "Pa")
-            caption = f"Maximum pressure in sensor box {number} over the {samples} recorded samples."
+            figure = field_figures.slices(planes, Shades("maximum pressure", "Pa"))
+            caption = f"Maximum pressure in sensor box {number} over the {samples} recorded samples.{_unlocated(volume)}"
             pictures.append(Picture(figure, caption, f"Maximum pressure so far, box {number}"))
     return pictures
 
@@ -225,11 +254,17 @@ def _series(source: Source) -> list[Picture]:
         if one.position is not None
     ]
     caption = "; ".join(places).replace("-", "\u2212")
-    pictures = [Picture(field_figures.traces(series, "Pa"), f"{caption}." if caption else "", "Pressure at the sensors")]
+    pictures = [
+        Picture(
+            field_figures.traces(series, "Pa"), f"{caption}." if caption else "", "Pressure at the sensors"
+        )
+    ]
     loudest = max(series, key=lambda one: float(np.abs(one.values).max()))
     if len(loudest.values) >= 32 and np.abs(loudest.values).max() > 0:
         figure = field_figures.spectrum(loudest, "Pa", _grid_limit_hz(source))
-        pictures.append(Picture(figure, f"{loudest.label.capitalize()}, Hann window over all samples.", "Spectrum"))
+        pictures.append(
+            Picture(figure, f"{loudest.label.capitalize()}, Hann window over all samples.", "Spectrum")
+        )
     return pictures
 
 
@@ -258,11 +293,19 @@ def _final(source: Source) -> list[Picture]:
     if not planes:
         return []
     quantity = volume.meaning.quantity.removesuffix(", staggered")
-    figure = field_figures.slices(planes, quantity, volume.meaning.unit, signed=True)
-    field_figures.mark_absorbing_layer(figure, planes, source.case, "rgba(40,40,40,0.5)")
-    time_us = (source.case.steps if source.case.record.steps is None else source.case.record.steps) * source.case.dt_s
+    shades = Shades(quantity, volume.meaning.unit, signed=True)
+    figure = _cuts(source, planes[:2], shades, field_figures.PAGE_WIDTH, DARK_LINE)
+    time_us = (
+        source.case.steps if source.case.record.steps is None else source.case.record.steps
+    ) * source.case.dt_s
     heading = f"{quantity.capitalize()} at the end"
-    return [Picture(figure, f"{quantity.capitalize()} after the last step, {si_text(time_us, 's')} of simulated time.", heading)]
+    return [
+        Picture(
+            figure,
+            f"{quantity.capitalize()} after the last step, {si_text(time_us, 's')} of simulated time.",
+            heading,
+        )
+    ]
 
 
 def _medium(source: Source) -> list[Picture]:
@@ -275,13 +318,16 @@ def _medium(source: Source) -> list[Picture]:
     volume = Volume(dataset, source.case, (0, 0, 0))
     index = source.peak or tuple(size // 2 for size in source.case.sizes)
     planes = planes_through(volume, index)
-    figure = field_figures.slices(planes, "sound speed", "m/s", colorscale=theme.MEDIUM)
-    field_figures.mark_absorbing_layer(figure, planes, source.case)
+    planes = planes[:2]
+    shades = Shades("sound speed", "m/s", from_lowest=True, scaled=False, colorscale=theme.MEDIUM)
+    figure = _cuts(source, planes, shades, field_figures.PAGE_WIDTH)
     field_figures.mark_sensors(figure, planes, source.case, source.mask)
     points = _source_points(source)
     for number, plane in enumerate(planes, start=1):
         if points is not None:
-            field_figures.add_points(figure, number, plane, source.case, points, "#d55e00", "square", "source")
+            field_figures.add_points(
+                figure, number, plane, source.case, points, "#d55e00", "square", "source"
+            )
     caption = "Sound speed in the same planes, with source points (orange) and the outlines of the sensor boxes (white)."
     return [Picture(figure, caption, "Medium, source and sensors")]
 
@@ -293,5 +339,3 @@ def _source_points(source: Source) -> np.ndarray | None:
             z, y, x = np.unravel_index(linear, source.case.sizes[::-1])
             return np.stack([x, y, z], axis=1)
     return None
-
-

@@ -125,21 +125,22 @@ def _point_series(dataset: h5py.Dataset, case: Case, mask: Mask) -> list[Series]
     samples, count = _complete(dataset, case), dataset.shape[2]
     if samples < 2 or count < 1:
         return []
-    loudest = _loudest_point(dataset, samples)
-    spread = np.linspace(0, count - 1, min(count, 4)).astype(int).tolist()
-    chosen = list(dict.fromkeys([loudest, *spread]))[:5]
+    by_loudness = np.argsort(-_loudness(dataset, samples), kind="stable")
+    chosen = list(dict.fromkeys(int(by_loudness[rank]) for rank in (0, count // 20, count // 5, count // 2)))
     times = _times(dataset, case, samples)
     result = []
     for point in chosen:
-        label = f"point {point + 1}" + (", loudest" if point == loudest else "")
+        label = f"point {point + 1}" + (", loudest" if point == chosen[0] else "")
         known = mask.points is not None and point < len(mask.points)
         position = tuple(mask.points[point].tolist()) if known else None
-        result.append(Series(label, times, np.asarray(dataset[0, :samples, point], dtype=np.float64), position))
+        result.append(
+            Series(label, times, np.asarray(dataset[0, :samples, point], dtype=np.float64), position)
+        )
     return result
 
 
-def _loudest_point(dataset: h5py.Dataset, samples: int) -> int:
-    """The point with the largest magnitude; only every n-th sample is read where all would be too much."""
+def _loudness(dataset: h5py.Dataset, samples: int) -> np.ndarray:
+    """The largest magnitude at every point; only every n-th sample is read where all would be too much."""
     row_bytes = dataset.shape[2] * dataset.dtype.itemsize
     stride = max(1, samples * row_bytes // SEARCH_BYTES)
     loudest = np.zeros(dataset.shape[2], dtype=np.float32)
@@ -149,4 +150,4 @@ def _loudest_point(dataset: h5py.Dataset, samples: int) -> int:
     else:
         for sample in range(0, samples, stride):
             np.maximum(loudest, np.abs(dataset[0, sample]), out=loudest)
-    return int(loudest.argmax())
+    return loudest

@@ -41,23 +41,43 @@ KIND_LABELS = {
     "close": "close",
     "other": "other",
 }
-LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"]
+LINES = [
+    "#1f83c9",
+    "#e0662a",
+    "#16a07a",
+    "#c678a8",
+    "#d99a1e",
+]  # the same hues, readable as thin lines on dark too
 
 
 def style(figure: go.Figure, height: int, **layout) -> go.Figure:
     """Applies the common layout; further entries of the layout may be given."""
     settings = {
         "height": height,
-        "margin": {"l": 64, "r": 24, "t": 36, "b": 52},
+        "margin": {"l": 64, "r": 16, "t": 34, "b": 48},
         "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "hoverlabel": {"font": {"size": 12}},
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#a3aab5", "activecolor": "#5c6470"},
         "template": None,
     }
     figure.update_layout(settings | layout)
-    axis = {"ticks": "outside", "ticklen": 4, "showline": True, "zeroline": False, "automargin": True}
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
+    axis = {
+        "ticks": "outside",
+        "ticklen": 4,
+        "showline": True,
+        "automargin": True,
+        "title": {"font": {"size": 13}},
+    }
+    figure.update_xaxes(**axis, title_standoff=8)
+    figure.update_yaxes(**axis, title_standoff=6)
+    figure.for_each_xaxis(_no_zero_line)
+    figure.for_each_yaxis(_no_zero_line)
     return figure
+
+
+def _no_zero_line(axis) -> None:
+    if axis.zeroline is None:
+        axis.zeroline = False

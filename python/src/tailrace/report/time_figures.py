@@ -4,15 +4,16 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tailrace.report import theme
-from tailrace.report.trace import KINDS, MAIN, WRITER, RankTrace, exposed_writes, strips
+from tailrace.report.trace import KINDS, MAIN, WRITER, RankTrace, intersection, intervals, overlap_s, strips
 from tailrace.units import si_scale
 
-CELLS = 1200  # columns of the timeline: about one per pixel
+COLUMNS = 300  # columns of the timeline: a few pixels each, so that shares can be seen
+FINE_COLUMNS = 1000  # for short runs, whose single steps can be seen
+SHORT_RUN_STEPS = 150
 LANE_RANKS = 6  # ranks shown in timelines
 BAR_RANKS = 32  # ranks shown in bar charts
 LENS_SPANS = 1500
-EXPOSED = "#d55e00"
-EXPOSED_LABEL = "write, computation waits"
+EXPOSED_LABEL = "write that the computation waits for"
 
 
 def spread(items: list, count: int) -> list:
@@ -40,7 +41,7 @@ def time_split(per_rank: list[dict], wall_s: float) -> go.Figure:
                 y=labels, x=seconds / factor, name=theme.KIND_LABELS[kind], orientation="h", customdata=share,
                 marker={"color": theme.KIND_COLORS[kind], "line": {"width": 0}},
                 text=[f"{value:.0f} %" if value >= 4 else "" for value in share],
-                textposition="inside", insidetextanchor="middle", textfont={"color": "#ffffff"}, textangle=0,
+                textposition="inside", insidetextanchor="middle", textfont={"color": "#1b1f27" if kind in ("exchange", "other") else "#ffffff"}, textangle=0,
                 hovertemplate=f"%{{y}}: {theme.KIND_LABELS[kind]}<br><b>%{{x:.3g}} {prefix}s</b>, %{{customdata:.1f}} %<extra></extra>",
             )
         )  # fmt: skip
@@ -55,88 +56,83 @@ def _legend() -> dict:
 
 
 def timeline(traces: list[RankTrace]) -> go.Figure:
-    """The whole run: per rank a lane for the main thread and one for the writer; every cell shows what took most of it."""
+    """The whole run: per rank a lane for the main thread and one for the writer; heights are shares of each column."""
     shown = spread(traces, LANE_RANKS)
     end = max(trace.last_s for trace in shown)
-    grid = np.linspace(0.0, end, CELLS + 1)
-    lanes, rows, names = [], [], []
-    for trace in shown:
-        for thread, name in ((MAIN, "main"), (WRITER, "writer")):
-            if trace.select(thread).any():
-                lanes.append(f"rank {trace.rank} {name}")
-                row = _dominant(trace, thread, grid)
-                rows.append(row)
-                names.append([_kind_label(int(code)) for code in row])
-    codes = np.array(rows, dtype=np.uint8)
-    figure = go.Figure(
-        go.Heatmap(
-            z=codes, x0=float(grid[0] + grid[1]) / 2, dx=float(grid[1]), y=lanes, zmin=-0.5, zmax=len(_CODES) - 0.5,
-            colorscale=_code_scale(), showscale=False, ygap=5, hoverongaps=False,
-            text=names, hovertemplate="%{y}, %{x:.2f} s<br><b>%{text}</b><extra></extra>",
+    short = max(int(trace.step.max()) for trace in shown) <= SHORT_RUN_STEPS
+    grid = np.linspace(0.0, end, (FINE_COLUMNS if short else COLUMNS) + 1)
+    lanes = [(trace, thread) for trace in shown for thread in (MAIN, WRITER) if trace.select(thread).any()]
+    figure = go.Figure()
+    named: set[str] = set()
+    for number, (trace, thread) in enumerate(lanes, start=1):
+        _add_lane(figure, number, trace, thread, grid, named)
+        bottom, top = 1 - number / len(lanes), 1 - (number - 1) / len(lanes)
+        figure.update_layout(
+            {f"yaxis{number if number > 1 else ''}": _lane_axis(trace, thread, bottom, top, len(lanes))}
         )
-    )  # fmt: skip
-    _add_legend(figure, [code for code in range(1, len(_CODES)) if (codes == code).any()])
-    figure.update_xaxes(title="time since the start [s]", range=[0, end], showgrid=False)
-    figure.update_yaxes(autorange="reversed", showgrid=False)
-    return theme.style(figure, height=120 + 34 * len(lanes), legend=_legend())
+    figure.update_xaxes(
+        title="time since the start [s]", range=[0, end], showgrid=False, anchor="free", position=0
+    )
+    margin = {"l": 104, "r": 16, "t": 34, "b": 48}
+    return theme.style(
+        figure, height=90 + 50 * len(lanes), legend=_legend(), margin=margin, hovermode="closest"
+    )
 
 
-_CODES = ("idle", *KINDS, "exposed")
+def _lane_axis(trace: RankTrace, thread: int, bottom: float, top: float, lanes: int) -> dict:
+    gap = 0.06 / lanes if thread == MAIN else 0.22 / lanes
+    name = f"rank {trace.rank} {'main' if thread == MAIN else 'writer'}"
+    return {
+        "domain": [max(0.0, bottom + gap), top],
+        "range": [0, 1],
+        "showgrid": False,
+        "tickvals": [0.5],
+        "ticktext": [name],
+        "anchor": "x",
+        "fixedrange": True,
+    }
 
 
-def _kind_label(code: int) -> str:
-    name = _CODES[code]
-    return EXPOSED_LABEL if name == "exposed" else theme.KIND_LABELS.get(name, name)
-
-
-def _code_color(code: int) -> str:
-    name = _CODES[code]
-    return {"idle": "rgba(138,143,152,0.14)", "exposed": EXPOSED}.get(name) or theme.KIND_COLORS[name]
-
-
-def _code_scale() -> list:
-    scale = []
-    for code in range(len(_CODES)):
-        scale += [[code / len(_CODES), _code_color(code)], [(code + 1) / len(_CODES), _code_color(code)]]
-    return scale
-
-
-def _add_legend(figure: go.Figure, codes: list[int]) -> None:
-    for code in codes:
+def _add_lane(
+    figure: go.Figure, number: int, trace: RankTrace, thread: int, grid: np.ndarray, named: set[str]
+) -> None:
+    lane = "main" if thread == MAIN else "writer"
+    for kind, share in _shares(trace, thread, grid).items():
+        group = "output_wait" if kind == "exposed" else kind
+        name, color = theme.KIND_LABELS[group], theme.KIND_COLORS[group]
+        label = EXPOSED_LABEL if kind == "exposed" else name
         figure.add_trace(
             go.Scatter(
-                x=[None], y=[None], mode="markers", name=_kind_label(code),
-                marker={"size": 11, "symbol": "square", "color": _code_color(code)},
+                x=(grid[1:] + grid[:-1]) / 2, y=share.astype(np.float32), name=name, legendgroup=name,
+                showlegend=name not in named, stackgroup=f"lane{number}", mode="lines", fillcolor=color,
+                line={"width": 0, "color": color, "shape": "hvh"}, yaxis=f"y{number if number > 1 else ''}",
+                hovertemplate=f"rank {trace.rank} {lane}, %{{x:.2f}} s<br><b>{label} %{{y:.0%}}</b><extra></extra>",
             )
         )  # fmt: skip
+        named.add(name)
 
 
-def _dominant(trace: RankTrace, thread: int, grid: np.ndarray) -> np.ndarray:
-    """Per cell the code of what took most of it; a quarter of a cell spent waiting for output is shown as waiting."""
-    seconds = strips(trace, thread, grid)
-    width = np.diff(grid)
-    table = np.vstack([np.maximum(0.0, width - seconds.sum(axis=0)), seconds, np.zeros(len(width))])
+def _shares(trace: RankTrace, thread: int, grid: np.ndarray) -> dict[str, np.ndarray]:
+    """Share of every column per kind; writing while the main thread waits for output stands apart as `exposed`."""
+    share = strips(trace, thread, grid) / np.diff(grid)
+    result = {kind: share[index] for index, kind in enumerate(KINDS)}
     if thread == WRITER:
-        waiting = strips(trace, MAIN, grid)[KINDS.index("output_wait")]
-        write = 1 + KINDS.index("write")
-        table[-1] = np.minimum(table[write], waiting)
-        table[write] -= table[-1]
-    codes = table.argmax(axis=0)
-    wait = 1 + KINDS.index("output_wait")
-    codes[table[wait] >= 0.25 * width] = wait
-    return codes
+        writes, waits = intervals(trace, WRITER, "write"), intervals(trace, MAIN, "output_wait")
+        result["exposed"] = overlap_s(*intersection(writes, waits), grid) / np.diff(grid)
+        result["write"] = np.maximum(0.0, result["write"] - result["exposed"])
+    return {kind: values for kind, values in result.items() if values.any()}
 
 
 def lens(traces: list[RankTrace], steps: int = 5) -> tuple[go.Figure, int, int] | None:
     """Every span of a few steps in the middle of the written part; also returns the first and the last of the steps."""
-    shown = spread(traces, 2)
-    written = np.concatenate([trace.step[trace.kind == KINDS.index("write")] for trace in shown])
+    written = np.concatenate([trace.step[trace.kind == KINDS.index("write")] for trace in traces])
     if not len(written):
         return None
     middle = int(np.median(written))
-    begin, end = _window(shown, middle, steps)
+    begin, end = _window(traces, middle, steps)
     if not end > begin:
         return None
+    shown = _two_telling(traces, begin, end)
     figure = go.Figure()
     lanes = []
     for trace in shown:
@@ -149,7 +145,20 @@ def lens(traces: list[RankTrace], steps: int = 5) -> tuple[go.Figure, int, int] 
     figure.update_xaxes(title=f"time [{prefix}s]", range=[0, (end - begin) / unit], showgrid=False)
     figure.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=lanes, showgrid=False)
     height = 120 + 38 * len(lanes)
-    return theme.style(figure, height=height, barmode="overlay", bargap=0.22, legend=_legend()), middle, middle + steps - 1
+    return (
+        theme.style(figure, height=height, barmode="overlay", bargap=0.22, legend=_legend()),
+        middle,
+        middle + steps - 1,
+    )
+
+
+def _two_telling(traces: list[RankTrace], begin: float, end: float) -> list[RankTrace]:
+    """The first rank, and of the others the one that waited longest for output in the window."""
+    window = np.array([begin, end])
+    waits = [float(overlap_s(*intervals(trace, MAIN, "output_wait"), window)[0]) for trace in traces[1:]]
+    if not waits:
+        return traces
+    return [traces[0], traces[1 + int(np.argmax(waits))]]
 
 
 def _window(traces: list[RankTrace], first: int, steps: int) -> tuple[float, float]:
@@ -164,28 +173,47 @@ def _window(traces: list[RankTrace], first: int, steps: int) -> tuple[float, flo
 
 
 def _add_spans(figure: go.Figure, trace: RankTrace, thread: int, lane: str, begin: float, end: float) -> None:
-    unit, prefix = si_scale(end - begin)
-    exposed = np.zeros(len(trace.kind))
-    if thread == WRITER:
-        exposed[trace.select(WRITER, "write")] = exposed_writes(trace)
     inside = (trace.thread == thread) & (trace.end_s > begin) & (trace.start_s < end)
     for code in np.unique(trace.kind[inside]):
-        mask = inside & (trace.kind == code)
-        mask[np.flatnonzero(mask)[LENS_SPANS:]] = False
+        chosen = np.flatnonzero(inside & (trace.kind == code))[:LENS_SPANS]
+        details = np.stack(
+            [trace.step[chosen], 1e3 * (trace.end_s - trace.start_s)[chosen], trace.size_bytes[chosen] / 1e3],
+            1,
+        )
         kind = KINDS[code]
-        start, length = np.maximum(trace.start_s[mask], begin), trace.end_s[mask] - trace.start_s[mask]
-        stop = np.minimum(trace.end_s[mask], end)
-        label = theme.KIND_LABELS[kind]
-        figure.add_trace(
-            go.Bar(
-                base=(start - begin) / unit, x=(stop - start) / unit, y=[lane] * int(mask.sum()), orientation="h",
-                name=label, marker={"color": theme.KIND_COLORS[kind], "line": {"width": 0}},
-                customdata=np.stack([trace.step[mask], 1e3 * length, 1e3 * exposed[mask], trace.size_bytes[mask] / 1e3], 1),
-                hovertemplate=f"{lane}: {label}, step %{{customdata[0]}}<br><b>%{{customdata[1]:.3g}} ms</b>"
-                + (", computation waits %{customdata[2]:.3g} ms, %{customdata[3]:.4g} kB" if kind == "write" else "")
-                + "<extra></extra>",
-            )
-        )  # fmt: skip
+        bars = _bars(trace.start_s[chosen], trace.end_s[chosen], lane, begin, end)
+        text = (
+            f"{lane}: {theme.KIND_LABELS[kind]}, step %{{customdata[0]}}<br><b>%{{customdata[1]:.3g}} ms</b>"
+        )
+        text += ", %{customdata[2]:.4g} kB<extra></extra>" if kind == "write" else "<extra></extra>"
+        bars.update(
+            name=theme.KIND_LABELS[kind],
+            marker_color=theme.KIND_COLORS[kind],
+            customdata=details,
+            hovertemplate=text,
+        )
+        figure.add_trace(bars)
+    if thread == WRITER:
+        starts, ends = intersection(intervals(trace, WRITER, "write"), intervals(trace, MAIN, "output_wait"))
+        near = (ends > begin) & (starts < end)
+        if near.any():
+            bars = _bars(starts[near], ends[near], lane, begin, end)
+            text = f"{lane}: {EXPOSED_LABEL}<extra></extra>"
+            look = {
+                "name": theme.KIND_LABELS["output_wait"],
+                "marker_color": theme.KIND_COLORS["output_wait"],
+            }
+            figure.add_trace(bars.update(hovertemplate=text, **look))
+
+
+def _bars(starts: np.ndarray, ends: np.ndarray, lane: str, begin: float, end: float) -> go.Bar:
+    """Bars on one lane for intervals, cut at the borders of the window and counted from its begin."""
+    unit, _ = si_scale(end - begin)
+    starts, ends = np.maximum(starts, begin), np.minimum(ends, end)
+    return go.Bar(
+        base=(starts - begin) / unit, x=(ends - starts) / unit, y=[lane] * len(starts), orientation="h",
+        marker={"line": {"width": 1, "color": "rgba(255,255,255,0.55)"}},
+    )  # fmt: skip
 
 
 def _show_each_once(figure: go.Figure) -> None:

@@ -11,7 +11,9 @@ THREADS = {"main": MAIN, "writer": WRITER}
 KINDS = ("setup", "compute", "exchange", "pack", "output_wait", "write", "close")
 
 # Spans of the main thread may lie inside others; the later in this list wins where they overlap.
-_PRIORITY = {name: rank for rank, name in enumerate(("setup", "compute", "close", "pack", "exchange", "output_wait"))}
+_PRIORITY = {
+    name: rank for rank, name in enumerate(("setup", "compute", "close", "pack", "exchange", "output_wait"))
+}
 
 
 @dataclass
@@ -108,13 +110,28 @@ def union(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return starts[first], reach[last]
 
 
-def exposed_writes(trace: RankTrace) -> np.ndarray:
-    """Seconds of every writer span (in order) during which the main thread of the rank waited for output."""
-    mask = trace.select(WRITER, "write")
-    waits = trace.select(MAIN, "output_wait")
-    begins, ends = union(trace.start_s[waits], trace.end_s[waits])
-    before = covered_before(begins, ends, trace.start_s[mask])
-    return covered_before(begins, ends, trace.end_s[mask]) - before
+def intervals(trace: RankTrace, thread: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """The times, as disjoint intervals, that a thread spent in spans of one kind."""
+    mask = trace.select(thread, kind)
+    return union(trace.start_s[mask], trace.end_s[mask])
+
+
+def intersection(one: tuple, other: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """The times that lie in both of two sets of disjoint, sorted intervals."""
+    edges = np.unique(np.concatenate([*one, *other]))
+    if len(edges) < 2:
+        return np.zeros(0), np.zeros(0)
+    middle = (edges[1:] + edges[:-1]) / 2
+    both = _inside(one, middle) & _inside(other, middle)
+    return union(edges[:-1][both], edges[1:][both])
+
+
+def _inside(cover: tuple, times: np.ndarray) -> np.ndarray:
+    starts, ends = cover
+    if not len(starts):
+        return np.zeros(len(times), dtype=bool)
+    index = np.searchsorted(starts, times, side="right") - 1
+    return (index >= 0) & (times < ends[np.maximum(index, 0)])
 
 
 def strips(trace: RankTrace, thread: int, grid: np.ndarray) -> np.ndarray:

@@ -117,8 +117,14 @@ def cut(volume: Volume, normal: int, index: tuple[int, int, int]) -> Plane:
 
 
 def planes_through(volume: Volume, index: tuple[int, int, int]) -> list[Plane]:
-    """The cuts with normals z, y and x through a point; flat ones (a box one point thick) are left out."""
+    """The cuts with normals z, y and x through a point, those along the longest side first.
+
+    Flat ones (of a box one point thick) are left out.
+    """
     planes = [cut(volume, normal, index) for normal in (2, 1, 0)]
+    lengths = [volume.extent(axis) * volume.case.spacing_m[axis] for axis in range(3)]
+    longest = lengths.index(max(lengths))
+    planes.sort(key=lambda plane: longest not in plane.axes)
     return [plane for plane in planes if min(plane.values.shape) > 1]
 
 
@@ -146,7 +152,9 @@ def width_at_half(position: np.ndarray, values: np.ndarray, centre: int) -> floa
     return abs(edges[1] - edges[0])
 
 
-def maximum_over_time(dataset: h5py.Dataset, samples: int, limit_bytes: int = 512_000_000) -> np.ndarray | None:
+def maximum_over_time(
+    dataset: h5py.Dataset, samples: int, limit_bytes: int = 512_000_000
+) -> np.ndarray | None:
     """The maximum of a series (t, z, y, x) over its first samples; None when that means reading too much."""
     step_bytes = math.prod(dataset.shape[1:]) * dataset.dtype.itemsize
     if samples < 1 or samples * step_bytes > limit_bytes:
