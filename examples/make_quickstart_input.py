@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Write the input of the quickstart: focused ultrasound through skin, fat, muscle and cartilage into a tumour.
+"""Write the input of the quickstart: focused ultrasound through layered tissue into a tumour.
 
-The result is an ordinary k-Wave input file (format 1.2): any program that reads k-Wave files can run it. A bowl-shaped
-transducer at small x sends a 1 MHz tone burst along +x. All lengths in this script are in millimetres unless a name says
-otherwise; arrays are ordered (z, y, x) with x fastest, as k-Wave stores them; point indices in the file count from 1.
+The result is an ordinary k-Wave input file (format 1.2): any program that reads k-Wave files can run it. A
+bowl-shaped transducer at small x sends a 1 MHz tone burst along +x. All lengths in this script are in
+millimetres unless a name says otherwise; arrays are ordered (z, y, x) with x fastest, as k-Wave stores
+them; point indices in the file count from 1.
 
     python make_quickstart_input.py [OUT] [--scale S]
 
-`--scale 2` halves the grid spacing and the time step (eight times the points, twice the steps), `--scale 0.7` gives a
-coarse version for trying things out.
+`--scale 2` halves the grid spacing and the time step (eight times the points, twice the steps), `--scale
+0.7` gives a coarse version for trying things out.
 """
 
 import argparse
@@ -83,7 +84,9 @@ class Grid:
         return self.ny // 2, self.nz // 2
 
     def coordinates(self):
-        """Depth x behind the absorbing layer, and y, z relative to the beam axis, ready to broadcast to (z, y, x)."""
+        """Depth x behind the absorbing layer, and y, z relative to the beam axis, ready to broadcast to (z,
+        y, x).
+        """
         y0, z0 = self.axis_point
         x = (np.arange(self.nx) - self.pml) * self.spacing
         y = (np.arange(self.ny) - y0) * self.spacing
@@ -92,7 +95,9 @@ class Grid:
 
 
 def tissue_map(grid):
-    """Returns the tissues and, per grid point, which of them it is: layers with wavy borders and two inclusions."""
+    """Returns the tissues and, per grid point, which of them it is: layers with wavy borders and two
+    inclusions.
+    """
     x, y, z = grid.coordinates()
     wave = 0.35 * np.sin(2 * math.pi * y / 9.0 + 0.6) + 0.25 * np.cos(2 * math.pi * z / 11.0)
     tissues = [GEL, SKIN, FAT, MUSCLE, LIVER, CARTILAGE, TUMOUR]
@@ -144,9 +149,9 @@ def tone_burst(time_s):
 def bowl_source(grid):
     """A spherical cap of pressure source points, one per (y, z) column, each with its own signal.
 
-    The cap lies between grid points. Every column uses the nearest point and a signal shifted in time by the rest of the
-    way, which keeps the focus sharp. The additive scaling `2 dt / (N c dx)` is k-Wave's; the factor 1 / cos accounts for
-    the columns' larger share of the tilted surface.
+    The cap lies between grid points. Every column uses the nearest point and a signal shifted in time by
+    the rest of the way, which keeps the focus sharp. The additive scaling `2 dt / (N c dx)` is k-Wave's;
+    the factor 1 / cos accounts for the columns' larger share of the tilted surface.
     """
     _, y, z = grid.coordinates()
     radius = np.sqrt(y**2 + z**2)[:, :, 0]
@@ -205,7 +210,9 @@ def settings(grid):
 
 
 def write_text(owner, name, text):
-    """A null-terminated fixed-length string attribute, as k-Wave writes it (h5py alone would pad without a terminator)."""
+    """A null-terminated fixed-length string attribute, as k-Wave writes it (h5py alone would pad without a
+    terminator).
+    """
     data = text.encode("ascii") + b"\0"
     kind = h5py.h5t.C_S1.copy()
     kind.set_size(len(data))

@@ -1,13 +1,13 @@
 """Differences of two HDF5 files, per dataset and time step.
 
-For every time step the two arrays are reshaped to two dimensions (all axes but the fastest merged). Three numbers follow:
-the Frobenius and the infinity norm (largest row sum) of the difference, each divided once by A's and once by B's norm,
-the larger taken; and the largest absolute difference divided by the largest absolute value of both. Data are read in
-pieces of bounded size, so files may be larger than memory.
+For every time step the two arrays are reshaped to two dimensions (all axes but the fastest merged). Three
+numbers follow: the Frobenius and the infinity norm (largest row sum) of the difference, each divided once
+by A's and once by B's norm, the larger taken; and the largest absolute difference divided by the largest
+absolute value of both. Data are read in pieces of bounded size, so files may be larger than memory.
 
-Values that are not numbers: NaN or the same infinity at the same place in both files counts as equal and is left out of
-the norms; anywhere else it makes the step's measures infinite. Where one norm is zero and the difference is not, the
-measure is infinite as well.
+Values that are not numbers: NaN or the same infinity at the same place in both files counts as equal and is
+left out of the norms; anywhere else it makes the step's measures infinite. Where one norm is zero and the
+difference is not, the measure is infinite as well.
 """
 
 import math
@@ -51,8 +51,9 @@ class DatasetResult:
 
     @property
     def of_peak(self) -> float:
-        """Largest absolute difference of any step over the largest absolute value of all steps: small late residuals
-        do not blow it up. For information; the threshold applies to the measures per step."""
+        """Largest absolute difference of any step over the largest absolute value of all steps: small late
+        residuals do not blow it up. For information; the threshold applies to the measures per step.
+        """
         return self.max_abs_difference / self.peak if self.max_abs_difference else 0.0
 
 
@@ -124,7 +125,9 @@ class Sums:
                 self.rows[kind, here] = np.maximum(self.rows[kind, here], row_sums)
 
     def _clean(self, a, b):
-        """Difference, A and B as float64 without values that are not finite, and how many of those disagree."""
+        """Difference, A and B as float64 without values that are not finite, and how many of those
+        disagree.
+        """
         exact = a.dtype.kind in "iu" and b.dtype.kind in "iu"
         difference = np.where(a > b, a - b, b - a).astype(np.float64) if exact else None
         a, b = a.astype(np.float64), b.astype(np.float64)
@@ -259,8 +262,8 @@ def compare_files(
 ) -> Comparison:
     """Compares two files or run directories: a dataset, a group, or everything but metadata.
 
-    With `recorded`, only what both files hold complete is compared: the recorded steps of every series, and the other
-    datasets where both runs were closed in good order.
+    With `recorded`, only what both files hold complete is compared: the recorded steps of every series, and
+    the other datasets where both runs were closed in good order.
     """
     result = Comparison(str(a), str(b), threshold)
     with kwave.open_file(a) as file_a, kwave.open_file(b) as file_b:

@@ -15,7 +15,9 @@ from tailrace.compare import pieces
 
 @dataclass
 class DatasetInfo:
-    """One dataset; `samples` counts complete samples of `samples_stored` and is None where the file does not say."""
+    """One dataset; `samples` counts complete samples of `samples_stored` and is None where the file does
+    not say.
+    """
 
     path: str
     shape: tuple[int, ...]
@@ -34,8 +36,10 @@ class DatasetInfo:
 
 @dataclass
 class Scan:
-    """Result of reading every value. The checksum is over the values in logical order, little endian: it does not depend
-    on how the file stores them or how many ranks wrote it. A time series is scanned up to its last complete sample."""
+    """Result of reading every value. The checksum is over the values in logical order, little endian: it
+    does not depend on how the file stores them or how many ranks wrote it. A time series is scanned up
+    to its last complete sample.
+    """
 
     xxh3: str
     nan: int = 0
@@ -46,7 +50,7 @@ class Scan:
 
 @dataclass
 class FileInfo:
-    """One HDF5 file. `problems` lists what makes the file untrustworthy, `notes` what a reader should know."""
+    """One HDF5 file. `problems` make the file untrustworthy, `notes` are what a reader should know."""
 
     path: str
     size_bytes: int

@@ -98,8 +98,8 @@ def _by_ending(name: str) -> Meaning | None:
 def time_axis(dataset: h5py.Dataset) -> int | None:
     """The axis along which time runs, or None when the dataset is a single step.
 
-    Box series have rank 4 (t, z, y, x); series of sensor points have the shape (1, t, point); outside k-Wave's formats
-    a group holds `values` (sample first) next to `step`.
+    Box series have rank 4 (t, z, y, x); series of sensor points have the shape (1, t, point); outside
+    k-Wave's formats a group holds `values` (sample first) next to `step`.
     """
     parts = dataset.name.strip("/").split("/")
     if parts[-1] == "values" and "step" in dataset.parent:
@@ -140,7 +140,9 @@ def data_file(path: Path) -> Path:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[h5py.File]:
-    """Opens a file for reading, also while a run writes to it; any failure becomes a FileError that says why."""
+    """Opens a file for reading, also while a run writes to it; any failure becomes a FileError that says
+    why.
+    """
     path = data_file(Path(path))
     try:
         file = h5py.File(path, "r", locking="best-effort")
@@ -152,7 +154,8 @@ def open_file(path: Path) -> Iterator[h5py.File]:
 
 def _why_not(path: Path, reason: str) -> str:
     if "truncated file" in reason:
-        return f"{path}: the file is truncated ({path.stat().st_size} bytes are there). Fix: copy or run it again"
+        size = path.stat().st_size
+        return f"{path}: the file is truncated ({size} bytes are there). Fix: copy or run it again"
     if "signature not found" in reason:
         return f"{path}: not an HDF5 file"
     if "Permission denied" in reason:

@@ -1,8 +1,9 @@
 """How much of an output file is complete.
 
-A Tailrace output file carries `tailrace_record`: one slot per writer, the number of time steps whose samples that writer
-has put into the file. The smallest slot is what every reader may trust, even after the run was killed. Files of other
-k-Wave programs have no record; for them `t_index`, the number of completed steps, is taken.
+A Tailrace output file carries `tailrace_record`: one slot per writer, the number of time steps whose
+samples that writer has put into the file. The smallest slot is what every reader may trust, even after the
+run was killed. Files of other k-Wave programs have no record; for them `t_index`, the number of completed
+steps, is taken.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ NAME = "tailrace_record"
 
 @dataclass(frozen=True)
 class Record:
-    """`slots` per writer (empty without a record), `planned` steps (Nt), and `t_index` as stored, None if absent."""
+    """`slots` per writer (empty without a record), `planned` steps (Nt), and `t_index` as stored, None if
+    absent.
+    """
 
     slots: tuple[int, ...]
     planned: int | None
@@ -38,7 +41,9 @@ class Record:
         return self.closed and self.planned is not None and self.steps == self.planned
 
     def samples(self, stored: int) -> int | None:
-        """Complete samples of a series with room for `stored`: it starts so late that its last one is step `planned`."""
+        """Complete samples of a series with room for `stored`: it starts so late that its last one is step
+        `planned`.
+        """
         if self.steps is None or self.planned is None:
             return None
         first = self.planned - stored + 1
@@ -58,7 +63,9 @@ def recorded_steps(path: Path) -> int | None:
 
 
 def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
-    """Complete samples of a time series; for anything else 1 when it is complete and 0 when not; None when unknown."""
+    """Complete samples of a time series; for anything else 1 when it is complete and 0 when not; None when
+    unknown.
+    """
     axis = kwave.time_axis(dataset)
     if axis is not None:
         return record.samples(dataset.shape[axis])

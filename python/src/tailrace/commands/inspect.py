@@ -65,9 +65,8 @@ def _print_run(run: dict, console: Console) -> None:
         f"  started   {run.get('started')} on {run.get('ranks')} ranks x {run.get('threads')} threads"
     )
     if run.get("wall_s") is not None:
-        console.print(
-            f"  wall      {duration_text(run['wall_s'])}, waited for output {duration_text(run.get('output_wait_s'))}"
-        )
+        waited = duration_text(run.get("output_wait_s"))
+        console.print(f"  wall      {duration_text(run['wall_s'])}, waited for output {waited}")
     if run.get("hidden_fraction") is not None:
         console.print(
             f"  hidden    {100 * run['hidden_fraction']:.0f} % of the writing time ({run.get('strategy')})"

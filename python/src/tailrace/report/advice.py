@@ -39,7 +39,7 @@ def _failure(run: Run) -> list[Advice]:
             Advice("warning", text, "; ".join(part for part in (error.get("message", ""), where) if part))
         ]
     if run.status == "unaccounted":
-        text = "The run left no account. Its series are complete up to the recorded step; maxima and final fields are not."
+        text = "The run left no account. Its series are complete up to the recorded step, nothing else is."
         return [Advice("warning", text, f"no run.json in {run.directory.resolve().name}")]
     return []
 
@@ -64,7 +64,9 @@ def _output(run: Run) -> list[Advice]:
             Advice("warning", "The writer is the bottleneck: " + _writer_cure(run), evidence + _rate(run))
         ]
     if share >= 2:
-        text = "Part of the writing shows. More buffers help if single writes are slow, a faster disk if all are."
+        text = (
+            "Part of the writing shows. More buffers help if some writes are slow, a faster disk if all are."
+        )
         return [Advice("hint", text, evidence + _rate(run))]
     return [Advice("good", "The output left behind the computation: nothing to gain there.", evidence)]
 
@@ -85,7 +87,7 @@ def _writer_cure(run: Run) -> str:
             "writing takes longer than computing, so no strategy can hide it all. "
             "Record fewer points or later steps, prefer maxima to series, or write to a faster disk."
         )
-    return "writes come in bursts longer than the buffers bridge. More buffers (`--write threads:4`) or a faster disk help."
+    return "bursts of writes outlast the buffers. More buffers (`--write threads:4`) or a faster disk help."
 
 
 def _rate(run: Run) -> str:
@@ -103,7 +105,7 @@ def _exchange(run: Run) -> list[Advice]:
         return []
     text = "Much of each step is communication. Fewer ranks with more threads each send less."
     if sum(_column(run, "output_wait_s")) > 0.02 * len(run.per_rank) * run.wall_s:
-        text = "Much of each step is exchange: ranks wait for those that wait for output, so look at the output first."
+        text = "Much of each step is exchange, with ranks that wait for output. Look at the output first."
     return [
         Advice(
             "hint",
@@ -119,7 +121,7 @@ def _imbalance(run: Run) -> list[Advice]:
     if len(compute) < 2 or not mean or max(compute) / mean < 1.15:
         return []
     slowest = run.per_rank[compute.index(max(compute))].get("rank")
-    text = "The ranks do not share the work evenly: other programs on the machine, or an uneven split of the grid."
+    text = "The ranks do not share the work evenly: other programs run here, or the grid is split unevenly."
     return [
         Advice(
             "hint",

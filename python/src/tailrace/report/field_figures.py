@@ -11,6 +11,7 @@ from tailrace.report.sensors import Mask, Series
 from tailrace.report.volumes import AXES, Plane
 from tailrace.units import si_scale
 
+NO_BOX = "<extra></extra>"  # plotly's second hover box stays away
 MAX_HEIGHT = 440.0
 LIGHT_LINE, DARK_LINE = "rgba(255,255,255,0.55)", "rgba(40,40,40,0.5)"
 HALF_WIDTH = 536.0
@@ -20,8 +21,9 @@ LEFT, GAP, BAR, TOP, BOTTOM = 58, 66, 108, 30, 48  # pixels around and between p
 
 @dataclass
 class Shades:
-    """How values become colours: `signed` centres a diverging map on zero, otherwise the map starts at zero or, with
-    `from_lowest`, at the lowest value. `scaled` allows a unit prefix such as M in MPa."""
+    """How values become colours: `signed` centres a diverging map on zero, otherwise the map starts at zero
+    or, with `from_lowest`, at the lowest value. `scaled` allows a unit prefix such as M in MPa.
+    """
 
     title: str
     unit: str
@@ -73,7 +75,9 @@ def _extent(position: np.ndarray) -> float:
 
 
 def _place(figure: go.Figure, planes: list[Plane], pixels: float) -> float:
-    """Gives every plane axes whose lengths keep millimetres equal in both directions; returns the height in pixels."""
+    """Gives every plane axes whose lengths keep millimetres equal in both directions; returns the height in
+    pixels.
+    """
     widths = [_extent(plane.along_mm) for plane in planes]
     tallest = max(_extent(plane.up_mm) for plane in planes)
     total = pixels - LEFT - BAR
@@ -122,7 +126,7 @@ def _add_plane(figure: go.Figure, plane: Plane, number: int, factor: float, unit
             coloraxis="coloraxis",
             xaxis=f"x{suffix}",
             yaxis=f"y{suffix}",
-            hovertemplate=f"{across} %{{x:.2f}} mm<br>{up} %{{y:.2f}} mm<br><b>%{{z:.3g}} {unit}</b><extra></extra>",
+            hovertemplate=f"{across} %{{x:.2f}} mm<br>{up} %{{y:.2f}} mm<br><b>%{{z:.3g}} {unit}</b>{NO_BOX}",
         )
     )
 
@@ -182,7 +186,7 @@ def add_points(figure, number, plane, case, points: np.ndarray, color: str, symb
             xaxis=f"x{suffix}",
             yaxis=f"y{suffix}",
             name=name,
-            hovertemplate=f"{name}<extra></extra>",
+            hovertemplate=f"{name}{NO_BOX}",
         )
     )
 
@@ -190,7 +194,9 @@ def add_points(figure, number, plane, case, points: np.ndarray, color: str, symb
 def profiles(
     curves: dict[str, tuple[np.ndarray, np.ndarray]], title: str, unit: str, height: int
 ) -> go.Figure:
-    """Values along the axes through the peak, against the distance from it; the line at half the peak is dashed."""
+    """Values along the axes through the peak, against the distance from it; the line at half the peak is
+    dashed.
+    """
     peak = max(float(np.nanmax(values)) for _, values in curves.values())
     factor, prefix = si_scale(peak)
     figure = go.Figure()
@@ -198,7 +204,7 @@ def profiles(
         figure.add_trace(
             go.Scatter(
                 x=distance, y=values / factor, name=label, mode="lines", line={"color": color, "width": 2},
-                hovertemplate=f"{label}: %{{x:.2f}} mm<br><b>%{{y:.3g}} {prefix}{unit}</b><extra></extra>",
+                hovertemplate=f"{label}: %{{x:.2f}} mm<br><b>%{{y:.3g}} {prefix}{unit}</b>{NO_BOX}",
             )
         )  # fmt: skip
     figure.add_hline(
@@ -218,11 +224,12 @@ def traces(series: list[Series], unit: str) -> go.Figure:
     figure = go.Figure()
     for color, one in zip(theme.LINES, series, strict=False):
         time_s, values = thin_out(one.time_s, one.values)
+        text = f"{one.label}, %{{x:.3f}} {time_prefix}s<br><b>%{{y:.3g}} {prefix}{unit}</b>{NO_BOX}"
         figure.add_trace(
             go.Scatter(
                 x=time_s / time_factor, y=values / factor, name=one.label, mode="lines",
                 line={"color": color, "width": 1.6},
-                hovertemplate=f"%{{x:.3f}} {time_prefix}s<br><b>%{{y:.3g}} {prefix}{unit}</b><extra>{one.label}</extra>",
+                hovertemplate=text,
             )
         )  # fmt: skip
     figure.update_xaxes(title=f"time [{time_prefix}s]")
@@ -261,11 +268,12 @@ def spectrum(series: Series, unit: str, grid_limit_hz: float | None) -> go.Figur
     end = min(float(frequency[-1]), max(6.5 * main, 1.15 * (grid_limit_hz or 0.0)))
     shown = frequency <= end
     hertz, hertz_prefix = si_scale(end)
+    text = f"%{{x:.3f}} {hertz_prefix}Hz<br><b>%{{y:.1f}} dB</b>, %{{customdata:.3g}} {prefix}{unit}{NO_BOX}"
     figure = go.Figure(
         go.Scatter(
             x=frequency[shown] / hertz, y=decibels[shown], customdata=amplitude[shown] / factor, mode="lines",
             line={"color": theme.LINES[0], "width": 1.6},
-            hovertemplate=f"%{{x:.3f}} {hertz_prefix}Hz<br><b>%{{y:.1f}} dB</b>, %{{customdata:.3g}} {prefix}{unit}<extra></extra>",
+            hovertemplate=text,
         )
     )  # fmt: skip
     if grid_limit_hz and grid_limit_hz < end:

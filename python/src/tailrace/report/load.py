@@ -1,7 +1,6 @@
 """Reads a run directory: the account of the run, where its files are, and what is missing."""
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +12,9 @@ from tailrace.report.trace import RankTrace, read_traces
 
 @dataclass
 class Run:
-    """A run directory. `account` is run.json, empty when the run left none; `notes` tell what could not be read."""
+    """A run directory. `account` is run.json, empty when the run left none; `notes` tell what could not be
+    read.
+    """
 
     directory: Path
     account: dict
@@ -98,13 +99,15 @@ def _output_file(directory: Path, account: dict) -> Path | None:
 
 
 def _input_file(directory: Path, account: dict) -> Path | None:
-    """The input named by the resolved case: an absolute name, or one relative to the run, its parent or here."""
+    """The input named by the resolved case: an absolute name, or one relative to the run, its parent or
+    here.
+    """
     name = ((account.get("config") or {}).get("input") or {}).get("file")
     if not name:
         return None
     candidates = (
         [Path(name)]
-        if os.path.isabs(name)
+        if Path(name).is_absolute()
         else [base / name for base in (directory, directory.parent, Path())]
     )
     return next((path for path in candidates if path.is_file()), None)
@@ -112,7 +115,9 @@ def _input_file(directory: Path, account: dict) -> Path | None:
 
 @dataclass
 class Case:
-    """Grid and time axis, read from the output or the input file; lengths in metres, axes in the order x, y, z."""
+    """Grid and time axis, read from the output or the input file; lengths in metres, axes in the order x,
+    y, z.
+    """
 
     sizes: tuple[int, int, int]
     spacing_m: tuple[float, float, float]

@@ -64,7 +64,7 @@ def _timelines(run: Run) -> list[Picture]:
 
 def _hidden_text(run: Run) -> str:
     hidden = hidden_fraction(run)
-    text = "Heights are shares of the time of each column; orange in a writer's lane is writing that the computation waited for. "
+    text = "Heights are shares of each column's time; orange beside green is writing that was waited for. "
     if hidden is None:
         return text + "Nothing was written."
     write = sum(entry.get("write_s") or 0.0 for entry in run.per_rank)
@@ -79,7 +79,7 @@ def _memory_caption(measured: list, predicted: list) -> str:
     if not all(predicted):
         return "Largest resident memory of every rank."
     worst = max((one / other - 1 for one, other in zip(measured, predicted, strict=True)), key=abs)
-    return f"Largest resident memory of every rank; the largest deviation from the prediction is {100 * worst:+.1f} %."
+    return f"Largest resident memory of every rank; at most {100 * worst:+.1f} % from the prediction."
 
 
 def performance_numbers(run: Run) -> list[Number]:

@@ -172,7 +172,9 @@ def _profiles(
 
 
 def _boxes(source: Source) -> list[Picture]:
-    """Reduced streams in boxes. With a picture of the whole grid only the boxes' rms or flat boxes add something."""
+    """Reduced streams in boxes. With a picture of the whole grid only the boxes' rms or flat boxes add
+    something.
+    """
     name = next((name for name in _BOXES if isinstance(source.output.get(name), h5py.Group)), None)
     if name is None or not source.case.record.closed:
         return _boxes_from_series(source) if not source.case.record.closed else []
@@ -189,7 +191,7 @@ def _boxes(source: Source) -> list[Picture]:
         title = _title(volume.meaning)
         number = volume.name.split("/")[-1]
         figure = field_figures.slices(planes, Shades(title, volume.meaning.unit, signed))
-        caption = f"{title.capitalize()} over the recorded steps in sensor box {number}, cut through its peak.{_unlocated(volume)}"
+        caption = f"{title.capitalize()} in sensor box {number}, cut through its peak.{_unlocated(volume)}"
         pictures.append(Picture(figure, caption, f"{title.capitalize()}, box {number}"))
         if len(pictures) == 1:
             _add_peak_number(source, volume, peak, title)
@@ -222,7 +224,7 @@ def _boxes_from_series(source: Source) -> list[Picture]:
         if planes:
             number = dataset.name.split("/")[-1]
             figure = field_figures.slices(planes, Shades("maximum pressure", "Pa"))
-            caption = f"Maximum pressure in sensor box {number} over the {samples} recorded samples.{_unlocated(volume)}"
+            caption = f"Sensor box {number}, over the {samples} recorded samples.{_unlocated(volume)}"
             pictures.append(Picture(figure, caption, f"Maximum pressure so far, box {number}"))
     return pictures
 
@@ -249,11 +251,11 @@ def _series(source: Source) -> list[Picture]:
     if not series:
         return []
     places = [
-        f"{one.label} at ({', '.join(f'{source.case.position_mm(axis, one.position[axis]):.2f}' for axis in range(3))}) mm"
+        f"{one.label} at {_point_text(source.case, one.position)}"
         for one in series
         if one.position is not None
     ]
-    caption = "; ".join(places).replace("-", "\u2212")
+    caption = "; ".join(places)
     pictures = [
         Picture(
             field_figures.traces(series, "Pa"), f"{caption}." if caption else "", "Pressure at the sensors"
@@ -266,6 +268,11 @@ def _series(source: Source) -> list[Picture]:
             Picture(figure, f"{loudest.label.capitalize()}, Hann window over all samples.", "Spectrum")
         )
     return pictures
+
+
+def _point_text(case: Case, index: tuple[int, int, int]) -> str:
+    numbers = ", ".join(f"{case.position_mm(axis, index[axis]):.2f}" for axis in range(3))
+    return f"({numbers}) mm".replace("-", "\u2212")
 
 
 def _grid_limit_hz(source: Source) -> float | None:
@@ -328,7 +335,7 @@ def _medium(source: Source) -> list[Picture]:
             field_figures.add_points(
                 figure, number, plane, source.case, points, "#d55e00", "square", "source"
             )
-    caption = "Sound speed in the same planes, with source points (orange) and the outlines of the sensor boxes (white)."
+    caption = "Sound speed in the same planes, with source points (orange) and sensors (white)."
     return [Picture(figure, caption, "Medium, source and sensors")]
 
 

@@ -15,7 +15,9 @@ SEARCH_BYTES = 256_000_000  # a search for the loudest sensor reads at most abou
 
 @dataclass
 class Mask:
-    """The sensor mask: boxes, or points as grid indices (x, y, z) in file order; both None when it is not known."""
+    """The sensor mask: boxes, or points as grid indices (x, y, z) in file order; both None when it is not
+    known.
+    """
 
     boxes: list[Box] | None = None
     points: np.ndarray | None = None
@@ -62,7 +64,9 @@ def _low_corner(dataset: h5py.Dataset, mask: Mask) -> tuple[int, int, int] | Non
 
 
 def collect_series(file: h5py.File, case: Case, mask: Mask, name: str = "p") -> list[Series]:
-    """A few telling series of a stream: the loudest point of every box and the middles, or some of the points."""
+    """A few telling series of a stream: the loudest point of every box and the middles, or some of the
+    points.
+    """
     stream = file.get(name)
     if isinstance(stream, h5py.Group):
         found = [item for item in kwave.datasets(stream) if item.ndim == 4]

@@ -1,8 +1,8 @@
 """Colours and the look all pictures share.
 
-Colours of text, grid and background follow the page (theme.js sets them), so only data colours live here. The maps are
-perceptually uniform; signed fields use a diverging map centred on zero. Categories use the Okabe-Ito set, which people
-with any kind of colour vision can tell apart.
+Colours of text, grid and background follow the page (theme.js sets them), so only data colours live here.
+The maps are perceptually uniform; signed fields use a diverging map centred on zero. Categories use the
+Okabe-Ito set, which people with any kind of colour vision can tell apart.
 """
 
 import plotly.graph_objects as go

@@ -36,13 +36,15 @@ def time_split(per_rank: list[dict], wall_s: float) -> go.Figure:
     figure = go.Figure()
     for kind, seconds in parts.items():
         share = 100 * seconds / wall_s if wall_s else 0 * seconds
+        text = f"<b>%{{x:.3g}} {prefix}s</b>, %{{customdata:.1f}} %<extra></extra>"
+        label, ink = theme.KIND_LABELS[kind], "#1b1f27" if kind in ("exchange", "other") else "#ffffff"
         figure.add_trace(
             go.Bar(
-                y=labels, x=seconds / factor, name=theme.KIND_LABELS[kind], orientation="h", customdata=share,
+                y=labels, x=seconds / factor, name=label, orientation="h", customdata=share,
                 marker={"color": theme.KIND_COLORS[kind], "line": {"width": 0}},
                 text=[f"{value:.0f} %" if value >= 4 else "" for value in share],
-                textposition="inside", insidetextanchor="middle", textfont={"color": "#1b1f27" if kind in ("exchange", "other") else "#ffffff"}, textangle=0,
-                hovertemplate=f"%{{y}}: {theme.KIND_LABELS[kind]}<br><b>%{{x:.3g}} {prefix}s</b>, %{{customdata:.1f}} %<extra></extra>",
+                textposition="inside", insidetextanchor="middle", textfont={"color": ink}, textangle=0,
+                hovertemplate=f"%{{y}}: {label}<br>{text}",
             )
         )  # fmt: skip
     figure.update_xaxes(title=f"time [{prefix}s]")
@@ -56,7 +58,9 @@ def _legend() -> dict:
 
 
 def timeline(traces: list[RankTrace]) -> go.Figure:
-    """The whole run: per rank a lane for the main thread and one for the writer; heights are shares of each column."""
+    """The whole run: per rank a lane for the main thread and one for the writer; heights are shares of each
+    column.
+    """
     shown = spread(traces, LANE_RANKS)
     end = max(trace.last_s for trace in shown)
     short = max(int(trace.step.max()) for trace in shown) <= SHORT_RUN_STEPS
@@ -96,7 +100,7 @@ def _lane_axis(trace: RankTrace, thread: int, bottom: float, top: float, lanes: 
 def _add_lane(
     figure: go.Figure, number: int, trace: RankTrace, thread: int, grid: np.ndarray, named: set[str]
 ) -> None:
-    lane = "main" if thread == MAIN else "writer"
+    lane = f"rank {trace.rank} {'main' if thread == MAIN else 'writer'}"
     for kind, share in _shares(trace, thread, grid).items():
         group = "output_wait" if kind == "exposed" else kind
         name, color = theme.KIND_LABELS[group], theme.KIND_COLORS[group]
@@ -106,14 +110,16 @@ def _add_lane(
                 x=(grid[1:] + grid[:-1]) / 2, y=share.astype(np.float32), name=name, legendgroup=name,
                 showlegend=name not in named, stackgroup=f"lane{number}", mode="lines", fillcolor=color,
                 line={"width": 0, "color": color, "shape": "hvh"}, yaxis=f"y{number if number > 1 else ''}",
-                hovertemplate=f"rank {trace.rank} {lane}, %{{x:.2f}} s<br><b>{label} %{{y:.0%}}</b><extra></extra>",
+                hovertemplate=f"{lane}, %{{x:.2f}} s<br><b>{label} %{{y:.0%}}</b><extra></extra>",
             )
         )  # fmt: skip
         named.add(name)
 
 
 def _shares(trace: RankTrace, thread: int, grid: np.ndarray) -> dict[str, np.ndarray]:
-    """Share of every column per kind; writing while the main thread waits for output stands apart as `exposed`."""
+    """Share of every column per kind; writing while the main thread waits for output stands apart as
+    `exposed`.
+    """
     share = strips(trace, thread, grid) / np.diff(grid)
     result = {kind: share[index] for index, kind in enumerate(KINDS)}
     if thread == WRITER:
@@ -124,7 +130,9 @@ def _shares(trace: RankTrace, thread: int, grid: np.ndarray) -> dict[str, np.nda
 
 
 def lens(traces: list[RankTrace], steps: int = 5) -> tuple[go.Figure, int, int] | None:
-    """Every span of a few steps in the middle of the written part; also returns the first and the last of the steps."""
+    """Every span of a few steps in the middle of the written part; also returns the first and the last of
+    the steps.
+    """
     written = np.concatenate([trace.step[trace.kind == KINDS.index("write")] for trace in traces])
     if not len(written):
         return None

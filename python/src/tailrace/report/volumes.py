@@ -30,7 +30,9 @@ class Box:
 
 @dataclass
 class Volume:
-    """A dataset of shape (z, y, x) whose first point has the grid index `low` (x, y, z); None when not known."""
+    """A dataset of shape (z, y, x) whose first point has the grid index `low` (x, y, z); None when not
+    known.
+    """
 
     dataset: h5py.Dataset
     case: Case
@@ -45,7 +47,9 @@ class Volume:
         return kwave.meaning(self.name)
 
     def coordinates_mm(self, axis: int, index):
-        """Position of an index inside the volume along x, y or z (0, 1, 2); from its corner when it is not located."""
+        """Position of an index inside the volume along x, y or z (0, 1, 2); from its corner when it is not
+        located.
+        """
         if self.low is None:
             return index * self.case.spacing_m[axis] * 1e3
         return self.case.position_mm(axis, index + self.low[axis])
@@ -137,7 +141,9 @@ def profile(volume: Volume, axis: int, index: tuple[int, int, int]) -> tuple[np.
 
 
 def width_at_half(position: np.ndarray, values: np.ndarray, centre: int) -> float | None:
-    """Full width where the profile falls to half (-6 dB) of its value at `centre`; None when it does not on a side."""
+    """Full width where the profile falls to half (-6 dB) of its value at `centre`; None when it does not on
+    a side.
+    """
     half = values[centre] / 2
     edges = []
     for step in (-1, 1):
