@@ -33,14 +33,15 @@ bool is_good(float value, bool positive) {
   return std::isfinite(value) && (!positive || value > 0);
 }
 
-/// Reads this rank's planes of a grid-sized dataset and looks at every value.
-Field read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes,
+/// Reads this rank's planes of a grid-sized dataset and looks at every value. With `keep` false only one
+/// plane is held at a time, and the result has one value.
+Field read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes, bool keep,
                   BadValues& bad) {
-  Field field(grid, planes);
+  Field field(grid, keep ? planes : Range{0, 1});
   const auto ny = static_cast<std::uint64_t>(grid.y), nx = static_cast<std::uint64_t>(grid.x);
   const std::int64_t points = grid.x * grid.y;
   for (std::int64_t z = planes.begin; z < planes.end; ++z) {
-    float* values = field.plane(z);
+    float* values = field.plane(keep ? z : 0);
     file.read_slab<float>(dataset.name, {static_cast<std::uint64_t>(z), 0, 0}, {1, ny, nx},
                           std::span(values, static_cast<std::size_t>(points)));
     for (std::int64_t i = 0; i < points; ++i)
@@ -51,9 +52,9 @@ Field read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid,
 }
 
 Coefficient read_coefficient(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes,
-                             BadValues& bad) {
+                             bool keep, BadValues& bad) {
   if (h5::element_count(file.shape(dataset.name)) != 1)
-    return Coefficient(read_planes(file, dataset, grid, planes, bad));
+    return Coefficient(read_planes(file, dataset, grid, planes, keep, bad));
   float value = 0;
   file.read<float>(dataset.name, std::span(&value, 1));
   if (!is_good(value, dataset.positive)) bad.note(0, value);
@@ -178,9 +179,9 @@ Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& 
     for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
       if (!input.header.readable[i]) continue;
       if (i < coefficients.size())
-        *coefficients[i] = read_coefficient(file, grid_datasets[i], grid, planes, bad[i]);
+        *coefficients[i] = read_coefficient(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
       else
-        input.initial_pressure = read_planes(file, grid_datasets[i], grid, planes, bad[i]);
+        input.initial_pressure = read_planes(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
     }
   });
   for (std::size_t i = 0; i < grid_datasets.size(); ++i)

@@ -51,6 +51,7 @@ struct Input {
 struct InputNeeds {
   bool mask = true;             ///< some stream samples at the sensors
   std::int64_t start_step = 1;  ///< first recorded step, at most Nt
+  bool check_only = false;      ///< look at every value but keep none of the grid-sized datasets
 };
 
 /// Reads and checks a whole input file; every rank reads the planes it owns. @collective{comm}, synchronises.

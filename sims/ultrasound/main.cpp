@@ -5,5 +5,5 @@
 
 int main(int argc, char** argv) {
   const tailrace::mpi::Environment environment(argc, argv);
-  return tailrace::ultrasound::run_program(environment, argc, argv);
+  return tailrace::ultrasound::run_program(environment.world(), argc, argv);
 }

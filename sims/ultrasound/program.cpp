@@ -109,7 +109,9 @@ Input Run::load() {
   console_.begin("Loading the input");
   try {
     Input input = read_input(comm_, options_.input,
-                             {.mask = options_.record.needs_mask(), .start_step = options_.record.start});
+                             {.mask = options_.record.needs_mask(),
+                              .start_step = options_.record.start,
+                              .check_only = options_.check_only});
     steps_ = options_.steps.value_or(input.header.steps);
     mpi::agree_on_root(comm_, [&] {
       if (options_.record.start > steps_)
@@ -256,8 +258,7 @@ void print_error(const ErrorInfo& error) {
 
 }  // namespace
 
-int run_program(const mpi::Environment& environment, int argc, char** argv) {
-  const auto comm = environment.world();
+int run_program(mpi::CommView comm, int argc, const char* const* argv) {
   bool case_mode = false;
   for (int i = 1; i < argc; ++i) case_mode = case_mode || std::string(argv[i]).starts_with("--case");
   std::variant<Options, Notice> parsed;
@@ -287,7 +288,7 @@ int run_program(const mpi::Environment& environment, int argc, char** argv) {
     if (!shared || comm.is_root()) print_error(error);
     if (shared) return status_of(error.kind, case_mode);
     run.note_lone_failure(error);
-    environment.abort(status_of(error.kind, case_mode));
+    mpi::Environment::abort(status_of(error.kind, case_mode));
   }
 }
 

@@ -344,7 +344,7 @@ std::int64_t Solver::Workspace::bytes() const noexcept {
 std::int64_t Solver::memory_bytes() const noexcept {
   std::int64_t sum = medium_.bytes() + p_.bytes() + source_pattern_.bytes() + kappa_.bytes() +
                      source_kappa_.bytes() + loss_table_.bytes() + delay_table_.bytes() +
-                     3 * space_.field_bytes() + space_.exchange_bytes(3);
+                     3 * space_.field_bytes();
   for (std::size_t axis = 0; axis < axis_count; ++axis) sum += u_[axis].bytes() + rho_[axis].bytes();
   for (const auto& work : workspaces_) sum += work.bytes();
   if (!source_spectrum_.planes.empty()) sum += space_.field_bytes();

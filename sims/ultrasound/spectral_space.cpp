@@ -51,10 +51,6 @@ std::int64_t SpectralSpace::field_bytes() const noexcept {
   return elements * static_cast<std::int64_t>(sizeof(Complex));
 }
 
-std::int64_t SpectralSpace::exchange_bytes(int flights) const {
-  return alone() ? 0 : flights * std::max(to_rows_->staging_bytes(), to_planes_->staging_bytes());
-}
-
 Complex* SpectralSpace::row(SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
   auto& values = alone() ? field.planes : field.rows;
   return values.data() + z * row_stride_z_ + (y - rows_.begin) * half_nx_;

@@ -34,8 +34,6 @@ class SpectralSpace {
   [[nodiscard]] SpectralField make_field() const;
   /// Bytes of one spectral field on this rank.
   [[nodiscard]] std::int64_t field_bytes() const noexcept;
-  /// Bytes of exchange buffers for `flights` arrays in flight at once.
-  [[nodiscard]] std::int64_t exchange_bytes(int flights) const;
 
   /// Plane z (global) of a field by planes: ny rows of half_nx.
   [[nodiscard]] Complex* plane(SpectralField& field, std::int64_t z) const noexcept {

@@ -9,6 +9,9 @@ from tailrace import __version__
 
 COMMANDS = (
     "run",
+    "report",
+    "inspect",
+    "compare",
     "doctor",
     "test",
 )
