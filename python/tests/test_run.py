@@ -91,12 +91,12 @@ def test_finished_run_takes_the_next_free_directory(place):
 
 def test_options_reach_the_program(place):
     options = ["--set", "time.steps=5", "--set", "a.b=c", "--write", "threads:3", "--sink", "hdf5"]
-    options += ["--pace", "bandwidth=1", "--fault", "write:after=2", "--wall-limit", "60", "--overwrite"]
+    options += ["--pace", "bandwidth=1", "--fault", "write:after=2", "--wall-limit", "55min", "--overwrite"]
     done = run(write_case(), "--out", "here", *options, "-t", "2", "--json")
     got = json.loads(done.stdout)["arguments"]
     assert got["settings"] == ["time.steps=5", "a.b=c"]
     assert (got["write"], got["sink"], got["pace"]) == ("threads:3", "hdf5", "bandwidth=1")
-    assert (got["fault"], got["wall_limit"], got["threads"]) == ("write:after=2", "60.0", 2)
+    assert (got["fault"], got["wall_limit"], got["threads"]) == ("write:after=2", "55min", 2)
     assert got["overwrite"] and got["quiet"] and got["out"] == "here"
 
 

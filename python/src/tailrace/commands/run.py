@@ -49,7 +49,7 @@ def run(
         str | None, typer.Option(metavar="SPEC", help="Slow the sink down to emulate a device.")
     ] = None,
     wall_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop in good order after this wall-clock time.")
+        str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing run directory.")
@@ -70,7 +70,7 @@ def run(
         threads=threads,
         out=out,
         settings=settings or [],
-        native_options={name: str(value) for name, value in options.items() if value is not None},
+        native_options={name: value for name, value in options.items() if value is not None},
         bind=bind,
         launcher=launcher,
         overwrite=overwrite,
