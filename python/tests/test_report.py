@@ -169,6 +169,40 @@ def test_damaged_output_still_gives_a_page(tmp_path):
     assert "There is no output file" in page_of(directory).words
 
 
+def test_run_that_died_without_an_account_of_its_own(tmp_path):
+    """The launcher then writes a short run.json: no totals, the case by its file name."""
+    directory = run_dirs.write_run(tmp_path / "run")
+    run_dirs.write_output(directory / "output.h5", recorded=40, closed=False)
+    (directory / "input.h5").rename(tmp_path / "in.h5")
+    (tmp_path / "case.toml").write_text('[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n')
+    account = {
+        "status": "failed",
+        "reason": "rank 1 was killed by SIGKILL",
+        "error": {"kind": "killed", "message": "rank 1 was killed by SIGKILL", "rank": 1},
+        "config": {"case": {"file": str(tmp_path / "case.toml")}, "set": []},
+        "strategy": None,
+        "ranks": 2,
+        "threads": 1,
+    }
+    (directory / "run.json").write_text(json.dumps(account))
+    page = page_of(directory)
+    for words in (
+        "SIGKILL",
+        "40 of 60 steps are recorded",
+        "hidden behind computation",
+        "Medium",
+        "case.toml -n 2",
+    ):
+        assert words in page.words, words
+
+
+def test_initial_pressure(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    with h5py.File(directory / "input.h5", "a") as file:
+        run_dirs.put(file, "p0_source_input", np.abs(run_dirs.pressure(5)))
+    assert "Initial pressure" in page_of(directory).words
+
+
 def test_only_an_output_file(tmp_path):
     run_dirs.write_output(tmp_path / "output.h5")
     assert "Maximum pressure" in page_of(tmp_path).words

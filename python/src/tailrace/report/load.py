@@ -1,6 +1,7 @@
 """Reads a run directory: the account of the run, where its files are, and what is missing."""
 
 import json
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,7 +51,7 @@ class Run:
         return recorded or max((trace.last_s for trace in self.traces), default=0.0)
 
 
-def load_run(directory: Path, max_traces: int = 64) -> Run:
+def load_run(directory: Path, max_traces: int = 16) -> Run:
     """Reads what is there; only a directory that is no run directory at all is an error."""
     directory = Path(directory)
     if not directory.is_dir():
@@ -99,18 +100,32 @@ def _output_file(directory: Path, account: dict) -> Path | None:
 
 
 def _input_file(directory: Path, account: dict) -> Path | None:
-    """The input named by the resolved case: an absolute name, or one relative to the run, its parent or
-    here.
-    """
-    name = ((account.get("config") or {}).get("input") or {}).get("file")
+    """The input file as recorded, or as the case names it: relative to the case, the run or here."""
+    config = account.get("config") or {}
+    case_file = case_file_of(account)
+    name = account.get("input_file") or (config.get("input") or {}).get("file") or _named_by(case_file)
     if not name:
         return None
-    candidates = (
-        [Path(name)]
-        if Path(name).is_absolute()
-        else [base / name for base in (directory, directory.parent, Path())]
-    )
-    return next((path for path in candidates if path.is_file()), None)
+    bases = [Path(case_file).parent] if case_file else []
+    bases += [directory, directory.parent, Path()]
+    return next((base / name for base in bases if (base / name).is_file()), None)
+
+
+def case_file_of(account: dict) -> str:
+    """The file the run was started with, where the account tells."""
+    config = account.get("config") or {}
+    return account.get("case_file") or (config.get("case") or {}).get("file") or ""
+
+
+def _named_by(case_file: str) -> str:
+    """The input that a case file names; a native input is its own case."""
+    if not case_file or Path(case_file).suffix != ".toml":
+        return Path(case_file).name
+    try:
+        case = tomllib.loads(Path(case_file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(case.get("input", {}).get("file", ""))
 
 
 @dataclass

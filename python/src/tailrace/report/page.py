@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from tailrace.report.advice import advise
-from tailrace.report.load import Run, load_run
+from tailrace.report.load import Run, case_file_of, load_run
 from tailrace.report.parts import Number, Section
 from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.result import result_section
@@ -136,7 +136,7 @@ def reproduce_command(run: Run) -> str:
         return command if isinstance(command, str) else shlex.join(command)
     if not account:
         return ""
-    words = ["tailrace", "run", "case.toml", "-n", str(account.get("ranks", 1))]
+    words = ["tailrace", "run", case_file_of(account) or "case.toml", "-n", str(account.get("ranks", 1))]
     if account.get("strategy"):
         words += ["--write", str(account["strategy"])]
     if account.get("sink"):

@@ -8,8 +8,8 @@ from tailrace.units import bytes_text, duration_text
 
 def hidden_fraction(run: Run) -> float | None:
     """From run.json, or from the traces of a run that left none; None when nothing was written."""
-    if run.account:
-        return run.account.get("hidden_fraction")
+    if "hidden_fraction" in run.account:
+        return run.account["hidden_fraction"]
     write = sum(entry.get("write_s") or 0.0 for entry in run.per_rank)
     wait = sum(entry.get("output_wait_s") or 0.0 for entry in run.per_rank)
     return min(1.0, max(0.0, 1 - wait / write)) if write else None
@@ -20,7 +20,7 @@ def performance_section(run: Run) -> Section:
     section = Section("time", "Where the time went")
     if run.per_rank and run.wall_s:
         figure = time_figures.time_split(run.per_rank, run.wall_s)
-        caption = "Time of the computing thread of every rank. Writing does not appear: it happens beside it."
+        caption = "Time of every computing thread. Writing happens beside it; copying samples is in other."
         if str(run.account.get("strategy", "")).startswith("blocking"):
             caption = (
                 "Time of every rank. Waiting for output is the writing itself: it happens inside the step."
@@ -93,7 +93,7 @@ def performance_numbers(run: Run) -> list[Number]:
     hidden = hidden_fraction(run)
     if hidden is not None:
         wait = max((entry.get("output_wait_s") or 0.0 for entry in run.per_rank), default=0.0)
-        detail = f"computation waited {duration_text(wait)}"
+        detail = f"waited {duration_text(wait)} of {duration_text(run.wall_s)}"
         numbers.append(Number(f"{100 * hidden:.0f} %", "of writing hidden behind computation", detail))
     size = run.account.get("output_bytes")
     if size:

@@ -78,7 +78,7 @@ def _fill(section: Section, source: Source) -> None:
         )
     elif record.steps is not None and record.steps < source.case.steps:
         section.notes.append(f"The run stopped after {record.steps} of {source.case.steps} steps.")
-    for build in (_whole, _boxes, _series, _final, _medium):
+    for build in (_whole, _boxes, _series, _final, _initial, _medium):
         section.pictures += build(source)
     if not section.pictures:
         section.notes.append("No pressure or velocity was recorded that could be shown.")
@@ -302,17 +302,37 @@ def _final(source: Source) -> list[Picture]:
     quantity = volume.meaning.quantity.removesuffix(", staggered")
     shades = Shades(quantity, volume.meaning.unit, signed=True)
     figure = _cuts(source, planes[:2], shades, field_figures.PAGE_WIDTH, DARK_LINE)
-    time_us = (
+    end_s = (
         source.case.steps if source.case.record.steps is None else source.case.record.steps
     ) * source.case.dt_s
     heading = f"{quantity.capitalize()} at the end"
     return [
         Picture(
             figure,
-            f"{quantity.capitalize()} after the last step, {si_text(time_us, 's')} of simulated time.",
+            f"{quantity.capitalize()} after the last step, {si_text(end_s, 's')} of simulated time.",
             heading,
         )
     ]
+
+
+def _initial(source: Source) -> list[Picture]:
+    """The initial pressure of the input, for problems that start from one."""
+    given = source.input.get("p0_source_input") if source.input is not None else None
+    if given is None or given.shape != source.case.sizes[::-1]:
+        return []
+    volume = Volume(given, source.case, (0, 0, 0))
+    peak = find_peak(volume, signed=True)
+    planes = planes_through(volume, peak.index) if peak else []
+    if not planes:
+        return []
+    lowest = min(float(plane.values.min()) for plane in planes)
+    signed = lowest < -0.02 * peak.value
+    line = DARK_LINE if signed else LIGHT_LINE
+    figure = _cuts(source, planes[:2], Shades("pressure", "Pa", signed), field_figures.PAGE_WIDTH, line)
+    field_figures.mark_sensors(
+        figure, planes[:2], source.case, source.mask, "#888888" if signed else "#ffffff"
+    )
+    return [Picture(figure, "Initial pressure, cut through its peak, with the sensors.", "Initial pressure")]
 
 
 def _medium(source: Source) -> list[Picture]:

@@ -1,11 +1,13 @@
 """Pictures of the run: time split, timeline, write rate, memory."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import plotly.graph_objects as go
 
 from tailrace.report import theme
 from tailrace.report.trace import KINDS, MAIN, WRITER, RankTrace, intersection, intervals, overlap_s, strips
-from tailrace.units import si_scale
+from tailrace.units import si_scale, significant
 
 COLUMNS = 300  # columns of the timeline: a few pixels each, so that shares can be seen
 FINE_COLUMNS = 1000  # for short runs, whose single steps can be seen
@@ -59,61 +61,80 @@ def _legend() -> dict:
 
 def timeline(traces: list[RankTrace]) -> go.Figure:
     """The whole run: per rank a lane for the main thread and one for the writer; heights are shares of each
-    column.
+    column. Writers that are busy for a small part of the time only get a scale of their own.
     """
     shown = spread(traces, LANE_RANKS)
     end = max(trace.last_s for trace in shown)
     short = max(int(trace.step.max()) for trace in shown) <= SHORT_RUN_STEPS
     grid = np.linspace(0.0, end, (FINE_COLUMNS if short else COLUMNS) + 1)
-    lanes = [(trace, thread) for trace in shown for thread in (MAIN, WRITER) if trace.select(thread).any()]
+    lanes = [
+        Lane(trace, thread, _shares(trace, thread, grid))
+        for trace in shown
+        for thread in (MAIN, WRITER)
+        if trace.select(thread).any()
+    ]
+    writer_top = _writer_top([lane for lane in lanes if lane.thread == WRITER])
     figure = go.Figure()
-    named: set[str] = set()
-    for number, (trace, thread) in enumerate(lanes, start=1):
-        _add_lane(figure, number, trace, thread, grid, named)
-        bottom, top = 1 - number / len(lanes), 1 - (number - 1) / len(lanes)
-        figure.update_layout(
-            {f"yaxis{number if number > 1 else ''}": _lane_axis(trace, thread, bottom, top, len(lanes))}
-        )
-    figure.update_xaxes(
-        title="time since the start [s]", range=[0, end], showgrid=False, anchor="free", position=0
-    )
-    margin = {"l": 104, "r": 16, "t": 34, "b": 48}
-    return theme.style(
-        figure, height=90 + 50 * len(lanes), legend=_legend(), margin=margin, hovermode="closest"
-    )
+    for number, lane in enumerate(lanes, start=1):
+        _add_lane(figure, number, lane, (grid[1:] + grid[:-1]) / 2)
+        axis = _lane_axis(lane, number, len(lanes), writer_top)
+        figure.update_layout({f"yaxis{number if number > 1 else ''}": axis})
+    _show_each_once(figure)
+    title = "time since the start [s]"
+    figure.update_xaxes(title=title, range=[0, end], showgrid=False, anchor="free", position=0)
+    margin = {"l": 112, "r": 16, "t": 34, "b": 48}
+    return theme.style(figure, 90 + 50 * len(lanes), legend=_legend(), margin=margin, hovermode="closest")
 
 
-def _lane_axis(trace: RankTrace, thread: int, bottom: float, top: float, lanes: int) -> dict:
-    gap = 0.06 / lanes if thread == MAIN else 0.22 / lanes
-    name = f"rank {trace.rank} {'main' if thread == MAIN else 'writer'}"
+@dataclass
+class Lane:
+    """One thread of one rank, with the share of every column of the timeline per kind."""
+
+    trace: RankTrace
+    thread: int
+    shares: dict[str, np.ndarray]
+
+    @property
+    def name(self) -> str:
+        return f"rank {self.trace.rank} {'main' if self.thread == MAIN else 'writer'}"
+
+
+def _writer_top(lanes: list[Lane]) -> float:
+    """The share that fills a writer's lane: all of it, or less where the writers are hardly ever busy."""
+    busy = np.concatenate([np.zeros(1), *(sum(lane.shares.values()) for lane in lanes if lane.shares)])
+    busy = busy[busy > 0]
+    usual = float(np.percentile(busy, 98)) if len(busy) else 1.0
+    return 1.0 if usual > 0.2 else 1.3 * usual
+
+
+def _lane_axis(lane: Lane, number: int, lanes: int, writer_top: float) -> dict:
+    gap = 0.06 / lanes if lane.thread == MAIN else 0.22 / lanes
+    top = 1.0 if lane.thread == MAIN else writer_top
+    text = lane.name if top == 1.0 else f"{lane.name}<br>top = {significant(100 * top, 2)} %"
     return {
-        "domain": [max(0.0, bottom + gap), top],
-        "range": [0, 1],
+        "domain": [max(0.0, 1 - number / lanes + gap), 1 - (number - 1) / lanes],
+        "range": [0, top],
         "showgrid": False,
-        "tickvals": [0.5],
-        "ticktext": [name],
+        "tickvals": [top / 2],
+        "ticktext": [text],
         "anchor": "x",
         "fixedrange": True,
     }
 
 
-def _add_lane(
-    figure: go.Figure, number: int, trace: RankTrace, thread: int, grid: np.ndarray, named: set[str]
-) -> None:
-    lane = f"rank {trace.rank} {'main' if thread == MAIN else 'writer'}"
-    for kind, share in _shares(trace, thread, grid).items():
+def _add_lane(figure: go.Figure, number: int, lane: Lane, middles: np.ndarray) -> None:
+    for kind, share in lane.shares.items():
         group = "output_wait" if kind == "exposed" else kind
         name, color = theme.KIND_LABELS[group], theme.KIND_COLORS[group]
         label = EXPOSED_LABEL if kind == "exposed" else name
         figure.add_trace(
             go.Scatter(
-                x=(grid[1:] + grid[:-1]) / 2, y=share.astype(np.float32), name=name, legendgroup=name,
-                showlegend=name not in named, stackgroup=f"lane{number}", mode="lines", fillcolor=color,
-                line={"width": 0, "color": color, "shape": "hvh"}, yaxis=f"y{number if number > 1 else ''}",
-                hovertemplate=f"{lane}, %{{x:.2f}} s<br><b>{label} %{{y:.0%}}</b><extra></extra>",
+                x=middles, y=share.astype(np.float32), name=name, stackgroup=f"lane{number}", mode="lines",
+                fillcolor=color, line={"width": 0, "color": color, "shape": "hvh"},
+                yaxis=f"y{number if number > 1 else ''}",
+                hovertemplate=f"{lane.name}, %{{x:.2f}} s<br><b>{label} %{{y:.2~%}}</b><extra></extra>",
             )
         )  # fmt: skip
-        named.add(name)
 
 
 def _shares(trace: RankTrace, thread: int, grid: np.ndarray) -> dict[str, np.ndarray]:
@@ -129,21 +150,20 @@ def _shares(trace: RankTrace, thread: int, grid: np.ndarray) -> dict[str, np.nda
     return {kind: values for kind, values in result.items() if values.any()}
 
 
-def lens(traces: list[RankTrace], steps: int = 5) -> tuple[go.Figure, int, int] | None:
-    """Every span of a few steps in the middle of the written part; also returns the first and the last of
-    the steps.
-    """
+def lens(traces: list[RankTrace]) -> tuple[go.Figure, int, int] | None:
+    """Every span of a few steps in the middle of the written part; also returns the first and last step."""
     written = np.concatenate([trace.step[trace.kind == KINDS.index("write")] for trace in traces])
     if not len(written):
         return None
     middle = int(np.median(written))
+    spans = max(int((trace.step == middle).sum()) for trace in traces)
+    steps = max(2, min(5, 60 // max(1, spans)))
     begin, end = _window(traces, middle, steps)
     if not end > begin:
         return None
-    shown = _two_telling(traces, begin, end)
     figure = go.Figure()
     lanes = []
-    for trace in shown:
+    for trace in _two_telling(traces, begin, end):
         for thread, name in ((MAIN, "main"), (WRITER, "writer")):
             if trace.select(thread).any():
                 lanes.append(f"rank {trace.rank} {name}")
@@ -152,12 +172,8 @@ def lens(traces: list[RankTrace], steps: int = 5) -> tuple[go.Figure, int, int] 
     _show_each_once(figure)
     figure.update_xaxes(title=f"time [{prefix}s]", range=[0, (end - begin) / unit], showgrid=False)
     figure.update_yaxes(autorange="reversed", categoryorder="array", categoryarray=lanes, showgrid=False)
-    height = 120 + 38 * len(lanes)
-    return (
-        theme.style(figure, height=height, barmode="overlay", bargap=0.22, legend=_legend()),
-        middle,
-        middle + steps - 1,
-    )
+    theme.style(figure, 120 + 38 * len(lanes), barmode="overlay", bargap=0.22, legend=_legend())
+    return figure, middle, middle + steps - 1
 
 
 def _two_telling(traces: list[RankTrace], begin: float, end: float) -> list[RankTrace]:
@@ -181,55 +197,48 @@ def _window(traces: list[RankTrace], first: int, steps: int) -> tuple[float, flo
 
 
 def _add_spans(figure: go.Figure, trace: RankTrace, thread: int, lane: str, begin: float, end: float) -> None:
+    window = (begin, end)
     inside = (trace.thread == thread) & (trace.end_s > begin) & (trace.start_s < end)
     for code in np.unique(trace.kind[inside]):
         chosen = np.flatnonzero(inside & (trace.kind == code))[:LENS_SPANS]
-        details = np.stack(
-            [trace.step[chosen], 1e3 * (trace.end_s - trace.start_s)[chosen], trace.size_bytes[chosen] / 1e3],
-            1,
-        )
+        length_ms = 1e3 * (trace.end_s - trace.start_s)[chosen]
         kind = KINDS[code]
-        bars = _bars(trace.start_s[chosen], trace.end_s[chosen], lane, begin, end)
-        text = (
-            f"{lane}: {theme.KIND_LABELS[kind]}, step %{{customdata[0]}}<br><b>%{{customdata[1]:.3g}} ms</b>"
-        )
+        bars = _bars((trace.start_s[chosen], trace.end_s[chosen]), lane, window, kind)
+        text = f"{lane}: {bars.name}, step %{{customdata[0]}}<br><b>%{{customdata[1]:.3g}} ms</b>"
         text += ", %{customdata[2]:.4g} kB<extra></extra>" if kind == "write" else "<extra></extra>"
-        bars.update(
-            name=theme.KIND_LABELS[kind],
-            marker_color=theme.KIND_COLORS[kind],
-            customdata=details,
-            hovertemplate=text,
-        )
-        figure.add_trace(bars)
+        details = np.stack([trace.step[chosen], length_ms, trace.size_bytes[chosen] / 1e3], 1)
+        figure.add_trace(bars.update(customdata=details, hovertemplate=text))
     if thread == WRITER:
-        starts, ends = intersection(intervals(trace, WRITER, "write"), intervals(trace, MAIN, "output_wait"))
-        near = (ends > begin) & (starts < end)
+        exposed = intersection(intervals(trace, WRITER, "write"), intervals(trace, MAIN, "output_wait"))
+        near = (exposed[1] > begin) & (exposed[0] < end)
         if near.any():
-            bars = _bars(starts[near], ends[near], lane, begin, end)
-            text = f"{lane}: {EXPOSED_LABEL}<extra></extra>"
-            look = {
-                "name": theme.KIND_LABELS["output_wait"],
-                "marker_color": theme.KIND_COLORS["output_wait"],
-            }
-            figure.add_trace(bars.update(hovertemplate=text, **look))
+            bars = _bars((exposed[0][near], exposed[1][near]), lane, window, "output_wait")
+            figure.add_trace(bars.update(hovertemplate=f"{lane}: {EXPOSED_LABEL}<extra></extra>"))
 
 
-def _bars(starts: np.ndarray, ends: np.ndarray, lane: str, begin: float, end: float) -> go.Bar:
-    """Bars on one lane for intervals, cut at the borders of the window and counted from its begin."""
-    unit, _ = si_scale(end - begin)
-    starts, ends = np.maximum(starts, begin), np.minimum(ends, end)
+def _bars(spans: tuple, lane: str, window: tuple[float, float], kind: str) -> go.Bar:
+    """Bars on one lane for intervals, cut at the borders of the window and counted from its begin.
+
+    A thin outline parts long neighbours; short spans get one of their own colour, so that they stay visible.
+    """
+    unit, _ = si_scale(window[1] - window[0])
+    starts, ends = np.maximum(spans[0], window[0]), np.minimum(spans[1], window[1])
+    long = ends - starts > 0.005 * (window[1] - window[0])
+    color = theme.KIND_COLORS[kind]
     return go.Bar(
-        base=(starts - begin) / unit, x=(ends - starts) / unit, y=[lane] * len(starts), orientation="h",
-        marker={"line": {"width": 1, "color": "rgba(255,255,255,0.55)"}},
+        base=(starts - window[0]) / unit, x=(ends - starts) / unit, y=[lane] * len(starts), orientation="h",
+        name=theme.KIND_LABELS[kind], marker_color=color,
+        marker_line={"width": 1, "color": np.where(long, "rgba(255,255,255,0.55)", color)},
     )  # fmt: skip
 
 
 def _show_each_once(figure: go.Figure) -> None:
+    """One legend entry per name, which switches all of that name."""
     seen = set()
-    for bar in figure.data:
-        bar.showlegend = bar.name not in seen
-        bar.legendgroup = bar.name
-        seen.add(bar.name)
+    for trace in figure.data:
+        trace.showlegend = trace.name not in seen
+        trace.legendgroup = trace.name
+        seen.add(trace.name)
 
 
 def write_rate(traces: list[RankTrace]) -> go.Figure | None:

@@ -42,13 +42,12 @@ class RankTrace:
         return float((self.end_s[mask] - self.start_s[mask]).sum())
 
     def totals(self) -> dict:
-        """The same sums that run.json holds per rank."""
+        """The same sums that run.json holds per rank; time inside a nested span counts for that span only."""
+        main = strips(self, MAIN, np.array([0.0, self.last_s]))[:, 0]
+        kinds = ("setup", "compute", "exchange", "output_wait")
         return {
             "rank": self.rank,
-            "setup_s": self.seconds(MAIN, "setup"),
-            "compute_s": self.seconds(MAIN, "compute"),
-            "exchange_s": self.seconds(MAIN, "exchange"),
-            "output_wait_s": self.seconds(MAIN, "output_wait"),
+            **{f"{kind}_s": float(main[KINDS.index(kind)]) for kind in kinds},
             "write_s": self.seconds(WRITER, "write") + self.seconds(MAIN, "write"),
             "write_bytes": int(self.size_bytes[self.kind == KINDS.index("write")].sum()),
         }
