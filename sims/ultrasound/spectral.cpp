@@ -24,6 +24,13 @@ FftPlan make_plan(std::int64_t n, std::int64_t count, std::int64_t stride, std::
   return plan;
 }
 
+/// Fetches values in the order of memory, which the processor does at full bandwidth, before columns are
+/// taken out of them.
+void prefetch(const Complex* values, std::int64_t n) {
+  constexpr std::int64_t per_line = alignment_bytes / sizeof(Complex);
+  for (std::int64_t i = 0; i < n; i += per_line) __builtin_prefetch(values + i, 1, 2);
+}
+
 /// Two real rows become the real and the imaginary part of one complex row.
 void interleave(const float* __restrict a, const float* __restrict b, Complex* __restrict pair,
                 std::int64_t n) {
@@ -117,6 +124,7 @@ void PlaneTransform::forward(const float* real, Complex* spectrum, Scratch& scra
 }
 
 void PlaneTransform::inverse(Complex* spectrum, float* real, Scratch& scratch) const {
+  prefetch(spectrum, pitch_ * ny_);
   fftwf_execute_dft(columns_inverse_.get(), raw(spectrum), raw(spectrum));
   Complex* pairs = scratch.pairs.data();
   auto* spare = reinterpret_cast<float*>(pairs + pairs_at_once * nx_);

@@ -63,16 +63,16 @@ const Complex* SpectralSpace::row(const SpectralField& field, std::int64_t y, st
 void SpectralSpace::load(const SpectralField& field, std::int64_t y, std::int64_t kx,
                          Complex* block) const noexcept {
   const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
-  for (std::int64_t z = 0; z < nz_; ++z) {
-    Complex* out = std::copy_n(row(field, y, z) + kx, count, block + z * width);
-    std::fill_n(out, width - count, Complex{});
-  }
+  const Complex* in = row(field, y, 0) + kx;
+  for (std::int64_t z = 0; z < nz_; ++z, in += row_stride_z_, block += width)
+    std::fill_n(std::copy_n(in, count, block), width - count, Complex{});
 }
 
 void SpectralSpace::store(const Complex* block, std::int64_t y, std::int64_t kx,
                           SpectralField& field) const noexcept {
   const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
-  for (std::int64_t z = 0; z < nz_; ++z) std::copy_n(block + z * width, count, row(field, y, z) + kx);
+  Complex* out = row(field, y, 0) + kx;
+  for (std::int64_t z = 0; z < nz_; ++z, out += row_stride_z_, block += width) std::copy_n(block, count, out);
 }
 
 SpectralSpace::Exchange SpectralSpace::begin_to_rows(SpectralField& field) {
