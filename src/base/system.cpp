@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -22,8 +23,12 @@ static double seconds_of(clockid_t clock) noexcept {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double monotonic_s() noexcept { return seconds_of(CLOCK_MONOTONIC); }
-double thread_cpu_s() noexcept { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
+double monotonic_s() noexcept {
+  return seconds_of(CLOCK_MONOTONIC);
+}
+double thread_cpu_s() noexcept {
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
 
 std::int64_t peak_memory_bytes() noexcept {
   rusage usage{};
@@ -46,7 +51,9 @@ std::string host_name() {
   return name.data();
 }
 
-std::string iso_time_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr))); }
+std::string iso_time_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr)));
+}
 
 void sleep_s(double seconds) noexcept {
   if (seconds <= 0) return;
@@ -72,28 +79,31 @@ static std::pair<double, std::string> number_and_unit(const std::string& text, c
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{} || !std::isfinite(value) || value < 0)
-    throw Error(ErrorKind::usage, fmt::format("{}: cannot read \"{}\". Fix: write it like {}", what, text, example));
-  return {value, std::string(end, text.data() + text.size())};
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: cannot read \"{}\". Fix: write it like {}", what, text, example));
+  std::string unit(end, text.data() + text.size());
+  return {value, unit.substr(std::min(unit.find_first_not_of(' '), unit.size()))};
 }
 
 double parse_bytes(const std::string& text, const std::string& what) {
   auto [value, unit] = number_and_unit(text, what, "8MiB or 50MB/s");
   if (unit.ends_with("/s")) unit.resize(unit.size() - 2);
   static constexpr std::array<std::pair<const char*, double>, 12> factors{{{"", 1},
-                                                                         {"B", 1},
-                                                                         {"kB", 1e3},
-                                                                         {"KB", 1e3},
-                                                                         {"MB", 1e6},
-                                                                         {"GB", 1e9},
-                                                                         {"TB", 1e12},
-                                                                         {"KiB", 1024.0},
-                                                                         {"MiB", 1048576.0},
-                                                                         {"GiB", 1073741824.0},
-                                                                         {"TiB", 1099511627776.0},
-                                                                         {"k", 1e3}}};
+                                                                           {"B", 1},
+                                                                           {"kB", 1e3},
+                                                                           {"KB", 1e3},
+                                                                           {"MB", 1e6},
+                                                                           {"GB", 1e9},
+                                                                           {"TB", 1e12},
+                                                                           {"KiB", 1024.0},
+                                                                           {"MiB", 1048576.0},
+                                                                           {"GiB", 1073741824.0},
+                                                                           {"TiB", 1099511627776.0},
+                                                                           {"k", 1e3}}};
   for (const auto& [name, factor] : factors)
     if (unit == name) return value * factor;
-  throw Error(ErrorKind::usage, fmt::format("{}: unknown unit \"{}\". Fix: one of B, kB, MB, GB, KiB, MiB, GiB", what, unit));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: unknown unit \"{}\". Fix: one of B, kB, MB, GB, KiB, MiB, GiB", what, unit));
 }
 
 double parse_seconds(const std::string& text, const std::string& what) {
@@ -102,7 +112,8 @@ double parse_seconds(const std::string& text, const std::string& what) {
       {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"h", 3600}}};
   for (const auto& [name, factor] : factors)
     if (unit == name) return value * factor;
-  throw Error(ErrorKind::usage, fmt::format("{}: unknown unit \"{}\". Fix: one of us, ms, s, min, h", what, unit));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: unknown unit \"{}\". Fix: one of us, ms, s, min, h", what, unit));
 }
 
 }  // namespace tailrace

@@ -30,14 +30,14 @@ std::string reason() {
   return text.empty() ? "no reason given" : text;
 }
 
-[[noreturn]] void fail(const std::string& operation, const std::string& path = {}) {
+[[noreturn]] void fail(const Operation& operation) {
   throw Error(ErrorInfo{.kind = ErrorKind::io,
-                        .message = fmt::format("{}: {}", operation, reason()),
-                        .path = path,
+                        .message = fmt::format("{}: {}", operation.text, reason()),
+                        .path = operation.path,
                         .hint = {}});
 }
 
-void check(herr_t code, const std::string& operation) {
+void check(herr_t code, const Operation& operation) {
   if (code < 0) fail(operation);
 }
 
@@ -45,16 +45,16 @@ void check(herr_t code, const std::string& operation) {
 void silence_hdf5() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // At exit HDF5 would close once more what it could not close before, such as a file on a full disk, and crash
-    // (1.10.8). Our handles close everything.
+    // At exit HDF5 would close once more what it could not close before, such as a file on a full disk, and
+    // crash (1.10.8). Our handles close everything.
     H5dont_atexit();
     // HDF5 prints its error stack to stderr unless told not to; ours goes into the exception.
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   });
 }
 
-/// File access without HDF5's locks: a reader that holds one (h5py does while it looks at a running job's file) must not keep
-/// the job from closing its own file.
+/// File access without HDF5's locks: a reader that holds one (h5py does while it looks at a running job's
+/// file) must not keep the job from closing its own file.
 Handle access_without_locks() {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making file access properties");
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
@@ -65,11 +65,16 @@ Handle access_without_locks() {
 
 hid_t native_type(ElementType type) {
   switch (type) {
-    case ElementType::float32: return H5T_NATIVE_FLOAT;
-    case ElementType::float64: return H5T_NATIVE_DOUBLE;
-    case ElementType::int64: return H5T_NATIVE_INT64;
-    case ElementType::uint64: return H5T_NATIVE_UINT64;
-    case ElementType::other: break;
+    case ElementType::float32:
+      return H5T_NATIVE_FLOAT;
+    case ElementType::float64:
+      return H5T_NATIVE_DOUBLE;
+    case ElementType::int64:
+      return H5T_NATIVE_INT64;
+    case ElementType::uint64:
+      return H5T_NATIVE_UINT64;
+    case ElementType::other:
+      break;
   }
   TAILRACE_CHECK(false, "no HDF5 type for this element type");
   return H5I_INVALID_HID;
@@ -83,7 +88,8 @@ ElementType type_of(hid_t type) {
     case H5T_INTEGER:
       if (size != 8) return ElementType::other;
       return H5Tget_sign(type) == H5T_SGN_NONE ? ElementType::uint64 : ElementType::int64;
-    default: return ElementType::other;
+    default:
+      return ElementType::other;
   }
 }
 
@@ -96,7 +102,7 @@ Handle text_type(std::size_t bytes) {
 
 }  // namespace
 
-Handle::Handle(hid_t id, Closer closer, const std::string& operation) : id_(id), closer_(closer) {
+Handle::Handle(hid_t id, Closer closer, const Operation& operation) : id_(id), closer_(closer) {
   if (id < 0) fail(operation);
 }
 
@@ -104,7 +110,7 @@ Handle::~Handle() {
   if (closer_ != nullptr && id_ >= 0) closer_(id_);
 }
 
-void Handle::close(const std::string& operation) {
+void Handle::close(const Operation& operation) {
   const auto closer = std::exchange(closer_, nullptr);
   const auto id = std::exchange(id_, H5I_INVALID_HID);
   if (closer != nullptr && closer(id) < 0) fail(operation);
@@ -112,22 +118,30 @@ void Handle::close(const std::string& operation) {
 
 std::size_t size_bytes(ElementType type) noexcept {
   switch (type) {
-    case ElementType::float32: return 4;
+    case ElementType::float32:
+      return 4;
     case ElementType::float64:
     case ElementType::int64:
-    case ElementType::uint64: return 8;
-    case ElementType::other: return 0;
+    case ElementType::uint64:
+      return 8;
+    case ElementType::other:
+      return 0;
   }
   return 0;
 }
 
 const char* to_string(ElementType type) noexcept {
   switch (type) {
-    case ElementType::float32: return "32-bit float";
-    case ElementType::float64: return "64-bit float";
-    case ElementType::int64: return "64-bit integer";
-    case ElementType::uint64: return "unsigned 64-bit integer";
-    case ElementType::other: return "another type";
+    case ElementType::float32:
+      return "32-bit float";
+    case ElementType::float64:
+      return "64-bit float";
+    case ElementType::int64:
+      return "64-bit integer";
+    case ElementType::uint64:
+      return "unsigned 64-bit integer";
+    case ElementType::other:
+      return "another type";
   }
   return "another type";
 }
@@ -136,26 +150,33 @@ std::uint64_t element_count(const Shape& shape) noexcept {
   return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>{});
 }
 
-std::string to_string(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+std::string to_string(const Shape& shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
 
 File File::open(const std::string& path) {
   silence_hdf5();
   const auto bad = [&](const std::string& why, const std::string& hint) {
-    return Error(ErrorInfo{.kind = ErrorKind::input, .message = fmt::format("{}: {}", path, why), .path = path, .hint = hint});
+    return Error(ErrorInfo{
+        .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, why), .path = path, .hint = hint});
   };
   std::FILE* probe = std::fopen(path.c_str(), "rb");
-  if (probe == nullptr) throw bad(fmt::format("cannot be opened: {}", std::strerror(errno)), "check the path and the permissions");
+  if (probe == nullptr)
+    throw bad(fmt::format("cannot be opened: {}", std::strerror(errno)),
+              "check the path and the permissions");
   std::fclose(probe);
   if (H5Fis_hdf5(path.c_str()) <= 0) throw bad("is not an HDF5 file", "give a k-Wave input file (.h5)");
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (id < 0) throw bad(fmt::format("is damaged or truncated: {}", reason()), "copy or generate the file again");
+  if (id < 0)
+    throw bad(fmt::format("is damaged or truncated: {}", reason()), "copy or generate the file again");
   return {Handle(id, H5Fclose, "opening"), path};
 }
 
 File File::open_for_update(const std::string& path) {
   silence_hdf5();
   const Handle access = access_without_locks();
-  Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, fmt::format("{}: cannot be opened for update", path));
+  Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose,
+                Operation(path + ": cannot be opened for update", path));
   return {std::move(handle), path};
 }
 
@@ -177,7 +198,9 @@ File File::create(const std::string& path) {
   return {Handle(id, H5Fclose, "creating"), path};
 }
 
-void File::close() { handle_.close(fmt::format("{}: closing", path_)); }
+void File::close() {
+  handle_.close(about("closing"));
+}
 
 bool File::has_dataset(const std::string& path) const {
   // H5Lexists wants every group on the way to exist.
@@ -198,20 +221,21 @@ std::vector<std::string> File::dataset_names() const {
               return 0;
             },
             &names),
-        fmt::format("{}: listing", path_));
+        about("listing"));
   std::erase_if(names, [&](const std::string& name) { return !has_dataset(name); });
   return names;
 }
 
 Handle File::open_dataset(const std::string& dataset) const {
-  return {H5Dopen2(handle_.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose, fmt::format("{}: opening dataset {}", path_, dataset)};
+  return {H5Dopen2(handle_.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose,
+          about("opening dataset " + dataset)};
 }
 
 Shape File::shape(const std::string& dataset) const {
   const Handle set = open_dataset(dataset);
-  const Handle space(H5Dget_space(set.get()), H5Sclose, fmt::format("{}: shape of {}", path_, dataset));
+  const Handle space(H5Dget_space(set.get()), H5Sclose, about("shape of " + dataset));
   const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 0) fail(fmt::format("{}: shape of {}", path_, dataset));
+  if (rank < 0) fail(about("shape of " + dataset));
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
   if (H5Sget_simple_extent_type(space.get()) == H5S_NULL) return {0};
@@ -220,14 +244,16 @@ Shape File::shape(const std::string& dataset) const {
 
 ElementType File::type(const std::string& dataset) const {
   const Handle set = open_dataset(dataset);
-  const Handle type(H5Dget_type(set.get()), H5Tclose, fmt::format("{}: type of {}", path_, dataset));
+  const Handle type(H5Dget_type(set.get()), H5Tclose, about("type of " + dataset));
   return type_of(type.get());
 }
 
 std::optional<std::string> File::text_attribute(const std::string& object, const std::string& name) const {
   if (H5Aexists_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return {};
-  const auto operation = fmt::format("{}: attribute {} of {}", path_, name, object);
-  const Handle attribute(H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, operation);
+  const auto operation = about(fmt::format("attribute {} of {}", name, object));
+  const Handle attribute(
+      H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      operation);
   const Handle type(H5Aget_type(attribute.get()), H5Tclose, operation);
   const Handle space(H5Aget_space(attribute.get()), H5Sclose, operation);
   if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
@@ -240,30 +266,35 @@ std::optional<std::string> File::text_attribute(const std::string& object, const
   }
   std::vector<char> text(H5Tget_size(type.get()) + 1, '\0');
   check(H5Aread(attribute.get(), type.get(), text.data()), operation);
-  return std::string(text.data());
+  std::string value(text.data());
+  if (H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD) value.resize(value.find_last_not_of(' ') + 1);
+  return value;
 }
 
 void File::read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                       std::span<std::byte> out) const {
-  const auto operation = fmt::format("{}: reading dataset {}", path_, dataset);
+  const auto operation = about("reading dataset " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle file_space(H5Dget_space(set.get()), H5Sclose, operation);
   if (!start.empty())
-    check(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, reinterpret_cast<const hsize_t*>(start.data()), nullptr,
-                              reinterpret_cast<const hsize_t*>(count.data()), nullptr),
-          operation);
+    check(
+        H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, reinterpret_cast<const hsize_t*>(start.data()),
+                            nullptr, reinterpret_cast<const hsize_t*>(count.data()), nullptr),
+        operation);
   const hsize_t selected = static_cast<hsize_t>(H5Sget_select_npoints(file_space.get()));
-  TAILRACE_CHECK(selected * size_bytes(type) == out.size(), operation + ": wrong buffer size");
+  TAILRACE_CHECK(selected * size_bytes(type) == out.size(), operation.text + ": wrong buffer size");
   if (selected == 0) return;
   const Handle memory_space(H5Screate_simple(1, &selected, nullptr), H5Sclose, operation);
-  if (H5Dread(set.get(), native_type(type), memory_space.get(), file_space.get(), H5P_DEFAULT, out.data()) < 0)
-    fail(operation, path_);
+  if (H5Dread(set.get(), native_type(type), memory_space.get(), file_space.get(), H5P_DEFAULT, out.data()) <
+      0)
+    fail(operation);
 }
 
 std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
-  const auto operation = fmt::format("{}: creating dataset {}", path_, spec.path);
+  const auto operation = about("creating dataset " + spec.path);
   const std::vector<hsize_t> extents(spec.shape.begin(), spec.shape.end());
-  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, operation);
+  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+                     operation);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, operation);
   check(H5Pset_create_intermediate_group(links.get(), 1), operation);
   const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
@@ -271,32 +302,33 @@ std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
   check(H5Pset_alloc_time(layout.get(), H5D_ALLOC_TIME_EARLY), operation);
   check(H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER), operation);
   check(H5Pset_obj_track_times(layout.get(), 0), operation);  // equal runs give equal files
-  const Handle set(H5Dcreate2(handle_.get(), spec.path.c_str(), native_type(spec.type), space.get(), links.get(), layout.get(),
-                              H5P_DEFAULT),
+  const Handle set(H5Dcreate2(handle_.get(), spec.path.c_str(), native_type(spec.type), space.get(),
+                              links.get(), layout.get(), H5P_DEFAULT),
                    H5Dclose, operation);
   for (const auto& attribute : spec.attributes) create_attribute(spec.path, attribute);
   if (element_count(spec.shape) == 0) return {};
   const haddr_t offset = H5Dget_offset(set.get());
-  if (offset == HADDR_UNDEF) fail(operation + ": no offset in the file", path_);
+  if (offset == HADDR_UNDEF) fail({operation.text + ": no offset in the file", path_});
   return offset;
 }
 
 void File::write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values) {
-  const auto operation = fmt::format("{}: writing dataset {}", path_, dataset);
+  const auto operation = about("writing dataset " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle space(H5Dget_space(set.get()), H5Sclose, operation);
   const auto wanted = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())) * size_bytes(type);
-  TAILRACE_CHECK(wanted == values.size(), operation + ": wrong number of values");
+  TAILRACE_CHECK(wanted == values.size(), operation.text + ": wrong number of values");
   check(H5Dwrite(set.get(), native_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), operation);
 }
 
 void File::create_attribute(const std::string& object, const Attribute& attribute) {
-  const auto operation = fmt::format("{}: writing attribute {} of {}", path_, attribute.name, object);
+  const auto operation = about(fmt::format("writing attribute {} of {}", attribute.name, object));
   const Handle target(H5Oopen(handle_.get(), object.c_str(), H5P_DEFAULT), H5Oclose, operation);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, operation);
   const auto create = [&](hid_t type, const void* value) {
-    const Handle made(H5Acreate2(target.get(), attribute.name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                      operation);
+    const Handle made(
+        H5Acreate2(target.get(), attribute.name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose, operation);
     check(H5Awrite(made.get(), type, value), operation);
   };
   if (const auto* text = std::get_if<std::string>(&attribute.value)) {
@@ -311,10 +343,12 @@ void File::create_attribute(const std::string& object, const Attribute& attribut
   }
 }
 
-void File::update_text_attribute(const std::string& object, const std::string& name, const std::string& text) {
-  const auto operation = fmt::format("{}: updating attribute {} of {}", path_, name, object);
-  const Handle attribute(H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                         operation);
+void File::update_text_attribute(const std::string& object, const std::string& name,
+                                 const std::string& text) {
+  const auto operation = about(fmt::format("updating attribute {} of {}", name, object));
+  const Handle attribute(
+      H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      operation);
   const Handle type(H5Aget_type(attribute.get()), H5Tclose, operation);
   std::vector<char> value(H5Tget_size(type.get()), '\0');
   std::copy_n(text.begin(), std::min(text.size(), value.size() - 1), value.begin());

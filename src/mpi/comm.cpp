@@ -18,8 +18,8 @@ void check(int code, const char* operation) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  throw Error(ErrorKind::internal,
-              fmt::format("{} failed: {}", operation, std::string(text.data(), static_cast<std::size_t>(length))));
+  throw Error(ErrorKind::internal, fmt::format("{} failed: {}", operation,
+                                               std::string(text.data(), static_cast<std::size_t>(length))));
 }
 
 CommView::CommView(MPI_Comm comm) : comm_(comm) {
@@ -37,7 +37,8 @@ Comm Comm::duplicate(CommView parent) {
 
 Comm Comm::split(CommView parent, int colour) {
   MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split(parent.get(), colour < 0 ? MPI_UNDEFINED : colour, parent.rank(), &part), "MPI_Comm_split");
+  check(MPI_Comm_split(parent.get(), colour < 0 ? MPI_UNDEFINED : colour, parent.rank(), &part),
+        "MPI_Comm_split");
   if (part != MPI_COMM_NULL) MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
   return Comm(part);
 }
@@ -49,7 +50,8 @@ void Comm::close() {
 }
 
 Comm::~Comm() {
-  // Freeing is collective: while an exception unwinds, other ranks may be elsewhere, so the handle is left to MPI.
+  // Freeing is collective: while an exception unwinds, other ranks may be elsewhere, so the handle is left to
+  // MPI.
   if (empty() || std::uncaught_exceptions() > 0) return;
   MPI_Comm comm = view_.get();
   MPI_Comm_free(&comm);
@@ -61,7 +63,8 @@ Environment::Environment(int& argc, char**& argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   world_ = CommView(MPI_COMM_WORLD);
   if (granted < MPI_THREAD_FUNNELED)
-    throw Error(ErrorKind::resource, "this MPI library was built without support for threads (MPI_THREAD_FUNNELED)");
+    throw Error(ErrorKind::resource,
+                "this MPI library was built without support for threads (MPI_THREAD_FUNNELED)");
 }
 
 Environment::~Environment() {
@@ -84,11 +87,22 @@ std::string Environment::library_version() {
   return version;
 }
 
+/// Starts a collective operation by `start(&request)` and waits for it without keeping the core from others.
+template <class Start>
+static void complete(Start start, const char* operation) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(start(&request), operation);
+  wait_all({&request, 1});
+}
+
 void broadcast_bytes(CommView comm, std::span<std::byte> data, int root) {
   constexpr std::size_t piece = 1U << 30;  // MPI 3.1 counts are int
   for (std::size_t done = 0; done < data.size(); done += piece) {
     const int count = static_cast<int>(std::min(piece, data.size() - done));
-    check(MPI_Bcast(data.data() + done, count, MPI_BYTE, root, comm.get()), "MPI_Bcast");
+    const auto start = [&](MPI_Request* request) {
+      return MPI_Ibcast(data.data() + done, count, MPI_BYTE, root, comm.get(), request);
+    };
+    complete(start, "MPI_Ibcast");
   }
 }
 
@@ -102,21 +116,37 @@ namespace {
 template <class T>
 T reduce(CommView comm, T value, MPI_Datatype type, MPI_Op op) {
   T result{};
-  check(MPI_Allreduce(&value, &result, 1, type, op, comm.get()), "MPI_Allreduce");
+  complete(
+      [&](MPI_Request* request) { return MPI_Iallreduce(&value, &result, 1, type, op, comm.get(), request); },
+      "MPI_Iallreduce");
   return result;
 }
 }  // namespace
 
-double sum(CommView comm, double value) { return reduce(comm, value, MPI_DOUBLE, MPI_SUM); }
-std::int64_t sum(CommView comm, std::int64_t value) { return reduce(comm, value, MPI_INT64_T, MPI_SUM); }
-double max(CommView comm, double value) { return reduce(comm, value, MPI_DOUBLE, MPI_MAX); }
-std::int64_t max(CommView comm, std::int64_t value) { return reduce(comm, value, MPI_INT64_T, MPI_MAX); }
-double min(CommView comm, double value) { return reduce(comm, value, MPI_DOUBLE, MPI_MIN); }
-std::int64_t min(CommView comm, std::int64_t value) { return reduce(comm, value, MPI_INT64_T, MPI_MIN); }
+double sum(CommView comm, double value) {
+  return reduce(comm, value, MPI_DOUBLE, MPI_SUM);
+}
+std::int64_t sum(CommView comm, std::int64_t value) {
+  return reduce(comm, value, MPI_INT64_T, MPI_SUM);
+}
+double max(CommView comm, double value) {
+  return reduce(comm, value, MPI_DOUBLE, MPI_MAX);
+}
+std::int64_t max(CommView comm, std::int64_t value) {
+  return reduce(comm, value, MPI_INT64_T, MPI_MAX);
+}
+double min(CommView comm, double value) {
+  return reduce(comm, value, MPI_DOUBLE, MPI_MIN);
+}
+std::int64_t min(CommView comm, std::int64_t value) {
+  return reduce(comm, value, MPI_INT64_T, MPI_MIN);
+}
 
 std::int64_t exclusive_scan(CommView comm, std::int64_t value) {
   std::int64_t before = 0;
-  check(MPI_Exscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, comm.get()), "MPI_Exscan");
+  complete(
+      [&](MPI_Request* r) { return MPI_Iexscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, comm.get(), r); },
+      "MPI_Iexscan");
   return comm.is_root() ? 0 : before;
 }
 
@@ -124,7 +154,11 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
   const int length = static_cast<int>(text.size());
   const bool here = comm.rank() == root;
   std::vector<int> lengths(here ? static_cast<std::size_t>(comm.size()) : 0);
-  check(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, comm.get()), "MPI_Gather");
+  complete(
+      [&](MPI_Request* r) {
+        return MPI_Igather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, comm.get(), r);
+      },
+      "MPI_Igather");
   std::vector<int> offsets(lengths.size());
   int total = 0;
   for (std::size_t r = 0; r < lengths.size(); ++r) {
@@ -132,9 +166,12 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
     total += lengths[r];
   }
   std::string all(static_cast<std::size_t>(total), ' ');
-  check(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, root,
-                    comm.get()),
-        "MPI_Gatherv");
+  complete(
+      [&](MPI_Request* r) {
+        return MPI_Igatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(),
+                            MPI_CHAR, root, comm.get(), r);
+      },
+      "MPI_Igatherv");
   std::vector<std::string> texts;
   for (std::size_t r = 0; r < lengths.size(); ++r)
     texts.push_back(all.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(lengths[r])));
@@ -142,14 +179,13 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
 }
 
 void barrier(CommView comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(comm.get(), &request), "MPI_Ibarrier");
-  wait_all(std::span(&request, 1));
+  complete([&](MPI_Request* request) { return MPI_Ibarrier(comm.get(), request); }, "MPI_Ibarrier");
 }
 
 bool test_all(std::span<MPI_Request> requests) {
   int done = 0;
-  check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+  check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
   return done != 0;
 }
 
@@ -157,8 +193,8 @@ namespace {
 /// Calls `look` until it returns true, or false after `limit_s` seconds.
 template <class Look>
 bool look_until(Look look, double limit_s) {
-  // Most waits inside a step end within microseconds. MPI moves a long message only while somebody looks (MPICH 256 KiB
-  // per look): so look on for a while, giving the core away in between, before sleeping.
+  // Most waits inside a step end within microseconds. MPI moves a long message only while somebody looks
+  // (MPICH 256 KiB per look): so look on for a while, giving the core away in between, before sleeping.
   constexpr int looks_before_yield = 200;
   constexpr double yield_s = 5e-3;
   Backoff backoff;
@@ -181,7 +217,9 @@ bool wait_all_for(std::span<MPI_Request> requests, double limit_s) {
   return look_until([&] { return test_all(requests); }, limit_s);
 }
 
-void wait_all(std::span<MPI_Request> requests) { wait_all_for(requests, std::numeric_limits<double>::infinity()); }
+void wait_all(std::span<MPI_Request> requests) {
+  wait_all_for(requests, std::numeric_limits<double>::infinity());
+}
 
 void abandon(std::span<MPI_Request> receives, std::span<MPI_Request> sends) noexcept {
   for (MPI_Request& request : receives)

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <climits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "tailrace/base/check.hpp"
 #include "tailrace/base/system.hpp"
 
 namespace tailrace::mpi {
@@ -13,8 +15,12 @@ namespace tailrace::mpi {
 namespace {
 
 std::string packed(const ErrorInfo& info) {
-  return nlohmann::json{{"kind", static_cast<int>(info.kind)}, {"message", info.message}, {"path", info.path},
-                        {"offset", info.offset},               {"rank", info.rank},       {"hint", info.hint}}
+  return nlohmann::json{{"kind", static_cast<int>(info.kind)},
+                        {"message", info.message},
+                        {"path", info.path},
+                        {"offset", info.offset},
+                        {"rank", info.rank},
+                        {"hint", info.hint}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -54,23 +60,35 @@ std::string missing_ranks(CommView comm) {
   return missing.empty() ? "a rank that was late" : fmt::format("rank {}", fmt::join(missing, ", "));
 }
 
+struct FailingRanks {
+  int here = INT_MAX, lowest = INT_MAX;
+};
+
+[[noreturn]] void throw_expired(CommView comm, double limit_s) {
+  throw Error(ErrorKind::internal,
+              fmt::format("no common verdict after {} s: waiting for {}", limit_s, missing_ranks(comm)));
+}
+
 }  // namespace
 
 void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) {
-  int failing = mine ? comm.rank() : INT_MAX, lowest = INT_MAX;
+  auto ranks = std::make_unique<FailingRanks>();
+  ranks->here = mine ? comm.rank() : INT_MAX;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(&failing, &lowest, 1, MPI_INT, MPI_MIN, comm.get(), &request), "MPI_Iallreduce");
-  if (!wait_all_for(std::span(&request, 1), limit_s))
-    throw Error(ErrorKind::internal,
-                fmt::format("no common verdict after {} s: waiting for {}", limit_s, missing_ranks(comm)));
-  if (lowest == INT_MAX) return;
+  check(MPI_Iallreduce(&ranks->here, &ranks->lowest, 1, MPI_INT, MPI_MIN, comm.get(), &request),
+        "MPI_Iallreduce");
+  if (!wait_all_for(std::span(&request, 1), limit_s)) {
+    [[maybe_unused]] const auto* lost = ranks.release();  // MPI may still read and write it
+    throw_expired(comm, limit_s);
+  }
+  if (ranks->lowest == INT_MAX) return;
   std::string text;
-  if (comm.rank() == lowest) {
+  if (comm.rank() == ranks->lowest) {
     ErrorInfo info = *mine;
     if (info.rank < 0) info.rank = comm.rank();
     text = packed(info);
   }
-  throw Error(unpacked(broadcast(comm, text, lowest)));
+  throw Error(unpacked(broadcast(comm, text, ranks->lowest)));
 }
 
 void agree_on(CommView comm, const std::function<void()>& action) {
@@ -89,17 +107,25 @@ void agree_on_root(CommView comm, const std::function<void()>& action) {
   });
 }
 
+StepVerdict::~StepVerdict() {
+  // Only while an error ends the program: the ranks that are late make MPI read and write the values later.
+  if (request_ != MPI_REQUEST_NULL) [[maybe_unused]]
+    const auto* lost = values_.release();
+}
+
 void StepVerdict::start(bool failed, bool stop) {
-  mine_ = {failed ? comm_.rank() : INT_MAX, stop ? 0 : 1};
-  check(MPI_Iallreduce(mine_.data(), all_.data(), 2, MPI_INT, MPI_MIN, comm_.get(), &request_), "MPI_Iallreduce");
+  TAILRACE_CHECK(request_ == MPI_REQUEST_NULL, "a step's verdict is finished before the next starts");
+  values_->mine = {failed ? comm_.rank() : INT_MAX, stop ? 0 : 1};
+  check(
+      MPI_Iallreduce(values_->mine.data(), values_->all.data(), 2, MPI_INT, MPI_MIN, comm_.get(), &request_),
+      "MPI_Iallreduce");
 }
 
 StepVerdict::Outcome StepVerdict::finish() {
   if (request_ == MPI_REQUEST_NULL) return {};
-  if (!wait_all_for(std::span(&request_, 1), verdict_limit_s))
-    throw Error(ErrorKind::internal,
-                fmt::format("no common verdict after {} s: waiting for {}", verdict_limit_s, missing_ranks(comm_)));
-  return {.failing_rank = all_[0] == INT_MAX ? -1 : all_[0], .stop = all_[1] == 0};
+  if (!wait_all_for(std::span(&request_, 1), verdict_limit_s)) throw_expired(comm_, verdict_limit_s);
+  const auto& all = values_->all;
+  return {.failing_rank = all[0] == INT_MAX ? -1 : all[0], .stop = all[1] == 0};
 }
 
 }  // namespace tailrace::mpi

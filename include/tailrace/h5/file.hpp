@@ -11,9 +11,18 @@
 #include <variant>
 #include <vector>
 
-/// Serial HDF5 behind owning handles. Every call is checked; HDF5's own error stack goes into the exception. No function
-/// here communicates, and all calls of a process must come from one thread (the serial library is not thread-safe).
+/// Serial HDF5 behind owning handles. Every call is checked; HDF5's own error stack goes into the exception.
+/// No function here communicates, and all calls of a process must come from one thread (the serial library is
+/// not thread-safe).
 namespace tailrace::h5 {
+
+/// What is being done to which file, for the error if it fails.
+struct Operation {
+  Operation(std::string what, std::string file = {})
+      : text(std::move(what)), path(std::move(file)) {}  // NOLINT: a text is enough
+  Operation(const char* what) : text(what) {}            // NOLINT
+  std::string text, path;
+};
 
 /// Owner of any HDF5 identifier.
 class Handle {
@@ -21,7 +30,7 @@ class Handle {
   using Closer = herr_t (*)(hid_t);
   Handle() = default;
   /// Takes over `id`; throws `Error` (io) with HDF5's reason if it is invalid.
-  Handle(hid_t id, Closer closer, const std::string& operation);
+  Handle(hid_t id, Closer closer, const Operation& operation);
   Handle(Handle&& other) noexcept
       : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(std::exchange(other.closer_, nullptr)) {}
   Handle& operator=(Handle&& other) noexcept {
@@ -35,7 +44,7 @@ class Handle {
 
   [[nodiscard]] hid_t get() const noexcept { return id_; }
   /// Closes now and reports a failure, which the destructor cannot.
-  void close(const std::string& operation);
+  void close(const Operation& operation);
 
  private:
   hid_t id_ = H5I_INVALID_HID;
@@ -65,7 +74,8 @@ std::string to_string(const Shape& shape);
 struct Attribute {
   std::string name;
   std::variant<std::string, double, std::int64_t> value;
-  /// For text: bytes reserved in the file, so that a longer value can replace it later; 0 takes the text's length.
+  /// For text: bytes reserved in the file, so that a longer value can replace it later; 0 takes the text's
+  /// length.
   std::size_t reserved_bytes = 0;
 };
 
@@ -84,8 +94,8 @@ class File {
   static File open(const std::string& path);
   /// Opens an existing file for changes in place.
   static File open_for_update(const std::string& path);
-  /// Creates or truncates a file; datasets of 512 KiB and more start at multiples of 64 KiB, so that the page cache can hold
-  /// their samples in few large pieces.
+  /// Creates or truncates a file; datasets of 512 KiB and more start at multiples of 64 KiB, so that the page
+  /// cache can hold their samples in few large pieces.
   static File create(const std::string& path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -97,7 +107,8 @@ class File {
   [[nodiscard]] Shape shape(const std::string& dataset) const;
   [[nodiscard]] ElementType type(const std::string& dataset) const;
   /// Text of an attribute, with or without a terminator in the file; nothing if it is missing or is no text.
-  [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object, const std::string& name) const;
+  [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
+                                                          const std::string& name) const;
 
   /// Reads a whole dataset, converted to T. `out` holds as many elements as the dataset.
   template <class T>
@@ -110,8 +121,8 @@ class File {
     read_bytes(dataset, element_type_of<T>(), start, count, std::as_writable_bytes(out));
   }
 
-  /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file, nothing
-  /// for an empty one.
+  /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file,
+  /// nothing for an empty one.
   std::optional<std::uint64_t> create_dataset(const DatasetSpec& spec);
   template <class T>
   void write(const std::string& dataset, std::span<const T> values) {
@@ -129,6 +140,8 @@ class File {
   void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                   std::span<std::byte> out) const;
   [[nodiscard]] Handle open_dataset(const std::string& dataset) const;
+  /// An operation on this file, by name.
+  [[nodiscard]] Operation about(const std::string& what) const { return {path_ + ": " + what, path_}; }
 
   Handle handle_;
   std::string path_;

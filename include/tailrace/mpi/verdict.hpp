@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "tailrace/base/error.hpp"
@@ -12,30 +13,35 @@ namespace tailrace::mpi {
 /// Seconds after which ranks stop waiting for a common verdict and report who is missing.
 inline constexpr double verdict_limit_s = 60;
 
-/// Makes the failure of any rank the failure of all: returns if no rank brings an error, otherwise throws on every rank
-/// the error of the lowest failing rank. A rank that does not take part within `limit_s` is named in the error.
+/// Makes the failure of any rank the failure of all: returns if no rank brings an error, otherwise throws on
+/// every rank the error of the lowest failing rank. A rank that does not take part within `limit_s` is named
+/// in the error; the communicator is of no more use then, not even to free it.
 /// @collective{comm}, synchronises.
 void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s = verdict_limit_s);
 
-/// Runs `action` on this rank and shares its outcome: if it throws anywhere, every rank throws the same error.
+/// Runs `action` on this rank and shares its outcome: if it throws anywhere, every rank throws the same
+/// error.
 /// @collective{comm}, synchronises; `action` itself must not communicate.
 void agree_on(CommView comm, const std::function<void()>& action);
 
 /// Runs `action` on the root only and shares its outcome. @collective{comm}, synchronises.
 void agree_on_root(CommView comm, const std::function<void()>& action);
 
-/// A verdict once per time step that costs no wait: each step's status is summed up while the next step computes.
+/// A verdict once per time step that costs no wait: each step's status is summed up while the next step
+/// computes.
 class StepVerdict {
  public:
   /// What all ranks know after a step.
   struct Outcome {
-    int failing_rank = -1;   ///< lowest rank that has an error, or -1
-    bool stop = false;       ///< some rank was asked to stop
+    int failing_rank = -1;  ///< lowest rank that has an error, or -1
+    bool stop = false;      ///< some rank was asked to stop
   };
 
   explicit StepVerdict(CommView comm) : comm_(comm) {}
   StepVerdict(const StepVerdict&) = delete;
   StepVerdict& operator=(const StepVerdict&) = delete;
+  /// After the `finish` of every `start`, unless an error ends the program.
+  ~StepVerdict();
 
   /// Hands in this rank's status. @collective{comm}, does not wait.
   void start(bool failed, bool stop);
@@ -43,9 +49,12 @@ class StepVerdict {
   Outcome finish();
 
  private:
+  struct Values {
+    std::array<int, 2> mine{}, all{};
+  };
   CommView comm_;
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::array<int, 2> mine_{}, all_{};
+  std::unique_ptr<Values> values_ = std::make_unique<Values>();
 };
 
 }  // namespace tailrace::mpi

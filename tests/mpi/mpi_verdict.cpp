@@ -1,0 +1,125 @@
+#include <string>
+
+#include "mpi_case.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+using namespace tailrace;
+
+namespace {
+
+/// The error that `action` throws, or nothing.
+template <class Action>
+std::optional<ErrorInfo> error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.info();
+  }
+  return {};
+}
+
+}  // namespace
+
+MPI_CASE("agree returns when nobody fails", ranks{1, 2, 3, 4, 7}) {
+  CHECK_NOTHROW(mpi::agree(comm, {}));
+  CHECK_NOTHROW(mpi::agree_on(comm, [] {}));
+}
+
+MPI_CASE("agree gives one rank's error to all, with all its data", ranks{1, 2, 3, 4, 7}) {
+  const int failing = comm.size() - 1;
+  std::optional<ErrorInfo> mine;
+  if (comm.rank() == failing)
+    mine = ErrorInfo{.kind = ErrorKind::io,
+                     .message = "disk full: \"\u00fc\"\n",
+                     .path = "/data/out.h5",
+                     .offset = std::int64_t{1} << 40,
+                     .rank = -1,
+                     .hint = "make room"};
+  const auto error = error_of([&] { mpi::agree(comm, mine); });
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::io);
+  CHECK(error->message == "disk full: \"\u00fc\"\n");
+  CHECK(error->path == "/data/out.h5");
+  CHECK(error->offset == std::int64_t{1} << 40);
+  CHECK(error->rank == failing);
+  CHECK(error->hint == "make room");
+}
+
+MPI_CASE("agree takes the lowest failing rank", ranks{2, 3, 4, 7}) {
+  const auto error = error_of([&] {
+    mpi::agree_on(comm, [&] {
+      if (comm.rank() > 0) throw Error(ErrorKind::input, "rank " + std::to_string(comm.rank()));
+    });
+  });
+  REQUIRE(error);
+  CHECK(error->message == "rank 1");
+  CHECK(error->rank == 1);
+  CHECK(error->kind == ErrorKind::input);
+}
+
+MPI_CASE("agree survives a message that is not UTF-8", ranks{1, 2}) {
+  const auto error =
+      error_of([&] { mpi::agree(comm, ErrorInfo{.message = "bad \xff byte", .path = {}, .hint = {}}); });
+  REQUIRE(error);
+  CHECK(error->message.starts_with("bad "));
+}
+
+MPI_CASE("an error of the standard library on the root reaches all", ranks{1, 2, 3}) {
+  const auto error = error_of([&] { mpi::agree_on_root(comm, [] { throw std::bad_alloc(); }); });
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::resource);
+  CHECK(error->rank == 0);
+}
+
+MPI_CASE("a late rank is named", ranks{3}) {
+  // The verdict stays pending on the communicator, which is therefore never freed.
+  const mpi::CommView own = (new mpi::Comm(mpi::Comm::duplicate(comm)))->view();
+  const int late = comm.size() - 1;
+  const double start_s = monotonic_s();
+  if (comm.rank() == late) {
+    sleep_s(3.5);
+    CHECK_NOTHROW(mpi::agree(own, {}));  // all others have handed in their parts by now
+    return;
+  }
+  const auto error = error_of([&] { mpi::agree(own, {}, 0.2); });
+  REQUIRE(error);
+  CHECK(monotonic_s() - start_s < 3.4);
+  if (comm.is_root()) CHECK(error->message.ends_with("waiting for rank " + std::to_string(late)));
+}
+
+MPI_CASE("a step's verdict tells of failures and of the wish to stop", ranks{1, 2, 3, 4, 7}) {
+  mpi::StepVerdict verdict(comm);
+  CHECK(verdict.finish().failing_rank == -1);  // nothing started yet
+  const int last = comm.size() - 1;
+  for (int step = 0; step < 20; ++step) {
+    verdict.start(step == 7 && comm.rank() == last, step == 11 && comm.is_root());
+    const auto outcome = verdict.finish();
+    CHECK(outcome.failing_rank == (step == 7 ? last : -1));
+    CHECK(outcome.stop == (step == 11));
+  }
+}
+
+MPI_CASE("a waiting rank leaves its core to others", ranks{2, 3}) {
+  constexpr double wait_s = 0.5;
+  mpi::barrier(comm);
+  if (comm.is_root()) sleep_s(wait_s);
+  const double cpu_start_s = thread_cpu_s(), start_s = monotonic_s();
+  mpi::barrier(comm);
+  const double cpu_s = thread_cpu_s() - cpu_start_s, waited_s = monotonic_s() - start_s;
+  if (comm.is_root()) return;
+  CHECK(waited_s > 0.5 * wait_s);
+  CHECK(cpu_s < 0.2 * waited_s);
+}
+
+MPI_CASE("a wait with a limit gives up", ranks{1, 2}) {
+  char received = 0;
+  const char sent = 1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  mpi::check(MPI_Irecv(&received, 1, MPI_BYTE, comm.rank(), 1, comm.get(), &request), "MPI_Irecv");
+  CHECK_FALSE(mpi::wait_all_for({&request, 1}, 0.05));
+  mpi::check(MPI_Send(&sent, 1, MPI_BYTE, comm.rank(), 1, comm.get()), "MPI_Send");
+  CHECK(mpi::wait_all_for({&request, 1}, 5));
+  CHECK(request == MPI_REQUEST_NULL);
+  CHECK(received == sent);
+}
