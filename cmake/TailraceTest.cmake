@@ -45,5 +45,5 @@ function(tailrace_add_mpi_test)
   target_link_libraries(test-mpi-${ARG_NAME} PRIVATE tailrace_mpi_main tailrace_flags ${ARG_LIBRARIES})
   add_test(NAME mpi.${ARG_NAME} COMMAND ${TAILRACE_MPIEXEC} ${TAILRACE_TEST_RANKS} $<TARGET_FILE:test-mpi-${ARG_NAME}>)
   set_tests_properties(mpi.${ARG_NAME} PROPERTIES LABELS mpi TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${TAILRACE_TEST_RANKS}
-    ENVIRONMENT "OMP_NUM_THREADS=${ARG_THREADS};${TAILRACE_MPI_ENVIRONMENT}")
+    ENVIRONMENT "OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT}")
 endfunction()

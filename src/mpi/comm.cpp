@@ -71,7 +71,7 @@ Environment::~Environment() {
   if (std::uncaught_exceptions() == 0) MPI_Finalize();
 }
 
-void Environment::abort(int exit_code) const noexcept {
+void Environment::abort(int exit_code) noexcept {
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }

@@ -71,7 +71,7 @@ class Environment {
 
   [[nodiscard]] CommView world() const noexcept { return world_; }
   /// Ends all processes of the job at once, for an error that the other ranks do not know of.
-  [[noreturn]] void abort(int exit_code) const noexcept;
+  [[noreturn]] static void abort(int exit_code) noexcept;
   /// Name and version of the MPI library, on one line.
   static std::string library_version();
 

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/session.hpp"
+#include "tailrace/run/driver.hpp"
+#include "tailrace/trace/trace.hpp"
+
+/// run.json: the machine-readable account of a run (docs/formats/run_directory.md).
+namespace tailrace::run {
+
+/// What one rank has to say.
+struct RankAccount {
+  std::int64_t cells = 0;
+  double setup_s = 0, compute_s = 0, exchange_s = 0;
+  output::Account output;
+  std::int64_t predicted_memory_bytes = 0;
+};
+
+/// Times of computation and exchange from a rank's log; the compute spans enclose the exchanges.
+RankAccount account_from(const trace::Log& log);
+
+/// What the whole run has in common.
+struct RunAccount {
+  std::string title, simulation, program;
+  std::string started;  ///< ISO 8601
+  double start_s = 0;   ///< by `monotonic_s`
+  nlohmann::json config;
+  nlohmann::json versions;
+  nlohmann::json outputs = nlohmann::json::array();
+  Index3 grid;
+  StepIndex steps_planned = 0;
+  int threads = 1;
+  std::string strategy, sink;
+  std::vector<std::string> warnings;
+};
+
+/// How it ended.
+struct RunEnd {
+  Status status = Status::finished;
+  std::string reason;
+  std::optional<ErrorInfo> error;
+  StepIndex steps_done = 0;
+};
+
+/// Gathers the accounts of all ranks and writes DIR/run.json (rank 0). @collective{comm}
+void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
+                   const RankAccount& mine);
+
+/// Writes DIR/run.json for a failure that only this rank knows of, before it aborts the job. @local
+void write_lone_failure(const std::string& directory, const RunAccount& run, const ErrorInfo& error);
+
+/// Description of a stream's datasets for `RunAccount::outputs`.
+nlohmann::json describe_streams(const std::vector<output::Stream>& streams);
+
+}  // namespace tailrace::run

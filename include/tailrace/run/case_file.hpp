@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/base/error.hpp"
+
+namespace tailrace::run {
+
+/// Accepted values of a number.
+template <class T>
+struct Limits {
+  T least = std::numeric_limits<T>::lowest(), most = std::numeric_limits<T>::max();
+};
+
+/// A case: a TOML file with overrides from the command line. Reading a key marks it as known; `finish`
+/// reports every key that nobody asked for, together with all other problems. Keys are written with dots
+/// ("record.p_max").
+class CaseFile {
+ public:
+  /// Reads `path` and applies "key=value" overrides, whose values are read as TOML and otherwise taken as
+  /// text. Errors (input): unreadable file, TOML syntax with line and column, an override without "=".
+  static CaseFile read(const std::string& path, const std::vector<std::string>& overrides);
+  /// A case without a file, for native inputs: only overrides.
+  static CaseFile from_overrides(const std::string& subject, const std::vector<std::string>& overrides);
+
+  CaseFile(CaseFile&&) noexcept;
+  CaseFile& operator=(CaseFile&&) noexcept;
+  ~CaseFile();
+
+  /// The value of a key, or nothing if it is absent. A value of another type or outside the limits becomes a
+  /// problem.
+  std::optional<bool> boolean(const std::string& key);
+  std::optional<std::int64_t> integer(const std::string& key, Limits<std::int64_t> limits);
+  std::optional<double> real(const std::string& key, Limits<double> limits);
+  std::optional<std::string> text(const std::string& key);
+  /// Text that has to be there; its absence becomes a problem with the fix given.
+  std::string required_text(const std::string& key, const std::string& fix);
+  /// As `text`, for a file name: a relative one is taken from the directory of the case file.
+  std::optional<std::string> file_name(const std::string& key);
+
+  /// For the reader of the case: something is wrong with a key.
+  void add_problem(const std::string& key, const std::string& what, const std::string& fix);
+  /// Sets a value that the case left open, so that `resolved` is complete.
+  void set_default(const std::string& key, const std::string& toml_value);
+
+  /// Throws an `Error` (input) with all problems and all unknown keys, the nearest known key named beside
+  /// each.
+  void finish();
+  /// The whole case after overrides and defaults.
+  [[nodiscard]] nlohmann::json resolved() const;
+
+ private:
+  struct State;
+  explicit CaseFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tailrace::run

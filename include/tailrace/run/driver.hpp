@@ -1,0 +1,61 @@
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <string>
+
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/output/session.hpp"
+#include "tailrace/run/stop.hpp"
+#include "tailrace/trace/trace.hpp"
+
+namespace tailrace::run {
+
+/// What the driver asks of a simulation: one step at a time, and its fields by name. Output, timing and
+/// stopping are not its business.
+template <class S>
+concept Simulation = requires(S simulation, const S constant, StepIndex step, const std::string& quantity) {
+  { simulation.advance(step) } -> std::same_as<void>;                // @collective, from step - 1 to step
+  { constant.field(quantity) } -> std::same_as<output::FieldView>;   // @local
+  { constant.memory_bytes() } -> std::convertible_to<std::int64_t>;  // @local
+};
+
+enum class Status { finished, stopped, failed };
+const char* to_string(Status status) noexcept;
+
+struct DriveResult {
+  Status status = Status::finished;
+  StepIndex steps_done = 0;
+};
+
+/// Runs steps 1 to `steps`: computes, hands the samples to the output, and once per step learns, without
+/// waiting for it, whether a writer failed or a stop was asked for on any rank. All ranks leave after the
+/// same step. @collective{comm}
+template <Simulation S>
+DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, StepIndex steps,
+                  const StopRequest& stop, const std::function<void(StepIndex)>& after_step,
+                  trace::Log& log) {
+  mpi::StepVerdict verdict(comm);
+  DriveResult result;
+  const auto field = [&](const std::string& quantity) { return simulation.field(quantity); };
+  for (StepIndex step = 1; step <= steps; ++step) {
+    {
+      const trace::Scope scope(log, trace::Kind::compute, step);
+      simulation.advance(step);
+    }
+    session.sample(step, field);
+    result.steps_done = step;
+    const auto outcome = verdict.finish();
+    if (outcome.failing_rank >= 0)
+      result.status = Status::failed;
+    else if (outcome.stop && step < steps)
+      result.status = Status::stopped;
+    if (result.status != Status::finished) return result;
+    verdict.start(session.failure().has_value(), stop.requested());
+    after_step(step);
+  }
+  if (verdict.finish().failing_rank >= 0) result.status = Status::failed;
+  return result;
+}
+
+}  // namespace tailrace::run

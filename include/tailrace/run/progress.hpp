@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "tailrace/base/box.hpp"
+
+namespace tailrace::run {
+
+/// Keeps DIR/progress.json up to date: replaced as a whole, at most five times a second. One rank keeps it.
+class ProgressFile {
+ public:
+  /// An empty directory name keeps nothing.
+  ProgressFile(std::string directory, StepIndex steps);
+  void update(const char* phase, StepIndex step);
+  /// Removes the file.
+  void finish();
+
+ private:
+  std::string directory_;
+  StepIndex steps_;
+  double start_s_, first_step_s_ = 0, last_s_ = 0;
+  std::string last_phase_;
+};
+
+}  // namespace tailrace::run

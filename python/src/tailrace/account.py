@@ -1,0 +1,136 @@
+"""run.json: reading it, writing it for a run that was killed before it could, and its short summary."""
+
+import json
+import re
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tailrace import __version__
+from tailrace.console import count_of, format_bytes, format_seconds
+
+OUTPUT_NAME = "output.h5"
+
+
+def read_account(run_dir: Path) -> dict[str, Any] | None:
+    """run.json, or None where there is none or it is no JSON."""
+    try:
+        return json.loads((run_dir / "run.json").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def recorded_steps(output: Path) -> int | None:
+    """Steps whose samples are all in the file, from its record; None when it cannot be read."""
+    import h5py
+
+    try:
+        with h5py.File(output, "r") as file:
+            return int(file["tailrace_record"][...].min())
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def how_it_ended(returncode: int, messages: list[str]) -> tuple[str, int | None]:
+    """Reason and rank, from the launcher's status and its words."""
+    for line in messages:
+        if match := re.search(r"process rank (\d+) with PID .* exited on signal (\d+)", line):
+            return f"rank {match[1]} was killed by {signal_name(int(match[2]))}", int(match[1])
+    if returncode < 0:
+        return f"the job was killed by {signal_name(-returncode)}", None
+    for line in messages:
+        if match := re.search(r"EXIT STRING: .*\(signal (\d+)\)", line):
+            return f"a rank was killed by {signal_name(int(match[1]))}", None
+    if 128 < returncode < 128 + signal.NSIG:
+        return f"a rank was killed by {signal_name(returncode - 128)}", None
+    return f"the program ended with status {returncode} and without an account", None
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def write_failed_account(
+    run_dir: Path, known: dict[str, Any], started: float, reason: str, rank: int | None
+) -> None:
+    """Writes run.json with status failed and what can still be known; `known`: fields of the request."""
+    ended = datetime.now(UTC)
+    progress = json_or_empty(run_dir / "progress.json")
+    error: dict[str, Any] = {"kind": "killed", "message": reason}
+    if rank is not None:
+        error["rank"] = rank
+    account = {
+        "format": "tailrace-run",
+        "format_version": 1,
+        "status": "failed",
+        "reason": reason,
+        "error": error,
+        "version": __version__,
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        "ended": ended.isoformat(timespec="seconds"),
+        "wall_s": round(ended.timestamp() - started, 3),
+        "steps": progress.get("step", 0),
+        "steps_planned": progress.get("steps"),
+        **known,
+    }
+    output = run_dir / OUTPUT_NAME
+    if output.is_file():
+        account["steps_recorded"] = recorded_steps(output)
+        account["output_bytes"] = output.stat().st_size
+    partial = run_dir / ".run.json.partial"
+    partial.write_text(json.dumps(account, indent=2) + "\n")
+    partial.replace(run_dir / "run.json")
+
+
+def json_or_empty(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
+    """The run in a few lines."""
+    lines = [headline(account)]
+    times = [("compute_s", "compute"), ("exchange_s", "exchange"), ("output_wait_s", "waiting for output")]
+    times.append(("setup_s", "set-up"))
+    split = [f"{name} {format_seconds(account[key])}" for key, name in times if key in account]
+    if split:
+        lines.append("  " + ", ".join(split))
+    if output := output_line(account):
+        lines.append("  " + output)
+    if (run_dir / OUTPUT_NAME).is_file():
+        lines.append(f"  file: {run_dir / OUTPUT_NAME}")
+    if account.get("steps_recorded") is not None:
+        lines.append(f"  recorded: the file holds all samples up to step {account['steps_recorded']}")
+    return lines
+
+
+def headline(account: dict[str, Any]) -> str:
+    parts = [f"{account.get('status', 'unknown')}:"]
+    if account.get("steps_planned"):
+        parts.append(f"{account.get('steps', 0)} of {account['steps_planned']} steps")
+    if "wall_s" in account:
+        parts.append(f"in {format_seconds(account['wall_s'])}")
+    if "ranks" in account:
+        parts.append(
+            f"on {count_of(account['ranks'], 'rank')} x {count_of(account.get('threads', 1), 'thread')}"
+        )
+    text = " ".join(parts)
+    reason = account.get("reason")
+    return f"{text} ({reason})" if reason and account.get("status") != "finished" else text
+
+
+def output_line(account: dict[str, Any]) -> str:
+    size = account.get("output_bytes")
+    if not size:
+        return ""
+    text = f"output {format_bytes(size)}"
+    if account.get("output_write_s"):
+        text += f", written in {format_seconds(account['output_write_s'])}"
+    hidden = account.get("hidden_fraction")
+    return text if hidden is None else f"{text}, {100 * hidden:.0f} % hidden behind the computation"

@@ -1,0 +1,106 @@
+"""What the launcher must know of a case: which program runs it, and which input to make first."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailrace.console import CommandError
+
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# Native inputs that are cases by themselves, and the simulation they belong to.
+KWAVE_SIMULATION = "ultrasound"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case: its file, its simulation, the input file and the script that makes it, if it names them."""
+
+    path: Path
+    simulation: str
+    input_file: Path | None = None
+    input_script: Path | None = None
+
+
+def read_case(path: Path, settings: list[str]) -> Case:
+    """Reads as much of a case as the launcher needs; the native program checks the rest."""
+    if not path.is_file():
+        raise CommandError(f"{path}: there is no such case file.")
+    with path.open("rb") as file:
+        start = file.read(len(HDF5_SIGNATURE))
+    if start == HDF5_SIGNATURE or path.suffix in (".h5", ".hdf5"):
+        return Case(path, KWAVE_SIMULATION)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: not a TOML case file and not an HDF5 file: {error}") from None
+    for setting in settings:
+        apply_setting(table, setting)
+    simulation = lookup(table, "case", "simulation")
+    if not isinstance(simulation, str):
+        raise CommandError(f'{path}: [case] simulation must name the simulation, such as "ultrasound".')
+    return Case(
+        path,
+        simulation,
+        relative(path, lookup(table, "input", "file")),
+        relative(path, lookup(table, "input", "script")),
+    )
+
+
+def lookup(table: dict[str, Any], *keys: str) -> Any:
+    value: Any = table
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def relative(case: Path, name: Any) -> Path | None:
+    return case.parent / name if isinstance(name, str) else None
+
+
+def parse_setting(setting: str) -> tuple[list[str], Any]:
+    """KEY=VALUE with a dotted key; the value is TOML, or else a plain string."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key.strip():
+        raise CommandError(f"--set {setting}: expected KEY=VALUE, such as time.steps=50.")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    return [part.strip() for part in key.split(".")], value
+
+
+def apply_setting(table: dict[str, Any], setting: str) -> None:
+    keys, value = parse_setting(setting)
+    for key in keys[:-1]:
+        below = table.setdefault(key, {})
+        if not isinstance(below, dict):
+            return  # A table array or a plain value: the native program says what is wrong with it.
+        table = below
+    table[keys[-1]] = value
+
+
+def make_input(case: Case) -> None:
+    """Runs the case's script when its input is not there yet. The file appears only when it is complete."""
+    if case.input_script is None or case.input_file is None or case.input_file.exists():
+        return
+    if not case.input_script.is_file():
+        raise CommandError(f"{case.path}: [input] script: {case.input_script} does not exist.")
+    print(f"making {case.input_file} with {case.input_script}", file=sys.stderr, flush=True)
+    target = case.input_file.absolute()
+    partial = target.with_name(f".partial-{os.getpid()}-{target.name}")
+    command = [sys.executable, str(case.input_script.absolute()), str(partial)]
+    try:
+        done = subprocess.run(command, cwd=case.path.absolute().parent, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode != 0:
+            raise CommandError(
+                f"{case.input_script} failed with status {done.returncode}; there is no input to run."
+            )
+        if not partial.is_file():
+            raise CommandError(f"{case.input_script} did not write {partial}, the path it was given.")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,46 @@
+"""The command line: one module per command, each with register(app). Heavy imports happen in the commands."""
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from tailrace import __version__
+
+COMMANDS = (
+    "run",
+    "report",
+    "inspect",
+    "compare",
+    "doctor",
+    "test",
+)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tailrace {__version__}")
+        raise typer.Exit()
+
+
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Parallel simulations whose data leave the computation without stopping it.
+
+    Exit status: 0 success; 1 an answer that says no; 2 bad usage or input; 3 the run failed;
+    4 stopped in good order.
+    """
+
+
+def build_app(arguments: list[str]) -> typer.Typer:
+    """The application for these arguments: when they begin with a command, only that one is imported."""
+    app = typer.Typer(
+        name="tailrace", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
+    )
+    app.callback()(common)
+    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+        import_module(f"tailrace.commands.{name}").register(app)
+    return app

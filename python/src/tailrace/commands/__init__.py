@@ -1,0 +1,1 @@
+"""The commands of `tailrace`, one module each: their options and nothing else."""

@@ -1,0 +1,38 @@
+"""`tailrace report`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailrace import kwave
+
+
+def register(app: typer.Typer) -> None:
+    app.command("report")(report)
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where to write the page. [default: DIR/report.html]"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable answer.")] = False,
+) -> None:
+    """One self-contained HTML page: pictures of the result, timeline, overlap, advice."""
+    from tailrace.report import (
+        write_report,
+    )  # plotly takes long to import; other commands must not wait for it
+
+    try:
+        written = write_report(directory, output)
+    except (kwave.FileError, OSError) as error:
+        typer.echo(f"tailrace report: {error}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo(
+        json.dumps({"report": str(written), "size_bytes": written.stat().st_size})
+        if as_json
+        else str(written)
+    )

@@ -1,0 +1,24 @@
+"""`tailrace test`."""
+
+from typing import Annotated
+
+import typer
+
+
+def test(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only the tests whose name contains this.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also the long crash, fuzz and sanitizer runs.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Run the test suite of this checkout."""
+    from tailrace.testing import run_tests
+
+    raise typer.Exit(run_tests(name, full=full, as_json=json))
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(test)

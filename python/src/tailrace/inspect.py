@@ -1,0 +1,218 @@
+"""What an HDF5 file or a run directory holds, and whether it can be trusted."""
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import h5py
+import numpy as np
+import xxhash
+
+from tailrace import kwave, record
+from tailrace.compare import pieces
+
+
+@dataclass
+class DatasetInfo:
+    """One dataset; `samples` counts complete samples of `samples_stored` and is None where the file does
+    not say.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    type: str
+    size_bytes: int
+    layout: str
+    quantity: str = ""
+    unit: str = ""
+    reduction: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    value: float | int | None = None
+    samples: int | None = None
+    samples_stored: int | None = None
+    scan: "Scan | None" = None
+
+
+@dataclass
+class Scan:
+    """Result of reading every value. The checksum is over the values in logical order, little endian: it
+    does not depend on how the file stores them or how many ranks wrote it. A time series is scanned up
+    to its last complete sample.
+    """
+
+    xxh3: str
+    nan: int = 0
+    infinite: int = 0
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass
+class FileInfo:
+    """One HDF5 file. `problems` make the file untrustworthy, `notes` are what a reader should know."""
+
+    path: str
+    size_bytes: int
+    attributes: dict[str, str]
+    steps_planned: int | None
+    steps_recorded: int | None
+    writers: int
+    closed: bool
+    datasets: list[DatasetInfo]
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Inspection:
+    """A file, or a run directory with its account `run` (None when it has none) and the other files in it."""
+
+    path: str
+    file: FileInfo | None
+    run: dict | None = None
+    others: list[tuple[str, int]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def all_problems(self) -> list[str]:
+        return self.problems + (self.file.problems if self.file else [])
+
+    def as_dict(self) -> dict:
+        """The same as plain values for JSON."""
+        return asdict(self) | {"ok": not self.all_problems}
+
+
+def inspect_path(path: Path, verify: bool = False) -> Inspection:
+    """Looks at a file or a run directory. With `verify` every value is read: checksums, NaN, range."""
+    if not path.is_dir():
+        return Inspection(str(path), inspect_file(path, verify))
+    result = Inspection(str(path), None, _read_json(path / "run.json"))
+    result.others = [
+        (str(item.relative_to(path)), item.stat().st_size)
+        for item in sorted(path.rglob("*"))
+        if item.is_file() and item.name != "output.h5"
+    ]
+    if result.run is None and not (path / "output.h5").exists():
+        raise kwave.FileError(
+            f"{path}: neither run.json nor output.h5 is there. Fix: name a run directory or a file"
+        )
+    if (path / "output.h5").exists():
+        result.file = _inspect_or_report(path / "output.h5", verify, result.problems)
+    return result
+
+
+def _inspect_or_report(path: Path, verify: bool, problems: list[str]) -> FileInfo | None:
+    try:
+        return inspect_file(path, verify)
+    except kwave.FileError as error:
+        problems.append(str(error))
+        return None
+
+
+def _read_json(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def inspect_file(path: Path, verify: bool = False) -> FileInfo:
+    """Looks at one HDF5 file."""
+    with kwave.open_file(path) as file:
+        rec = record.read(file)
+        info = FileInfo(
+            path=str(path),
+            size_bytes=Path(path).stat().st_size,
+            attributes={name: kwave.text(value) for name, value in file.attrs.items()},
+            steps_planned=rec.planned,
+            steps_recorded=rec.steps,
+            writers=len(rec.slots),
+            closed=rec.closed,
+            datasets=[_describe(dataset, rec) for dataset in kwave.datasets(file)],
+        )
+        _check_record(info, rec)
+        _check_extent(info, file)
+        if verify:
+            for entry in info.datasets:
+                entry.scan = scan(file[entry.path], entry.samples)
+                _check_values(info, entry)
+    return info
+
+
+def _describe(dataset: h5py.Dataset, rec: record.Record) -> DatasetInfo:
+    described = kwave.meaning(dataset.name) or kwave.Meaning("", "")
+    axis = kwave.time_axis(dataset)
+    single = dataset.size == 1 and dataset.dtype.kind in "iuf" and axis is None
+    return DatasetInfo(
+        path=dataset.name.strip("/"),
+        shape=dataset.shape,
+        type=str(dataset.dtype),
+        size_bytes=dataset.size * dataset.dtype.itemsize,
+        layout=_layout(dataset),
+        quantity=described.quantity,
+        unit=described.unit,
+        reduction=described.reduction,
+        attributes={name: kwave.text(value) for name, value in dataset.attrs.items()},
+        value=dataset[()].reshape(-1)[0].item() if single else None,
+        samples=record.complete_samples(dataset, rec) if axis is not None or described.reduction else None,
+        samples_stored=dataset.shape[axis] if axis is not None else 1 if described.reduction else None,
+    )
+
+
+def _layout(dataset: h5py.Dataset) -> str:
+    if dataset.chunks is None:
+        return "contiguous"
+    return f"chunks {dataset.chunks}" + (f", {dataset.compression}" if dataset.compression else "")
+
+
+def _check_record(info: FileInfo, rec: record.Record) -> None:
+    if not rec.slots and rec.t_index is None:
+        return
+    if rec.planned is not None and rec.steps is not None and rec.steps > rec.planned:
+        info.problems.append(f"the record says {rec.steps} steps, more than the {rec.planned} planned (Nt)")
+    if not rec.closed:
+        info.notes.append(
+            "The run did not close this file (killed, or still running): series hold the recorded steps, "
+            "maxima, rms and final fields are not written."
+        )
+    elif not rec.finished:
+        info.notes.append(f"The run stopped in good order after {rec.steps} of {rec.planned} steps.")
+
+
+def _check_extent(info: FileInfo, file: h5py.File) -> None:
+    """Contiguous datasets must lie inside the file; HDF5 itself would read zeros or fail much later."""
+    for entry in info.datasets:
+        offset = file[entry.path].id.get_offset()
+        if offset is not None and offset + entry.size_bytes > info.size_bytes:
+            info.problems.append(
+                f"{entry.path} ends at byte {offset + entry.size_bytes}, the file at {info.size_bytes}"
+            )
+
+
+def scan(dataset: h5py.Dataset, samples: int | None = None) -> Scan:
+    """Reads all values of a dataset, for a time series up to `samples` where given."""
+    digest = xxhash.xxh3_64()
+    result = Scan("")
+    low, high = math.inf, -math.inf
+    limit = samples if kwave.time_axis(dataset) is not None else None
+    for _, selection in pieces(dataset, limit):
+        values = np.ascontiguousarray(dataset[selection])
+        digest.update(values.astype(values.dtype.newbyteorder("<"), copy=False))
+        if values.dtype.kind == "f":
+            result.nan += int(np.isnan(values).sum())
+            result.infinite += int(np.isinf(values).sum())
+            values = values[np.isfinite(values)]
+        if values.size and values.dtype.kind in "iuf":
+            low, high = min(low, values.min().item()), max(high, values.max().item())
+    if low <= high:
+        result.minimum, result.maximum = low, high
+    result.xxh3 = digest.hexdigest()
+    return result
+
+
+def _check_values(info: FileInfo, entry: DatasetInfo) -> None:
+    if entry.scan.nan:
+        info.problems.append(f"{entry.path}: {entry.scan.nan} values are NaN")
+    if entry.scan.infinite:
+        info.problems.append(f"{entry.path}: {entry.scan.infinite} values are infinite")

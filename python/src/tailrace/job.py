@@ -1,0 +1,213 @@
+"""A running job: its process, its signals, its progress and what it says."""
+
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from tailrace.launch import Launcher
+
+POLL_S = 0.2
+# Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
+# waits, but no longer than this.
+HANDLERS_READY_WITHIN_S = 5.0
+MESSAGES_KEPT = 200
+PR_SET_PDEATHSIG = 1
+
+
+class Display(Protocol):
+    """Where a job shows itself: show gets what progress.json holds, say each line of the job."""
+
+    def show(self, progress: dict[str, Any]) -> None: ...
+
+    def say(self, line: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """How a job ended: its status as subprocess gives it, and the last lines it wrote."""
+
+    returncode: int
+    messages: list[str]
+
+
+class Requests:
+    """Signals that arrived and wait for the loop that watches the job."""
+
+    def __init__(self) -> None:
+        self.stops = 0
+        self.checkpoints = 0
+        self.previous: dict[int, Any] = {}
+
+    def __enter__(self) -> "Requests":
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+            # nohup asks that SIGHUP stays ignored.
+            if not (number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN):
+                self.previous[number] = signal.signal(number, self.note)
+        return self
+
+    def note(self, number: int, _frame: Any) -> None:
+        if number == signal.SIGUSR1:
+            self.checkpoints += 1
+        else:
+            self.stops += 1
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.previous.items():
+            signal.signal(number, handler)
+
+
+@dataclass
+class Job:
+    """A command under a launcher, with the directory its progress appears in."""
+
+    command: list[str]
+    environment: dict[str, str]
+    launcher: Launcher
+    run_dir: Path
+    display: Display
+    started: float = field(default_factory=time.time)
+    stopping: bool = False
+    killed: bool = False
+
+    def run(self) -> JobResult:
+        """Runs to the end, shows progress, hands signals on. Ctrl-C stops the job and does not raise."""
+        with Requests() as requests:
+            process = self.start()
+            messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
+            reader = threading.Thread(target=relay, args=(process, messages, self.display.say), daemon=True)
+            reader.start()
+            while process.poll() is None:
+                self.follow(process, requests)
+                time.sleep(POLL_S)
+            # A descendant that outlives the launcher may hold the pipe open: do not wait for it.
+            reader.join(timeout=2.0)
+        return JobResult(process.returncode, list(messages))
+
+    def start(self) -> subprocess.Popen[str]:
+        """Starts in a session of its own, so that the terminal's Ctrl-C reaches only us."""
+        return subprocess.Popen(
+            self.command,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=lambda: end_with_parent(self.launcher.stop_signal),
+        )
+
+    def follow(self, process: subprocess.Popen[str], requests: Requests) -> None:
+        """One turn of the loop."""
+        progress = read_progress(self.run_dir, self.started)
+        if progress is not None:
+            self.display.show(progress)
+        if progress is not None or time.time() - self.started > HANDLERS_READY_WITHIN_S:
+            self.hand_on(process, requests)
+        if requests.stops > 1 and not self.killed:
+            self.killed = True
+            self.display.say("killing the run")
+            kill_tree(process.pid)
+
+    def hand_on(self, process: subprocess.Popen[str], requests: Requests) -> None:
+        while requests.checkpoints > 0:
+            requests.checkpoints -= 1
+            process.send_signal(signal.SIGUSR1)
+        if requests.stops > 0 and not self.stopping:
+            self.stopping = True
+            self.display.say("stopping in good order (a second Ctrl-C kills the run)")
+            process.send_signal(self.launcher.stop_signal)
+
+
+def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
+    """progress.json of this run: one that an earlier run left behind is older than our start."""
+    path = run_dir / "progress.json"
+    try:
+        # A file system's clock may lag a little behind ours.
+        if path.stat().st_mtime < started - 2.0:
+            return None
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def end_with_parent(stop_signal: signal.Signals) -> None:
+    """In the child (Linux): should we be killed, the job stops in good order and does not run on unseen."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(stop_signal))
+
+
+def kill_tree(pid: int) -> None:
+    """Kills a process and all its descendants on this machine: ranks have process groups of their own."""
+    family = [pid, *descendants(pid)]
+    for member in family:
+        try:
+            os.kill(member, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def descendants(pid: int) -> list[int]:
+    """All children of a process, and theirs."""
+    found: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(word) for word in listing.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            found += [child, *descendants(child)]
+    return found
+
+
+def relay(process: subprocess.Popen[str], messages: deque[str], say: Callable[[str], None]) -> None:
+    """Passes the job's lines on, without the launcher's notes on exit statuses, which we report ourselves."""
+    assert process.stdout is not None
+    quiet = QuietLauncher()
+    for line in process.stdout:
+        line = line.rstrip("\n")
+        messages.append(line)
+        for kept in quiet.filter(line):
+            say(kept)
+    for kept in quiet.rest():
+        say(kept)
+
+
+class QuietLauncher:
+    """Drops Open MPI's framed notes on ranks that ended with a status, and those on forwarded signals."""
+
+    NOISE = re.compile(
+        r"Primary job\s+terminated normally|detected that one or more processes exited with non-zero status"
+    )
+    RULE = "-" * 74
+
+    def __init__(self) -> None:
+        self.frame: list[str] | None = None
+
+    def filter(self, line: str) -> list[str]:
+        if re.search(r": Forwarding signal \d+ to job", line):
+            return []
+        if self.frame is None:
+            if line == self.RULE:
+                self.frame = [line]
+                return []
+            return [line]
+        self.frame.append(line)
+        if line != self.RULE:
+            return []
+        whole, self.frame = self.frame, None
+        return [] if any(self.NOISE.search(text) for text in whole) else whole
+
+    def rest(self) -> list[str]:
+        return self.frame or []

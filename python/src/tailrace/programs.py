@@ -1,0 +1,80 @@
+"""Where the native programs are, and which launcher belongs to them."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.console import CommandError
+
+PACKAGE = Path(__file__).resolve().parent
+NOT_SIMULATIONS = ("bench",)
+
+
+@dataclass(frozen=True)
+class LaunchInfo:
+    """What the build wrote about its MPI: implementation (openmpi, mpich, other), version and launcher."""
+
+    implementation: str = "other"
+    version: str = ""
+    mpiexec: str = ""
+
+
+def checkout_root() -> Path | None:
+    """The source checkout this package runs from, or None when it is installed."""
+    root = PACKAGE.parents[2]
+    return root if (root / "CMakeLists.txt").is_file() and (root / "pyproject.toml").is_file() else None
+
+
+def program_directories() -> list[Path]:
+    """Where programs are looked for, best first: TAILRACE_BIN_DIR, the package, the checkout's build."""
+    directories = []
+    if named := os.environ.get("TAILRACE_BIN_DIR"):
+        directories.append(Path(named))
+    directories.append(PACKAGE / "bin")
+    if root := checkout_root():
+        directories.append(root / "build" / "bin")
+    return directories
+
+
+def find_program(name: str) -> Path | None:
+    for directory in program_directories():
+        program = directory / name
+        if program.is_file() and os.access(program, os.X_OK):
+            return program.absolute()
+    return None
+
+
+def known_simulations() -> list[str]:
+    """The simulations whose programs are there."""
+    names = set()
+    for directory in program_directories():
+        for program in directory.glob("tailrace-*"):
+            name = program.name.removeprefix("tailrace-")
+            if (
+                program.suffix == ""
+                and os.access(program, os.X_OK)
+                and name.split("-")[0] not in NOT_SIMULATIONS
+            ):
+                names.add(name)
+    return sorted(names)
+
+
+def simulation_program(simulation: str, origin: str) -> Path:
+    """The program of a simulation; origin says, for the message, who asked for it."""
+    program = find_program(f"tailrace-{simulation}")
+    if program is not None:
+        return program
+    known = known_simulations()
+    if not known:
+        places = ", ".join(str(directory) for directory in program_directories())
+        raise CommandError(f"no native programs found in {places}. Build them, or set TAILRACE_BIN_DIR.")
+    raise CommandError(f'{origin}: simulation "{simulation}" is unknown. Known: {", ".join(known)}.')
+
+
+def launch_info(program: Path) -> LaunchInfo:
+    """What lies beside the program about its MPI; nothing known when the file is not there."""
+    path = program.parent / "tailrace-launch.json"
+    if not path.is_file():
+        return LaunchInfo()
+    return LaunchInfo(**json.loads(path.read_text()))

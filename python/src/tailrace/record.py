@@ -1,0 +1,76 @@
+"""How much of an output file is complete.
+
+A Tailrace output file carries `tailrace_record`: one slot per writer, the number of time steps whose
+samples that writer has put into the file. The smallest slot is what every reader may trust, even after the
+run was killed. Files of other k-Wave programs have no record; for them `t_index`, the number of completed
+steps, is taken.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+
+from tailrace import kwave
+
+NAME = "tailrace_record"
+
+
+@dataclass(frozen=True)
+class Record:
+    """`slots` per writer (empty without a record), `planned` steps (Nt), and `t_index` as stored, None if
+    absent.
+    """
+
+    slots: tuple[int, ...]
+    planned: int | None
+    t_index: int | None
+
+    @property
+    def steps(self) -> int | None:
+        """Time steps whose samples are complete; None when the file does not say."""
+        return min(self.slots) if self.slots else self.t_index
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run came to its end in good order, so that maxima, rms and final fields are written."""
+        return bool(self.t_index) or (self.t_index is None and not self.slots)
+
+    @property
+    def finished(self) -> bool:
+        return self.closed and self.planned is not None and self.steps == self.planned
+
+    def samples(self, stored: int) -> int | None:
+        """Complete samples of a series with room for `stored`: it starts so late that its last one is step
+        `planned`.
+        """
+        if self.steps is None or self.planned is None:
+            return None
+        first = self.planned - stored + 1
+        return max(0, min(stored, self.steps - first + 1))
+
+
+def read(file: h5py.File) -> Record:
+    """The record of an open file."""
+    slots = file[NAME][()].reshape(-1).tolist() if NAME in file else []
+    return Record(tuple(slots), kwave.scalar(file, "Nt"), kwave.scalar(file, "t_index"))
+
+
+def recorded_steps(path: Path) -> int | None:
+    """Time steps whose samples are complete in the file, or run directory, `path`."""
+    with kwave.open_file(path) as file:
+        return read(file).steps
+
+
+def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
+    """Complete samples of a time series; for anything else 1 when it is complete and 0 when not; None when
+    unknown.
+    """
+    axis = kwave.time_axis(dataset)
+    if axis is not None:
+        return record.samples(dataset.shape[axis])
+    parts = dataset.name.strip("/").split("/")
+    described = kwave.meaning(parts[0])
+    if described is None or not described.reduction:
+        return 1
+    return int(record.closed)

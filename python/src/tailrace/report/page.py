@@ -1,0 +1,170 @@
+"""Puts the page together."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup, escape
+from plotly.offline import get_plotlyjs
+
+from tailrace.report.advice import advise
+from tailrace.report.load import Run, case_file_of, load_run
+from tailrace.report.parts import Number, Section
+from tailrace.report.performance import performance_numbers, performance_section
+from tailrace.report.result import result_section
+from tailrace.report.toml_text import toml_text
+
+_HERE = Path(__file__).parent
+
+STATUS_TEXT = {
+    "finished": "finished",
+    "stopped": "stopped early, in good order",
+    "failed": "failed",
+    "unaccounted": "no account: killed or still running",
+}
+
+
+def write_report(run_dir: Path, output: Path | None = None) -> Path:
+    """Writes the report of a run directory and returns its path, `run_dir/report.html` unless given.
+
+    Raises kwave.FileError when the directory is not a run directory, OSError when the page cannot be written.
+    """
+    target = Path(run_dir) / "report.html" if output is None else Path(output)
+    page = render(load_run(Path(run_dir)))
+    partial = target.with_name(target.name + ".part")
+    partial.write_text(page, encoding="utf-8")
+    partial.replace(target)
+    return target
+
+
+def render(run: Run) -> str:
+    """The page as text."""
+    result, result_numbers = result_section(run)
+    performance = performance_section(run)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["code"] = _code
+    return environment.get_template("page.html.j2").render(
+        title=run.title,
+        status=run.status,
+        status_text=STATUS_TEXT.get(run.status, run.status),
+        reason=run.account.get("reason", ""),
+        error=str((run.account.get("error") or {}).get("message", "")),
+        notes=run.notes,
+        subtitle=_subtitle(run),
+        numbers=result_numbers + performance_numbers(run) + _progress_number(run),
+        sections=[_with_json(section) for section in (result, performance)],
+        advice=advise(run),
+        config=toml_text(run.account.get("config") or {}),
+        command=reproduce_command(run),
+        facts=_facts(run),
+        style=(_HERE / "page.css").read_text(encoding="utf-8"),
+        script=(_HERE / "page.js").read_text(encoding="utf-8"),
+        plotly=get_plotlyjs(),
+    )
+
+
+def _code(text: str) -> Markup:
+    """Words between backticks become code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _with_json(section: Section) -> dict:
+    """Figures become JSON that can stand inside a script element."""
+    pictures = [
+        {
+            "id": f"{section.key}-{number}",
+            "heading": picture.heading,
+            "caption": picture.caption,
+            "half": picture.half,
+            "height": picture.figure.layout.height,
+            "json": picture.figure.to_json().replace("</", "<\\/"),
+        }
+        for number, picture in enumerate(section.pictures)
+    ]
+    return {
+        "key": section.key,
+        "title": section.title,
+        "lead": section.lead,
+        "notes": section.notes,
+        "pictures": pictures,
+    }
+
+
+def _subtitle(run: Run) -> str:
+    account = run.account
+    parts = [account.get("simulation", "")]
+    if account.get("grid"):
+        parts.append(" \u00d7 ".join(str(size) for size in account["grid"]) + " points")
+    if account.get("steps") is not None:
+        planned = account.get("steps_planned", account["steps"])
+        parts.append(
+            f"{account['steps']} steps"
+            if account["steps"] == planned
+            else f"{account['steps']} of {planned} steps"
+        )
+    if account.get("ranks"):
+        parts.append(
+            _count(account["ranks"], "rank") + " \u00d7 " + _count(account.get("threads", 1), "thread")
+        )
+    if account.get("started"):
+        parts.append(str(account["started"]).replace("T", " ")[:16])
+    return " \u00b7 ".join(part for part in parts if part)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _progress_number(run: Run) -> list[Number]:
+    if run.account or not run.progress.get("steps"):
+        return []
+    step, steps = run.progress.get("step", 0), run.progress["steps"]
+    return [
+        Number(f"{step} of {steps}", "steps at the last sign of life", str(run.progress.get("phase", "")))
+    ]
+
+
+def reproduce_command(run: Run) -> str:
+    """The command line of this run: as recorded, or put together from the account."""
+    account = run.account
+    if account.get("command"):
+        command = account["command"]
+        return command if isinstance(command, str) else shlex.join(command)
+    if not account:
+        return ""
+    words = ["tailrace", "run", case_file_of(account) or "case.toml", "-n", str(account.get("ranks", 1))]
+    if account.get("strategy"):
+        words += ["--write", str(account["strategy"])]
+    if account.get("sink"):
+        words += ["--sink", str(account["sink"])]
+    return shlex.join([*words, "--out", str(run.directory)])
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    """Versions, hosts and other circumstances for the table at the end."""
+    account = run.account
+    facts = [
+        ("program", " ".join(str(account.get(name, "")) for name in ("program", "version")).strip()),
+        ("started", account.get("started", "")),
+        ("ended", account.get("ended", "")),
+        ("hosts", ", ".join(account.get("hosts") or [])),
+        (
+            "ranks, threads",
+            f"{account['ranks']}, {account.get('threads', 1)} each" if account.get("ranks") else "",
+        ),
+        ("output strategy", account.get("strategy", "")),
+        ("sink", account.get("sink", "")),
+        *sorted((account.get("versions") or {}).items()),
+        *((f"counter {name}", value) for name, value in sorted((account.get("counters") or {}).items())),
+        ("run directory", str(run.directory.resolve())),
+        ("input", str(run.input) if run.input else ""),
+    ]
+    return [(name, _plain(value)) for name, value in facts if value not in ("", None)]
+
+
+def _plain(value) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,200 @@
+"""`tailrace run`: checks a case, runs the native program on its ranks, follows it, tells how it went."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailrace.account import how_it_ended, read_account, summary, write_failed_account
+from tailrace.casefile import Case, make_input, read_case
+from tailrace.console import (
+    EXIT_BAD_INPUT,
+    EXIT_OK,
+    EXIT_RUN_FAILED,
+    EXIT_STOPPED,
+    CommandError,
+)
+from tailrace.job import Job, JobResult
+from tailrace.launch import (
+    Launcher,
+    Layout,
+    Machine,
+    child_environment,
+    default_threads,
+    find_launcher,
+    launch_command,
+)
+from tailrace.programs import launch_info, simulation_program
+from tailrace.progress import make_progress
+
+# Files by which a run tells of itself: those of a replaced run must not be taken for the new one's.
+ACCOUNT_FILES = ("run.json", "progress.json", "report.html")
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What `tailrace run` was asked; native_options go to the native program as they are."""
+
+    case: Path
+    ranks: int = 1
+    threads: int | None = None
+    out: Path | None = None
+    settings: list[str] = field(default_factory=list)
+    native_options: dict[str, str] = field(default_factory=dict)
+    bind: str = "auto"
+    launcher: str | None = None
+    overwrite: bool = False
+    report: bool = True
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A request with everything decided: what to run, how, and where."""
+
+    case: Case
+    program: list[str]
+    launcher: Launcher
+    layout: Layout
+    run_dir: Path
+
+    def environment(self) -> dict[str, str]:
+        return child_environment(self.layout.threads)
+
+
+def run_case(request: RunRequest) -> int:
+    """The whole command; returns the exit status."""
+    plan = make_plan(request)
+    command = launch_command(plan.launcher, plan.layout, [*plan.program, "--quiet"])
+    make_input(plan.case)
+    status = check_case(plan)
+    if status != EXIT_OK:
+        return status
+    for name in ACCOUNT_FILES:
+        (plan.run_dir / name).unlink(missing_ok=True)
+    started = time.time()
+    with make_progress() as progress:
+        result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress).run()
+    account = settle_account(request, plan, result, started)
+    if account is None:
+        raise CommandError(
+            f"{how_it_ended(result.returncode, result.messages)[0]}.", exit_status(result, account)
+        )
+    tell(request, plan.run_dir, account)
+    return exit_status(result, account)
+
+
+def make_plan(request: RunRequest) -> Plan:
+    case = read_case(request.case, request.settings)
+    program = simulation_program(case.simulation, str(case.path))
+    machine = Machine.here()
+    threads = request.threads or default_threads(request.ranks, os.environ, machine)
+    launcher = find_launcher(launch_info(program), request.launcher, request.ranks)
+    run_dir = choose_run_dir(request)
+    words = [str(program), "--case", str(request.case), "--out", str(run_dir), "-t", str(threads)]
+    for setting in request.settings:
+        words += ["--set", setting]
+    for name, value in request.native_options.items():
+        words += [f"--{name}", value]
+    if request.overwrite:
+        words.append("--overwrite")
+    return Plan(case, words, launcher, Layout(request.ranks, threads, request.bind, machine), run_dir)
+
+
+def choose_run_dir(request: RunRequest) -> Path:
+    """--out, or the first of runs/CASE, runs/CASE-2, ... that is free."""
+    if request.out is not None:
+        if request.out.exists() and not request.overwrite:
+            raise CommandError(
+                f"{request.out} exists already. Name another --out, or replace it with --overwrite."
+            )
+        return request.out
+    first = Path("runs") / request.case.stem
+    if request.overwrite or not first.exists():
+        return first
+    number = 2
+    while (run_dir := first.with_name(f"{first.name}-{number}")).exists():
+        number += 1
+    return run_dir
+
+
+def check_case(plan: Plan) -> int:
+    """Lets one process of the native program look at the case before anything is made; its words go out as
+    they are.
+    """
+    done = subprocess.run(
+        [*plan.program, "--check"],
+        env=plan.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode == EXIT_OK:
+        return EXIT_OK
+    sys.stderr.write(done.stdout + done.stderr)
+    if done.returncode == EXIT_BAD_INPUT:
+        return EXIT_BAD_INPUT
+    reason, _ = how_it_ended(done.returncode, [])
+    raise CommandError(f"{plan.case.path}: the check of the case failed: {reason}.", EXIT_RUN_FAILED)
+
+
+def settle_account(
+    request: RunRequest, plan: Plan, result: JobResult, started: float
+) -> dict[str, Any] | None:
+    """The run's account, written here for a run that died without; None when it made no directory either."""
+    account = read_account(plan.run_dir)
+    if account is not None or not plan.run_dir.is_dir() or result.returncode == EXIT_BAD_INPUT:
+        return account
+    reason, rank = how_it_ended(result.returncode, result.messages)
+    known = {
+        "simulation": plan.case.simulation,
+        "program": Path(plan.program[0]).name,
+        "config": {"case": {"file": str(request.case)}, "set": request.settings, **request.native_options},
+        "ranks": plan.layout.ranks,
+        "threads": plan.layout.threads,
+        "strategy": request.native_options.get("write"),
+        "sink": request.native_options.get("sink"),
+    }
+    write_failed_account(plan.run_dir, known, started, reason, rank)
+    return read_account(plan.run_dir)
+
+
+def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:
+    """The program's own status where it has one of the agreed meanings, else a failure of the run."""
+    status = (account or {}).get("status")
+    if result.returncode == EXIT_OK and status in ("finished", "stopped"):
+        return EXIT_OK if status == "finished" else EXIT_STOPPED
+    if result.returncode in (EXIT_BAD_INPUT, EXIT_STOPPED):
+        return result.returncode
+    return EXIT_RUN_FAILED
+
+
+def tell(request: RunRequest, run_dir: Path, account: dict[str, Any]) -> None:
+    """Prints the summary and the report's path; with --json the account alone is on standard output."""
+    stream = sys.stderr if request.json else sys.stdout
+    for line in summary(run_dir, account):
+        print(line, file=stream)
+    if request.report and account.get("status") in ("finished", "stopped"):
+        report = make_report(run_dir)
+        if report is not None:
+            print(f"report: {report}", file=stream)
+    if request.json:
+        print(json.dumps(account, indent=2))
+
+
+def make_report(run_dir: Path) -> Path | None:
+    """The report; the run is not lost when it cannot be made, so that is said and not raised."""
+    from tailrace.report import write_report
+
+    try:
+        return write_report(run_dir, None)
+    except Exception as error:
+        print(f"tailrace: no report: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"tailrace: `tailrace report {run_dir}` makes it later.", file=sys.stderr)
+        return None

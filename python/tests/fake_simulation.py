@@ -1,0 +1,137 @@
+"""A native program in miniature for the launcher's tests: options, signals, files and exit statuses.
+
+The case's table [fake] says what happens, such as mode = "kill"; the rank comes from the environment. Started
+as a script, by any of the launchers or alone.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+STEPS = 10
+stop_requested = []
+
+
+def rank() -> int:
+    for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"):
+        if name in os.environ:
+            return int(os.environ[name])
+    return 0
+
+
+def ranks() -> int:
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"):
+        if name in os.environ:
+            return int(os.environ[name])
+    return 1
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    for name in ("--case", "--out", "--write", "--sink", "--pace", "--fault", "--wall-limit"):
+        parser.add_argument(name)
+    parser.add_argument("-t", dest="threads", type=int)
+    parser.add_argument("--set", dest="settings", action="append", default=[])
+    for name in ("--overwrite", "--check", "--quiet"):
+        parser.add_argument(name, action="store_true")
+    return parser.parse_args()
+
+
+def check(fake: dict, arguments: argparse.Namespace) -> None:
+    if fake.get("problem"):
+        sys.stderr.write(f"tailrace-fake: {arguments.case}: 1 problem\n  {fake['problem']}\n")
+        sys.exit(2)
+
+
+def write_json(path: Path, content: dict) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(content))
+    partial.replace(path)
+
+
+def account(run_dir: Path, status: str, step: int, arguments: argparse.Namespace) -> None:
+    content = {"format": "tailrace-run", "format_version": 1, "status": status, "steps": step}
+    content |= {"steps_planned": STEPS, "ranks": ranks(), "threads": arguments.threads, "wall_s": 1.5}
+    content |= {"arguments": vars(arguments), "compute_s": 1.0, "output_bytes": 1000, "hidden_fraction": 0.9}
+    if status == "failed":
+        content["reason"] = "as the case asks"
+    if rank() == 0:
+        write_json(run_dir / "run.json", content)
+
+
+def progress(run_dir: Path, step: int) -> None:
+    if rank() == 0:
+        write_json(
+            run_dir / "progress.json", {"phase": "running", "step": step, "steps": STEPS, "remaining_s": 1.0}
+        )
+
+
+def write_record(run_dir: Path, slots: list[int]) -> None:
+    import h5py
+    import numpy as np
+
+    with h5py.File(run_dir / "output.h5", "w") as file:
+        file["tailrace_record"] = np.array(slots, dtype="uint64").reshape(1, 1, -1)
+
+
+def die_after_recording(run_dir: Path) -> None:
+    """Rank 0 writes a file with a record; then the last rank is killed and the others wait for their end."""
+    marker = run_dir / "recorded"
+    if rank() == 0:
+        write_record(run_dir, [4, 3])
+        marker.touch()
+    while not marker.exists():
+        time.sleep(0.02)
+    if rank() == ranks() - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(30)
+
+
+def loop(fake: dict, run_dir: Path, arguments: argparse.Namespace) -> int:
+    mode = fake.get("mode", "finish")
+    for step in range(1, STEPS + 1):
+        progress(run_dir, step)
+        if mode == "kill" and step == 4:
+            die_after_recording(run_dir)
+        deadline = time.monotonic() + (30 if mode in ("wait", "stubborn") and step == 5 else 0.02)
+        while time.monotonic() < deadline:
+            time.sleep(0.02)
+            if stop_requested and mode != "stubborn":
+                account(run_dir, "stopped", step, arguments)
+                return 4
+    if mode == "exit":
+        account(run_dir, "failed", 5, arguments)
+        return fake["status"]
+    if mode != "silent":
+        account(run_dir, "finished", STEPS, arguments)
+    return 0
+
+
+def note_checkpoint(run_dir: Path) -> None:
+    (run_dir / f"checkpoint-{rank()}").touch()
+
+
+def main() -> int:
+    arguments = parse()
+    run_dir = Path(arguments.out)
+    signal.signal(signal.SIGUSR1, lambda *_: note_checkpoint(run_dir))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
+        signal.signal(number, lambda received, _: stop_requested.append(received))
+    with Path(arguments.case).open("rb") as file:
+        fake = tomllib.load(file).get("fake", {})
+    check(fake, arguments)
+    if arguments.check:
+        return 0
+    if fake.get("mode") == "no directory":
+        os.kill(os.getpid(), signal.SIGKILL)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    return loop(fake, run_dir, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""`tailrace doctor` and the start of the command."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import tailrace
+from tailrace.disk import file_system_type
+from tailrace.doctor import ranges
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "python/src")}
+
+
+def command(*arguments: str, directory: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tailrace", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=directory,
+        env=ENVIRONMENT,
+    )
+
+
+def test_findings_as_text_and_json(tmp_path):
+    done = command("doctor", "--json", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    findings = json.loads(done.stdout)
+    assert findings["Machine"]["cores usable"] >= 1
+    assert "/s" in findings["File system"]["write, with fsync"]
+    assert "not probed" in findings["MPI"]["spawn"]
+    assert list(tmp_path.iterdir()) == []
+    text = command("doctor", directory=tmp_path)
+    assert text.returncode == 0
+    for section in findings:
+        assert f"{section}\n" in text.stdout
+
+
+def test_ranges():
+    assert ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+
+
+def test_file_system_of_the_longest_mount_point(tmp_path):
+    below = tmp_path / "a b"
+    below.mkdir()
+    mounts = tmp_path / "mounts"
+    escaped = str(below).replace(" ", "\\040")
+    mounts.write_text(f"root / ext4 rw 0 0\nx {escaped} lustre rw 0 0\ny /elsewhere nfs rw 0 0\n")
+    assert file_system_type(below / "c", mounts) == "lustre"
+    assert file_system_type(tmp_path, mounts) == "ext4"
+
+
+def test_version_is_the_same_everywhere():
+    assert command("--version").stdout == f"tailrace {tailrace.__version__}\n"
+    found = re.search(r"project\(tailrace VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
+    assert found and found[1] == tailrace.__version__
+
+
+def test_unknown_command_is_bad_usage():
+    done = command("fly")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

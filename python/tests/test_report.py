@@ -1,0 +1,377 @@
+"""The report: numbers behind the pictures, pages for every kind of run, nothing from the network."""
+
+import json
+import re
+import tomllib
+from html.parser import HTMLParser
+
+import h5py
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import run_dirs
+from tailrace import kwave
+from tailrace.commands import report as command
+from tailrace.report import write_report
+from tailrace.report.advice import advise
+from tailrace.report.field_figures import amplitude_spectrum, thin_out
+from tailrace.report.load import load_run, read_case
+from tailrace.report.page import reproduce_command
+from tailrace.report.performance import hidden_fraction
+from tailrace.report.sensors import Series, collect_series, read_mask
+from tailrace.report.toml_text import toml_text
+from tailrace.report.trace import KINDS, MAIN, WRITER, intersection, intervals, overlap_s, strips, union
+from tailrace.report.volumes import Volume, find_peak, planes_through, width_at_half
+
+
+class Page(HTMLParser):
+    """Collects what the tests look at."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.figures, self.words, self._stack = [], [], "", []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append((tag, attributes))
+        self._stack.append((tag, attributes))
+
+    def handle_endtag(self, tag):
+        while self._stack and self._stack.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        tag, attributes = self._stack[-1] if self._stack else ("", {})
+        if attributes.get("type") == "application/json":
+            self.figures.append(json.loads(data))
+        elif tag not in ("script", "style"):
+            self.words += data
+
+
+def page_of(directory):
+    return Page(write_report(directory).read_text())
+
+
+def figure(page, axis_title):
+    """The figures with an axis of this title."""
+    return [one for one in page.figures if axis_title in json.dumps(one["layout"])]
+
+
+# --- the whole page
+
+
+def test_page_of_a_finished_run(tmp_path):
+    page = page_of(run_dirs.write_run(tmp_path / "run"))
+    for words in (
+        "A pulse <b>& more</b>",
+        "finished",
+        "995 kPa",
+        "Where the time went",
+        "Advice",
+        "GCC 12.2.0",
+    ):
+        assert words in page.words, words
+    assert "tailrace run case.toml -n 2 --write threads:2 --sink hdf5" in page.words
+    assert len(page.figures) == 12
+    assert figure(page, "maximum pressure [kPa]") and figure(page, "sound speed [m/s]")
+
+
+def test_page_asks_nothing_from_the_network(tmp_path):
+    text = write_report(run_dirs.write_run(tmp_path / "run")).read_text()
+    page = Page(text)
+    assert not [tag for tag, attributes in page.tags if tag == "script" and "src" in attributes]
+    assert not [tag for tag, attributes in page.tags if tag in ("img", "iframe", "object")]
+    links = [attributes["href"] for tag, attributes in page.tags if tag in ("link", "a")]
+    assert links == ["data:,"]
+    style = re.search(r"<style>(.*?)</style>", text, re.S).group(1)
+    assert "url(" not in style and "@import" not in style
+
+
+def test_scripts_cannot_be_ended_by_the_title(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run", title="</script><script>alert(1)</script>")
+    page = page_of(directory)
+    assert "</script><script>alert(1)</script>" in page.words
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 7, 40])
+def test_any_number_of_ranks(tmp_path, ranks):
+    page = page_of(run_dirs.write_run(tmp_path / "run", ranks=ranks))
+    assert "finished" in page.words
+
+
+def test_sensor_points(tmp_path):
+    page = page_of(run_dirs.write_run(tmp_path / "run", mask="points"))
+    assert "loudest" in json.dumps(page.figures)
+    assert "point" in page.words
+
+
+def test_boxes_alone(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    with h5py.File(directory / "output.h5", "a") as file:
+        for name in ("p_max_all", "p_final", "ux_final"):
+            del file[name]
+    page = page_of(directory)
+    assert "Maximum pressure, box 1" in page.words and "Maximum pressure, box 2" in page.words
+
+
+def test_no_pressure_at_all(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    run_dirs.write_output(directory / "output.h5", pressure_streams=False)
+    page = page_of(directory)
+    assert "Velocity x at the end" in page.words
+    with h5py.File(directory / "output.h5", "a") as file:
+        del file["ux_final"]
+    (directory / "input.h5").unlink()
+    assert "No pressure or velocity was recorded" in page_of(directory).words
+
+
+def test_killed_run_shows_what_was_recorded(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    run_dirs.write_output(directory / "output.h5", recorded=40, closed=False)
+    (directory / "run.json").unlink()
+    (directory / "progress.json").write_text('{"phase": "running", "step": 41, "steps": 60}')
+    trace = directory / "trace" / "rank-00000.csv"
+    trace.write_text(trace.read_text()[:-17])
+    page = page_of(directory)
+    for words in (
+        "killed",
+        "40 of 60 steps are recorded",
+        "41 of 60",
+        "Maximum pressure so far",
+        "left no account",
+    ):
+        assert words in page.words, words
+
+
+def test_failed_run_names_the_error(tmp_path):
+    error = {
+        "kind": "io",
+        "message": "write failed: No space left on device",
+        "rank": 1,
+        "path": "output.h5",
+        "offset": 0,
+    }
+    directory = run_dirs.write_run(tmp_path / "run", status="failed", error=error, steps=40)
+    run_dirs.write_output(directory / "output.h5", recorded=40, closed=False)
+    page = page_of(directory)
+    assert page.words.count("No space left on device") == 2
+    assert "rank 1" in page.words and "40 of 60 steps" in page.words
+
+
+def test_damaged_output_still_gives_a_page(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    (directory / "output.h5").write_bytes((directory / "output.h5").read_bytes()[:1000])
+    assert "truncated" in page_of(directory).words
+    (directory / "output.h5").unlink()
+    assert "There is no output file" in page_of(directory).words
+
+
+def test_run_that_died_without_an_account_of_its_own(tmp_path):
+    """The launcher then writes a short run.json: no totals, the case by its file name."""
+    directory = run_dirs.write_run(tmp_path / "run")
+    run_dirs.write_output(directory / "output.h5", recorded=40, closed=False)
+    (directory / "input.h5").rename(tmp_path / "in.h5")
+    (tmp_path / "case.toml").write_text('[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n')
+    account = {
+        "status": "failed",
+        "reason": "rank 1 was killed by SIGKILL",
+        "error": {"kind": "killed", "message": "rank 1 was killed by SIGKILL", "rank": 1},
+        "config": {"case": {"file": str(tmp_path / "case.toml")}, "set": []},
+        "strategy": None,
+        "ranks": 2,
+        "threads": 1,
+    }
+    (directory / "run.json").write_text(json.dumps(account))
+    page = page_of(directory)
+    for words in (
+        "SIGKILL",
+        "40 of 60 steps are recorded",
+        "hidden behind computation",
+        "Medium",
+        "case.toml -n 2",
+    ):
+        assert words in page.words, words
+
+
+def test_initial_pressure(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    with h5py.File(directory / "input.h5", "a") as file:
+        run_dirs.put(file, "p0_source_input", np.abs(run_dirs.pressure(5)))
+    assert "Initial pressure" in page_of(directory).words
+
+
+def test_only_an_output_file(tmp_path):
+    run_dirs.write_output(tmp_path / "output.h5")
+    assert "Maximum pressure" in page_of(tmp_path).words
+
+
+def test_not_a_run_directory(tmp_path):
+    with pytest.raises(kwave.FileError, match="not a run directory"):
+        write_report(tmp_path)
+
+
+def test_command(tmp_path):
+    app = typer.Typer()
+    command.register(app)
+    directory = run_dirs.write_run(tmp_path / "run")
+    answer = CliRunner().invoke(app, [str(directory), "-o", str(tmp_path / "page.html")])
+    assert answer.exit_code == 0 and answer.stdout.strip() == str(tmp_path / "page.html")
+    answer = json.loads(CliRunner().invoke(app, [str(directory), "--json"]).stdout)
+    assert answer["report"] == str(directory / "report.html") and answer["size_bytes"] < 8_000_000
+    bad = CliRunner().invoke(app, [str(tmp_path / "nothing")])
+    assert bad.exit_code == 2 and "no such directory" in bad.stderr
+    unwritable = CliRunner().invoke(app, [str(directory), "-o", str(tmp_path / "missing" / "page.html")])
+    assert unwritable.exit_code == 2
+
+
+# --- fields
+
+
+@pytest.fixture
+def output(tmp_path):
+    run_dirs.write_output(tmp_path / "output.h5")
+    run_dirs.write_input(tmp_path / "input.h5")
+    with h5py.File(tmp_path / "output.h5") as file, h5py.File(tmp_path / "input.h5") as given:
+        yield file, given
+
+
+def test_peak_and_planes(output):
+    file, _ = output
+    case = read_case(file)
+    volume = Volume(file["p_max_all"], case, (0, 0, 0))
+    values = file["p_max_all"][()]
+    peak = find_peak(volume, case.pml)
+    z, y, x = np.unravel_index(values.argmax(), values.shape)
+    assert peak.index == (x, y, z) and peak.value == values.max()
+    planes = planes_through(volume, peak.index)
+    assert [plane.normal for plane in planes] == [2, 1, 0]
+    assert np.array_equal(planes[0].values, values[z])
+    assert np.array_equal(planes[1].values, values[:, y])
+    assert np.array_equal(planes[2].values, values[:, :, x])
+    assert planes[0].along_mm[12] == 0.0 and planes[0].along_mm[13] == pytest.approx(0.2)
+
+
+def test_peak_leaves_the_absorbing_layer_out(output, tmp_path):
+    file, _ = output
+    case = read_case(file)
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        field = np.zeros(run_dirs.GRID[::-1], dtype=np.float32)
+        field[1, 1, 1], field[8, 9, 10] = 5.0, 2.0
+        volume = Volume(other.create_dataset("p_max_all", data=field), case, (0, 0, 0))
+        assert find_peak(volume, case.pml).index == (10, 9, 8)
+        assert find_peak(volume).index == (1, 1, 1)
+
+
+def test_series_are_taken_at_the_loudest_points(output):
+    file, given = output
+    case = read_case(file)
+    mask = read_mask([file, given], case)
+    series = collect_series(file, case, mask)
+    assert series[0].label == "box 1, loudest point"
+    assert series[0].time_s[0] == pytest.approx((run_dirs.START - 1) * run_dirs.DT_S)
+    x, y, z = series[0].position
+    whole = np.array([run_dirs.pressure(step)[z, y, x] for step in range(run_dirs.START, run_dirs.STEPS + 1)])
+    assert np.allclose(series[0].values, whole)
+
+
+def test_width_at_half_interpolates():
+    position = np.linspace(-2, 2, 401)
+    width = width_at_half(position, np.exp(-(position**2)), 200)
+    assert width == pytest.approx(2 * np.sqrt(np.log(2)), rel=1e-4)
+    assert width_at_half(position, 1 + 0 * position, 200) is None
+
+
+def test_spectrum_shows_the_amplitude_of_a_sine():
+    time_s = np.arange(400) * 1e-8
+    frequency, amplitude = amplitude_spectrum(Series("x", time_s, 3e5 * np.sin(2e6 * np.pi * time_s), None))
+    assert frequency[amplitude.argmax()] == pytest.approx(1e6, rel=0.01)
+    assert amplitude.max() == pytest.approx(3e5, rel=0.01)
+
+
+def test_thinning_keeps_extremes():
+    values = np.random.default_rng(3).normal(size=50_000)
+    time_s, kept = thin_out(np.arange(50_000.0), values)
+    assert len(kept) <= 4100 and np.all(np.diff(time_s) > 0)
+    assert (kept.min(), kept.max()) == (values.min(), values.max())
+
+
+# --- times
+
+
+def test_interval_arithmetic():
+    one = (np.array([0.0, 2.0, 5.0]), np.array([1.0, 4.0, 6.0]))
+    other = (np.array([0.5, 3.0]), np.array([2.5, 7.0]))
+    starts, ends = intersection(one, other)
+    assert list(zip(starts, ends, strict=True)) == [(0.5, 1.0), (2.0, 2.5), (3.0, 4.0), (5.0, 6.0)]
+    assert overlap_s(*one, np.array([0.0, 3.0, 10.0])).tolist() == [2.0, 2.0]
+    assert [part.tolist() for part in union(np.array([0.0, 0.5, 3.0]), np.array([2.0, 1.0, 4.0]))] == [
+        [0, 3],
+        [2, 4],
+    ]
+
+
+def test_strips_add_up_to_the_totals(tmp_path):
+    totals = run_dirs.write_trace(tmp_path / "trace", 0, slow_writer=True)
+    (trace,) = load_run(tmp_path).traces
+    grid = np.linspace(0.0, trace.last_s, 57)
+    table = strips(trace, MAIN, grid).sum(axis=1)
+    for kind in ("setup", "compute", "exchange", "output_wait"):
+        assert table[KINDS.index(kind)] == pytest.approx(totals[f"{kind}_s"], rel=1e-6)
+    starts, ends = intersection(intervals(trace, WRITER, "write"), intervals(trace, MAIN, "output_wait"))
+    assert (ends - starts).sum() == pytest.approx(totals["output_wait_s"], rel=1e-6)
+
+
+def test_totals_and_hidden_fraction_come_from_the_traces_of_a_killed_run(tmp_path):
+    run_dirs.write_run(tmp_path / "run", slow_writer=True)
+    recorded = load_run(tmp_path / "run")
+    (tmp_path / "run" / "run.json").unlink()
+    rebuilt = load_run(tmp_path / "run")
+    assert hidden_fraction(rebuilt) == pytest.approx(hidden_fraction(recorded), rel=1e-6)
+    assert rebuilt.wall_s == pytest.approx(recorded.wall_s, rel=1e-6)
+
+
+# --- advice, command, configuration
+
+
+def advice_for(tmp_path, changes=None, **entries):
+    directory = run_dirs.write_run(tmp_path / "run", **(changes or {}))
+    account = json.loads((directory / "run.json").read_text())
+    for entry in account["per_rank"]:
+        entry.update(entries)
+    (directory / "run.json").write_text(json.dumps(account))
+    return {entry.level: entry for entry in advise(load_run(directory))}
+
+
+def test_advice_when_hidden(tmp_path):
+    assert "hidden 100 %" in advice_for(tmp_path)["good"].evidence
+
+
+def test_advice_when_the_writer_is_the_bottleneck(tmp_path):
+    found = advice_for(tmp_path, output_wait_s=0.7, write_s=1.2)["warning"]
+    assert "writer is the bottleneck" in found.text and "hidden 42 %" in found.evidence
+
+
+def test_advice_for_blocking_output(tmp_path):
+    found = advice_for(tmp_path, {"strategy": "blocking"}, output_wait_s=0.3, write_s=0.3)["warning"]
+    assert "--write threads" in found.text
+
+
+def test_advice_on_memory(tmp_path):
+    assert "predicted 100 MB" in advice_for(tmp_path, predicted_memory_bytes=100_000_000)["hint"].evidence
+
+
+def test_command_as_recorded_or_put_together(tmp_path):
+    run = load_run(run_dirs.write_run(tmp_path / "a", command=["tailrace", "run", "my case.toml"]))
+    assert reproduce_command(run) == "tailrace run 'my case.toml'"
+
+
+def test_configuration_is_valid_toml():
+    config = {
+        "case": {"title": 'a "b"\nc', "n": 3, "x": 1e-7, "on": True, "list": [1, [2, 3]]},
+        "output": [{"name": "p", "select": {"box": [[0, 0, 0], [1, 1, 1]]}}, {"name": "q"}],
+        "deep": {"inner": {"value": 1}},
+    }
+    assert tomllib.loads(toml_text(config)) == config

@@ -1,0 +1,280 @@
+"""`tailrace run` end to end with a native program in miniature: exit statuses, files, signals."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parent / "src"
+LAUNCHERS = [("openmpi", "mpirun.openmpi"), ("mpich", "mpiexec.mpich")]
+INSTALLED = [(kind, path) for kind, name in LAUNCHERS if (path := shutil.which(name))]
+COMMAND = [sys.executable, "-m", "tailrace", "run"]
+
+
+@pytest.fixture(params=INSTALLED, ids=lambda item: item[0])
+def place(request, tmp_path, monkeypatch):
+    """A directory with a program directory for one launcher; the commands run there."""
+    kind, mpiexec = request.param
+    make_programs(tmp_path / "bin", {"implementation": kind, "version": "1", "mpiexec": mpiexec})
+    return enter(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def plain(tmp_path, monkeypatch):
+    """The same without any launcher."""
+    make_programs(tmp_path / "bin", None)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    return enter(tmp_path, monkeypatch)
+
+
+def make_programs(directory: Path, launch: dict | None) -> None:
+    directory.mkdir()
+    program = directory / "tailrace-fake"
+    program.write_text(f"#!{sys.executable}\n" + (HERE / "fake_simulation.py").read_text())
+    program.chmod(0o755)
+    if launch:
+        (directory / "tailrace-launch.json").write_text(json.dumps(launch))
+
+
+def enter(directory: Path, monkeypatch) -> Path:
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(directory / "bin"))
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+    monkeypatch.chdir(directory)
+    return directory
+
+
+def write_case(text: str = "", name: str = "case.toml") -> str:
+    Path(name).write_text(f'[case]\nsimulation = "fake"\n[fake]\n{text}\n')
+    return name
+
+
+def run(*arguments: str, report: bool = False) -> subprocess.CompletedProcess[str]:
+    options = [] if report else ["--no-report"]
+    return subprocess.run(
+        [*COMMAND, *options, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "--no-report", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(path: Path, text: str = "", limit_s: float = 20.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while not (path.exists() and text in path.read_text()):
+        assert time.monotonic() < deadline, f"{path} did not appear with {text!r}"
+        time.sleep(0.05)
+
+
+def account(run_dir: str) -> dict:
+    return json.loads((Path(run_dir) / "run.json").read_text())
+
+
+def test_finished_run_takes_the_next_free_directory(place):
+    case = write_case()
+    for expected in ("runs/case", "runs/case-2", "runs/case-3"):
+        done = run(case, "-n", "2", "-t", "1")
+        assert done.returncode == 0, done.stderr
+        assert account(expected)["ranks"] == 2
+    assert "finished: 10 of 10 steps in 1.50 s on 2 ranks x 1 thread" in done.stdout
+    assert "90 % hidden behind the computation" in done.stdout
+
+
+def test_options_reach_the_program(place):
+    options = ["--set", "time.steps=5", "--set", "a.b=c", "--write", "threads:3", "--sink", "hdf5"]
+    options += ["--pace", "bandwidth=1", "--fault", "write:after=2", "--wall-limit", "55min", "--overwrite"]
+    done = run(write_case(), "--out", "here", *options, "-t", "2", "--json")
+    got = json.loads(done.stdout)["arguments"]
+    assert got["settings"] == ["time.steps=5", "a.b=c"]
+    assert (got["write"], got["sink"], got["pace"]) == ("threads:3", "hdf5", "bandwidth=1")
+    assert (got["fault"], got["wall_limit"], got["threads"]) == ("write:after=2", "55min", 2)
+    assert got["overwrite"] and got["quiet"] and got["out"] == "here"
+
+
+def test_bad_case_passes_the_message_on_and_makes_nothing(place):
+    done = run(write_case('problem = "time.steps: -1 is not positive. Fix: 1 or more"'))
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "tailrace-fake: case.toml: 1 problem\n  time.steps: -1 is not positive. Fix: 1 or more\n"
+    )
+    assert not Path("runs").exists()
+
+
+def test_existing_directory_needs_overwrite(place):
+    Path("old").mkdir()
+    (Path("old") / "run.json").write_text('{"status": "finished", "steps": 77}')
+    refused = run(write_case(), "--out", "old")
+    assert refused.returncode == 2
+    assert "old exists already" in refused.stderr and "--overwrite" in refused.stderr
+    assert account("old")["steps"] == 77
+    assert run(write_case('mode = "silent"'), "--out", "old", "--overwrite").returncode == 3
+    assert account("old")["status"] == "failed"
+    assert run(write_case(), "--out", "old", "--overwrite").returncode == 0
+    assert account("old")["steps"] == 10
+
+
+@pytest.mark.parametrize(("status", "expected"), [(2, 2), (3, 3), (4, 4), (1, 3), (77, 3)])
+def test_exit_statuses(place, status, expected):
+    done = run(write_case(f'mode = "exit"\nstatus = {status}'), "-n", "2")
+    assert done.returncode == expected
+    assert "Primary job" not in done.stderr and "non-zero" not in done.stderr
+
+
+def test_killed_rank_leaves_an_account_with_the_recorded_steps(place):
+    done = run(write_case('mode = "kill"'), "-n", "2")
+    assert done.returncode == 3
+    got = account("runs/case")
+    assert got["status"] == "failed" and got["error"]["kind"] == "killed"
+    assert "SIGKILL" in got["reason"]
+    assert got["steps_recorded"] == 3 and got["steps_planned"] == 10
+    assert "the file holds all samples up to step 3" in done.stdout
+
+
+def test_killed_before_the_directory_exists(place):
+    done = run(write_case('mode = "no directory"'))
+    assert done.returncode == 3
+    assert "SIGKILL" in done.stderr
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stop_in_good_order(place, number):
+    process = start(write_case('mode = "wait"'), "-n", "2")
+    wait_for(Path("runs/case/progress.json"), '"step": 5')
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 4, err
+    assert account("runs/case")["status"] == "stopped"
+    assert "stopped: 5 of 10 steps" in out
+    assert err.count("stopping in good order") == 1
+
+
+def test_second_stop_kills(place):
+    process = start(write_case('mode = "stubborn"'), "-n", "2")
+    wait_for(Path("runs/case/progress.json"), '"step": 5')
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 3, err
+    assert account("runs/case")["status"] == "failed"
+    assert running_programs(place) == []
+
+
+def test_checkpoint_signal_reaches_every_rank(place):
+    process = start(write_case('mode = "wait"'), "-n", "2")
+    wait_for(Path("runs/case/progress.json"), '"step": 5')
+    process.send_signal(signal.SIGUSR1)
+    wait_for(Path("runs/case/checkpoint-0"))
+    wait_for(Path("runs/case/checkpoint-1"))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 4
+
+
+def test_job_stops_when_the_command_is_killed(place):
+    process = start(write_case('mode = "wait"'), "-n", "2")
+    wait_for(Path("runs/case/progress.json"), '"step": 5')
+    process.kill()
+    process.communicate(timeout=20)
+    wait_for(Path("runs/case/run.json"), "stopped")
+
+
+def running_programs(place: Path) -> list[str]:
+    """Command lines of programs of this test that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_text()
+        except OSError:
+            continue
+        if str(place / "bin") in words:
+            found.append(words)
+    return found
+
+
+def test_plain_process_without_a_launcher(plain):
+    assert run(write_case()).returncode == 0
+    refused = run(write_case(), "-n", "2")
+    assert refused.returncode == 2
+    assert "2 ranks need a launcher" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[case", "not a TOML case file"),
+        ("[case]\n", "[case] simulation must name"),
+        (None, "no such case file"),
+    ],
+)
+def test_unusable_case_files(plain, text, words):
+    if text is not None:
+        Path("case.toml").write_text(text)
+    done = run("case.toml")
+    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--set", "nonsense"],
+        ["--bind", "tightly"],
+        ["--launcher", "rocket"],
+        ["-n", "0"],
+        ["--launcher", "srun"],
+    ],
+)
+def test_bad_usage(plain, options):
+    done = run(write_case(), *options)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert not Path("runs").exists()
+
+
+def write_script(body: str) -> None:
+    Path("make.py").write_text(f"import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{body}\n")
+
+
+def test_input_is_made_once_by_its_script(plain):
+    text = '[input]\nfile = "in.h5"\nscript = "make.py"\n'
+    write_script('path.write_text("made in " + str(Path.cwd()))')
+    first = run(write_case(text))
+    assert first.returncode == 0
+    assert "making in.h5 with make.py" in first.stderr
+    assert Path("in.h5").read_text() == f"made in {plain}"
+    assert "making" not in run(write_case(text)).stderr
+
+
+def test_failing_script_leaves_no_input(plain):
+    write_script('path.write_text("half")\nsys.exit(1)')
+    done = run(write_case('[input]\nfile = "in.h5"\nscript = "make.py"\n'))
+    assert done.returncode == 2
+    assert "make.py failed with status 1" in done.stderr
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["bin", "case.toml", "make.py"]
+
+
+def test_override_names_another_input(plain):
+    write_script('path.write_text("made")')
+    text = '[input]\nfile = "in.h5"\nscript = "make.py"\n'
+    assert run(write_case(text), "--set", "input.file=other.h5").returncode == 0
+    assert Path("other.h5").exists() and not Path("in.h5").exists()
+
+
+def test_default_threads_share_the_cores(plain, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    done = run(write_case(), "--json")
+    assert 1 <= json.loads(done.stdout)["threads"] <= len(os.sched_getaffinity(0))
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert json.loads(run(write_case(), "--json").stdout)["threads"] == 3

@@ -1,0 +1,83 @@
+"""`tailrace test` on small checkouts: totals, filters, failures, and that nothing run is a failure."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CTEST_FILE = """
+add_test(native.good true)
+add_test(native.other true)
+add_test(native.long true)
+set_tests_properties(native.long PROPERTIES LABELS "full")
+"""
+PYTEST_FILE = """
+import pytest
+def test_good(): pass
+def test_skipped(): pytest.skip("no")
+@pytest.mark.full
+def test_long(): pass
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with the real package, and tests of its own."""
+    shutil.copytree(
+        ROOT / "python/src", tmp_path / "python/src", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "CMakeLists.txt").touch()
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/CTestTestfile.cmake").write_text(CTEST_FILE)
+    (tmp_path / "python/tests").mkdir()
+    (tmp_path / "python/tests/test_small.py").write_text(PYTEST_FILE)
+    return tmp_path
+
+
+def run(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(checkout / "python/src")}
+    command = [sys.executable, "-m", "tailrace", "test", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+
+
+def counts(checkout: Path, *arguments: str) -> tuple[int, int, int]:
+    answer = json.loads(run(checkout, "--json", *arguments).stdout)
+    return answer["native"]["passed"], answer["python"]["passed"], answer["skipped"]
+
+
+def test_total_of_both_kinds(checkout):
+    done = run(checkout)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("3 tests passed (2 native, 1 python), 1 skipped, in ")
+
+
+def test_full_and_name(checkout):
+    assert counts(checkout, "--full") == (3, 2, 1)
+    assert counts(checkout, "good") == (1, 1, 0)
+    assert counts(checkout, "native.other") == (1, 0, 0)
+
+
+def test_failures_of_either_kind(checkout):
+    (checkout / "build/CTestTestfile.cmake").write_text("add_test(native.bad false)")
+    done = run(checkout)
+    assert done.returncode == 1
+    assert "failed: native.bad" in done.stderr and done.stdout.startswith("1 of 2 tests failed")
+    (checkout / "python/tests/test_small.py").write_text("def test_bad(): assert False\n")
+    assert json.loads(run(checkout, "--json").stdout)["failed"] == ["native.bad", "test_bad"]
+
+
+def test_nothing_run_is_a_failure(checkout):
+    done = run(checkout, "no_such_test")
+    assert done.returncode == 1
+    assert "no test ran whose name contains 'no_such_test'" in done.stderr
+
+
+def test_broken_test_file_is_a_failure(checkout):
+    (checkout / "python/tests/test_small.py").write_text("import nothing_of_this_name\n")
+    assert run(checkout).returncode == 1

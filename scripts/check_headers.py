@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Checks that each public header compiles alone: check_headers.py [BUILD_DIR].
+
+The compiler and its include directories come from the build's compile_commands.json. Exits
+with 1 when a header fails.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def compile_command(build: Path) -> list[str]:
+    """The compiler with the union of all include directories, definitions and language flags of the build."""
+    compiler, flags = "c++", dict[str, None]()
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        compiler = next(word for word in words if not Path(word).name.startswith("ccache"))
+        for index, word in enumerate(words):
+            if word == "-isystem":
+                flags[f"-isystem{words[index + 1]}"] = None
+            elif word.startswith(("-I", "-D", "-std=", "-isystem/", "-fopenmp", "-march=")):
+                flags[word] = None
+    return [compiler, *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++"]
+
+
+def compile_alone(command: list[str], header: Path) -> str:
+    """The compiler's complaints about a file that includes nothing but this header."""
+    done = subprocess.run(
+        [*command, "-include", str(header), "/dev/null"], capture_output=True, text=True, check=False
+    )
+    return (
+        "" if done.returncode == 0 else f"{header.relative_to(ROOT)} does not compile alone:\n{done.stderr}"
+    )
+
+
+def main() -> int:
+    build = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build"
+    command = compile_command(build)
+    headers = sorted((ROOT / "include").rglob("*.hpp"))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = [text for text in pool.map(lambda header: compile_alone(command, header), headers) if text]
+    print("\n".join([*failures, f"check_headers: {len(headers)} headers, {len(failures)} failures"]))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

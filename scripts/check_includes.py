@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Checks the directions of #include between modules: check_includes.py [ROOT].
+
+A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A
+simulation may use the library and no other simulation. Include cycles between files are errors too. Prints
+one line per violation and exits with 1 when there is one.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LEVELS = (
+    ("base",),
+    ("mpi", "h5", "trace"),
+    ("layout", "tasks", "am"),
+    ("exchange", "output", "checkpoint", "fragments"),
+    ("run",),
+)
+# Edges within a level.
+EXTRA = {"mpi": {"trace"}, "h5": {"trace"}, "checkpoint": {"output"}, "fragments": {"checkpoint"}}
+
+SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+LIBRARY = "library module"
+SIMULATION = "simulation"
+
+
+@dataclass(frozen=True)
+class Include:
+    """One #include line whose file is part of the repository."""
+
+    source: Path
+    line: int
+    target: Path
+
+
+def allowed_modules() -> dict[str, set[str]]:
+    """For every module the modules it may use, itself included."""
+    allowed: dict[str, set[str]] = {}
+    below: set[str] = set()
+    for level in LEVELS:
+        for module in level:
+            allowed[module] = {module} | below | EXTRA.get(module, set())
+        below |= set(level)
+    return allowed
+
+
+def owner(path: Path, root: Path) -> tuple[str, str] | None:
+    """(kind, name) of the module or simulation a file belongs to; None for tests, benchmarks and examples."""
+    parts = path.relative_to(root).parts
+    if parts[:2] == ("include", "tailrace") and len(parts) > 3:
+        return LIBRARY, parts[2]
+    if parts[0] == "src" and len(parts) > 2:
+        return LIBRARY, parts[1]
+    if parts[0] == "sims" and len(parts) > 2:
+        return SIMULATION, parts[1]
+    return None
+
+
+def source_files(root: Path) -> Iterator[Path]:
+    for top in ("include", "src", "sims"):
+        yield from sorted(path for path in (root / top).rglob("*") if path.suffix in SUFFIXES)
+
+
+def includes_of(source: Path, root: Path) -> Iterator[Include]:
+    """The includes of a file that name files of the repository, found as the compiler would."""
+    for number, text in enumerate(source.read_text(encoding="utf-8").splitlines(), start=1):
+        match = INCLUDE.match(text)
+        if match is None:
+            continue
+        name = match[1] or match[2]
+        places = [source.parent] if match[1] else []
+        for place in [*places, root / "include", root / "src", root / "sims", root]:
+            target = (place / name).resolve()
+            if target.is_file() and target.is_relative_to(root):
+                yield Include(source, number, target)
+                break
+
+
+def forbidden(include: Include, root: Path, allowed: dict[str, set[str]]) -> str | None:
+    """Why an include is not allowed, or None."""
+    user, used = owner(include.source, root), owner(include.target, root)
+    if user is None or user == used:
+        return None
+    if used is None:
+        return f"{user[1]} uses {include.target.relative_to(root)}, which belongs to no module"
+    if used[0] == SIMULATION:
+        return f"the {user[0]} {user[1]} uses the simulation {used[1]}"
+    if user[0] == LIBRARY and used[1] not in allowed.get(user[1], set()):
+        return f"{user[1]} uses {used[1]} (it may use: {', '.join(sorted(allowed.get(user[1], set())))})"
+    return None
+
+
+def unknown_modules(files: list[Path], root: Path, allowed: dict[str, set[str]]) -> list[str]:
+    owners = {owner(path, root) for path in files} - {None}
+    names = sorted(name for kind, name in owners if kind == LIBRARY and name not in allowed)
+    return [f"{name}: this module is missing in the table of scripts/check_includes.py" for name in names]
+
+
+def find_cycle(edges: dict[Path, list[Path]]) -> list[Path]:
+    """A cycle of including files, first file repeated at the end; empty when there is none."""
+    done: set[Path] = set()
+
+    def visit(path: Path, trail: list[Path]) -> list[Path]:
+        if path in trail:
+            return [*trail[trail.index(path) :], path]
+        if path in done:
+            return []
+        for target in edges.get(path, []):
+            if cycle := visit(target, [*trail, path]):
+                return cycle
+        done.add(path)
+        return []
+
+    for path in edges:
+        if cycle := visit(path, []):
+            return cycle
+    return []
+
+
+def violations(root: Path) -> list[str]:
+    allowed = allowed_modules()
+    files = list(source_files(root))
+    found = unknown_modules(files, root, allowed)
+    edges: dict[Path, list[Path]] = {}
+    for path in files:
+        for include in includes_of(path, root):
+            edges.setdefault(path, []).append(include.target)
+            if reason := forbidden(include, root, allowed):
+                found.append(f"{path.relative_to(root)}:{include.line}: {reason}")
+    if cycle := find_cycle(edges):
+        found.append("include cycle: " + " -> ".join(str(path.relative_to(root)) for path in cycle))
+    return found
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    found = violations(root)
+    for line in found:
+        print(line)
+    print(f"check_includes: {len(list(source_files(root)))} files, {len(found)} violations")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "input.hpp"
+#include "options.hpp"
+
+namespace tailrace::ultrasound {
+
+/// What the program prints on standard output: a box of 65 columns as k-Wave's binaries draw it. Rank 0 has
+/// one; the others, and quiet runs, have one that prints nothing.
+class Console {
+ public:
+  Console(bool silent, int verbosity, int progress_percent);
+
+  void title();
+  void options(const Options& options, int ranks);
+  void input(const Input& input, StepIndex steps);
+  void memory(std::int64_t predicted_bytes);
+  /// Prints a label and leaves room for its outcome.
+  void begin(const std::string& phase);
+  void done(double seconds);
+  void failed();
+  void start_progress();
+  void progress(StepIndex step, StepIndex steps, double elapsed_s);
+  void summary(StepIndex steps, double seconds_per_step, double total_s, double wait_s,
+               double hidden_fraction);
+  void end(const std::string& outcome);
+
+ private:
+  void rule(const char* left, const char* right) const;
+  void line(const std::string& text) const;
+  void pair(const std::string& label, const std::string& value) const;
+
+  bool silent_;
+  int verbosity_, progress_percent_;
+  StepIndex next_percent_;
+};
+
+}  // namespace tailrace::ultrasound

@@ -1,0 +1,207 @@
+#include "input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "input_header.hpp"
+#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::ultrasound {
+
+namespace {
+
+/// Values that a dataset may not hold: how many, and where the first one is (linear index over the grid).
+struct BadValues {
+  std::int64_t count = 0, first = std::numeric_limits<std::int64_t>::max();
+  float example = 0;
+
+  void note(std::int64_t index, float value) {
+    if (index < first) {
+      first = index;
+      example = value;
+    }
+    ++count;
+  }
+};
+
+bool is_good(float value, bool positive) {
+  return std::isfinite(value) && (!positive || value > 0);
+}
+
+/// Reads this rank's planes of a grid-sized dataset and looks at every value. With `keep` false only one
+/// plane is held at a time, and the result has one value.
+Field read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes, bool keep,
+                  BadValues& bad) {
+  Field field(grid, keep ? planes : Range{0, 1});
+  const auto ny = static_cast<std::uint64_t>(grid.y), nx = static_cast<std::uint64_t>(grid.x);
+  const std::int64_t points = grid.x * grid.y;
+  for (std::int64_t z = planes.begin; z < planes.end; ++z) {
+    float* values = field.plane(keep ? z : 0);
+    file.read_slab<float>(dataset.name, {static_cast<std::uint64_t>(z), 0, 0}, {1, ny, nx},
+                          std::span(values, static_cast<std::size_t>(points)));
+    for (std::int64_t i = 0; i < points; ++i)
+      if (!is_good(values[i], dataset.positive)) bad.note(z * points + i, values[i]);
+    std::fill(values + points, values + field.stride_z(), 0.0F);
+  }
+  return field;
+}
+
+Coefficient read_coefficient(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes,
+                             bool keep, BadValues& bad) {
+  if (h5::element_count(file.shape(dataset.name)) != 1)
+    return Coefficient(read_planes(file, dataset, grid, planes, keep, bad));
+  float value = 0;
+  file.read<float>(dataset.name, std::span(&value, 1));
+  if (!is_good(value, dataset.positive)) bad.note(0, value);
+  return {value, grid};
+}
+
+/// Adds up what all ranks found in one dataset and describes it on the root.
+void report(mpi::CommView comm, const GridDataset& dataset, Index3 grid, const BadValues& mine,
+            Problems& problems) {
+  const std::int64_t count = mpi::sum(comm, std::min<std::int64_t>(mine.count, grid.volume()));
+  if (count == 0) return;
+  const std::int64_t first = mpi::min(comm, mine.first);
+  const float example = static_cast<float>(mpi::max(comm, mine.first == first && !std::isnan(mine.example)
+                                                              ? static_cast<double>(mine.example)
+                                                              : -std::numeric_limits<double>::infinity()));
+  const bool is_number = std::isfinite(example);
+  if (!comm.is_root()) return;
+  problems.add(fmt::format("{} ({}): {} value{} not usable, first {} at (x={}, y={}, z={})", dataset.name,
+                           dataset.meaning, count, count == 1 ? " is" : "s are",
+                           is_number ? fmt::format("{}", example) : "NaN or infinity", first % grid.x,
+                           first / grid.x % grid.y, first / (grid.x * grid.y)),
+               dataset.positive ? "finite values above 0" : "finite values");
+}
+
+/// The signals of the points `first` to `last` of the list, time by time.
+std::vector<float> read_signals(const h5::File& file, const InputHeader& header, std::uint64_t points,
+                                Range wanted) {
+  const auto shape = file.shape("p_source_input");
+  const auto steps = static_cast<std::uint64_t>(header.pressure_source_steps);
+  const auto begin = static_cast<std::uint64_t>(wanted.begin),
+             count = static_cast<std::uint64_t>(wanted.size());
+  std::vector<float> signals(steps * count);
+  if (shape == h5::Shape{1, steps, points}) {
+    file.read_slab<float>("p_source_input", {0, 0, begin}, {1, steps, count}, signals);
+    return signals;
+  }
+  // Writers disagree on the shape of this dataset; only the order of its values is certain.
+  std::vector<float> all(steps * points);
+  file.read<float>("p_source_input", all);
+  for (std::uint64_t t = 0; t < steps; ++t)
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(t * points + begin), count,
+                signals.begin() + static_cast<std::ptrdiff_t>(t * count));
+  return signals;
+}
+
+/// This rank's points of the source, sorted by plane, and their signals.
+PressureSource read_source(const h5::File& file, const InputHeader& header,
+                           const std::vector<std::int64_t>& indices, Range planes,
+                           std::int64_t& bad_signals) {
+  const Index3 n = header.grid.points;
+  const auto plane_of = [&](std::size_t j) { return indices[j] / (n.x * n.y); };
+  const auto by_plane = [&](std::size_t a, std::size_t b) { return plane_of(a) < plane_of(b); };
+  std::vector<std::size_t> mine;
+  for (std::size_t j = 0; j < indices.size(); ++j)
+    if (planes.contains(plane_of(j))) mine.push_back(j);
+
+  PressureSource source;
+  source.mode = header.pressure_source_mode;
+  source.steps = std::min(header.pressure_source_steps, header.steps);
+  source.one_signal = header.pressure_source_one_signal;
+  const auto steps = static_cast<std::size_t>(source.steps);
+  if (source.one_signal) {
+    source.signals = read_signals(file, header, 1, {0, 1});
+    source.signals.resize(steps);
+  } else if (!mine.empty()) {
+    const std::size_t first = mine.front(), columns = mine.back() - first + 1;
+    const auto signals =
+        read_signals(file, header, indices.size(),
+                     {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + columns)});
+    std::stable_sort(mine.begin(), mine.end(), by_plane);
+    source.signals.reserve(steps * mine.size());
+    for (std::size_t t = 0; t < steps; ++t)
+      for (const auto j : mine) source.signals.push_back(signals[t * columns + j - first]);
+  }
+  std::stable_sort(mine.begin(), mine.end(), by_plane);
+  for (const auto j : mine) source.points.push_back({indices[j] % n.x, indices[j] / n.x % n.y, plane_of(j)});
+  bad_signals =
+      std::count_if(source.signals.begin(), source.signals.end(), [](float v) { return !std::isfinite(v); });
+  return source;
+}
+
+/// Where each dataset of `grid_datasets` goes; the last one, the initial pressure, is no coefficient.
+std::array<Coefficient*, 7> destinations(RawMedium& medium) {
+  return {&medium.c0,
+          &medium.rho0,
+          &medium.rho0_staggered[0],
+          &medium.rho0_staggered[1],
+          &medium.rho0_staggered[2],
+          &medium.b_on_a,
+          &medium.alpha_coeff};
+}
+
+/// Opens the file and reads the small parts on the root, then shares them.
+HeaderAndLists read_shared_header(mpi::CommView comm, const std::string& path, const InputNeeds& needs,
+                                  Problems& problems) {
+  HeaderAndLists lists;
+  mpi::agree_on_root(comm, [&] { lists = read_header(h5::File::open(path), needs, problems); });
+  mpi::broadcast_bytes(comm, std::as_writable_bytes(std::span(&lists.header, 1)), 0);
+  mpi::broadcast(comm, lists.mask.indices, 0);
+  mpi::broadcast(comm, lists.mask.cuboids, 0);
+  mpi::broadcast(comm, lists.source_indices, 0);
+  lists.description = mpi::broadcast(comm, lists.description, 0);
+  return lists;
+}
+
+}  // namespace
+
+Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs) {
+  Problems problems(path);
+  auto lists = read_shared_header(comm, path, needs, problems);
+  const Index3 grid = lists.header.grid.points;
+  const Range planes = layout::split(grid.z, comm.size(), comm.rank());
+
+  Input input;
+  input.header = lists.header;
+  input.description = lists.description;
+  input.mask = std::move(lists.mask);
+  const auto coefficients = destinations(input.medium);
+  std::array<BadValues, grid_datasets.size()> bad;
+  mpi::agree_on(comm, [&] {
+    const auto file = h5::File::open(path);
+    for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
+      if (!input.header.readable[i]) continue;
+      if (i < coefficients.size())
+        *coefficients[i] = read_coefficient(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
+      else
+        input.initial_pressure = read_planes(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
+    }
+  });
+  for (std::size_t i = 0; i < grid_datasets.size(); ++i)
+    report(comm, grid_datasets[i], grid, bad[i], problems);
+
+  // Signals are read only if nothing else is wrong: their size follows from the header.
+  mpi::agree_on_root(comm, [&] { problems.throw_if_any(); });
+  if (input.header.pressure_source_steps > 0) {
+    std::int64_t bad_signals = 0;
+    mpi::agree_on(comm, [&] {
+      input.pressure_source =
+          read_source(h5::File::open(path), input.header, lists.source_indices, planes, bad_signals);
+    });
+    if (const auto count = mpi::sum(comm, bad_signals); count > 0)
+      mpi::agree_on_root(comm, [&] {
+        problems.add(fmt::format("p_source_input: {} values are NaN or infinite", count), "finite values");
+        problems.throw_if_any();
+      });
+  }
+  return input;
+}
+
+}  // namespace tailrace::ultrasound

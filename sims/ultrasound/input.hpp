@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "field.hpp"
+#include "grid.hpp"
+#include "medium.hpp"
+#include "source.hpp"
+#include "tailrace/base/box.hpp"
+#include "tailrace/h5/file.hpp"
+#include "tailrace/mpi/comm.hpp"
+
+/// k-Wave input files (docs/formats/ultrasound_input.md).
+namespace tailrace::ultrasound {
+
+/// The numbers of an input file, as every rank knows them. Plain bytes, so that one rank reads them for all.
+struct InputHeader {
+  Grid grid;
+  std::int64_t steps = 0;
+  Physics physics;
+  int minor_version = 2;
+  std::int64_t pressure_source_steps = 0;  ///< 0: no source
+  SourceMode pressure_source_mode = SourceMode::additive;
+  bool pressure_source_one_signal = true;
+  bool has_initial_pressure = false;
+  bool cuboid_mask = false;
+  std::array<bool, 8>
+      readable{};  ///< per dataset of `grid_datasets`: it is there, of the right shape and type
+};
+
+/// What the sensors see.
+struct SensorMask {
+  std::vector<std::int64_t> indices;  ///< linear, x fastest, from 0; of an index mask
+  std::vector<Box> cuboids;           ///< of a cuboid mask
+};
+
+/// An input file, read. The grid-sized parts hold this rank's planes only.
+struct Input {
+  InputHeader header;
+  std::string description;
+  SensorMask mask;
+  RawMedium medium;
+  std::optional<PressureSource> pressure_source;
+  std::optional<Field> initial_pressure;
+};
+
+/// What has to hold beyond the file itself.
+struct InputNeeds {
+  bool mask = true;             ///< some stream samples at the sensors
+  std::int64_t start_step = 1;  ///< first recorded step, at most Nt
+  bool check_only = false;      ///< look at every value but keep none of the grid-sized datasets
+};
+
+/// Reads and checks a whole input file; every rank reads the planes it owns. @collective{comm}, synchronises.
+/// Errors (input), the same on all ranks: all problems of the file together, each naming dataset, value and
+/// fix.
+Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs);
+
+}  // namespace tailrace::ultrasound

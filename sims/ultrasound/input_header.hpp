@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "input.hpp"
+#include "tailrace/base/error.hpp"
+
+namespace tailrace::ultrasound {
+
+/// A dataset with one value per grid point, or a single one for a homogeneous medium.
+struct GridDataset {
+  const char* name;
+  const char* meaning;
+  bool may_be_scalar;
+  bool positive;  ///< values must be above 0; otherwise they must only be finite
+};
+
+/// In the order of `InputHeader::readable`.
+inline constexpr std::array<GridDataset, 8> grid_datasets{
+    {{"c0", "sound speed", true, true},
+     {"rho0", "density", true, true},
+     {"rho0_sgx", "density at x velocity points", true, true},
+     {"rho0_sgy", "density at y velocity points", true, true},
+     {"rho0_sgz", "density at z velocity points", true, true},
+     {"BonA", "non-linearity", true, false},
+     {"alpha_coeff", "absorption", true, false},
+     {"p0_source_input", "initial pressure", false, false}}};
+
+/// The small parts of an input file.
+struct HeaderAndLists {
+  InputHeader header;
+  std::string description;
+  SensorMask mask;
+  std::vector<std::int64_t> source_indices;  ///< linear, from 0
+};
+
+/// Reads everything but the grid-sized datasets and the source signals. Problems go to the list; what could
+/// not be read keeps its default. @local
+HeaderAndLists read_header(const h5::File& file, const InputNeeds& needs, Problems& problems);
+
+}  // namespace tailrace::ultrasound

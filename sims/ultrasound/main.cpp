@@ -1,0 +1,9 @@
+#include <fmt/format.h>
+
+#include "program.hpp"
+#include "tailrace/mpi/comm.hpp"
+
+int main(int argc, char** argv) {
+  const tailrace::mpi::Environment environment(argc, argv);
+  return tailrace::ultrasound::run_program(environment.world(), argc, argv);
+}

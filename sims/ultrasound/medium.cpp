@@ -1,0 +1,72 @@
+#include "medium.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace tailrace::ultrasound {
+
+namespace {
+
+/// A coefficient with the values function(a, b) at every point; constant if both are.
+template <class Function>
+Coefficient combine(const Coefficient& a, const Coefficient& b, const Grid& grid, Range planes,
+                    Function function) {
+  if (a.is_constant() && b.is_constant()) return {function(a.row(0, 0)[0], b.row(0, 0)[0]), grid.points};
+  Field field(grid.points, planes);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t z = planes.begin; z < planes.end; ++z)
+    for (std::int64_t y = 0; y < grid.points.y; ++y) {
+      const float* in_a = a.row(y, z);
+      const float* in_b = b.row(y, z);
+      float* out = field.plane(z) + y * grid.points.x;
+      for (std::int64_t x = 0; x < grid.points.x; ++x) out[x] = function(in_a[x], in_b[x]);
+    }
+  return Coefficient(std::move(field));
+}
+
+/// dB / (MHz^y cm) to Np / ((rad/s)^y m) (digest section 1; Treeby and Cox 2010, eq. 5).
+double nepers(double alpha_db, double power) {
+  const double db_per_neper = 20 * std::numbers::log10e;
+  return 100 * alpha_db * std::pow(1e-6 / (2 * std::numbers::pi), power) / db_per_neper;
+}
+
+}  // namespace
+
+std::int64_t Medium::bytes() const noexcept {
+  std::int64_t sum =
+      c0_squared.bytes() + rho0.bytes() + b_over_2a_rho0.bytes() + absorption.bytes() + dispersion.bytes();
+  for (const auto& coefficient : dt_over_rho0) sum += coefficient.bytes();
+  return sum;
+}
+
+Medium make_medium(RawMedium raw, const Physics& physics, const Grid& grid, Range planes) {
+  Medium medium;
+  const double dt = grid.dt_s, y = physics.alpha_power;
+  for (std::size_t axis = 0; axis < axis_count; ++axis) {
+    medium.dt_over_rho0[axis] = std::move(raw.rho0_staggered[axis]);
+    medium.dt_over_rho0[axis].transform(
+        [dt](float rho) { return static_cast<float>(dt / static_cast<double>(rho)); });
+  }
+  if (physics.nonlinear) {
+    medium.b_over_2a_rho0 =
+        combine(raw.b_on_a, raw.rho0, grid, planes, [](float b, float rho) { return b / (2 * rho); });
+    raw.b_on_a = {};
+  }
+  if (physics.absorbing) {
+    // tau = -2 a c^(y-1) and eta = 2 a c^y tan(pi y / 2), both times c^2 of the state equation.
+    const double tangent = std::tan(std::numbers::pi * y / 2);
+    medium.absorption = combine(raw.alpha_coeff, raw.c0, grid, planes, [y](float alpha, float c) {
+      return static_cast<float>(-2 * nepers(alpha, y) * std::pow(static_cast<double>(c), y + 1));
+    });
+    medium.dispersion = combine(raw.alpha_coeff, raw.c0, grid, planes, [y, tangent](float alpha, float c) {
+      return static_cast<float>(2 * nepers(alpha, y) * std::pow(static_cast<double>(c), y + 2) * tangent);
+    });
+    raw.alpha_coeff = {};
+  }
+  medium.rho0 = std::move(raw.rho0);
+  medium.c0_squared = std::move(raw.c0);
+  medium.c0_squared.transform([](float c) { return c * c; });
+  return medium;
+}
+
+}  // namespace tailrace::ultrasound

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "record.hpp"
+#include "tailrace/output/options.hpp"
+
+namespace tailrace::ultrasound {
+
+/// All that a user decides about a run.
+struct Options {
+  bool case_mode = false;     ///< started with --case: Tailrace's exit codes and run directory
+  std::string input, output;  ///< files
+  std::string run_directory;  ///< where run.json, progress and traces go; empty: nowhere
+  bool overwrite = false;     ///< an existing run directory may be used
+  bool check_only = false;    ///< read and check everything, write nothing
+  bool quiet = false;
+  std::string title;
+  int threads = 1;
+  int verbosity = 0;
+  int progress_percent = 5;
+  std::optional<StepIndex> steps;  ///< instead of the input's Nt
+  std::optional<double> wall_limit_s;
+  Record record;
+  ::tailrace::output::Options write;
+  nlohmann::json resolved;  ///< the case with all defaults, for run.json
+};
+
+/// A request that ends the program at once: help or version.
+struct Notice {
+  std::string text;
+};
+
+/// Reads the command line, and the case file it names. @local
+/// Errors: (usage) a bad command line, with the usage text first in the message for k-Wave's habits; (input)
+/// a bad case file.
+std::variant<Options, Notice> parse_options(int argc, const char* const* argv);
+
+/// The text of --version.
+std::string version_text();
+
+}  // namespace tailrace::ultrasound

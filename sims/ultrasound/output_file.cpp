@@ -1,0 +1,145 @@
+#include "output_file.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <ctime>
+#include <set>
+
+#include "tailrace/base/system.hpp"
+
+namespace tailrace::ultrasound {
+
+namespace {
+
+std::vector<h5::Attribute> attributes(const char* data_type) {
+  return {{.name = "data_type", .value = data_type}, {.name = "domain_type", .value = "real"}};
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<std::byte> bytes_of(std::uint64_t value) {
+  return bytes_of(std::vector<std::uint64_t>{value});
+}
+
+class HeadBuilder {
+ public:
+  void integer(const std::string& name, std::int64_t value) {
+    list(name, {1, 1, 1}, {static_cast<std::uint64_t>(value)});
+  }
+  void real(const std::string& name, double value) {
+    head_.datasets.push_back({{"/" + name, {1, 1, 1}, h5::ElementType::float32, attributes("float")},
+                              bytes_of(std::vector<float>{static_cast<float>(value)})});
+  }
+  void list(const std::string& name, const h5::Shape& shape, const std::vector<std::uint64_t>& values) {
+    head_.datasets.push_back(
+        {{"/" + name, shape, h5::ElementType::uint64, attributes("long")}, bytes_of(values)});
+  }
+  /// A root attribute; with `reserved`, room for a longer text at the end of the run.
+  void text(const std::string& name, const std::string& value, std::size_t reserved = 0) {
+    head_.attributes.push_back({.name = name, .value = value, .reserved_bytes = reserved});
+  }
+  output::FileHead take() { return std::move(head_); }
+
+ private:
+  output::FileHead head_;
+};
+
+void add_scalars(const InputHeader& header, HeadBuilder& head) {
+  const auto extents = header.grid.extents();
+  for (std::size_t axis = 0; axis < axis_count; ++axis) {
+    const char name = axis_names[axis];
+    head.integer(fmt::format("N{}", name), extents[axis]);
+    head.real(fmt::format("d{}", name), header.grid.spacing_m[axis]);
+    head.integer(fmt::format("pml_{}_size", name), header.grid.pml.size[axis]);
+    head.real(fmt::format("pml_{}_alpha", name), header.grid.pml.alpha[axis]);
+    head.integer(fmt::format("u{}_source_flag", name), 0);
+  }
+  head.integer("Nt", header.steps);
+  head.real("dt", header.grid.dt_s);
+  head.real("c_ref", header.grid.c_ref_m_s);
+  head.integer("t_index", 0);
+  head.integer("p_source_flag", header.pressure_source_steps);
+  head.integer("p0_source_flag", header.has_initial_pressure ? 1 : 0);
+  head.integer("transducer_source_flag", 0);
+  head.integer("nonuniform_grid_flag", 0);
+  head.integer("nonlinear_flag", header.physics.nonlinear ? 1 : 0);
+  head.integer("absorbing_flag", header.physics.absorbing ? 1 : 0);
+  head.integer("axisymmetric_flag", 0);
+  if (header.pressure_source_steps > 0) {
+    head.integer("p_source_mode", static_cast<std::int64_t>(header.pressure_source_mode));
+    head.integer("p_source_many", header.pressure_source_one_signal ? 0 : 1);
+  }
+}
+
+/// The mask as it stood in the input: indices and corners counted from 1.
+void add_mask(const Input& input, HeadBuilder& head) {
+  std::vector<std::uint64_t> values;
+  head.integer("sensor_mask_type", input.header.cuboid_mask ? 1 : 0);
+  if (!input.header.cuboid_mask) {
+    for (const auto i : input.mask.indices) values.push_back(static_cast<std::uint64_t>(i + 1));
+    head.list("sensor_mask_index", {1, 1, values.size()}, values);
+    return;
+  }
+  for (const auto& box : input.mask.cuboids)
+    for (const auto v : {box.lo.x + 1, box.lo.y + 1, box.lo.z + 1, box.hi.x, box.hi.y, box.hi.z})
+      values.push_back(static_cast<std::uint64_t>(v));
+  head.list("sensor_mask_corners", {1, input.mask.cuboids.size(), 6}, values);
+}
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{} MB", bytes >> 20);
+}
+std::string seconds(double value) {
+  return fmt::format("{:8.2f}s", value);
+}
+
+}  // namespace
+
+output::FileHead make_file_head(const Input& input, const Record& record, mpi::CommView comm, int threads) {
+  constexpr std::size_t room = 32;
+  const auto hosts = mpi::gather(comm, host_name(), 0);
+  HeadBuilder head;
+  add_scalars(input.header, head);
+  if (record.copy_sensor_mask) add_mask(input, head);
+  head.text("created_by", "tailrace-ultrasound " TAILRACE_VERSION);
+  head.text("creation_date", fmt::format("{:%d/%m/%y, %H:%M:%S}", fmt::localtime(std::time(nullptr))));
+  head.text("file_description", input.description);
+  head.text("file_type", "output");
+  head.text("major_version", "1");
+  head.text("minor_version", "2");
+  head.text("host_names",
+            fmt::format("{}", fmt::join(std::set<std::string>(hosts.begin(), hosts.end()), ", ")));
+  head.text("number_of_cpu_cores", fmt::format("{}", comm.size() * threads));
+  for (const char* name :
+       {"data_loading_phase_execution_time", "pre-processing_phase_execution_time",
+        "simulation_phase_execution_time", "post-processing_phase_execution_time", "total_execution_time"})
+    head.text(name, seconds(0), room);
+  for (const char* name : {"peak_core_memory_in_use", "total_memory_in_use"})
+    head.text(name, megabytes(0), room);
+  return head.take();
+}
+
+output::FileTail make_file_tail(StepIndex steps_done, const PhaseTimes& times, std::int64_t peak_bytes,
+                                std::int64_t total_bytes) {
+  output::FileTail tail;
+  tail.attributes = {{"data_loading_phase_execution_time", seconds(times.loading)},
+                     {"pre-processing_phase_execution_time", seconds(times.preparation)},
+                     {"simulation_phase_execution_time", seconds(times.simulation)},
+                     {"post-processing_phase_execution_time", seconds(times.finishing)},
+                     {"total_execution_time",
+                      seconds(times.loading + times.preparation + times.simulation + times.finishing)},
+                     {"peak_core_memory_in_use", megabytes(peak_bytes)},
+                     {"total_memory_in_use", megabytes(total_bytes)}};
+  tail.datasets = {{"/t_index", bytes_of(static_cast<std::uint64_t>(steps_done))}};
+  return tail;
+}
+
+}  // namespace tailrace::ultrasound

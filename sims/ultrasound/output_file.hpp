@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "input.hpp"
+#include "record.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/file_content.hpp"
+
+/// The parts of a k-Wave output file beside its streams (docs/formats/ultrasound_output.md).
+namespace tailrace::ultrasound {
+
+/// Wall times of the phases that k-Wave reports, in seconds.
+struct PhaseTimes {
+  double loading = 0, preparation = 0, simulation = 0, finishing = 0;
+};
+
+/// Scalars repeated from the input, copied mask, root attributes; those known at the end are given room.
+output::FileHead make_file_head(const Input& input, const Record& record, mpi::CommView comm, int threads);
+
+/// The values known at the end. Memory in bytes: the largest of a rank and the sum.
+output::FileTail make_file_tail(StepIndex steps_done, const PhaseTimes& times, std::int64_t peak_bytes,
+                                std::int64_t total_bytes);
+
+}  // namespace tailrace::ultrasound

@@ -1,0 +1,91 @@
+#include "spectral_space.hpp"
+
+#include <algorithm>
+
+namespace tailrace::ultrasound {
+
+SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
+    : half_nx_(grid.x / 2 + 1),
+      ny_(grid.y),
+      nz_(grid.z),
+      planes_(layout::split(grid.z, comm.size(), comm.rank())),
+      rows_(layout::split(grid.y, comm.size(), comm.rank())),
+      plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(half_nx_ * ny_)))),
+      row_stride_z_(half_nx_ * rows_.size()),
+      plane_transform_(grid.x, grid.y),
+      column_transform_(grid.z, half_nx_) {
+  if (comm.size() == 1) {
+    row_stride_z_ = plane_stride_;
+    return;
+  }
+  const Index3 half{half_nx_, ny_, nz_};
+  const auto by_planes = layout::Decomposition::slab(half, layout::Axis::z, comm.size());
+  const auto by_rows = layout::Decomposition::slab(half, layout::Axis::y, comm.size());
+  const layout::LocalLayout planes_layout{half_nx_, plane_stride_}, rows_layout{half_nx_, row_stride_z_};
+  pieces_ = overlap_pieces;
+  to_rows_.emplace(comm, layout::TransposeConfig{.from = by_planes,
+                                                 .to = by_rows,
+                                                 .from_layout = planes_layout,
+                                                 .to_layout = rows_layout,
+                                                 .element_bytes = sizeof(Complex),
+                                                 .piece_axis = layout::Axis::z,
+                                                 .pieces = pieces_});
+  to_planes_.emplace(comm, layout::TransposeConfig{.from = by_rows,
+                                                   .to = by_planes,
+                                                   .from_layout = rows_layout,
+                                                   .to_layout = planes_layout,
+                                                   .element_bytes = sizeof(Complex),
+                                                   .piece_axis = layout::Axis::y,
+                                                   .pieces = pieces_});
+}
+
+SpectralField SpectralSpace::make_field() const {
+  SpectralField field;
+  field.planes.resize(static_cast<std::size_t>(plane_stride_ * planes_.size()));
+  if (!alone()) field.rows.resize(static_cast<std::size_t>(row_stride_z_ * nz_));
+  return field;
+}
+
+std::int64_t SpectralSpace::field_bytes() const noexcept {
+  const std::int64_t elements = plane_stride_ * planes_.size() + (alone() ? 0 : row_stride_z_ * nz_);
+  return elements * static_cast<std::int64_t>(sizeof(Complex));
+}
+
+Complex* SpectralSpace::row(SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
+  auto& values = alone() ? field.planes : field.rows;
+  return values.data() + z * row_stride_z_ + (y - rows_.begin) * half_nx_;
+}
+
+const Complex* SpectralSpace::row(const SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
+  const auto& values = alone() ? field.planes : field.rows;
+  return values.data() + z * row_stride_z_ + (y - rows_.begin) * half_nx_;
+}
+
+void SpectralSpace::load(const SpectralField& field, std::int64_t y, std::int64_t kx,
+                         Complex* block) const noexcept {
+  const std::int64_t width = column_transform_.width(), count = std::min(width, half_nx_ - kx);
+  for (std::int64_t z = 0; z < nz_; ++z) {
+    Complex* out = std::copy_n(row(field, y, z) + kx, count, block + z * width);
+    std::fill_n(out, width - count, Complex{});
+  }
+}
+
+void SpectralSpace::store(const Complex* block, std::int64_t y, std::int64_t kx,
+                          SpectralField& field) const noexcept {
+  const std::int64_t width = column_transform_.width(), count = std::min(width, half_nx_ - kx);
+  for (std::int64_t z = 0; z < nz_; ++z) std::copy_n(block + z * width, count, row(field, y, z) + kx);
+}
+
+SpectralSpace::Exchange SpectralSpace::begin_to_rows(SpectralField& field) {
+  Exchange exchange;
+  if (!alone()) exchange.flight_.emplace(to_rows_->begin(field.planes.data(), field.rows.data()));
+  return exchange;
+}
+
+SpectralSpace::Exchange SpectralSpace::begin_to_planes(SpectralField& field) {
+  Exchange exchange;
+  if (!alone()) exchange.flight_.emplace(to_planes_->begin(field.rows.data(), field.planes.data()));
+  return exchange;
+}
+
+}  // namespace tailrace::ultrasound

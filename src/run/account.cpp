@@ -1,0 +1,177 @@
+#include "tailrace/run/account.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+#include "tailrace/base/system.hpp"
+
+namespace tailrace::run {
+
+using nlohmann::json;
+
+const char* to_string(Status status) noexcept {
+  switch (status) {
+    case Status::finished:
+      return "finished";
+    case Status::stopped:
+      return "stopped";
+    case Status::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+RankAccount account_from(const trace::Log& log) {
+  using trace::Kind;
+  RankAccount account;
+  account.setup_s = log.total(Kind::setup).seconds;
+  account.exchange_s = log.total(Kind::exchange).seconds;
+  account.compute_s = log.total(Kind::compute).seconds - account.exchange_s;
+  return account;
+}
+
+namespace {
+
+json to_json(const RankAccount& account, int rank) {
+  return {{"rank", rank},
+          {"host", host_name()},
+          {"cells", account.cells},
+          {"setup_s", account.setup_s},
+          {"compute_s", account.compute_s},
+          {"exchange_s", account.exchange_s},
+          {"output_wait_s", account.output.wait_s},
+          {"write_s", account.output.write_s},
+          {"write_cpu_s", account.output.write_cpu_s},
+          {"write_bytes", account.output.bytes},
+          {"writes", account.output.writes},
+          {"waits", account.output.waits},
+          {"peak_memory_bytes", peak_memory_bytes()},
+          {"predicted_memory_bytes", account.predicted_memory_bytes}};
+}
+
+json to_json(const ErrorInfo& error) {
+  json out{{"kind", to_string(error.kind)}, {"message", error.message}};
+  if (error.rank >= 0) out["rank"] = error.rank;
+  if (!error.path.empty()) out["path"] = error.path;
+  if (error.offset >= 0) out["offset"] = error.offset;
+  if (!error.hint.empty()) out["hint"] = error.hint;
+  return out;
+}
+
+/// The part that does not depend on how the run went.
+json head(const RunAccount& run) {
+  return {{"format", "tailrace-run"},
+          {"format_version", 1},
+          {"title", run.title},
+          {"simulation", run.simulation},
+          {"program", run.program},
+          {"version", TAILRACE_VERSION},
+          {"started", run.started},
+          {"ended", iso_time_now()},
+          {"config", run.config},
+          {"versions", run.versions},
+          {"outputs", run.outputs},
+          {"grid", {run.grid.x, run.grid.y, run.grid.z}},
+          {"steps_planned", run.steps_planned},
+          {"threads", run.threads},
+          {"strategy", run.strategy},
+          {"sink", run.sink},
+          {"warnings", run.warnings},
+          {"wall_s", monotonic_s() - run.start_s},
+          {"checkpoint_s", 0.0},
+          {"checkpoint_bytes", 0}};
+}
+
+double largest(const json& ranks, const char* key) {
+  double value = 0;
+  for (const auto& rank : ranks) value = std::max(value, rank.at(key).get<double>());
+  return value;
+}
+
+double total(const json& ranks, const char* key) {
+  double value = 0;
+  for (const auto& rank : ranks) value += rank.at(key).get<double>();
+  return value;
+}
+
+void write_whole(const std::string& directory, const json& account) {
+  const std::string path = directory + "/run.json", partial = path + ".partial";
+  const bool good = static_cast<bool>(std::ofstream(partial)
+                                      << account.dump(2, ' ', false, json::error_handler_t::replace) << '\n'
+                                      << std::flush);
+  if (!good || std::rename(partial.c_str(), path.c_str()) != 0)
+    throw Error(ErrorInfo{.kind = ErrorKind::io,
+                          .message = path + ": cannot be written",
+                          .path = path,
+                          .hint = "check the space and the permissions there"});
+}
+
+/// The share of the writing that the computation did not wait for.
+json hidden_fraction(double wait_s, double write_s) {
+  if (write_s <= 0) return nullptr;
+  return std::clamp(1 - wait_s / write_s, 0.0, 1.0);
+}
+
+}  // namespace
+
+void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
+                   const RankAccount& mine) {
+  const auto texts = mpi::gather(comm, to_json(mine, comm.rank()).dump(), 0);
+  mpi::agree_on_root(comm, [&] {
+    json ranks = json::array();
+    std::set<std::string> hosts;
+    json peak = json::array(), predicted = json::array();
+    for (const auto& text : texts) {
+      ranks.push_back(json::parse(text));
+      hosts.insert(ranks.back().at("host").get<std::string>());
+      peak.push_back(ranks.back().at("peak_memory_bytes"));
+      predicted.push_back(ranks.back().at("predicted_memory_bytes"));
+    }
+    json account = head(run);
+    account["status"] = to_string(end.status);
+    if (!end.reason.empty()) account["reason"] = end.reason;
+    if (end.error) account["error"] = to_json(*end.error);
+    account["steps"] = end.steps_done;
+    account["ranks"] = comm.size();
+    account["hosts"] = hosts;
+    for (const char* key : {"setup_s", "compute_s", "exchange_s", "output_wait_s"})
+      account[key] = largest(ranks, key);
+    account["output_write_s"] = largest(ranks, "write_s");
+    account["output_bytes"] = static_cast<std::int64_t>(total(ranks, "write_bytes"));
+    account["hidden_fraction"] = hidden_fraction(total(ranks, "output_wait_s"), total(ranks, "write_s"));
+    account["peak_memory_bytes"] = peak;
+    account["predicted_memory_bytes"] = predicted;
+    account["per_rank"] = ranks;
+    write_whole(directory, account);
+  });
+}
+
+void write_lone_failure(const std::string& directory, const RunAccount& run, const ErrorInfo& error) {
+  json account = head(run);
+  account["status"] = to_string(Status::failed);
+  account["error"] = to_json(error);
+  write_whole(directory, account);
+}
+
+json describe_streams(const std::vector<output::Stream>& streams) {
+  json list = json::array();
+  for (const auto& stream : streams) {
+    json paths = json::array();
+    for (const auto& dataset : stream.datasets) paths.push_back(dataset.path);
+    const bool series = stream.reduction == output::Reduction::none;
+    list.push_back({{"name", stream.name},
+                    {"quantity", stream.quantity},
+                    {"unit", stream.unit},
+                    {"reduce", output::to_string(stream.reduction)},
+                    {"paths", paths},
+                    {"file", "output.h5"},
+                    {"first_step", stream.cadence.first},
+                    {"every", stream.cadence.every},
+                    {"samples", series ? stream.cadence.samples() : 1}});
+  }
+  return list;
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,231 @@
+#include "tailrace/run/case_file.hpp"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace tailrace::run {
+
+struct CaseFile::State {
+  std::string path;  // of the case file; for native inputs the input
+  bool is_file = true;
+  toml::table table;
+  std::set<std::string> known;
+  Problems problems{""};
+};
+
+namespace {
+
+/// Number of letters to change to get from a to b.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Puts a value at a dotted key, making the tables on the way.
+void put(toml::table& root, const std::string& key, const toml::node& value) {
+  toml::table* table = &root;
+  std::size_t start = 0;
+  for (auto dot = key.find('.'); dot != std::string::npos; start = dot + 1, dot = key.find('.', start)) {
+    const std::string name = key.substr(start, dot - start);
+    auto* inner = table->get_as<toml::table>(name);
+    if (inner == nullptr) inner = table->insert_or_assign(name, toml::table{}).first->second.as_table();
+    table = inner;
+  }
+  value.visit([&](const auto& node) { table->insert_or_assign(key.substr(start), node); });
+}
+
+/// Puts "value" at a key: read as TOML, or taken as text if it is none.
+void put_text(toml::table& root, const std::string& key, const std::string& value) {
+  try {
+    const auto parsed = toml::parse("value = " + value);
+    put(root, key, *parsed.get("value"));
+  } catch (const toml::parse_error&) {
+    const toml::value<std::string> text{value};
+    put(root, key, text);
+  }
+}
+
+void apply(toml::table& root, const std::vector<std::string>& overrides) {
+  for (const auto& item : overrides) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--set {}: no value. Fix: write --set KEY=VALUE, such as time.steps=50", item));
+    put_text(root, item.substr(0, equals), item.substr(equals + 1));
+  }
+}
+
+void list_keys(const toml::table& table, const std::string& prefix, std::vector<std::string>& keys) {
+  for (const auto& [name, node] : table) {
+    const std::string key = prefix + std::string(name.str());
+    if (const auto* inner = node.as_table())
+      list_keys(*inner, key + ".", keys);
+    else
+      keys.push_back(key);
+  }
+}
+
+nlohmann::json to_json(const toml::node& node) {
+  if (const auto* table = node.as_table()) {
+    auto json = nlohmann::json::object();
+    for (const auto& [name, inner] : *table) json[std::string(name.str())] = to_json(inner);
+    return json;
+  }
+  if (const auto* array = node.as_array()) {
+    auto json = nlohmann::json::array();
+    for (const auto& inner : *array) json.push_back(to_json(inner));
+    return json;
+  }
+  if (const auto value = node.value_exact<std::string>()) return *value;
+  if (const auto value = node.value_exact<bool>()) return *value;
+  if (const auto value = node.value_exact<std::int64_t>()) return *value;
+  if (const auto value = node.value_exact<double>()) return *value;
+  return nullptr;
+}
+
+std::string shown(const toml::node& node) {
+  return to_json(node).dump();
+}
+
+}  // namespace
+
+CaseFile::CaseFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaseFile::CaseFile(CaseFile&&) noexcept = default;
+CaseFile& CaseFile::operator=(CaseFile&&) noexcept = default;
+CaseFile::~CaseFile() = default;
+
+CaseFile CaseFile::read(const std::string& path, const std::vector<std::string>& overrides) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->problems = Problems(path);
+  if (!std::filesystem::is_regular_file(path))
+    throw Error(ErrorInfo{.kind = ErrorKind::input,
+                          .message = fmt::format("{}: no such case file", path),
+                          .path = path,
+                          .hint = "check the path"});
+  try {
+    state->table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    throw Error(
+        ErrorInfo{.kind = ErrorKind::input,
+                  .message = fmt::format("{}:{}:{}: {}", path, at.line, at.column, error.description()),
+                  .path = path,
+                  .hint = "correct the TOML syntax there"});
+  }
+  apply(state->table, overrides);
+  return CaseFile(std::move(state));
+}
+
+CaseFile CaseFile::from_overrides(const std::string& subject, const std::vector<std::string>& overrides) {
+  auto state = std::make_unique<State>();
+  state->path = subject;
+  state->is_file = false;
+  state->problems = Problems(subject);
+  apply(state->table, overrides);
+  return CaseFile(std::move(state));
+}
+
+void CaseFile::add_problem(const std::string& key, const std::string& what, const std::string& fix) {
+  state_->problems.add(fmt::format("{}: {}", key, what), fix);
+}
+
+std::optional<bool> CaseFile::boolean(const std::string& key) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  if (const auto value = node.value_exact<bool>()) return value;
+  add_problem(key, fmt::format("{} is not true or false", shown(*node.node())), "write true or false");
+  return {};
+}
+
+std::optional<std::int64_t> CaseFile::integer(const std::string& key, Limits<std::int64_t> limits) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  const auto value = node.value_exact<std::int64_t>();
+  if (value && *value >= limits.least && *value <= limits.most) return value;
+  const bool open = limits.most == std::numeric_limits<std::int64_t>::max();
+  add_problem(key, fmt::format("{} is not accepted", shown(*node.node())),
+              open ? fmt::format("an integer of at least {}", limits.least)
+                   : fmt::format("an integer from {} to {}", limits.least, limits.most));
+  return {};
+}
+
+std::optional<double> CaseFile::real(const std::string& key, Limits<double> limits) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  const auto value = node.value<double>();
+  if (node.is_number() && value && *value >= limits.least && *value <= limits.most) return value;
+  add_problem(key, fmt::format("{} is not accepted", shown(*node.node())),
+              limits.most == std::numeric_limits<double>::max()
+                  ? fmt::format("a number of at least {}", limits.least)
+                  : fmt::format("a number from {} to {}", limits.least, limits.most));
+  return {};
+}
+
+std::optional<std::string> CaseFile::text(const std::string& key) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  if (const auto value = node.value_exact<std::string>(); value && !value->empty()) return value;
+  add_problem(key, fmt::format("{} is not a text", shown(*node.node())), "write it in quotes");
+  return {};
+}
+
+std::string CaseFile::required_text(const std::string& key, const std::string& fix) {
+  const bool there = static_cast<bool>(state_->table.at_path(key));
+  if (!there) {
+    state_->known.insert(key);
+    add_problem(key, "is missing", fix);
+    return {};
+  }
+  return text(key).value_or("");
+}
+
+std::optional<std::string> CaseFile::file_name(const std::string& key) {
+  const auto name = text(key);
+  if (!name || !state_->is_file) return name;
+  return (std::filesystem::path(state_->path).parent_path() / *name).string();
+}
+
+void CaseFile::set_default(const std::string& key, const std::string& toml_value) {
+  state_->known.insert(key);
+  if (!state_->table.at_path(key)) put_text(state_->table, key, toml_value);
+}
+
+void CaseFile::finish() {
+  std::vector<std::string> keys;
+  list_keys(state_->table, "", keys);
+  for (const auto& key : keys) {
+    if (state_->known.contains(key)) continue;
+    const auto nearest =
+        std::min_element(state_->known.begin(), state_->known.end(),
+                         [&](const auto& a, const auto& b) { return distance(a, key) < distance(b, key); });
+    const bool close =
+        nearest != state_->known.end() && distance(*nearest, key) <= std::max<std::size_t>(2, key.size() / 3);
+    add_problem(key, "unknown key", close ? fmt::format("did you mean {}?", *nearest) : "remove it");
+  }
+  state_->problems.throw_if_any(ErrorKind::input);
+}
+
+nlohmann::json CaseFile::resolved() const {
+  return to_json(state_->table);
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,49 @@
+#include "tailrace/run/stop.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <csignal>
+
+#include "tailrace/base/system.hpp"
+
+namespace tailrace::run {
+
+namespace {
+volatile std::sig_atomic_t caught_signal = 0;
+constexpr std::array stop_signals{SIGTERM, SIGINT, SIGUSR2};
+}  // namespace
+
+StopRequest::StopRequest(std::optional<double> wall_limit_s)
+    : wall_limit_s_(wall_limit_s), start_s_(monotonic_s()) {
+  caught_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = [](int number) { caught_signal = number; };
+  action.sa_flags = SA_RESTART;
+  for (const int number : stop_signals) sigaction(number, &action, nullptr);
+}
+
+StopRequest::~StopRequest() {
+  for (const int number : stop_signals) std::signal(number, SIG_DFL);
+}
+
+bool StopRequest::requested() const noexcept {
+  return caught_signal != 0 || (wall_limit_s_ && monotonic_s() - start_s_ > *wall_limit_s_);
+}
+
+std::string StopRequest::reason() const {
+  switch (caught_signal) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGINT:
+      return "SIGINT";
+    case SIGUSR2:
+      return "asked to stop by the launcher (SIGUSR2)";
+    default:
+      break;
+  }
+  if (requested()) return fmt::format("wall-clock limit of {} s", *wall_limit_s_);
+  return "another rank was asked to stop";
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mpi_case.hpp"
+#include "program.hpp"
+#include "tailrace/h5/file.hpp"
+#include "temp_dir.hpp"
+
+/// The shared reference cases, run as the program runs them, against results of an independent
+/// double-precision solver (tests/data/README.md); and byte for byte the same for every rank count, thread
+/// count and write strategy.
+namespace tailrace::ultrasound {
+
+namespace {
+
+const std::string data = TAILRACE_TEST_DATA "/ultrasound/";
+
+int run(mpi::CommView comm, std::vector<std::string> words) {
+  words.insert(words.begin(), "tailrace-ultrasound");
+  words.emplace_back("--quiet");
+  std::vector<const char*> argv;
+  for (const auto& word : words) argv.push_back(word.c_str());
+  return run_program(comm, static_cast<int>(argv.size()), argv.data());
+}
+
+std::vector<double> values_of(const h5::File& file, const std::string& path) {
+  std::vector<double> values(h5::element_count(file.shape(path)));
+  file.read<double>(path, values);
+  return values;
+}
+
+double largest(const std::vector<double>& values) {
+  double most = 0;
+  for (const double v : values) most = std::max(most, std::abs(v));
+  return most;
+}
+
+/// Largest value of a stream: for velocities of all three components.
+double scale_of(const h5::File& reference, const std::string& path) {
+  if (path[0] != 'u') return largest(values_of(reference, path));
+  double most = 0;
+  for (const char axis : {'x', 'y', 'z'}) {
+    std::string component = path;
+    component[1] = axis;
+    most = std::max(most, largest(values_of(reference, component)));
+  }
+  return most;
+}
+
+double difference(const h5::File& reference, const h5::File& output, const std::string& path) {
+  CHECK_MESSAGE(reference.shape(path) == output.shape(path), path);
+  const auto a = values_of(reference, path), b = values_of(output, path);
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::isfinite(b[i]) ? std::abs(a[i] - b[i]) : 1e30);
+  return most / scale_of(reference, path);
+}
+
+struct Case {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::vector<std::string> datasets;
+};
+
+const std::vector<Case> cases{
+    {"ivp_homogeneous_index",
+     {"-s", "1", "--p_raw", "--p_max", "--p_min", "--p_rms", "--p_final", "--u_raw", "--u_final"},
+     {"p", "p_max", "p_min", "p_rms", "p_final", "ux", "uy", "uz", "ux_final", "uy_final", "uz_final"}},
+    {"tvsp_heterogeneous_nonlinear_cuboid",
+     {"-s", "41", "--p_raw", "--u_raw", "--p_rms", "--p_max", "--p_min", "--p_max_all", "--p_min_all",
+      "--p_final", "--u_rms", "--u_max", "--u_final"},
+     {"p/1",      "p/2",      "p/3",      "p_rms/1",  "p_rms/2",  "p_rms/3",   "p_max/1",
+      "p_max/2",  "p_max/3",  "p_min/1",  "p_min/2",  "p_min/3",  "p_max_all", "p_min_all",
+      "p_final",  "ux/1",     "uy/2",     "uz/3",     "ux_rms/1", "uy_rms/2",  "uz_rms/3",
+      "ux_max/1", "uy_max/2", "uz_max/3", "ux_final", "uy_final", "uz_final"}},
+    {"tvsp_dirichlet_v11_checkpoint",
+     {"--p_raw", "--p_rms", "--p_max", "--p_min", "--p_max_all", "--p_final", "--u_rms", "--u_max", "--u_min",
+      "--u_max_all"},
+     {"p", "p_rms", "p_max", "p_min", "p_max_all", "p_final", "ux_rms", "uy_rms", "uz_rms", "ux_max",
+      "uy_min", "uz_max_all"}}};
+
+/// All datasets of one output, to be compared bit by bit.
+std::map<std::string, std::vector<double>> contents(const std::string& path, const Case& item) {
+  const auto file = h5::File::open(path);
+  std::map<std::string, std::vector<double>> all;
+  for (const auto& name : item.datasets) all[name] = values_of(file, name);
+  return all;
+}
+
+void check_case(mpi::CommView comm, const Case& item) {
+  // Kept between rank counts: the result must not depend on them either.
+  static std::map<std::string, std::map<std::string, std::vector<double>>> first_results;
+  const test::TempDir mine;
+  const std::string directory = mpi::broadcast(comm, mine.path(), 0), output = directory + "/output.h5";
+  for (const char* strategy : {"blocking", "threads", "threads:3"})
+    for (const char* threads : {"1", "2"}) {
+      std::vector<std::string> words{
+          "-i", data + item.name + "/input.h5", "-o", output, "-t", threads, "--write", strategy};
+      words.insert(words.end(), item.arguments.begin(), item.arguments.end());
+      REQUIRE(run(comm, words) == 0);
+      if (!comm.is_root()) continue;
+      const auto result = contents(output, item);
+      const auto [known, is_first] = first_results.try_emplace(item.name, result);
+      for (const auto& [name, values] : result)
+        CHECK_MESSAGE(values == known->second.at(name), fmt::format("{} differs: {} ranks, {} threads, {}",
+                                                                    name, comm.size(), threads, strategy));
+    }
+  if (!comm.is_root()) return;
+  const auto reference = h5::File::open(data + item.name + "/reference_double.h5"),
+             result = h5::File::open(output);
+  for (const auto& name : item.datasets) {
+    const double limit = name.find("final") == std::string::npos ? 1e-5 : 1e-4;
+    const double found = difference(reference, result, name);
+    CHECK_MESSAGE(found < limit, fmt::format("{}: {} of {}", item.name, found, name));
+  }
+}
+
+}  // namespace
+
+MPI_CASE("initial pressure, homogeneous, index mask", ranks{1, 2, 3, 4, 7}) {
+  check_case(comm, cases[0]);
+}
+MPI_CASE("heterogeneous, non-linear, absorbing, cuboid mask", ranks{1, 2, 3, 4, 7}) {
+  check_case(comm, cases[1]);
+}
+MPI_CASE("Dirichlet source, input format 1.1", ranks{1, 2, 3, 4, 7}) {
+  check_case(comm, cases[2]);
+}
+
+}  // namespace tailrace::ultrasound
