@@ -453,7 +453,7 @@ MPI_CASE("a full disk ends with the same error on all and a file that opens", ra
     const auto file = h5::File::open(directory.file("out.h5"));
     const auto slots = record(file);
     const auto recorded = static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
-    CHECK(recorded >= 1);
+    CHECK(recorded >= (strategy == "blocking" ? 3 : 0));  // a background writer may not have begun
     CHECK(recorded < 20);
     check_samples(file, domain, recorded);
   }
