@@ -60,23 +60,27 @@ void add_input_options(CLI::App& app, CommandLine& line) {
       ->group("Files");
 }
 
+/// Accepts integers from 1 (or `least`) to `most`; the limits stand in the help text, not in the type.
+CLI::Validator within(std::int64_t least, std::int64_t most) {
+  return CLI::Range(least, most).description("");
+}
+
 void add_run_options(CLI::App& app, CommandLine& line) {
+  constexpr auto any = std::numeric_limits<StepIndex>::max();
   auto& options = line.options;
-  app.add_option("-t", line.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)")
-      ->check(CLI::Range(1, 4096))
-      ->group("Run");
-  app.add_option("-r", options.progress_percent, "progress interval in percent")
-      ->check(CLI::Range(1, 100))
-      ->group("Run");
-  app.add_option("-s", line.start, "first recorded time step, counted from 1")
-      ->check(CLI::Range(StepIndex{1}, std::numeric_limits<StepIndex>::max()))
-      ->group("Run");
-  app.add_option("--benchmark", line.benchmark_steps, "run this many steps instead of the input's Nt")
-      ->check(CLI::Range(StepIndex{1}, std::numeric_limits<StepIndex>::max()))
-      ->group("Run");
-  app.add_option("--verbose", options.verbosity, "0, 1 or 2")->check(CLI::Range(0, 2))->group("Run");
+  const auto number = [&](const std::string& name, auto& value, const std::string& help,
+                          CLI::Validator check) {
+    app.add_option(name, value, help)->check(std::move(check))->type_name("N")->group("Run");
+  };
+  number("-t", line.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
+  number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)",
+         within(1, 100));
+  number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", within(1, any));
+  number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", within(1, any));
+  number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", within(0, 2));
   app.add_flag("--quiet", options.quiet, "print errors and warnings only")->group("Run");
   app.add_option("--wall-limit", line.wall_limit, "stop in good order after this time, such as 3600 or 55min")
+      ->type_name("TIME")
       ->group("Run");
   app.add_flag("--version", line.version, "print the versions of program and libraries")->group("Run");
 }
@@ -210,7 +214,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     return Notice{app.help()};
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, error.what());
+    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
   }
   if (line.version) return Notice{version_text()};
   line.case_file.empty() ? finish_native_mode(line) : finish_case_mode(line);
