@@ -158,6 +158,9 @@ void Run::describe(const Input& input, const std::vector<output::Stream>& stream
   account_.title = options_.title;
   account_.simulation = "ultrasound";
   account_.program = "tailrace-ultrasound";
+  account_.case_file = options_.case_file;
+  account_.input_file = std::filesystem::absolute(options_.input).lexically_normal().string();
+  account_.command = options_.command;
   account_.config = options_.resolved;
   account_.versions = {{"mpi", mpi::Environment::library_version()},
                        {"hdf5", h5::library_version()},
