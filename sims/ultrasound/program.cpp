@@ -120,6 +120,7 @@ Input Run::load() {
             fmt::format("recording starts at step {}, but the run has {} steps. Fix: start at 1 to {}",
                         options_.record.start, steps_, steps_));
     });
+    input.header.steps = steps_;
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
     console_.input(input, steps_);
