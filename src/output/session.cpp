@@ -197,7 +197,6 @@ class Session::Impl {
 
   void write_reductions(StepIndex last_step) {
     for (const auto& stream : streams_) {
-      if (stream.samples == 0) continue;
       for (const auto& accumulator : stream.accumulators)
         submit_in_portions(accumulator.piece(), last_step,
                            [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
