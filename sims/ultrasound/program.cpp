@@ -104,22 +104,30 @@ int Run::execute() {
   return close(*solver, session, result);
 }
 
+/// Whether two names stand for one file that exists.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code code;
+  return std::filesystem::equivalent(a, b, code);
+}
+
 Input Run::load() {
   const double before = monotonic_s();
   console_.begin("Loading the input");
   try {
+    mpi::agree_on_root(comm_, [&] {
+      if (is_same_file(options_.input, options_.output))
+        throw Error(
+            ErrorInfo{.kind = ErrorKind::usage,
+                      .message = fmt::format("{}: the output would replace the input", options_.input),
+                      .path = options_.input,
+                      .hint = "choose another file for the output"});
+    });
     Input input = read_input(comm_, options_.input,
                              {.mask = options_.record.needs_mask(),
                               .start_step = options_.record.start,
+                              .steps = options_.steps,
                               .check_only = options_.check_only});
-    steps_ = options_.steps.value_or(input.header.steps);
-    mpi::agree_on_root(comm_, [&] {
-      if (options_.record.start > steps_)
-        throw Error(
-            ErrorKind::input,
-            fmt::format("recording starts at step {}, but the run has {} steps. Fix: start at 1 to {}",
-                        options_.record.start, steps_, steps_));
-    });
+    steps_ = input.header.steps;
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
     console_.input(input, steps_);
