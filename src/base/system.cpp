@@ -63,6 +63,11 @@ void sleep_s(double seconds) noexcept {
   }
 }
 
+void say(std::FILE* stream, const std::string& text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
 std::string human_bytes(double bytes) {
   static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
