@@ -230,3 +230,17 @@ def assert_equal_files(path: Path, clean: Path, but: tuple[str, ...] = ("tailrac
         name for name in found if name not in but and found[name].tobytes() != expected[name].tobytes()
     ]
     assert not different
+
+
+def assert_failed(run_dir: Path, kind: str = "io") -> dict[str, Any]:
+    """The account of a failed run, whose error is of this kind."""
+    told = account(run_dir)
+    assert told["status"] == "failed", told
+    assert told["error"]["kind"] == kind, told["error"]
+    return told
+
+
+def messages(ended: Ended, program: str = "tailrace-ultrasound") -> list[str]:
+    """What the program said on standard error, apart from warnings."""
+    lines = [line for line in ended.err.splitlines() if line.startswith(f"{program}: ")]
+    return [line for line in lines if ": warning: " not in line]
