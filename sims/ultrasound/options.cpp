@@ -109,15 +109,36 @@ void add_write_options(CLI::App& app, CommandLine& line) {
       ->group("Output");
 }
 
+/// Fills the options of the output: the command line goes before the case.
+void apply_write(run::CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+  const auto read = [&](const auto& parse) {
+    try {
+      parse();
+    } catch (const Error& error) {
+      file.add_problem("", error.info().message, error.info().hint);
+    }
+  };
+  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink");
+  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
+  if (strategy) read([&] { output::parse_strategy("write.strategy", *strategy, options); });
+  if (sink) read([&] { output::parse_sink("write.sink", *sink, options); });
+  if (buffers && strategy.value_or("threads") == "threads") options.buffers = static_cast<int>(*buffers);
+  if (!typed.write.empty()) read([&] { output::parse_strategy("--write", typed.write, options); });
+  if (!typed.sink.empty()) read([&] { output::parse_sink("--sink", typed.sink, options); });
+  if (!typed.pace.empty()) read([&] { options.pace = output::parse_pace(typed.pace); });
+  if (!typed.fault.empty()) read([&] { options.faults = output::parse_faults(typed.fault); });
+}
+
 /// Fills what the command line left open from the case, and lists what is wrong with it.
 void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
   auto& options = line.options;
-  if (file.required_text("case.simulation", "simulation = \"ultrasound\"") != "ultrasound")
-    file.add_problem("case.simulation", "is not for this program", "simulation = \"ultrasound\"");
+  const auto simulation = file.required_text("case.simulation", "simulation = \"ultrasound\"");
+  if (!simulation.empty() && simulation != "ultrasound")
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
+                     "simulation = \"ultrasound\"");
   options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
   file.text("input.script");  // makes the input; the launcher runs it
-  file.required_text("input.file", "file = \"input.h5\", a k-Wave input file");
-  if (const auto input = file.file_name("input.file")) options.input = *input;
+  options.input = file.required_file_name("input.file", "file = \"input.h5\", a k-Wave input file");
   for (std::size_t i = 0; i < record_items.size(); ++i)
     if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
       options.record.wanted[i] = options.record.wanted[i] || *wanted;
@@ -127,16 +148,7 @@ void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
   if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
     line.benchmark_steps = *steps;
 
-  auto strategy = file.text("write.strategy").value_or("threads");
-  if (const auto buffers = file.integer("write.buffers", {1, 1024}); buffers && strategy == "threads")
-    strategy = fmt::format("threads:{}", *buffers);
-  if (line.write.write.empty()) line.write.write = strategy;
-  if (const auto sink = file.text("write.sink"); sink && line.write.sink.empty()) line.write.sink = *sink;
-  try {
-    options.write = output::parse_options(line.write);
-  } catch (const Error& error) {
-    file.add_problem("write", error.info().message, error.info().hint);
-  }
+  apply_write(file, line.write, options.write);
   options.record.apply_default();
   for (std::size_t i = 0; i < record_items.size(); ++i)
     file.set_default(fmt::format("record.{}", record_items[i].name),
