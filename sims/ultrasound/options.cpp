@@ -99,6 +99,9 @@ void add_write_options(CLI::App& app, CommandLine& line) {
   app.add_option("--pace", line.write.pace, "imitate a slow device, such as bandwidth=50MB/s,latency=1ms")
       ->type_name("SPEC")
       ->group("Output");
+  app.add_option("--flush", line.write.flush, "none, or sample: each sample reaches the device at once")
+      ->type_name("WHEN")
+      ->group("Output");
   app.add_option("--fault", line.write.fault, "inject failures, such as write:every=7,seed=3")
       ->type_name("SPEC")
       ->group("Output");
@@ -127,6 +130,8 @@ void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
     strategy = fmt::format("threads:{}", *buffers);
   if (line.write.write.empty()) line.write.write = strategy;
   if (const auto sink = file.text("write.sink"); sink && line.write.sink.empty()) line.write.sink = *sink;
+  if (const auto flush = file.text("write.flush"); flush && line.write.flush.empty())
+    line.write.flush = *flush;
   try {
     options.write = output::parse_options(line.write);
   } catch (const Error& error) {
@@ -141,6 +146,7 @@ void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
   file.set_default("write.strategy", output::strategy_text(options.write));
   file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options.write)));
   file.set_default("write.sink", options.write.sink);
+  file.set_default("write.flush", options.write.flush_samples ? "sample" : "none");
   file.finish();
   options.resolved = file.resolved();
   if (native_input) options.resolved["input"]["file"] = options.input;
@@ -187,7 +193,8 @@ void finish_native_mode(CommandLine& line) {
                       {"write",
                        {{"strategy", output::strategy_text(options.write)},
                         {"buffers", output::buffer_count(options.write)},
-                        {"sink", options.write.sink}}}};
+                        {"sink", options.write.sink},
+                        {"flush", options.write.flush_samples ? "sample" : "none"}}}};
 }
 
 }  // namespace

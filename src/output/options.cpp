@@ -149,6 +149,13 @@ void parse_write(const std::string& text, Options& options) {
   });
 }
 
+bool parse_flush(const std::string& text) {
+  return with_form("--flush", text, "give one of none, sample", [&] {
+    if (text != "none" && text != "sample") throw bad("unknown");
+    return text == "sample";
+  });
+}
+
 }  // namespace
 
 Pace parse_pace(const std::string& text) {
@@ -195,6 +202,7 @@ Options parse_options(const OptionTexts& texts) {
   read(texts.sink,
        [&] { with_form("--sink", texts.sink, "", [&] { options.sink = find_sink(texts.sink).name; }); });
   read(texts.pace, [&] { options.pace = parse_pace(texts.pace); });
+  read(texts.flush, [&] { options.flush_samples = parse_flush(texts.flush); });
   read(texts.fault, [&] { options.faults = parse_faults(texts.fault); });
   problems.throw_if_any(ErrorKind::usage);
   return options;

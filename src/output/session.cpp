@@ -37,7 +37,10 @@ class Session::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
        trace::Log& log)
-      : comm_(mpi::Comm::duplicate(comm)), plan_(std::move(plan)), log_(log) {
+      : comm_(mpi::Comm::duplicate(comm)),
+        plan_(std::move(plan)),
+        log_(log),
+        flush_samples_(options.flush_samples) {
     sink_ = create_sink({.comm = comm_, .path = path, .plan = plan_, .head = head, .options = options});
     memory_bytes_ = plan_.memory_bytes(buffer_count(options));
     mpi::agree_on(comm_, [&] {
@@ -120,6 +123,7 @@ class Session::Impl {
         pack(view, piece, plan_.own_box, 0, piece.values, job->add(piece, number, 0, piece.values));
     }
     job->record = step;
+    job->flush = flush_samples_;
     scope.stop();
     writer_->submit(std::move(job));
   }
@@ -210,6 +214,7 @@ class Session::Impl {
   mpi::Comm comm_;
   Plan plan_;
   trace::Log& log_;
+  bool flush_samples_;
   std::int64_t memory_bytes_ = 0;
   std::vector<RunningStream> streams_;
   Account account_;

@@ -43,16 +43,18 @@ struct Options {
   std::string strategy = "threads";  ///< who writes; see `parse_options` for the names
   int buffers = 2;                   ///< staging buffers per rank of the strategy `threads`
   std::string sink = "hdf5";         ///< what the file is
+  bool flush_samples = false;        ///< each sample is put onto the device before the next one is written
   std::optional<Pace> pace;
   std::vector<Fault> faults;
 };
 
 /// The options as texts of a command line or case file; empty texts leave the defaults.
 struct OptionTexts {
-  std::string write;  ///< blocking | threads[:BUFFERS]
-  std::string sink;   ///< hdf5
-  std::string pace;   ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
-  std::string fault;  ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
+  std::string write;       ///< blocking | threads[:BUFFERS]
+  std::string sink;        ///< hdf5
+  std::string pace;        ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
+  std::string flush = {};  ///< none | sample
+  std::string fault;       ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
 };
 
 /// Reads the options. Errors (usage): all bad texts together, each with the accepted forms.
