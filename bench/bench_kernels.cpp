@@ -54,7 +54,7 @@ std::vector<double> sample_calls(const Settings& settings, const std::function<v
 struct Buffers {
   Buffers(const Settings& settings, const PlaneTransform& plane, const ColumnTransform& column)
       : scratch(plane.make_scratch()),
-        spectrum(static_cast<std::size_t>(plane.half_nx() * settings.grid[1])),
+        spectrum(static_cast<std::size_t>(plane.pitch() * settings.grid[1])),
         real(static_cast<std::size_t>(settings.grid[0] * settings.grid[1])),
         block(column.make_block()) {
     std::fill(spectrum.begin(), spectrum.end(), Complex{});
@@ -69,7 +69,7 @@ struct Buffers {
 void measure_transforms(const Settings& settings, nlohmann::json& result) {
   const auto nx = settings.grid[0], ny = settings.grid[1], nz = settings.grid[2];
   const PlaneTransform plane(nx, ny);
-  const ColumnTransform column(nz, plane.half_nx());
+  const ColumnTransform column(nz, plane.pitch());
   std::vector<Buffers> all;
   for (int i = 0; i < settings.threads; ++i) all.emplace_back(settings, plane, column);
   const auto measure = [&](const char* name, auto call) {
@@ -79,7 +79,7 @@ void measure_transforms(const Settings& settings, nlohmann::json& result) {
   measure("plane_inverse_s", [&](Buffers& b) { plane.inverse(b.spectrum.data(), b.real.data(), b.scratch); });
   measure("column_forward_s", [&](Buffers& b) { column.forward(b.block.data()); });
   measure("column_inverse_s", [&](Buffers& b) { column.inverse(b.block.data()); });
-  result["half_nx"] = plane.half_nx();
+  result["pitch"] = plane.pitch();
   result["column_width"] = column.width();
 }
 

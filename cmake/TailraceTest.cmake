@@ -9,6 +9,11 @@ if(TAILRACE_MPI STREQUAL "openmpi")
 endif()
 list(APPEND TAILRACE_MPIEXEC ${MPIEXEC_NUMPROC_FLAG})
 
+set(TAILRACE_TEST_ENVIRONMENT "")
+if(TAILRACE_SANITIZE MATCHES "thread")
+  set(TAILRACE_TEST_ENVIRONMENT TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp)
+endif()
+
 add_library(tailrace_unit_main OBJECT ${CMAKE_SOURCE_DIR}/tests/support/unit_main.cpp)
 add_library(tailrace_mpi_main OBJECT ${CMAKE_SOURCE_DIR}/tests/support/mpi_main.cpp)
 foreach(kind unit mpi)
@@ -23,7 +28,7 @@ function(tailrace_add_unit_test)
   add_executable(test-unit-${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(test-unit-${ARG_NAME} PRIVATE tailrace_unit_main tailrace_flags ${ARG_LIBRARIES})
   add_test(NAME unit.${ARG_NAME} COMMAND test-unit-${ARG_NAME})
-  set_tests_properties(unit.${ARG_NAME} PROPERTIES LABELS unit TIMEOUT 120)
+  set_tests_properties(unit.${ARG_NAME} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "${TAILRACE_TEST_ENVIRONMENT}")
 endfunction()
 
 # tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [THREADS 1] [TIMEOUT 300]): cases made with MPI_CASE, in one launch

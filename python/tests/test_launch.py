@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailrace import cores
-from tailrace.console import CommandError, format_bytes, format_seconds
+from tailrace.console import CommandError
 from tailrace.job import QuietLauncher
 from tailrace.launch import Launcher, Layout, Machine, default_threads, find_launcher, launch_command
 from tailrace.programs import LaunchInfo, launch_info
@@ -133,17 +133,3 @@ def test_launcher_notes_are_filtered_and_others_kept():
     lines = ["tailrace-ultrasound: a.h5: 1 problem", "mpirun: Forwarding signal 12 to job"]
     assert filtered([*lines, *exit_note, *kill_note]) == [lines[0], *kill_note]
     assert filtered([rule, "cut off"]) == [rule, "cut off"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (67108864, "67.1 MB"), (3e12, "3 TB")]
-)
-def test_format_bytes(value, text):
-    assert format_bytes(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.254, "0.25 s"), (12.34, "12.3 s"), (119.6, "2 min 00 s"), (7380, "2 h 03 min")]
-)
-def test_format_seconds(value, text):
-    assert format_seconds(value) == text

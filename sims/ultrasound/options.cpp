@@ -2,6 +2,7 @@
 
 #include <fftw3.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
@@ -166,6 +167,7 @@ void finish_case_mode(CommandLine& line) {
   if (line.out_directory.empty() && !options.check_only)
     throw Error(ErrorKind::usage, "--case needs a run directory. Fix: add --out DIR");
   options.case_mode = true;
+  options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
   options.run_directory = line.out_directory;
   options.output = (std::filesystem::path(line.out_directory) / "output.h5").string();
   const bool native_input = std::filesystem::path(line.case_file).extension() != ".toml";
@@ -220,6 +222,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
   if (line.version) return Notice{version_text()};
   line.case_file.empty() ? finish_native_mode(line) : finish_case_mode(line);
   auto& options = line.options;
+  options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
   options.threads = line.threads > 0 ? line.threads : default_threads();
   options.record.start = std::max<StepIndex>(line.start, 1);
   if (line.benchmark_steps > 0) options.steps = line.benchmark_steps;

@@ -14,6 +14,8 @@ namespace tailrace::ultrasound {
 struct Options {
   bool case_mode = false;     ///< started with --case: Tailrace's exit codes and run directory
   std::string input, output;  ///< files
+  std::string case_file;      ///< of case mode
+  std::string command;        ///< as typed
   std::string run_directory;  ///< where run.json, progress and traces go; empty: nowhere
   bool overwrite = false;     ///< an existing run directory may be used
   bool check_only = false;    ///< read and check everything, write nothing

@@ -120,6 +120,7 @@ Input Run::load() {
             fmt::format("recording starts at step {}, but the run has {} steps. Fix: start at 1 to {}",
                         options_.record.start, steps_, steps_));
     });
+    input.header.steps = steps_;
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
     console_.input(input, steps_);
@@ -158,6 +159,9 @@ void Run::describe(const Input& input, const std::vector<output::Stream>& stream
   account_.title = options_.title;
   account_.simulation = "ultrasound";
   account_.program = "tailrace-ultrasound";
+  account_.case_file = options_.case_file;
+  account_.input_file = std::filesystem::absolute(options_.input).lexically_normal().string();
+  account_.command = options_.command;
   account_.config = options_.resolved;
   account_.versions = {{"mpi", mpi::Environment::library_version()},
                        {"hdf5", h5::library_version()},

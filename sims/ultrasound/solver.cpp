@@ -65,15 +65,12 @@ Solver::Solver(mpi::CommView comm, Model model, trace::Log& log)
     delay_table_ =
         RadialTable(grid_, space_.rows(), [&](double k) { return normalise * power_of_k(k, y - 1); });
   }
-  for (auto& field : spectrum_) {
-    field = space_.make_field();
-    std::fill(field.planes.begin(), field.planes.end(), Complex{});
-  }
+  for (auto& field : spectrum_) field = space_.make_field();
   const auto plane = static_cast<std::size_t>(grid_.points.x * grid_.points.y);
   workspaces_.resize(static_cast<std::size_t>(omp_get_max_threads()));
   for (auto& work : workspaces_) {
     work.transform = space_.plane_transform().make_scratch();
-    work.spectrum.resize(static_cast<std::size_t>(space_.half_nx() * space_.ny()));
+    work.spectrum.resize(static_cast<std::size_t>(space_.pitch() * space_.ny()), Complex{});
     for (auto& real : work.real) real.resize(plane);
     for (auto& block : work.block) block = space_.column_transform().make_block();
     for (auto& row : work.constant) row.resize(static_cast<std::size_t>(grid_.points.x));
@@ -101,7 +98,7 @@ void Solver::pressure_gradients() {
   sweep_rows(results, [&](std::int64_t y, std::int64_t kx, Workspace& work) {
     Complex* values = work.block[0].data();
     Complex* derivative = work.block[1].data();
-    const std::int64_t count = std::min(width, space_.half_nx() - kx);
+    const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
     space_.load(spectrum_[0], y, kx, values);
     columns.forward(values);
     for (std::int64_t z = 0; z < space_.nz(); ++z) {
@@ -129,22 +126,21 @@ void Solver::update_velocities() {
 }
 
 /// One plane of one velocity component. `spectrum` is kappa P for x and y, which still lack their derivative,
-/// and the finished derivative for z.
-void Solver::velocity_plane(std::int64_t z, std::size_t axis, const Complex* spectrum, bool initial,
+/// and the finished derivative for z, which is used up.
+void Solver::velocity_plane(std::int64_t z, std::size_t axis, Complex* spectrum, bool initial,
                             Workspace& work) {
-  const std::int64_t nx = grid_.points.x, half_nx = space_.half_nx();
-  for (std::int64_t y = 0; y < space_.ny(); ++y) {
-    const Complex* in = spectrum + y * half_nx;
-    Complex* out = work.spectrum.data() + y * half_nx;
+  const std::int64_t nx = grid_.points.x, half_nx = space_.half_nx(), pitch = space_.pitch();
+  Complex* derivative = axis == 2 ? spectrum : work.spectrum.data();
+  for (std::int64_t y = 0; y < space_.ny() && axis < 2; ++y) {
+    const auto& forward = derivative_[axis].forward;
     if (axis == 0)
-      kernels::scale(in, derivative_[0].forward.data(), out, half_nx);
-    else if (axis == 1)
-      kernels::scale(in, derivative_[1].forward[static_cast<std::size_t>(y)], out, half_nx);
+      kernels::scale(spectrum + y * pitch, forward.data(), derivative + y * pitch, half_nx);
     else
-      std::copy_n(in, half_nx, out);
+      kernels::scale(spectrum + y * pitch, forward[static_cast<std::size_t>(y)], derivative + y * pitch,
+                     half_nx);
   }
   float* gradient = work.real[0].data();
-  space_.plane_transform().inverse(work.spectrum.data(), gradient, work.transform);
+  space_.plane_transform().inverse(derivative, gradient, work.transform);
   for (std::int64_t y = 0; y < space_.ny(); ++y) {
     float* u = u_[axis].plane(z) + y * nx;
     const float* dt_over_rho0 = medium_.dt_over_rho0[axis].row(y, z);
@@ -162,7 +158,7 @@ void Solver::velocity_gradients() {
   const std::int64_t width = columns.width();
   sweep_rows(results, [&](std::int64_t y, std::int64_t kx, Workspace& work) {
     Complex* values = work.block[0].data();
-    const std::int64_t count = std::min(width, space_.half_nx() - kx);
+    const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
     for (std::size_t axis = 0; axis < axis_count; ++axis) {
       space_.load(*results[axis], y, kx, values);
       columns.forward(values);
@@ -244,7 +240,7 @@ void Solver::absorb() {
   const std::int64_t width = columns.width();
   sweep_rows(both, [&](std::int64_t y, std::int64_t kx, Workspace& work) {
     Complex* values = work.block[0].data();
-    const std::int64_t count = std::min(width, space_.half_nx() - kx);
+    const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
     for (std::size_t i = 0; i < both.size(); ++i) {
       space_.load(*both[i], y, kx, values);
       columns.forward(values);

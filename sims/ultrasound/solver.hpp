@@ -70,8 +70,7 @@ class Solver {
   void absorb();
   void start_from_initial_pressure();
 
-  void velocity_plane(std::int64_t z, std::size_t axis, const Complex* spectrum, bool initial,
-                      Workspace& work);
+  void velocity_plane(std::int64_t z, std::size_t axis, Complex* spectrum, bool initial, Workspace& work);
   void density_plane(std::int64_t z, Workspace& work);
   void pressure_plane(std::int64_t z, float* total);
   void inverse_plane(SpectralField& field, std::int64_t z, float* real, Workspace& work);

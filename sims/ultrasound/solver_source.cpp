@@ -50,7 +50,7 @@ void Solver::filter_source() {
 /// Source spectrum = filter times the transform of the source values of this step.
 void Solver::filter_source_spectrum() {
   const std::array result{&source_spectrum_};
-  const auto spectrum_elements = space_.half_nx() * space_.ny();
+  const auto spectrum_elements = space_.pitch() * space_.ny();
   sweep_planes(result, [&](std::int64_t z, Workspace& work) {
     const Range points = source_->in_plane(z);
     if (points.empty()) {
@@ -70,7 +70,7 @@ void Solver::filter_source_spectrum() {
   const std::int64_t width = columns.width();
   sweep_rows(result, [&](std::int64_t y, std::int64_t kx, Workspace& work) {
     Complex* values = work.block[0].data();
-    const std::int64_t count = std::min(width, space_.half_nx() - kx);
+    const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
     space_.load(source_spectrum_, y, kx, values);
     columns.forward(values);
     for (std::int64_t z = 0; z < space_.nz(); ++z)

@@ -29,8 +29,8 @@ void Solver::sweep_planes(std::span<SpectralField* const> results, Work work) {
 /// Runs work(y, kx, workspace) for every block of columns along z; `results` are then moved back to planes.
 template <class Work>
 void Solver::sweep_rows(std::span<SpectralField* const> results, Work work) {
-  const std::int64_t width = space_.column_transform().width(), half_nx = space_.half_nx();
-  const std::int64_t blocks = (half_nx + width - 1) / width;
+  const std::int64_t width = space_.column_transform().width();
+  const std::int64_t blocks = (space_.pitch() + width - 1) / width;
   std::vector<SpectralSpace::Exchange> exchanges;
   for (auto* field : results) exchanges.push_back(space_.begin_to_planes(*field));
   for (int k = 0; k < space_.pieces(); ++k) {

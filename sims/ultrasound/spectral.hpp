@@ -30,6 +30,8 @@ class PlaneTransform {
   PlaneTransform(std::int64_t nx, std::int64_t ny);
 
   [[nodiscard]] std::int64_t half_nx() const noexcept { return half_nx_; }
+  /// Distance of the rows of a spectrum: half_nx and up to three zeros, which keep FFTW's vectors full.
+  [[nodiscard]] std::int64_t pitch() const noexcept { return pitch_; }
   [[nodiscard]] Scratch make_scratch() const;
 
   /// Unnormalised forward transform: `real` has ny rows of nx, `spectrum` ny rows of half_nx; both aligned.
@@ -42,7 +44,7 @@ class PlaneTransform {
   static constexpr std::int64_t pairs_at_once =
       4;  // row pairs per FFTW call: fits the first cache, fills the vectors
 
-  std::int64_t nx_, ny_, half_nx_;
+  std::int64_t nx_, ny_, half_nx_, pitch_;
   FftPlan rows_forward_, rows_inverse_, columns_forward_, columns_inverse_;
 };
 
@@ -58,7 +60,7 @@ class ColumnTransform {
   void inverse(Complex* block) const;
 
  private:
-  static constexpr std::int64_t widest = 32;
+  static constexpr std::int64_t widest = 44;
 
   std::int64_t nz_, width_;
   FftPlan forward_, inverse_;

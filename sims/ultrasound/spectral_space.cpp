@@ -5,23 +5,22 @@
 namespace tailrace::ultrasound {
 
 SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
-    : half_nx_(grid.x / 2 + 1),
+    : plane_transform_(grid.x, grid.y),
+      column_transform_(grid.z, plane_transform_.pitch()),
       ny_(grid.y),
       nz_(grid.z),
       planes_(layout::split(grid.z, comm.size(), comm.rank())),
       rows_(layout::split(grid.y, comm.size(), comm.rank())),
-      plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(half_nx_ * ny_)))),
-      row_stride_z_(half_nx_ * rows_.size()),
-      plane_transform_(grid.x, grid.y),
-      column_transform_(grid.z, half_nx_) {
+      plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(pitch() * ny_)))),
+      row_stride_z_(pitch() * rows_.size()) {
   if (comm.size() == 1) {
     row_stride_z_ = plane_stride_;
     return;
   }
-  const Index3 half{half_nx_, ny_, nz_};
-  const auto by_planes = layout::Decomposition::slab(half, layout::Axis::z, comm.size());
-  const auto by_rows = layout::Decomposition::slab(half, layout::Axis::y, comm.size());
-  const layout::LocalLayout planes_layout{half_nx_, plane_stride_}, rows_layout{half_nx_, row_stride_z_};
+  const Index3 spectrum{pitch(), ny_, nz_};
+  const auto by_planes = layout::Decomposition::slab(spectrum, layout::Axis::z, comm.size());
+  const auto by_rows = layout::Decomposition::slab(spectrum, layout::Axis::y, comm.size());
+  const layout::LocalLayout planes_layout{pitch(), plane_stride_}, rows_layout{pitch(), row_stride_z_};
   pieces_ = overlap_pieces;
   to_rows_.emplace(comm, layout::TransposeConfig{.from = by_planes,
                                                  .to = by_rows,
@@ -41,8 +40,8 @@ SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
 
 SpectralField SpectralSpace::make_field() const {
   SpectralField field;
-  field.planes.resize(static_cast<std::size_t>(plane_stride_ * planes_.size()));
-  if (!alone()) field.rows.resize(static_cast<std::size_t>(row_stride_z_ * nz_));
+  field.planes.resize(static_cast<std::size_t>(plane_stride_ * planes_.size()), Complex{});
+  if (!alone()) field.rows.resize(static_cast<std::size_t>(row_stride_z_ * nz_), Complex{});
   return field;
 }
 
@@ -53,27 +52,27 @@ std::int64_t SpectralSpace::field_bytes() const noexcept {
 
 Complex* SpectralSpace::row(SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
   auto& values = alone() ? field.planes : field.rows;
-  return values.data() + z * row_stride_z_ + (y - rows_.begin) * half_nx_;
+  return values.data() + z * row_stride_z_ + (y - rows_.begin) * pitch();
 }
 
 const Complex* SpectralSpace::row(const SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
   const auto& values = alone() ? field.planes : field.rows;
-  return values.data() + z * row_stride_z_ + (y - rows_.begin) * half_nx_;
+  return values.data() + z * row_stride_z_ + (y - rows_.begin) * pitch();
 }
 
 void SpectralSpace::load(const SpectralField& field, std::int64_t y, std::int64_t kx,
                          Complex* block) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = std::min(width, half_nx_ - kx);
-  for (std::int64_t z = 0; z < nz_; ++z) {
-    Complex* out = std::copy_n(row(field, y, z) + kx, count, block + z * width);
-    std::fill_n(out, width - count, Complex{});
-  }
+  const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
+  const Complex* in = row(field, y, 0) + kx;
+  for (std::int64_t z = 0; z < nz_; ++z, in += row_stride_z_, block += width)
+    std::fill_n(std::copy_n(in, count, block), width - count, Complex{});
 }
 
 void SpectralSpace::store(const Complex* block, std::int64_t y, std::int64_t kx,
                           SpectralField& field) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = std::min(width, half_nx_ - kx);
-  for (std::int64_t z = 0; z < nz_; ++z) std::copy_n(block + z * width, count, row(field, y, z) + kx);
+  const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
+  Complex* out = row(field, y, 0) + kx;
+  for (std::int64_t z = 0; z < nz_; ++z, out += row_stride_z_, block += width) std::copy_n(block, count, out);
 }
 
 SpectralSpace::Exchange SpectralSpace::begin_to_rows(SpectralField& field) {

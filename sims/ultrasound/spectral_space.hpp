@@ -25,7 +25,8 @@ class SpectralSpace {
 
   [[nodiscard]] Range planes() const noexcept { return planes_; }
   [[nodiscard]] Range rows() const noexcept { return rows_; }
-  [[nodiscard]] std::int64_t half_nx() const noexcept { return half_nx_; }
+  [[nodiscard]] std::int64_t half_nx() const noexcept { return plane_transform_.half_nx(); }
+  [[nodiscard]] std::int64_t pitch() const noexcept { return plane_transform_.pitch(); }
   [[nodiscard]] std::int64_t ny() const noexcept { return ny_; }
   [[nodiscard]] std::int64_t nz() const noexcept { return nz_; }
   [[nodiscard]] const PlaneTransform& plane_transform() const noexcept { return plane_transform_; }
@@ -35,7 +36,7 @@ class SpectralSpace {
   /// Bytes of one spectral field on this rank.
   [[nodiscard]] std::int64_t field_bytes() const noexcept;
 
-  /// Plane z (global) of a field by planes: ny rows of half_nx.
+  /// Plane z (global) of a field by planes: ny rows of `pitch`.
   [[nodiscard]] Complex* plane(SpectralField& field, std::int64_t z) const noexcept {
     return field.planes.data() + (z - planes_.begin) * plane_stride_;
   }
@@ -77,13 +78,13 @@ class SpectralSpace {
   static constexpr int overlap_pieces =
       4;  // all but the last quarter of an exchange can hide behind computation
 
-  std::int64_t half_nx_, ny_, nz_;
+  PlaneTransform plane_transform_;
+  ColumnTransform column_transform_;
+  std::int64_t ny_, nz_;
   Range planes_, rows_;
   std::int64_t plane_stride_ = 0, row_stride_z_ = 0;
   int pieces_ = 1;
   std::optional<layout::Transpose> to_rows_, to_planes_;
-  PlaneTransform plane_transform_;
-  ColumnTransform column_transform_;
 };
 
 }  // namespace tailrace::ultrasound

@@ -10,11 +10,16 @@ namespace tailrace {
 
 const char* to_string(ErrorKind kind) noexcept {
   switch (kind) {
-    case ErrorKind::usage: return "usage";
-    case ErrorKind::input: return "input";
-    case ErrorKind::io: return "io";
-    case ErrorKind::resource: return "resource";
-    case ErrorKind::internal: return "internal";
+    case ErrorKind::usage:
+      return "usage";
+    case ErrorKind::input:
+      return "input";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::resource:
+      return "resource";
+    case ErrorKind::internal:
+      return "internal";
   }
   return "internal";
 }

@@ -1,17 +1,12 @@
-#include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <climits>
-#include <filesystem>
-#include <limits>
 #include <optional>
 
 #include "sinks.hpp"
-#include "tailrace/base/check.hpp"
+#include "space.hpp"
 #include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/raw_file.hpp"
@@ -20,45 +15,47 @@ namespace tailrace::output {
 
 namespace {
 
-constexpr std::uint64_t no_offset = std::numeric_limits<std::uint64_t>::max();
-
-/// Bytes that are free for a file, those of its old version included; nothing if the system does not tell.
-std::optional<double> free_bytes(const std::string& path) {
-  const auto directory = std::filesystem::path(path).parent_path();
-  struct statvfs system {};
-  if (statvfs(directory.empty() ? "." : directory.c_str(), &system) != 0) return {};
-  struct stat old {};
-  const double reused = stat(path.c_str(), &old) == 0 ? 512.0 * static_cast<double>(old.st_blocks) : 0.0;
-  return static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize) + reused;
-}
-
-std::string space_warning(const std::string& path, double needed) {
-  const auto free = free_bytes(path);
-  if (!free || needed <= *free) return {};
-  return fmt::format("{} needs {}, but its file system has {} free: the run will fail when it is full", path,
-                     human_bytes(needed), human_bytes(*free));
-}
-
 /// Puts the whole layout into a new file; returns the offset of each stream dataset, then that of the record.
-std::vector<std::uint64_t> lay_out(h5::File& file, const SinkContext& context) {
+std::vector<std::int64_t> lay_out(h5::File& file, const SinkContext& context) {
   for (const auto& attribute : context.head.attributes) file.create_attribute("/", attribute);
   for (const auto& dataset : context.head.datasets) {
     file.create_dataset(dataset.spec);
     file.write_bytes(dataset.spec.path, dataset.spec.type, dataset.values);
   }
-  std::vector<std::uint64_t> offsets;
+  std::vector<std::int64_t> offsets;
+  const auto create = [&](const h5::DatasetSpec& spec) {
+    offsets.push_back(
+        static_cast<std::int64_t>(file.create_dataset(spec).value_or(0)));  // 0: no values, never used
+  };
   for (const auto& stream : context.plan.streams)
-    for (const auto& spec : stream.datasets) offsets.push_back(file.create_dataset(spec).value_or(no_offset));
+    for (const auto& spec : stream.datasets) create(spec);
   const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()), 0);
-  const h5::DatasetSpec record{.path = record_path,
-                               .shape = {1, 1, slots.size()},
-                               .type = h5::ElementType::uint64,
-                               .attributes = {{.name = "data_type", .value = std::string("long")},
-                                              {.name = "domain_type", .value = std::string("real")}}};
-  offsets.push_back(file.create_dataset(record).value_or(no_offset));
+  create({.path = record_path,
+          .shape = {1, 1, slots.size()},
+          .type = h5::ElementType::uint64,
+          .attributes = {{.name = "data_type", .value = std::string("long")},
+                         {.name = "domain_type", .value = std::string("real")}}});
   file.write<std::uint64_t>(record_path, slots);
   file.close();
   return offsets;
+}
+
+/// What the unreduced samples after step `after` take in the file.
+std::vector<Region> regions_after(const Plan& plan, const std::vector<std::int64_t>& offsets,
+                                  StepIndex after) {
+  std::vector<Region> regions;
+  std::size_t dataset = 0;
+  for (const auto& stream : plan.streams) {
+    for (const auto& spec : stream.datasets) {
+      const std::int64_t offset = offsets[dataset++];
+      const auto bytes = static_cast<std::int64_t>(h5::element_count(spec.shape) * h5::size_bytes(spec.type));
+      const StepIndex samples = stream.cadence.samples();
+      if (stream.reduction != Reduction::none || samples == 0) continue;
+      const std::int64_t used = bytes / samples * stream.cadence.samples_until(after);
+      regions.push_back({offset + used, bytes - used});
+    }
+  }
+  return regions;
 }
 
 /// Removes what was left of a file that could not be completed.
@@ -68,7 +65,7 @@ void remove_file(const std::string& path) noexcept {
 }
 
 /// Creates the file and closes it with its whole layout, or leaves none.
-std::vector<std::uint64_t> create_file(const SinkContext& context) {
+std::vector<std::int64_t> create_file(const SinkContext& context) {
   auto file = h5::File::create(context.path);
   try {
     return lay_out(file, context);
@@ -92,14 +89,10 @@ void with_path(const std::string& path, const Action& action) {
 
 class Hdf5Sink final : public Sink {
  public:
-  explicit Hdf5Sink(const SinkContext& context) : path_(context.path) {
-    mpi::agree_on_root(context.comm, [&] {
-      warning_ = space_warning(path_, static_cast<double>(context.plan.file_bytes()));
-      with_path(path_, [&] { offsets_ = create_file(context); });
-    });
+  explicit Hdf5Sink(const SinkContext& context) : path_(context.path), plan_(context.plan) {
+    mpi::agree_on_root(context.comm, [&] { create(context); });
     mpi::broadcast(context.comm, offsets_, 0);
-    record_offset_ = static_cast<std::int64_t>(offsets_.back()) +
-                     context.comm.rank() * std::int64_t{sizeof(std::uint64_t)};
+    record_offset_ = offsets_.back() + context.comm.rank() * std::int64_t{sizeof(std::uint64_t)};
     mpi::agree_on(context.comm,
                   [&] { file_.emplace(path_, make_write_call(context.options, context.comm.rank())); });
   }
@@ -107,7 +100,7 @@ class Hdf5Sink final : public Sink {
   Written write(std::span<const Extent> extents, StepIndex step) override {
     Written written;
     for (const auto& extent : extents) {
-      const std::int64_t offset = static_cast<std::int64_t>(offsets_[extent.dataset]) + extent.offset_bytes;
+      const std::int64_t offset = offsets_[extent.dataset] + extent.offset_bytes;
       if (offset != next_offset_ || pieces_.size() == IOV_MAX) written.operations += write_gathered(step);
       if (pieces_.empty()) first_offset_ = offset;
       pieces_.push_back(
@@ -116,29 +109,49 @@ class Hdf5Sink final : public Sink {
       written.bytes += static_cast<std::int64_t>(extent.bytes.size());
     }
     written.operations += write_gathered(step);
+    start_flush_after(written.bytes);
     return written;
   }
 
   void record(StepIndex steps) override {
     const auto slot = static_cast<std::uint64_t>(steps);
     file_->write_directly(std::as_bytes(std::span(&slot, 1)), record_offset_);
+    recorded_ = steps;
   }
 
   void flush() override { file_->flush(); }
 
   void close(mpi::CommView comm, const FileTail& tail, bool complete) override {
-    mpi::agree_on(comm, [&] { file_->close(); });
-    mpi::agree_on_root(comm, [&] {
-      with_path(path_, [&] { write_tail(tail, complete); });
-      RawFile file(path_, make_plain_call());
-      file.flush();
-      file.close();
+    mpi::agree_on(comm, [&] {
+      if (comm.is_root()) close_layout(tail, complete);
+      file_->flush();
+      file_->close();
     });
   }
 
   [[nodiscard]] const std::string& warning() const noexcept override { return warning_; }
 
  private:
+  /// Left to itself the system keeps gigabytes in memory and the run would wait for the device at its end.
+  void start_flush_after(std::int64_t bytes) noexcept {
+    constexpr std::int64_t flush_every_bytes = 16 << 20;
+    unflushed_bytes_ += bytes;
+    if (unflushed_bytes_ < flush_every_bytes) return;
+    file_->start_flush();
+    unflushed_bytes_ = 0;
+  }
+
+  void create(const SinkContext& context) {
+    const bool enough = has_space(path_, static_cast<double>(plan_.file_bytes()), warning_);
+    with_path(path_, [&] { offsets_ = create_file(context); });
+    if (enough) reserve(path_, regions_after(plan_, offsets_, 0));
+  }
+
+  void close_layout(const FileTail& tail, bool complete) const {
+    with_path(path_, [&] { write_tail(tail, complete); });
+    if (complete) release(path_, regions_after(plan_, offsets_, recorded_));
+  }
+
   /// Writes the pieces gathered so far, which are neighbours in the file, in one operation.
   std::int64_t write_gathered(StepIndex step) {
     if (pieces_.empty()) return 0;
@@ -165,8 +178,10 @@ class Hdf5Sink final : public Sink {
   }
 
   std::string path_, warning_;
-  std::vector<std::uint64_t> offsets_;
-  std::int64_t record_offset_ = 0;
+  const Plan& plan_;
+  std::vector<std::int64_t> offsets_;  ///< of the streams' datasets, then of the record
+  std::int64_t record_offset_ = 0, unflushed_bytes_ = 0;
+  StepIndex recorded_ = 0;
   std::optional<RawFile> file_;
   std::vector<iovec> pieces_;
   std::int64_t first_offset_ = 0, next_offset_ = -1;

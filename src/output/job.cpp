@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "tailrace/base/system.hpp"
 #include "tailrace/output/writer.hpp"
@@ -90,7 +91,11 @@ class Charge {
 
 }  // namespace
 
-void run_job(const Staging& job, Sink& sink, Account& account, trace::Log& log) {
+void run_job(Staging& job, Sink& sink, Account& account, trace::Log& log) {
+  // Samples of several steps that touch in the file stand side by side now, and the sink writes them at once.
+  std::sort(job.slices.begin(), job.slices.end(), [](const Slice& a, const Slice& b) {
+    return std::tuple(a.piece->dataset, a.sample, a.first) < std::tuple(b.piece->dataset, b.sample, b.first);
+  });
   ExtentStream extents(job, sink);
   const Charge charge(job.step, extents.written(), account, log);
   for (const auto& slice : job.slices) extents.add(slice);

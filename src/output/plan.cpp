@@ -40,6 +40,18 @@ std::string text_of(Index3 p) {
   return fmt::format("(x={}, y={}, z={})", p.x, p.y, p.z);
 }
 
+/// Writes of this size and more cost no more per byte than larger ones (docs/explain/output.md).
+constexpr std::int64_t efficient_write_bytes = 128 << 10;
+/// Buffers do not grow beyond this only to make writes larger.
+constexpr std::int64_t most_gathered_bytes = 32 << 20;
+constexpr std::int64_t most_steps_per_buffer = 64;
+
+/// True if the samples of the piece touch each other in the file, so that those of several steps can be
+/// written at once.
+bool touches_next_sample(const Piece& piece) noexcept {
+  return piece.values == piece.part_values;
+}
+
 std::int64_t size_of(h5::ElementType type) noexcept {
   return static_cast<std::int64_t>(h5::size_bytes(type));
 }
@@ -185,11 +197,31 @@ std::int64_t PlannedStream::sample_bytes() const noexcept {
   return bytes;
 }
 
-std::int64_t Plan::staging_bytes() const noexcept {
-  std::int64_t unreduced = 0, reduced = 0;
+std::int64_t Plan::step_bytes() const noexcept {
+  std::int64_t bytes = 0;
   for (const auto& stream : streams)
-    (stream.reduction == Reduction::none ? unreduced : reduced) += stream.sample_bytes();
-  return std::max(unreduced, std::min(reduced, reduction_chunk_bytes));
+    if (stream.reduction == Reduction::none) bytes += stream.sample_bytes();
+  return bytes;
+}
+
+std::int64_t Plan::steps_per_buffer() const noexcept {
+  const std::int64_t step = step_bytes();
+  if (step == 0) return 1;
+  // The writes of a step: each of the pieces that could grow over several steps, or all of it.
+  std::int64_t bytes = 0, pieces = 0;
+  for (const auto& stream : streams)
+    for (const auto& piece : stream.pieces)
+      if (stream.reduction == Reduction::none && touches_next_sample(piece)) bytes += piece.bytes(), ++pieces;
+  const std::int64_t write = pieces > 0 ? bytes / pieces : step;
+  const std::int64_t wanted = (efficient_write_bytes + write - 1) / write;
+  return std::clamp(std::min(wanted, most_gathered_bytes / step), std::int64_t{1}, most_steps_per_buffer);
+}
+
+std::int64_t Plan::staging_bytes() const noexcept {
+  std::int64_t reduced = 0;
+  for (const auto& stream : streams)
+    if (stream.reduction != Reduction::none) reduced += stream.sample_bytes();
+  return std::max(steps_per_buffer() * step_bytes(), std::min(reduced, reduction_chunk_bytes));
 }
 
 std::int64_t Plan::accumulator_bytes() const noexcept {
@@ -205,7 +237,7 @@ std::int64_t Plan::memory_bytes(int buffers) const noexcept {
   for (const auto& stream : streams)
     for (const auto& piece : stream.pieces)
       lists += sizeof(Piece) + piece.points.size() * sizeof(LocalPoint) + piece.runs.size() * sizeof(Run) +
-               static_cast<std::size_t>(buffers) * sizeof(Slice);
+               static_cast<std::size_t>(buffers * steps_per_buffer()) * sizeof(Slice);
   return buffers * staging_bytes() + accumulator_bytes() + static_cast<std::int64_t>(lists);
 }
 

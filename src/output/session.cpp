@@ -50,10 +50,17 @@ class Session::Impl {
     });
   }
 
+  ~Impl() {
+    if (gathering_) writer_->submit(std::move(*gathering_));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
   void sample(StepIndex step, const FieldLookup& field) {
     if (writer_->failure()) return;
+    if (writer_->idle()) submit_gathered();
     accumulate(step, field);
-    if (plan_.records(step)) submit_samples(step, field);
+    if (plan_.records(step)) take_samples(step, field);
     for (auto& stream : streams_)
       if (stream.is_final() && step == stream.planned->cadence.last) take_final(stream, step, field);
   }
@@ -111,24 +118,38 @@ class Session::Impl {
     }
   }
 
-  void submit_samples(StepIndex step, const FieldLookup& field) {
-    Lease job = acquire(step);
-    trace::Scope scope(log_, trace::Kind::pack, step);
+  /// Puts the samples of a step into the buffer that is being filled. It leaves as soon as the writer has
+  /// nothing else to do or the next step would not fit: while the writer is busy, small samples are gathered
+  /// to larger writes.
+  void take_samples(StepIndex step, const FieldLookup& field) {
+    if (!gathering_) gathering_.emplace(acquire(step));
+    pack_samples(step, field, **gathering_);
+    const auto next = static_cast<std::size_t>(plan_.step_bytes());
+    if (next == 0 || (*gathering_)->room() < next || writer_->idle()) submit_gathered();
+  }
+
+  void submit_gathered() {
+    if (gathering_) writer_->submit(std::move(*gathering_));
+    gathering_.reset();
+  }
+
+  void pack_samples(StepIndex step, const FieldLookup& field, Staging& job) {
+    const trace::Scope scope(log_, trace::Kind::pack, step);
     for (const auto& stream : streams_) {
       const auto& planned = *stream.planned;
       if (!stream.unreduced() || !planned.cadence.is_due(step) || planned.pieces.empty()) continue;
       const FieldView view = field_of(planned, field);
       const StepIndex number = planned.cadence.samples_until(step) - 1;
       for (const auto& piece : planned.pieces)
-        pack(view, piece, plan_.own_box, 0, piece.values, job->add(piece, number, 0, piece.values));
+        pack(view, piece, plan_.own_box, 0, piece.values, job.add(piece, number, 0, piece.values));
     }
-    job->record = step;
-    job->flush = flush_samples_;
-    scope.stop();
-    writer_->submit(std::move(job));
+    job.step = step;
+    job.record = step;
+    job.flush = flush_samples_;
   }
 
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
+    submit_gathered();
     stream.taken_at = step;
     if (stream.planned->pieces.empty()) return;
     const FieldView view = field_of(*stream.planned, field);
@@ -157,6 +178,7 @@ class Session::Impl {
   /// Everything that is still to be written, the record and the flush to the device last.
   void write_rest(StepIndex last_step) {
     if (!writer_->failure()) {
+      submit_gathered();
       write_reductions(last_step);
       Lease job = acquire(last_step);
       job->record = last_step;
@@ -219,7 +241,8 @@ class Session::Impl {
   std::vector<RunningStream> streams_;
   Account account_;
   std::unique_ptr<Sink> sink_;
-  std::unique_ptr<Writer> writer_;  // last: it ends before the sink that it writes to
+  std::unique_ptr<Writer> writer_;  // after the sink: it ends before
+  std::optional<Lease> gathering_;  // after the writer, to whose pool it belongs
 };
 
 Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,

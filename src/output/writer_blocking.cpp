@@ -23,6 +23,7 @@ class BlockingWriter final : public Writer {
     account_.wait_s = account_.write_s;
   }
 
+  [[nodiscard]] bool idle() const override { return true; }
   void drain() override {}
 
   [[nodiscard]] std::optional<ErrorInfo> failure() const override { return failure_; }

@@ -55,6 +55,11 @@ class ThreadsWriter final : public Writer {
     submitted_.notify_one();
   }
 
+  [[nodiscard]] bool idle() const override {
+    const std::scoped_lock lock(mutex_);
+    return jobs_.empty() && !busy_;
+  }
+
   void drain() override {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return jobs_.empty() && !busy_; });

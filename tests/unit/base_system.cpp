@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -86,7 +85,11 @@ TEST_CASE("memory counters see what is used") {
 }
 
 TEST_CASE("time and host have names") {
-  CHECK(std::regex_match(iso_time_now(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:?\d\d)")));
+  std::string shape = iso_time_now();
+  for (char& c : shape)
+    if (c >= '0' && c <= '9') c = 'd';
+  if (const auto minus = shape.rfind('-'); minus > 10) shape[minus] = '+';
+  CHECK(shape == "dddd-dd-ddTdd:dd:dd+dddd");
   CHECK_FALSE(host_name().empty());
 }
 

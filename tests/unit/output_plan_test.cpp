@@ -165,22 +165,43 @@ TEST_CASE("a rank holds only what it owns") {
 }
 
 TEST_CASE("bytes of buffers and accumulators are known in advance") {
-  const Index3 domain{10, 10, 10};
+  const Index3 domain{100, 100, 10};
   const Cadence cadence{.first = 1, .every = 1, .last = 5};
   const auto stream = [&](const char* name, Reduction reduction) {
     return pattern::make_stream(name, Whole{}, reduction, cadence, h5::ElementType::float32, domain);
   };
+  constexpr std::int64_t whole = 400'000;
   const Plan plan = make_plan(
       {stream("raw", Reduction::none), stream("more", Reduction::none), stream("max", Reduction::max),
        stream("rms", Reduction::rms), stream("last", Reduction::final)},
       Box::whole(domain), domain);
-  CHECK(plan.staging_bytes() == 12000);  // the reductions are written through the same buffers
-  CHECK(plan.accumulator_bytes() == 4000 + 8000);
-  CHECK(plan.total_bytes() == 2 * 5 * 4000 + 3 * 4000);
+  CHECK(plan.step_bytes() == 2 * whole);
+  CHECK(plan.staging_bytes() == 3 * whole);  // the reductions are written through the same buffers
+  CHECK(plan.accumulator_bytes() == whole + 2 * whole);
+  CHECK(plan.total_bytes() == 2 * 5 * whole + 3 * whole);
   CHECK(plan.file_bytes() == plan.total_bytes());
-  CHECK(plan.memory_bytes(3) >= 3 * 12000 + 12000);
-  CHECK(plan.memory_bytes(3) < 3 * 12000 + 12000 + 4000);
+  CHECK(plan.memory_bytes(3) >= 3 * 3 * whole + 3 * whole);
+  CHECK(plan.memory_bytes(3) < 3 * 3 * whole + 3 * whole + 4000);
   CHECK(contains(to_string(plan), "rms: p (rms), steps 1 to 5 by 1"));
+}
+
+TEST_CASE("buffers hold several steps where single samples would make small writes, within limits") {
+  const Index3 domain{256, 256, 256};
+  const auto steps = [&](const Selection& selection, const Box& own) {
+    return plan_of(selection, own, domain).steps_per_buffer();
+  };
+  const Box all = Box::whole(domain);
+  CHECK(steps(Points{{{1, 2, 3}}}, all) == 64);                // 4 bytes: as many as ever
+  CHECK(steps(Boxes{{{{0, 0, 0}, {32, 16, 16}}}}, all) == 4);  // 32 KiB
+  CHECK(steps(Boxes{{{{0, 0, 0}, {32, 32, 32}}}}, all) == 1);  // 128 KiB
+  CHECK(steps(Whole{}, {{0, 0, 0}, {256, 256, 64}}) == 1);     // 16 MiB
+  CHECK(steps(Boxes{{{{0, 0, 0}, {8, 8, 8}}}}, {{0, 0, 0}, {256, 256, 4}}) == 64);  // half of 2 KiB
+  CHECK(steps(Points{{{1, 2, 3}}}, Box{}) == 1);
+  Boxes boxes;  // 256 boxes of 64 KiB: two steps would do, and fill the 32 MiB that are allowed
+  for (std::int64_t i = 0; i < 256; ++i) boxes.boxes.push_back({{0, 0, i % 128}, {64, 64, i % 128 + 4}});
+  CHECK(steps(boxes, all) == 2);
+  boxes.boxes.push_back(boxes.boxes[0]);
+  CHECK(steps(boxes, all) == 1);
 }
 
 TEST_CASE("all that is wrong with the streams is reported together") {

@@ -30,6 +30,7 @@ class MemorySink final : public Sink {
       throw Error(ErrorInfo{.kind = ErrorKind::io, .message = "broken", .path = "f", .hint = {}});
     Written written;
     for (const auto& extent : extents) {
+      order.emplace_back(extent.dataset, extent.offset_bytes);
       auto& bytes = data[extent.dataset];
       bytes.resize(
           std::max(bytes.size(), static_cast<std::size_t>(extent.offset_bytes) + extent.bytes.size()));
@@ -56,6 +57,7 @@ class MemorySink final : public Sink {
   StepIndex fail_at = -1;
   std::map<std::size_t, std::vector<std::byte>> data;
   std::vector<StepIndex> steps, records;
+  std::vector<std::pair<std::size_t, std::int64_t>> order;
   std::set<std::thread::id> threads;
   int flushes = 0;
 
@@ -138,11 +140,11 @@ TEST_CASE("every strategy writes all jobs in order, then records and flushes") {
     CHECK(bench.sink.records == expected);
     CHECK(bench.sink.flushes == 1);
     CHECK(holds_samples(bench.sink, 20));
-    CHECK(bench.writer->account().bytes == 20 * plan.staging_bytes());
+    CHECK(bench.writer->account().bytes == 20 * plan.step_bytes());
     CHECK(bench.writer->account().writes == 20);
     const trace::Log* const log = bench.writer->log();
     CHECK((log == nullptr) == (strategy == "blocking"));
-    CHECK((log != nullptr ? *log : bench.log).total(trace::Kind::write).bytes == 20 * plan.staging_bytes());
+    CHECK((log != nullptr ? *log : bench.log).total(trace::Kind::write).bytes == 20 * plan.step_bytes());
   }
 }
 
@@ -215,11 +217,34 @@ TEST_CASE("a writer that goes while an exception unwinds still writes what it wa
 }
 
 TEST_CASE("buffers do not grow") {
-  StagingPool pool(1, plan.staging_bytes());
+  StagingPool pool(1, plan.step_bytes());
   auto lease = pool.acquire();
   const auto& piece = plan.streams[0].pieces[0];
   lease->add(piece, 0, 0, piece.values);
+  CHECK(lease->room() == 0);
   CHECK_THROWS_AS(lease->add(piece, 1, 0, piece.values), Error);
+}
+
+TEST_CASE("the samples of several steps in one job are handed to the sink in the order of the file") {
+  const auto two = [](const char* name) {
+    return pattern::make_stream(name, Whole{}, Reduction::none, {.first = 1, .every = 1, .last = 20},
+                                h5::ElementType::float64, domain);
+  };
+  const Plan both = make_plan({two("a"), two("b")}, Box::whole(domain), domain);
+  StagingPool pool(1, 3 * both.step_bytes());
+  auto job = pool.acquire();
+  for (StepIndex step = 1; step <= 3; ++step)
+    for (const auto& stream : both.streams) {
+      const auto room = job->add(stream.pieces[0], step - 1, 0, domain.volume());
+      std::fill_n(reinterpret_cast<double*>(room.data()), domain.volume(), static_cast<double>(step));
+    }
+  MemorySink sink;
+  Account account;
+  trace::Log log("main");
+  run_job(*job, sink, account, log);
+  CHECK(sink.order == std::vector<std::pair<std::size_t, std::int64_t>>{
+                          {0, 0}, {0, 192}, {0, 384}, {1, 0}, {1, 192}, {1, 384}});
+  CHECK(holds_samples(sink, 3));
 }
 
 TEST_CASE("many points are handed to the sink in portions") {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <limits>
 #include <new>
 #include <vector>
@@ -18,7 +17,15 @@ constexpr std::size_t padded(std::size_t n) noexcept {
   return (n + per_line - 1) / per_line * per_line;
 }
 
-/// Allocator of aligned memory whose elements start uninitialised, so that the thread that uses a page first places it.
+namespace detail {
+/// Memory aligned to `alignment_bytes`; arrays of several mebibytes lie on huge pages where the system has
+/// them, because walks across planes would otherwise miss the translation buffer at every plane.
+void* allocate_aligned(std::size_t bytes);
+void free_aligned(void* memory, std::size_t bytes) noexcept;
+}  // namespace detail
+
+/// Allocator of aligned memory whose elements start uninitialised, so that the thread that uses a page first
+/// places it.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -28,9 +35,9 @@ struct AlignedAllocator {
 
   T* allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{alignment_bytes}));
+    return static_cast<T*>(detail::allocate_aligned(n * sizeof(T)));
   }
-  void deallocate(T* p, std::size_t) noexcept { ::operator delete(p, std::align_val_t{alignment_bytes}); }
+  void deallocate(T* p, std::size_t n) noexcept { detail::free_aligned(p, n * sizeof(T)); }
 
   template <class U>
   void construct(U* p) noexcept {

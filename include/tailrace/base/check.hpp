@@ -11,7 +11,8 @@ namespace tailrace::detail {
   ((condition) ? static_cast<void>(0)   \
                : ::tailrace::detail::check_failed(#condition, what, __FILE__, __LINE__))
 
-/// As `TAILRACE_CHECK`, for checks that cost too much in optimised builds (on in presets dev, audit, asan, tsan).
+/// As `TAILRACE_CHECK`, for checks that cost too much in optimised builds (on in presets dev, audit, asan,
+/// tsan).
 #ifdef TAILRACE_DEBUG_CHECKS
 #define TAILRACE_DCHECK(condition, what) TAILRACE_CHECK(condition, what)
 #else

@@ -94,8 +94,8 @@ class File {
   static File open(const std::string& path);
   /// Opens an existing file for changes in place.
   static File open_for_update(const std::string& path);
-  /// Creates or truncates a file; datasets of 64 KiB and more start at multiples of 4096 bytes, so that
-  /// samples do not share memory pages with their neighbours.
+  /// Creates or truncates a file; datasets of 512 KiB and more start at multiples of 64 KiB, so that the page
+  /// cache can hold their samples in few large pieces.
   static File create(const std::string& path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

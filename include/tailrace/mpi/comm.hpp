@@ -37,7 +37,8 @@ class Comm {
   Comm() = default;
   /// A duplicate of `parent`. @collective{parent}
   static Comm duplicate(CommView parent);
-  /// The ranks of `parent` that gave the same colour; a negative colour gives an empty communicator. @collective{parent}
+  /// The ranks of `parent` that gave the same colour; a negative colour gives an empty communicator.
+  /// @collective{parent}
   static Comm split(CommView parent, int colour);
 
   Comm(Comm&& other) noexcept : view_(std::exchange(other.view_, CommView{})) {}
@@ -53,7 +54,9 @@ class Comm {
   void close();
   [[nodiscard]] bool empty() const noexcept { return view_.get() == MPI_COMM_NULL; }
   [[nodiscard]] CommView view() const noexcept { return view_; }
-  operator CommView() const noexcept { return view_; }  // NOLINT: a borrowed communicator is what functions take
+  operator CommView() const noexcept {
+    return view_;
+  }  // NOLINT: a borrowed communicator is what functions take
 
  private:
   explicit Comm(MPI_Comm comm) : view_(comm) {}
@@ -110,16 +113,16 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
 /// Waits for all ranks, leaving the core to others meanwhile. @collective{comm}
 void barrier(CommView comm);
 
-/// Waits for a set of requests, yielding and then sleeping, so that a waiting rank leaves its core to writers and
-/// to other ranks on the same core. @local. Errors: MPI's own.
+/// Waits for a set of requests, yielding and then sleeping, so that a waiting rank leaves its core to writers
+/// and to other ranks on the same core. @local. Errors: MPI's own.
 void wait_all(std::span<MPI_Request> requests);
 /// As `wait_all`, but gives up after `limit_s` seconds and returns false; the requests stay pending then.
 bool wait_all_for(std::span<MPI_Request> requests, double limit_s);
 
 /// Lets MPI go on; returns whether all requests are complete (they are null then). @local, does not wait.
 bool test_all(std::span<MPI_Request> requests);
-/// Gives up while an error ends the program: after it, nothing is written into the memory of `receives` any more, and
-/// `sends` complete on their own if at all. @local, waits at most a second.
+/// Gives up while an error ends the program: after it, nothing is written into the memory of `receives` any
+/// more, and `sends` complete on their own if at all. @local, waits at most a second.
 void abandon(std::span<MPI_Request> receives, std::span<MPI_Request> sends) noexcept;
 
 }  // namespace tailrace::mpi

@@ -43,7 +43,7 @@ struct Options {
   std::string strategy = "threads";  ///< who writes; see `parse_options` for the names
   int buffers = 2;                   ///< staging buffers per rank of the strategy `threads`
   std::string sink = "hdf5";         ///< what the file is
-  bool flush_samples = false;        ///< each sample is put onto the device before the next one is written
+  bool flush_samples = false;        ///< what is written is put onto the device at once
   std::optional<Pace> pace;
   std::vector<Fault> faults;
 };

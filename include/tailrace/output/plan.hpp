@@ -58,8 +58,12 @@ struct Plan {
   Box own_box;
   std::vector<PlannedStream> streams;
 
-  /// Bytes of one staging buffer: all unreduced streams of one step, or a convenient size to write reductions
-  /// through.
+  /// Bytes of all unreduced streams of one step.
+  [[nodiscard]] std::int64_t step_bytes() const noexcept;
+  /// Steps that a staging buffer can hold: more than one where single samples would make inefficiently small
+  /// writes.
+  [[nodiscard]] std::int64_t steps_per_buffer() const noexcept;
+  /// Bytes of one staging buffer: the samples of its steps, or a convenient size to write reductions through.
   [[nodiscard]] std::int64_t staging_bytes() const noexcept;
   /// Bytes of the accumulators of the reductions.
   [[nodiscard]] std::int64_t accumulator_bytes() const noexcept;

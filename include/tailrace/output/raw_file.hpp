@@ -25,6 +25,9 @@ class RawFile {
   void write(std::span<iovec> pieces, std::int64_t offset, StepIndex step);
   /// Puts a few bytes of bookkeeping at `offset`, around pace and faults.
   void write_directly(std::span<const std::byte> bytes, std::int64_t offset);
+  /// Has the system begin to move what was written onto the device, without waiting, so that `flush` finds
+  /// little to do.
+  void start_flush() noexcept;
   /// Waits until everything written is on the device. Errors (io).
   void flush();
   /// Closes and reports a failure, which the destructor cannot. Errors (io).

@@ -52,7 +52,7 @@ class Sink {
 struct SinkContext {
   mpi::CommView comm;
   const std::string& path;
-  const Plan& plan;
+  const Plan& plan;  ///< outlives the sink
   const FileHead& head;
   const Options& options;
 };

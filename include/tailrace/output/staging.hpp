@@ -25,11 +25,12 @@ struct Staging {
   AlignedVector<std::byte> bytes;
   std::size_t used = 0;
   std::vector<Slice> slices;
-  StepIndex step = 0;
+  StepIndex step = 0;               ///< the last one that it holds samples of
   std::optional<StepIndex> record;  ///< to be noted in the file after the slices are written
   bool flush = false;               ///< to be put onto the device after that
 
   void clear() noexcept;
+  [[nodiscard]] std::size_t room() const noexcept { return bytes.size() - used; }
   /// Room for `count` values of a piece; the caller fills it.
   std::span<std::byte> add(const Piece& piece, std::int64_t sample, std::int64_t first, std::int64_t count);
 };

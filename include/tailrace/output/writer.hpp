@@ -33,6 +33,8 @@ class Writer {
   /// Hands a filled buffer over; jobs are written in the order of submission. After a failure they are
   /// dropped. @local
   virtual void submit(Lease job) = 0;
+  /// True if a job that is submitted now would be written at once. @local
+  [[nodiscard]] virtual bool idle() const = 0;
   /// Waits until everything that was submitted is written or dropped. @local
   virtual void drain() = 0;
 
@@ -55,8 +57,8 @@ struct WriterContext {
 /// Starts the writer of the strategy that the options name. @local
 std::unique_ptr<Writer> create_writer(const WriterContext& context);
 
-/// Writes one job: its slices as extents, the record, the flush. Adds the cost to `account` and a span to
-/// `log`, also when it throws. @local
-void run_job(const Staging& job, Sink& sink, Account& account, trace::Log& log);
+/// Writes one job: its slices, put into the order of their places in the file, the record, the flush. Adds
+/// the cost to `account` and a span to `log`, also when it throws. @local
+void run_job(Staging& job, Sink& sink, Account& account, trace::Log& log);
 
 }  // namespace tailrace::output

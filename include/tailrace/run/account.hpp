@@ -28,8 +28,11 @@ RankAccount account_from(const trace::Log& log);
 /// What the whole run has in common.
 struct RunAccount {
   std::string title, simulation, program;
-  std::string started;  ///< ISO 8601
-  double start_s = 0;   ///< by `monotonic_s`
+  std::string case_file;   ///< absolute; empty if there was none
+  std::string input_file;  ///< absolute; empty if the simulation reads none
+  std::string command;     ///< the native command line
+  std::string started;     ///< ISO 8601
+  double start_s = 0;      ///< by `monotonic_s`
   nlohmann::json config;
   nlohmann::json versions;
   nlohmann::json outputs = nlohmann::json::array();

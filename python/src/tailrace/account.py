@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tailrace import __version__
-from tailrace.console import count_of, format_bytes, format_seconds
+from tailrace.console import count_of
+from tailrace.units import bytes_text, duration_text
 
 OUTPUT_NAME = "output.h5"
 
@@ -22,13 +23,12 @@ def read_account(run_dir: Path) -> dict[str, Any] | None:
 
 
 def recorded_steps(output: Path) -> int | None:
-    """Steps whose samples are all in the file, from its record; None when it cannot be read."""
-    import h5py
+    """Steps whose samples are all in the file; None when the file cannot be read or does not say."""
+    from tailrace import kwave, record  # they bring h5py, which only killed runs need
 
     try:
-        with h5py.File(output, "r") as file:
-            return int(file["tailrace_record"][...].min())
-    except (OSError, KeyError, ValueError):
+        return record.recorded_steps(output)
+    except kwave.FileError:
         return None
 
 
@@ -98,7 +98,7 @@ def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
     lines = [headline(account)]
     times = [("compute_s", "compute"), ("exchange_s", "exchange"), ("output_wait_s", "waiting for output")]
     times.append(("setup_s", "set-up"))
-    split = [f"{name} {format_seconds(account[key])}" for key, name in times if key in account]
+    split = [f"{name} {duration_text(account[key])}" for key, name in times if key in account]
     if split:
         lines.append("  " + ", ".join(split))
     if output := output_line(account):
@@ -115,7 +115,7 @@ def headline(account: dict[str, Any]) -> str:
     if account.get("steps_planned"):
         parts.append(f"{account.get('steps', 0)} of {account['steps_planned']} steps")
     if "wall_s" in account:
-        parts.append(f"in {format_seconds(account['wall_s'])}")
+        parts.append(f"in {duration_text(account['wall_s'])}")
     if "ranks" in account:
         parts.append(
             f"on {count_of(account['ranks'], 'rank')} x {count_of(account.get('threads', 1), 'thread')}"
@@ -129,8 +129,8 @@ def output_line(account: dict[str, Any]) -> str:
     size = account.get("output_bytes")
     if not size:
         return ""
-    text = f"output {format_bytes(size)}"
+    text = f"output {bytes_text(size)}"
     if account.get("output_write_s"):
-        text += f", written in {format_seconds(account['output_write_s'])}"
+        text += f", written in {duration_text(account['output_write_s'])}"
     hidden = account.get("hidden_fraction")
     return text if hidden is None else f"{text}, {100 * hidden:.0f} % hidden behind the computation"

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tailrace.console import format_bytes
+from tailrace.units import bytes_text
 
 SAMPLE_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
@@ -19,17 +19,17 @@ def examine_disk(directory: Path) -> dict[str, Any]:
     found: dict[str, Any] = {
         "directory": str(directory),
         "type": file_system_type(directory) or "unknown",
-        "free": format_bytes(free),
+        "free": bytes_text(free),
     }
     if not os.access(directory, os.W_OK):
         return found | {"write speed": "not measured: the directory is not writable"}
     if free < 4 * SAMPLE_BYTES:
         return found | {"write speed": "not measured: too little space is free"}
     buffered, synced = measure_write(directory)
-    size = format_bytes(SAMPLE_BYTES)
+    size = bytes_text(SAMPLE_BYTES)
     return found | {
-        "write, buffered": f"{format_bytes(buffered)}/s ({size} into an existing file)",
-        "write, with fsync": f"{format_bytes(synced)}/s",
+        "write, buffered": f"{bytes_text(buffered)}/s ({size} into an existing file)",
+        "write, with fsync": f"{bytes_text(synced)}/s",
     }
 
 

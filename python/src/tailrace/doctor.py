@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tailrace import __version__, cores
-from tailrace.console import EXIT_OK, format_bytes
+from tailrace.console import EXIT_OK
 from tailrace.disk import examine_disk
 from tailrace.launch import Launcher, LaunchInfo, find_mpirun, identify, root_permission
 from tailrace.programs import find_program, known_simulations, launch_info
+from tailrace.units import bytes_text
 
 PROBE_LIMIT_S = 30
 ABSENT = "not found"
@@ -148,10 +149,10 @@ def memory_text() -> str | None:
         name: int(kib) * 1024
         for name, kib in re.findall(r"^(\w+):\s+(\d+) kB", info.read_text(), re.MULTILINE)
     }
-    text = f"{format_bytes(sizes['MemTotal'])}, {format_bytes(sizes['MemAvailable'])} available"
+    text = f"{bytes_text(sizes['MemTotal'])}, {bytes_text(sizes['MemAvailable'])} available"
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.is_file() and (words := limit.read_text().strip()) != "max":
-        text += f", limited to {format_bytes(int(words))}"
+        text += f", limited to {bytes_text(int(words))}"
     return text
 
 

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from tailrace.console import format_seconds
+from tailrace.units import duration_text
 
 
 class PlainProgress:
@@ -64,7 +64,7 @@ class BarProgress:
 
 def left(progress: dict[str, Any]) -> str:
     remaining = progress.get("remaining_s")
-    return "" if remaining is None else f"{format_seconds(max(0.0, remaining))} left"
+    return "" if remaining is None else f"{duration_text(max(0.0, remaining))} left"
 
 
 def make_progress() -> PlainProgress | BarProgress:

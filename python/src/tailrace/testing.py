@@ -11,10 +11,11 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tailrace.console import EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError, count_of, format_seconds
+from tailrace.console import EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError, count_of
 from tailrace.cores import usable_cores
 from tailrace.launch import root_permission
 from tailrace.programs import checkout_root
+from tailrace.units import duration_text
 
 PYTEST_NO_TESTS = 5
 
@@ -126,5 +127,5 @@ def report(tallies: dict[str, Tally], wall_s: float, name: str | None, *, as_jso
         verdict = (
             f"{len(failed)} of {count_of(executed, 'test')} failed" if failed else f"{executed} tests passed"
         )
-        print(f"{verdict} ({parts}), {skipped} skipped, in {format_seconds(wall_s)}")
+        print(f"{verdict} ({parts}), {skipped} skipped, in {duration_text(wall_s)}")
     return EXIT_NO if failed else EXIT_OK

@@ -62,11 +62,11 @@ def total(source: str) -> Sweep:
     return Sweep("step", **{name: sum(getattr(part, name) for part in parts) for name in names})
 
 
-def bytes_per_step(grid: tuple[int, int, int], source: str, ranks: int) -> float:
-    """Bytes that a step moves over the memory bus."""
+def bytes_per_step(grid: tuple[int, int, int], source: str, ranks: int, pitch: int) -> float:
+    """Bytes that a step moves over the memory bus; `pitch` is the padded length of a row of a spectrum."""
     nx, ny, nz = grid
     step = total(source)
-    spectrum = COMPLEX_BYTES * (nx // 2 + 1) * ny * nz
+    spectrum = COMPLEX_BYTES * pitch * ny * nz
     passes = step.spectra + (EXCHANGE_PASSES * step.exchanges if ranks > 1 else 0)
     return spectrum * passes + FLOAT_BYTES * nx * ny * nz * step.fields
 
@@ -79,7 +79,7 @@ class CallTimes:
     plane_inverse_s: float
     column_forward_s: float
     column_inverse_s: float
-    half_nx: int
+    pitch: int
     column_width: int
     workers: int
 
@@ -88,7 +88,7 @@ def transform_seconds(grid: tuple[int, int, int], source: str, times: CallTimes)
     """Time of a step's transforms if nothing else were done, spread evenly over the workers."""
     _, ny, nz = grid
     step = total(source)
-    blocks = ny * -(-times.half_nx // times.column_width)
+    blocks = ny * -(-times.pitch // times.column_width)
     planes_s = nz * (step.plane_forward * times.plane_forward_s + step.plane_inverse * times.plane_inverse_s)
     columns_s = blocks * (
         step.column_forward * times.column_forward_s + step.column_inverse * times.column_inverse_s

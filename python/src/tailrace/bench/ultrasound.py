@@ -259,12 +259,12 @@ def bounds(case: Case, variant: Variant, step: Spread, parts: list[dict[str, Any
     names = ("plane_forward_s", "plane_inverse_s", "column_forward_s", "column_inverse_s")
     times = model.CallTimes(
         **{name: min(found[name]) for name in names},
-        half_nx=found["half_nx"],
+        pitch=found["pitch"],
         column_width=found["column_width"],
         workers=variant.workers,
     )
     transforms_s = model.transform_seconds(case.grid, case.source, times)
-    moved = model.bytes_per_step(case.grid, case.source, variant.ranks)
+    moved = model.bytes_per_step(case.grid, case.source, variant.ranks, found["pitch"])
     bandwidth = max(found["triad_bytes_s"])
     return {
         "transforms_s": transforms_s,

@@ -1,0 +1,104 @@
+#include "tailrace/run/case_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "temp_dir.hpp"
+
+namespace tailrace::run {
+
+namespace {
+
+std::string message_of(CaseFile& file) {
+  try {
+    file.finish();
+  } catch (const Error& error) {
+    CHECK(error.info().kind == ErrorKind::input);
+    return error.what();
+  }
+  return "";
+}
+
+struct Written {
+  explicit Written(const std::string& text) { std::ofstream(path) << text; }
+  test::TempDir directory;
+  std::string path = directory.file("case.toml");
+};
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("values are read with their types") {
+  const Written written("[time]\nsteps = 12\ndt_s = 1\n[write]\nstrategy = \"threads\"\nflag = true\n");
+  auto file = CaseFile::read(written.path, {});
+  CHECK(file.integer("time.steps", {1}) == 12);
+  CHECK(file.real("time.dt_s", {0}) == 1.0);
+  CHECK(file.text("write.strategy") == "threads");
+  CHECK(file.boolean("write.flag") == true);
+  CHECK_FALSE(file.integer("time.absent", {1}).has_value());
+  CHECK(message_of(file).empty());
+}
+
+TEST_CASE("all problems come together, each with its key and a fix") {
+  const Written written("[time]\nsteps = 0\n[record]\np_raw = 1\np_mx = true\n[write]\nsink = 3\n");
+  auto file = CaseFile::read(written.path, {});
+  file.integer("time.steps", {1});
+  file.boolean("record.p_raw");
+  file.boolean("record.p_max");
+  file.text("write.sink");
+  file.required_text("input.file", "file = \"x.h5\"");
+  const auto message = message_of(file);
+  CHECK(holds(message, written.path + ": 5 problems"));
+  CHECK(holds(message, "time.steps: 0 is not accepted. Fix: an integer of at least 1"));
+  CHECK(holds(message, "record.p_raw: 1 is not true or false"));
+  CHECK(holds(message, "write.sink: 3 is not a text"));
+  CHECK(holds(message, "input.file: is missing. Fix: file = \"x.h5\""));
+  CHECK(holds(message, "record.p_mx: unknown key. Fix: did you mean record.p_max?"));
+}
+
+TEST_CASE("overrides replace values, make tables, and read as TOML or as text") {
+  const Written written("[time]\nsteps = 12\n");
+  auto file =
+      CaseFile::read(written.path, {"time.steps=5", "write.strategy=threads:3", "a.b.c=[1, 2]", "a.s=\"x\""});
+  CHECK(file.integer("time.steps", {1}) == 5);
+  CHECK(file.text("write.strategy") == "threads:3");
+  CHECK(file.text("a.s") == "x");
+  CHECK(file.resolved()["a"]["b"]["c"] == nlohmann::json({1, 2}));
+  CHECK_THROWS_AS(CaseFile::read(written.path, {"time.steps"}), Error);
+  CHECK_THROWS_AS(CaseFile::read(written.path, {"=5"}), Error);
+}
+
+TEST_CASE("syntax errors and missing files name the place") {
+  const Written written("[time]\nsteps = = 2\n");
+  try {
+    CaseFile::read(written.path, {});
+    FAIL("read a broken file");
+  } catch (const Error& error) {
+    CHECK(holds(error.what(), written.path + ":2:9"));
+  }
+  CHECK_THROWS_AS(CaseFile::read(written.path + ".absent", {}), Error);
+}
+
+TEST_CASE("file names are relative to the case file") {
+  const Written written("[input]\nfile = \"in.h5\"\nabsolute = \"/data/in.h5\"\n");
+  auto file = CaseFile::read(written.path, {});
+  CHECK(file.file_name("input.file") == written.directory.file("in.h5"));
+  CHECK(file.file_name("input.absolute") == "/data/in.h5");
+  auto native = CaseFile::from_overrides("in.h5", {"input.file=in.h5"});
+  CHECK(native.file_name("input.file") == "in.h5");
+}
+
+TEST_CASE("defaults fill the resolved case and leave given values alone") {
+  auto file = CaseFile::from_overrides("in.h5", {"write.buffers=4"});
+  file.set_default("write.buffers", "2");
+  file.set_default("write.sink", "hdf5");
+  CHECK(file.resolved()["write"] == nlohmann::json({{"buffers", 4}, {"sink", "hdf5"}}));
+  CHECK(message_of(file).empty());
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,70 @@
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tailrace/base/system.hpp"
+#include "tailrace/run/account.hpp"
+#include "tailrace/run/progress.hpp"
+#include "tailrace/run/stop.hpp"
+#include "temp_dir.hpp"
+
+namespace tailrace::run {
+
+TEST_CASE("a stop is asked for by signals and by the wall-clock limit") {
+  for (const int number : {SIGTERM, SIGINT, SIGUSR2}) {
+    const StopRequest stop({});
+    CHECK_FALSE(stop.requested());
+    std::raise(number);
+    CHECK(stop.requested());
+    CHECK_FALSE(stop.reason().empty());
+  }
+  const StopRequest patient(1000.0), hasty(0.0);
+  sleep_s(1e-3);
+  CHECK_FALSE(patient.requested());
+  CHECK(hasty.requested());
+  CHECK(hasty.reason() == "wall-clock limit of 0 s");
+}
+
+TEST_CASE("the progress file is whole at any time and goes away in the end") {
+  const test::TempDir directory;
+  ProgressFile progress(directory.path(), 10);
+  progress.update("running", 4);
+  const auto json = nlohmann::json::parse(std::ifstream(directory.file("progress.json")));
+  CHECK(json["step"] == 4);
+  CHECK(json["steps"] == 10);
+  CHECK(json["phase"] == "running");
+  progress.finish();
+  CHECK(std::filesystem::is_empty(directory.path()));
+  ProgressFile("", 10).update("running", 1);
+}
+
+TEST_CASE("computing time does not count the exchanges inside it") {
+  trace::Log log("main");
+  log.add({trace::Kind::setup, 0, 0.0, 1.5, 0});
+  log.add({trace::Kind::exchange, 1, 2.0, 2.25, 0});
+  log.add({trace::Kind::compute, 1, 1.5, 3.5, 0});
+  const auto account = account_from(log);
+  CHECK(account.setup_s == doctest::Approx(1.5));
+  CHECK(account.exchange_s == doctest::Approx(0.25));
+  CHECK(account.compute_s == doctest::Approx(1.75));
+}
+
+TEST_CASE("a lone failure leaves an account with the reason") {
+  const test::TempDir directory;
+  const ErrorInfo error{.kind = ErrorKind::resource,
+                        .message = "out of memory",
+                        .path = "",
+                        .offset = -1,
+                        .rank = 2,
+                        .hint = ""};
+  write_lone_failure(directory.path(), RunAccount(), error);
+  const auto json = nlohmann::json::parse(std::ifstream(directory.file("run.json")));
+  CHECK(json["status"] == "failed");
+  CHECK(json["error"]["kind"] == "resource");
+  CHECK(json["error"]["rank"] == 2);
+  CHECK_FALSE(json["error"].contains("path"));
+}
+
+}  // namespace tailrace::run
