@@ -104,6 +104,9 @@ void add_write_options(CLI::App& app, CommandLine& line) {
   app.add_option("--pace", line.write.pace, "imitate a slow device, such as bandwidth=50MB/s,latency=1ms")
       ->type_name("SPEC")
       ->group("Output");
+  app.add_option("--flush", line.write.flush, "none, or sample: each sample reaches the device at once")
+      ->type_name("WHEN")
+      ->group("Output");
   app.add_option("--fault", line.write.fault, "inject failures, such as write:every=7,seed=3")
       ->type_name("SPEC")
       ->group("Output");
@@ -118,13 +121,16 @@ void apply_write(run::CaseFile& file, const output::OptionTexts& typed, output::
       file.add_problem("", error.info().message, error.info().hint);
     }
   };
-  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink");
+  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
+             flush = file.text("write.flush");
   const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
   if (strategy) read([&] { output::parse_strategy("write.strategy", *strategy, options); });
   if (sink) read([&] { output::parse_sink("write.sink", *sink, options); });
+  if (flush) read([&] { output::parse_flush("write.flush", *flush, options); });
   if (buffers && strategy.value_or("threads") == "threads") options.buffers = static_cast<int>(*buffers);
   if (!typed.write.empty()) read([&] { output::parse_strategy("--write", typed.write, options); });
   if (!typed.sink.empty()) read([&] { output::parse_sink("--sink", typed.sink, options); });
+  if (!typed.flush.empty()) read([&] { output::parse_flush("--flush", typed.flush, options); });
   if (!typed.pace.empty()) read([&] { options.pace = output::parse_pace(typed.pace); });
   if (!typed.fault.empty()) read([&] { options.faults = output::parse_faults(typed.fault); });
 }
@@ -158,6 +164,7 @@ void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
   file.set_default("write.strategy", output::strategy_text(options.write));
   file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options.write)));
   file.set_default("write.sink", options.write.sink);
+  file.set_default("write.flush", options.write.flush_samples ? "sample" : "none");
   file.finish();
   options.resolved = file.resolved();
   if (native_input) options.resolved["input"]["file"] = options.input;
@@ -205,7 +212,8 @@ void finish_native_mode(CommandLine& line) {
                       {"write",
                        {{"strategy", output::strategy_text(options.write)},
                         {"buffers", output::buffer_count(options.write)},
-                        {"sink", options.write.sink}}}};
+                        {"sink", options.write.sink},
+                        {"flush", options.write.flush_samples ? "sample" : "none"}}}};
 }
 
 }  // namespace

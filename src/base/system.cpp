@@ -31,6 +31,15 @@ double thread_cpu_s() noexcept {
 }
 
 std::int64_t peak_memory_bytes() noexcept {
+  // getrusage would also count what the process held before it became this program: a copy of its parent.
+  long peak_kib = 0;
+  if (FILE* file = std::fopen("/proc/self/status", "r")) {
+    std::array<char, 256> line{};
+    while (peak_kib == 0 && std::fgets(line.data(), line.size(), file) != nullptr)
+      if (std::sscanf(line.data(), "VmHWM: %ld kB", &peak_kib) != 1) peak_kib = 0;
+    std::fclose(file);
+  }
+  if (peak_kib > 0) return std::int64_t{peak_kib} * 1024;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;

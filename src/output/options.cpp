@@ -156,6 +156,13 @@ void parse_sink(const char* name, const std::string& text, Options& options) {
   with_form(name, text, "", [&] { options.sink = find_sink(text).name; });
 }
 
+void parse_flush(const char* name, const std::string& text, Options& options) {
+  with_form(name, text, "one of none, sample", [&] {
+    if (text != "none" && text != "sample") throw bad("unknown");
+    options.flush_samples = text == "sample";
+  });
+}
+
 Pace parse_pace(const std::string& text) {
   return with_form("--pace", text, pace_form, [&] {
     Pace pace;
@@ -199,6 +206,7 @@ Options parse_options(const OptionTexts& texts) {
   read(texts.write, [&] { parse_strategy("--write", texts.write, options); });
   read(texts.sink, [&] { parse_sink("--sink", texts.sink, options); });
   read(texts.pace, [&] { options.pace = parse_pace(texts.pace); });
+  read(texts.flush, [&] { parse_flush("--flush", texts.flush, options); });
   read(texts.fault, [&] { options.faults = parse_faults(texts.fault); });
   problems.throw_if_any(ErrorKind::usage);
   return options;

@@ -33,7 +33,10 @@ class Session::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
        trace::Log& log)
-      : comm_(mpi::Comm::duplicate(comm)), plan_(std::move(plan)), log_(log) {
+      : comm_(mpi::Comm::duplicate(comm)),
+        plan_(std::move(plan)),
+        log_(log),
+        flush_samples_(options.flush_samples) {
     sink_ = create_sink({.comm = comm_, .path = path, .plan = plan_, .head = head, .options = options});
     memory_bytes_ = plan_.memory_bytes(buffer_count(options));
     mpi::agree_on(comm_, [&] {
@@ -147,6 +150,7 @@ class Session::Impl {
     }
     job.step = step;
     job.record = step;
+    job.flush = flush_samples_;
   }
 
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
@@ -236,6 +240,7 @@ class Session::Impl {
   mpi::Comm comm_;
   Plan plan_;
   trace::Log& log_;
+  bool flush_samples_;
   std::int64_t memory_bytes_ = 0;
   std::vector<RunningStream> streams_;
   Account account_;

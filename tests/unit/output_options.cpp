@@ -54,6 +54,17 @@ TEST_CASE("a pace") {
   CHECK(parse_pace("latency=2us").bandwidth_bytes_s == 0);
 }
 
+TEST_CASE("when samples reach the device") {
+  CHECK(!parse_options({}).flush_samples);
+  OptionTexts wanted;
+  wanted.flush = "none";
+  CHECK(!parse_options(wanted).flush_samples);
+  wanted.flush = "sample";
+  CHECK(parse_options(wanted).flush_samples);
+  wanted.flush = "always";
+  CHECK(contains(message_of(wanted), "--flush always: unknown"));
+}
+
 TEST_CASE("faults") {
   const auto faults = parse_faults(
       "write:every=7,seed=3;kill:rank=1,step=20;short:probability=0.5;stall:s=100ms,nth=2;write:after=8MiB,"

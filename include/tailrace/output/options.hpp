@@ -43,6 +43,7 @@ struct Options {
   std::string strategy = "threads";  ///< who writes; see `parse_options` for the names
   int buffers = 2;                   ///< staging buffers per rank of the strategy `threads`
   std::string sink = "hdf5";         ///< what the file is
+  bool flush_samples = false;        ///< what is written is put onto the device at once
   std::optional<Pace> pace;
   std::vector<Fault> faults;
 };
@@ -51,10 +52,11 @@ inline constexpr int most_buffers = 1000;
 
 /// The options as texts of a command line or case file; empty texts leave the defaults.
 struct OptionTexts {
-  std::string write;  ///< blocking | threads[:BUFFERS]
-  std::string sink;   ///< hdf5
-  std::string pace;   ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
-  std::string fault;  ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
+  std::string write;       ///< blocking | threads[:BUFFERS]
+  std::string sink;        ///< hdf5
+  std::string pace;        ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
+  std::string flush = {};  ///< none | sample
+  std::string fault;       ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
 };
 
 /// Reads the options. Errors (usage): all bad texts together, each with the accepted forms.
@@ -62,6 +64,7 @@ Options parse_options(const OptionTexts& texts);
 /// Reads one of them alone; `name` stands in messages for where the text comes from. Errors (usage).
 void parse_strategy(const char* name, const std::string& text, Options& options);
 void parse_sink(const char* name, const std::string& text, Options& options);
+void parse_flush(const char* name, const std::string& text, Options& options);
 Pace parse_pace(const std::string& text);
 std::vector<Fault> parse_faults(const std::string& text);
 

@@ -13,6 +13,7 @@ COMMANDS = (
     "inspect",
     "compare",
     "doctor",
+    "bench",
     "test",
 )
 

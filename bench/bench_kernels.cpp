@@ -1,0 +1,132 @@
+/// The parts of an ultrasound step one by one: time of each transform with its data in cache and all threads
+/// busy, and the bandwidth of the memory. Raw samples go to standard output as JSON; `tailrace bench
+/// ultrasound` sets them against the time of a whole step.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "spectral.hpp"
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/base/system.hpp"
+
+using namespace tailrace;
+using namespace tailrace::ultrasound;
+
+namespace {
+
+struct Settings {
+  std::vector<std::int64_t> grid{128, 128, 128};
+  int threads = 1, samples = 9;
+  double sample_s = 0.02;
+  std::int64_t triad_array_bytes = std::int64_t{256} << 20;
+};
+
+/// Seconds per call of `work(thread)`, called `calls` times by every thread at once.
+double time_calls(const std::function<void(int)>& work, std::int64_t calls) {
+  double start_s = 0;
+#pragma omp parallel
+  {
+#pragma omp barrier
+#pragma omp master
+    start_s = monotonic_s();
+    for (std::int64_t i = 0; i < calls; ++i) work(omp_get_thread_num());
+  }
+  return (monotonic_s() - start_s) / static_cast<double>(calls);
+}
+
+/// Samples of the time per call, each over about `sample_s` seconds; a first round warms up and is left out.
+std::vector<double> sample_calls(const Settings& settings, const std::function<void(int)>& work) {
+  const double guess_s = std::max(time_calls(work, 4), 1e-9);
+  const auto calls = static_cast<std::int64_t>(std::ceil(settings.sample_s / guess_s));
+  time_calls(work, calls);
+  std::vector<double> samples;
+  for (int i = 0; i < settings.samples; ++i) samples.push_back(time_calls(work, calls));
+  return samples;
+}
+
+/// Data of one thread. All zeros: the transforms have no branches on values, and zeros stay finite however
+/// often an unnormalised transform is repeated in place.
+struct Buffers {
+  Buffers(const Settings& settings, const PlaneTransform& plane, const ColumnTransform& column)
+      : scratch(plane.make_scratch()),
+        spectrum(static_cast<std::size_t>(plane.pitch() * settings.grid[1])),
+        real(static_cast<std::size_t>(settings.grid[0] * settings.grid[1])),
+        block(column.make_block()) {
+    std::fill(spectrum.begin(), spectrum.end(), Complex{});
+    std::fill(real.begin(), real.end(), 0.0F);
+  }
+  PlaneTransform::Scratch scratch;
+  AlignedVector<Complex> spectrum;
+  AlignedVector<float> real;
+  AlignedVector<Complex> block;
+};
+
+void measure_transforms(const Settings& settings, nlohmann::json& result) {
+  const auto nx = settings.grid[0], ny = settings.grid[1], nz = settings.grid[2];
+  const PlaneTransform plane(nx, ny);
+  const ColumnTransform column(nz, plane.pitch());
+  std::vector<Buffers> all;
+  for (int i = 0; i < settings.threads; ++i) all.emplace_back(settings, plane, column);
+  const auto measure = [&](const char* name, auto call) {
+    result[name] = sample_calls(settings, [&](int thread) { call(all[static_cast<std::size_t>(thread)]); });
+  };
+  measure("plane_forward_s", [&](Buffers& b) { plane.forward(b.real.data(), b.spectrum.data(), b.scratch); });
+  measure("plane_inverse_s", [&](Buffers& b) { plane.inverse(b.spectrum.data(), b.real.data(), b.scratch); });
+  measure("column_forward_s", [&](Buffers& b) { column.forward(b.block.data()); });
+  measure("column_inverse_s", [&](Buffers& b) { column.inverse(b.block.data()); });
+  result["pitch"] = plane.pitch();
+  result["column_width"] = column.width();
+}
+
+/// a = b + factor c on arrays far larger than the caches, as STREAM does. Three arrays are read or written;
+/// the line that is written is read first, so four times the array goes over the memory bus.
+void measure_triad(const Settings& settings, nlohmann::json& result) {
+  const auto n = settings.triad_array_bytes / static_cast<std::int64_t>(sizeof(float));
+  AlignedVector<float> a(static_cast<std::size_t>(n)), b(a.size()), c(a.size());
+  float* const to = a.data();
+  float *const from = b.data(), *const other = c.data();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < n; ++i) {
+    to[i] = 0;
+    from[i] = 1;
+    other[i] = 2;
+  }
+  std::vector<double> samples;
+  for (int round = 0; round <= settings.samples; ++round) {
+    const double start_s = monotonic_s();
+#pragma omp parallel for simd schedule(static)
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] + 3.0F * other[i];
+    const double rate = 4 * static_cast<double>(settings.triad_array_bytes) / (monotonic_s() - start_s);
+    if (round > 0) samples.push_back(rate);
+  }
+  result["triad_bytes_s"] = samples;
+  result["triad_array_bytes"] = settings.triad_array_bytes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Times of the transforms of an ultrasound step and bandwidth of the memory, as JSON",
+               "tailrace-bench-kernels");
+  app.add_option("--grid", settings.grid, "points along x, y and z")->expected(3)->check(CLI::PositiveNumber);
+  app.add_option("-t", settings.threads, "threads")->check(CLI::Range(1, 4096));
+  app.add_option("--samples", settings.samples, "samples of each time")->check(CLI::Range(1, 10000));
+  app.add_option("--sample-time", settings.sample_s, "seconds of one sample of a transform")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--triad-bytes", settings.triad_array_bytes, "size of each array of the bandwidth test")
+      ->check(CLI::Range(std::int64_t{4096}, std::int64_t{1} << 40));
+  CLI11_PARSE(app, argc, argv);
+  omp_set_num_threads(settings.threads);
+
+  nlohmann::json result{{"grid", settings.grid}, {"threads", settings.threads}};
+  measure_transforms(settings, result);
+  measure_triad(settings, result);
+  fmt::print("{}\n", result.dump());
+  return 0;
+}

@@ -1,0 +1,123 @@
+"""The input of the ultrasound benchmark: a heterogeneous, non-linear, absorbing medium in a k-Wave file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+SENSOR_POINTS_ACROSS = 128
+PML_SIZE = 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A grid, a source with one signal or one per point, and the steps for which it acts."""
+
+    grid: tuple[int, int, int]
+    source: str
+    steps: int
+
+
+def write_input(path: Path, case: Case) -> None:
+    with h5py.File(path, "w") as file:
+        for name, text in HEADER.items():
+            write_text(file, name, text)
+        for name, value in (settings(case) | medium(case) | source(case) | sensor(case)).items():
+            write_dataset(file, name, value)
+
+
+HEADER = {
+    "created_by": "tailrace bench",
+    "creation_date": "01-Jan-2026-00-00-00",
+    "file_description": "benchmark",
+    "file_type": "input",
+    "major_version": "1",
+    "minor_version": "2",
+}
+SPACING_M = 2e-4
+SOUND_SPEED_M_S = 1500.0
+ABSENT = (
+    *(f"u{axis}_source" for axis in "xyz"),
+    *(f"s{pair}_source" for pair in ("xx", "yy", "zz", "xy", "xz", "yz")),
+    *("p0_source", "transducer_source", "nonuniform_grid", "axisymmetric", "elastic"),
+)
+
+
+def settings(case: Case) -> dict[str, Any]:
+    nx, ny, nz = case.grid
+    values: dict[str, Any] = {"Nx": nx, "Ny": ny, "Nz": nz, "Nt": case.steps}
+    values["dt"] = np.float32(0.2 * SPACING_M / SOUND_SPEED_M_S)
+    for axis, points in zip("xyz", case.grid, strict=True):
+        values[f"d{axis}"] = np.float32(SPACING_M)
+        values[f"pml_{axis}_size"] = min(PML_SIZE, points // 4)
+        values[f"pml_{axis}_alpha"] = np.float32(2.0)
+    return values | {"nonlinear_flag": 1, "absorbing_flag": 1} | {f"{name}_flag": 0 for name in ABSENT}
+
+
+def medium(case: Case) -> dict[str, Any]:
+    """Every property varies smoothly over the grid, arrays in (z, y, x) order."""
+    nx, ny, nz = case.grid
+    x, y, z = (np.linspace(0, 2 * np.pi, n, dtype=np.float32) for n in (nx, ny, nz))
+    wave = np.sin(3 * x)[None, None, :] * np.cos(2 * y)[None, :, None] * np.sin(2 * z + 1)[:, None, None]
+    density = 1000 + 40 * wave
+    return {
+        "c0": SOUND_SPEED_M_S + 50 * wave,
+        "c_ref": np.float32(SOUND_SPEED_M_S + 50),
+        "rho0": density,
+        **{f"rho0_sg{axis}": density for axis in "xyz"},
+        "BonA": 6 + wave,
+        "alpha_coeff": 0.6 + 0.3 * wave,
+        "alpha_power": np.float32(1.5),
+    }
+
+
+def source(case: Case) -> dict[str, Any]:
+    """An additive source on the inner half of a plane of constant x."""
+    nx, ny, nz = case.grid
+    across, up = (np.arange(n // 4, n - n // 4) for n in (ny, nz))
+    index = ((up[:, None] * ny + across[None, :]) * nx + min(PML_SIZE, nx // 4)).ravel()
+    signals = len(index) if case.source == "many" else 1
+    phase = np.linspace(0, 1, signals)[None, :]
+    time = np.arange(case.steps)[:, None]
+    return {
+        "p_source_flag": case.steps,
+        "p_source_mode": 2,
+        "p_source_many": int(case.source == "many"),
+        "p_source_index": (index + 1).astype(np.uint64).reshape(1, 1, -1),
+        "p_source_input": (1e-3 * np.sin(0.3 * time + phase)).astype(np.float32)[None],
+    }
+
+
+def sensor(case: Case) -> dict[str, Any]:
+    """Up to 128 x 128 points of the plane of middle y, in the order of their indices."""
+    nx, ny, nz = case.grid
+    along, up = (middle(n) for n in (nx, nz))
+    index = (up[:, None] * ny + ny // 2) * nx + along[None, :]
+    return {
+        "sensor_mask_type": 0,
+        "sensor_mask_index": (index.ravel() + 1).astype(np.uint64).reshape(1, 1, -1),
+    }
+
+
+def middle(points: int) -> np.ndarray:
+    across = min(points, SENSOR_POINTS_ACROSS)
+    return np.arange(across) + (points - across) // 2
+
+
+def write_text(owner: Any, name: str, text: str) -> None:
+    """A null-terminated fixed-length string attribute, as k-Wave's readers want it."""
+    data = text.encode("ascii") + b"\0"
+    kind = h5py.h5t.C_S1.copy()
+    kind.set_size(len(data))
+    attribute = h5py.h5a.create(owner.id, name.encode(), kind, h5py.h5s.create(h5py.h5s.SCALAR))
+    attribute.write(np.array(data, dtype=f"S{len(data)}"), mtype=kind)
+
+
+def write_dataset(file: h5py.File, name: str, value: Any) -> None:
+    array = np.asarray(value)
+    array = array.astype(np.float32 if array.dtype.kind == "f" else np.uint64)
+    dataset = file.create_dataset(name, data=array.reshape(1, 1, 1) if array.ndim == 0 else array)
+    write_text(dataset, "data_type", "float" if array.dtype.kind == "f" else "long")
+    write_text(dataset, "domain_type", "real")

@@ -1,0 +1,301 @@
+"""Time per step of the ultrasound program, and what bounds it."""
+
+import csv
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tailrace.bench import model
+from tailrace.bench.document import make_document, say
+from tailrace.bench.host import Watch
+from tailrace.bench.kwave_input import Case, write_input
+from tailrace.bench.programs import Finished, Runner, native_program, on_ranks
+from tailrace.bench.stats import Spread, ratios, spread
+from tailrace.console import CommandError
+from tailrace.cores import usable_cores
+
+PROGRAM = "tailrace-ultrasound"
+KERNELS = "tailrace-bench-kernels"
+# Steps of the short and the long run of a repetition, by the points of the grid's longest axis.
+STEPS = ((160, (5, 45)), (1 << 30, (2, 8)))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to measure; steps 0 means as many as suit the grid."""
+
+    grids: tuple[int, ...]
+    sources: tuple[str, ...]
+    layouts: tuple[tuple[int, int], ...]
+    pairs: int
+    steps: int = 0
+    reference: Path | None = None
+    directory: Path | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A program on ranks x threads."""
+
+    program: Path
+    ranks: int
+    threads: int
+    is_reference: bool = False
+
+    @property
+    def workers(self) -> int:
+        return self.ranks * self.threads
+
+    @property
+    def name(self) -> str:
+        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.program.name}, {threads}" if self.is_reference else f"{ranks} x {threads}"
+
+
+@dataclass
+class Samples:
+    """Per repetition: seconds and CPU seconds per step. Memory as the long run had it."""
+
+    step_s: list[float] = field(default_factory=list)
+    cpu_s: list[float] = field(default_factory=list)
+    peak_bytes: int = 0
+    predicted_bytes: int | None = None
+
+
+@dataclass
+class Measurement:
+    """One case with all its variants."""
+
+    case: Case
+    short: int
+    variants: list[Variant]
+    samples: dict[str, Samples]
+    difference: float | None = None
+
+
+def default_layouts() -> tuple[tuple[int, int], ...]:
+    """One core; all cores as threads of one rank; all cores as ranks."""
+    cores = usable_cores()
+    return ((1, 1), (1, cores), (cores, 1)) if cores > 1 else ((1, 1),)
+
+
+def measure(request: Request) -> dict[str, Any]:
+    """The whole benchmark as a document."""
+    program, kernels = native_program(PROGRAM), native_program(KERNELS)
+    if request.reference is not None and not request.reference.is_file():
+        raise CommandError(f"--reference {request.reference}: there is no such program.")
+    watch, runner = Watch(), Runner()
+    rows: list[dict[str, Any]] = []
+    comparisons: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
+    for size in request.grids:
+        grid = (size, size, size)
+        parts += measure_parts(kernels, grid, request, runner)
+        for source in request.sources:
+            with working_directory(request.directory) as directory:
+                found = measure_case(make_case(request, grid, source), program, request, directory, runner)
+            rows += make_rows(found, parts)
+            comparisons += compare(found)
+    settings = asdict(request) | {"reference": str(request.reference or ""), "directory": ""}
+    document = make_document("ultrasound", settings, watch, runner.commands)
+    return document | {"rows": rows, "comparisons": comparisons, "parts": parts}
+
+
+def measure_parts(
+    kernels: Path, grid: tuple[int, int, int], request: Request, runner: Runner
+) -> list[dict[str, Any]]:
+    """Times of single transforms and the bandwidth, for each number of busy cores."""
+    found = []
+    for workers in sorted({ranks * threads for ranks, threads in request.layouts}):
+        say(f"{grid[0]}^3: transforms and bandwidth on {workers} cores")
+        arguments = ["--grid", *map(str, grid), "-t", str(workers)]
+        finished = runner.run([str(kernels), *arguments], workers)
+        found.append(json.loads(finished.output))
+    return found
+
+
+@contextmanager
+def working_directory(parent: Path | None) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=parent) as name:
+        yield Path(name)
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """A case and the steps of its two runs."""
+
+    case: Case
+    short: int
+
+
+def make_case(request: Request, grid: tuple[int, int, int], source: str) -> Lengths:
+    short, long = next(steps for most, steps in STEPS if max(grid) <= most)
+    if request.steps > 0:
+        long = short + request.steps
+    return Lengths(Case(grid, source, long), short)
+
+
+def measure_case(
+    lengths: Lengths, program: Path, request: Request, directory: Path, runner: Runner
+) -> Measurement:
+    """All variants in turn, repetition by repetition. Each once as a warm-up first, which is left out."""
+    case, short = lengths.case, lengths.short
+    variants = [Variant(program, ranks, threads) for ranks, threads in request.layouts]
+    if request.reference is not None:
+        workers = max(variant.workers for variant in variants)
+        variants.append(Variant(request.reference.absolute(), 1, workers, is_reference=True))
+    write_input(directory / "input.h5", case)
+    samples = {variant.name: Samples() for variant in variants}
+    for variant in variants:
+        run_steps(variant, short, directory, runner)
+    for repetition in range(request.pairs):
+        say(f"{case.grid[0]}^3, source {case.source}: repetition {repetition + 1} of {request.pairs}")
+        for variant in variants:
+            add_sample(samples[variant.name], variant, lengths, directory, runner)
+    return Measurement(case, short, variants, samples, difference_of_results(variants, directory))
+
+
+def add_sample(samples: Samples, variant: Variant, lengths: Lengths, directory: Path, runner: Runner) -> None:
+    """Time per step as the difference of a long and a short run: starting and first steps cancel."""
+    first, first_s = run_steps(variant, lengths.short, directory, runner)
+    second, second_s = run_steps(variant, lengths.case.steps, directory, runner)
+    steps = lengths.case.steps - lengths.short
+    samples.step_s.append((second_s - first_s) / steps)
+    samples.cpu_s.append((second.cpu_s - first.cpu_s) / steps)
+    if variant.is_reference:
+        megabytes = read_number(output_of(variant, directory), "peak_core_memory_in_use", "MB")
+        samples.peak_bytes = int(megabytes * 2**20)
+    else:
+        account = json.loads((directory / "run" / "run.json").read_text())
+        samples.peak_bytes = sum(account["peak_memory_bytes"])
+        samples.predicted_bytes = sum(account["predicted_memory_bytes"])
+
+
+def run_steps(variant: Variant, steps: int, directory: Path, runner: Runner) -> tuple[Finished, float]:
+    """Runs some steps; the time is that of the program's own loop over them.
+
+    Ours is read from the trace; k-Wave's binary leaves it in the output file, in hundredths of a second.
+    """
+    output = output_of(variant, directory)
+    arguments = ["-i", str(directory / "input.h5"), "-o", str(output)]
+    arguments += ["-t", str(variant.threads), "--benchmark", str(steps), "--p_raw"]
+    if variant.is_reference:
+        finished = runner.run([str(variant.program), *arguments], variant.threads)
+        return finished, read_number(output, "simulation_phase_execution_time", "s")
+    arguments += ["--quiet", "--run-dir", str(directory / "run")]
+    finished = runner.run(
+        on_ranks(variant.program, variant.ranks, variant.threads, arguments), variant.threads
+    )
+    return finished, loop_seconds(directory / "run" / "trace" / "rank-00000.csv")
+
+
+def output_of(variant: Variant, directory: Path) -> Path:
+    return directory / ("reference.h5" if variant.is_reference else "output.h5")
+
+
+def loop_seconds(trace: Path) -> float:
+    """From the start of the first step to the end of the last."""
+    with trace.open(newline="") as file:
+        steps = [row for row in csv.DictReader(file) if row["kind"] == "compute"]
+    return max(float(row["end_s"]) for row in steps) - min(float(row["start_s"]) for row in steps)
+
+
+def read_number(path: Path, attribute: str, unit: str) -> float:
+    """A number with its unit, as k-Wave's output files keep them in texts."""
+    with h5py.File(path) as file:
+        text = file.attrs[attribute]
+    return float((text.decode() if isinstance(text, bytes) else str(text)).strip().removesuffix(unit))
+
+
+def difference_of_results(variants: list[Variant], directory: Path) -> float | None:
+    """Largest difference of the recorded pressures over their largest value: both did the same work."""
+    if not any(variant.is_reference for variant in variants):
+        return None
+    with h5py.File(directory / "output.h5") as ours, h5py.File(directory / "reference.h5") as theirs:
+        a, b = ours["p"][()], theirs["p"][()]
+    return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+def make_rows(found: Measurement, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row per variant of ours with what bounds it; the reference has times and memory only."""
+    rows = []
+    for variant in found.variants:
+        samples = found.samples[variant.name]
+        step = spread(samples.step_s)
+        row: dict[str, Any] = {
+            "grid": list(found.case.grid),
+            "source": found.case.source,
+            "variant": variant.name,
+            "program": variant.program.name,
+            "ranks": variant.ranks,
+            "threads": variant.threads,
+            "steps": found.case.steps - found.short,
+            "step_s": step.as_dict(),
+            "cpu_s_per_step": spread(samples.cpu_s).as_dict(),
+            "peak_memory_bytes": samples.peak_bytes,
+            "predicted_memory_bytes": samples.predicted_bytes,
+        }
+        if not variant.is_reference:
+            row |= bounds(found.case, variant, step, parts)
+        rows.append(row)
+    return rows
+
+
+def bounds(case: Case, variant: Variant, step: Spread, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The two floors under the time of a step: its transforms alone, and its memory traffic alone; each from
+    the best sample.
+    """
+    found = next(
+        part for part in parts if tuple(part["grid"]) == case.grid and part["threads"] == variant.workers
+    )
+    names = ("plane_forward_s", "plane_inverse_s", "column_forward_s", "column_inverse_s")
+    times = model.CallTimes(
+        **{name: min(found[name]) for name in names},
+        pitch=found["pitch"],
+        column_width=found["column_width"],
+        workers=variant.workers,
+    )
+    transforms_s = model.transform_seconds(case.grid, case.source, times)
+    moved = model.bytes_per_step(case.grid, case.source, variant.ranks, found["pitch"])
+    bandwidth = max(found["triad_bytes_s"])
+    return {
+        "transforms_s": transforms_s,
+        "transforms_share": transforms_s / step.median,
+        "bytes_per_step": moved,
+        "bandwidth_bytes_s": bandwidth,
+        "memory_s": moved / bandwidth,
+        "memory_share": moved / bandwidth / step.median,
+    }
+
+
+def compare(found: Measurement) -> list[dict[str, Any]]:
+    """Our variants on as many cores as the reference against it, pair by pair."""
+    reference = next((variant for variant in found.variants if variant.is_reference), None)
+    if reference is None:
+        return []
+    theirs = found.samples[reference.name]
+    result = []
+    for variant in found.variants:
+        if variant.is_reference or variant.workers != reference.workers:
+            continue
+        ours = found.samples[variant.name]
+        result.append(
+            {
+                "grid": list(found.case.grid),
+                "source": found.case.source,
+                "variant": variant.name,
+                "reference": reference.name,
+                "time_ratio": ratios(ours.step_s, theirs.step_s).as_dict(),
+                "cpu_ratio": ratios(ours.cpu_s, theirs.cpu_s).as_dict(),
+                "result_difference": found.difference,
+            }
+        )
+    return result
