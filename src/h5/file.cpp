@@ -186,7 +186,7 @@ File File::create(const std::string& path) {
   silence_hdf5();
   // Linux sizes the pieces of its page cache by the alignment of a write: 256 datasets that take 32 KiB at a time cost half
   // the CPU time when they start at multiples of 64 KiB (docs/explain/output.md).
-  constexpr hsize_t aligned_from_bytes = 512 * 1024, alignment_in_file = 64 * 1024;
+  constexpr hsize_t aligned_from_bytes = 256 * 1024, alignment_in_file = 64 * 1024;
   const Handle access = access_without_locks();
   check(H5Pset_alignment(access.get(), aligned_from_bytes, alignment_in_file), "setting the alignment");
   errno = 0;

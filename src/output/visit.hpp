@@ -38,7 +38,8 @@ inline constexpr std::int64_t rows_ahead = 3;
 template <class F>
 void prefetch_row(const F* row, std::int64_t n) noexcept {
   constexpr std::int64_t line = 64 / sizeof(F), most = 4 * line;
-  for (std::int64_t i = 0; i < std::min(n, most); i += line) __builtin_prefetch(row + i);  // faults on no address
+  for (std::int64_t i = 0; i < std::min(n, most); i += line)
+    __builtin_prefetch(row + i);  // faults on no address
 }
 
 /// Calls `row(source, position, n)` for all rows of the values [first, first + count) of a block.

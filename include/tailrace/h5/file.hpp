@@ -94,7 +94,7 @@ class File {
   static File open(const std::string& path);
   /// Opens an existing file for changes in place.
   static File open_for_update(const std::string& path);
-  /// Creates or truncates a file; datasets of 512 KiB and more start at multiples of 64 KiB, so that the page
+  /// Creates or truncates a file; datasets of 256 KiB and more start at multiples of 64 KiB, so that the page
   /// cache can hold their samples in few large pieces.
   static File create(const std::string& path);
 
