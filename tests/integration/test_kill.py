@@ -62,7 +62,7 @@ def test_during_set_up(ranks, case, clean, tmp_path):
         job.send(signal.SIGKILL, rank=number % ranks)
         assert_ended_by_itself(job.wait())
         output = run_dir / "output.h5"
-        if output.exists() and is_laid_out(output):
+        if output.exists():
             jobs.assert_recorded_samples_equal(output, clean(ranks))
 
 
@@ -91,11 +91,6 @@ def test_while_mpi_starts(case, tmp_path):
         ended = job.wait()
         assert_ended_by_itself(ended)
         assert ended.status == 3, ended
-
-
-def is_laid_out(path: Path) -> bool:
-    """The file is complete as HDF5 once its creator has closed it; before, it has no content to lose."""
-    return path.stat().st_size > 0 and path.read_bytes()[:8] == b"\x89HDF\r\n\x1a\n"
 
 
 @pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (3, 2)])
@@ -159,5 +154,5 @@ def test_at_many_moments(ranks, case, clean, tmp_path):
                 os.kill(pids[number % ranks], signal.SIGKILL)
         assert job.wait().seconds < jobs.ENDS_WITHIN_S
         output = run_dir / "output.h5"
-        if output.exists() and is_laid_out(output):
+        if output.exists():
             jobs.assert_recorded_samples_equal(output, clean(ranks))
