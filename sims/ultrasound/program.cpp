@@ -54,6 +54,7 @@ class Run {
   void prepare_directory();
   void describe(const Input& input, const std::vector<output::Stream>& streams);
   std::unique_ptr<Solver> make_solver(Input input);
+  std::int64_t memory_with(Solver& solver) const;
   run::DriveResult simulate(Solver& solver, output::Session& session);
   int close(Solver& solver, output::Session& session, const run::DriveResult& result);
   void write_account(const output::Session& session, const run::RunEnd& end, std::int64_t cells);
@@ -90,10 +91,11 @@ int Run::execute() {
     plan = output::make_plan(streams, {{0, 0, planes.begin}, {grid.x, grid.y, planes.end}}, grid);
   });
   auto solver = make_solver(std::move(input));
+  predicted_bytes_ = memory_with(*solver);
   output::Session session(comm_, options_.output, std::move(plan), head, options_.write, log_);
   times_.preparation = monotonic_s() - before;
   console_.done(times_.preparation);
-  predicted_bytes_ = baseline_bytes_ + solver->memory_bytes() + session.memory_bytes();
+  predicted_bytes_ += session.memory_bytes();
   console_.memory(predicted_bytes_);
   if (!session.warning().empty()) {
     account_.warnings.push_back(session.warning());
@@ -191,6 +193,13 @@ std::unique_ptr<Solver> Run::make_solver(Input input) {
               .pressure_source = std::move(input.pressure_source),
               .initial_pressure = std::move(input.initial_pressure)};
   return std::make_unique<Solver>(comm_, std::move(model), log_);
+}
+
+/// Bytes of this process once the solver stands: its arrays, and what libraries took to read the input, to
+/// plan transforms and, on the first messages, to exchange data. None of it grows afterwards.
+std::int64_t Run::memory_with(Solver& solver) const {
+  solver.rehearse();
+  return std::max(resident_memory_bytes(), baseline_bytes_ + solver.memory_bytes());
 }
 
 run::DriveResult Run::simulate(Solver& solver, output::Session& session) {

@@ -39,6 +39,9 @@ class Solver {
   /// @collective{comm}
   Solver(mpi::CommView comm, Model model, trace::Log& log);
 
+  /// Before the first step: runs the exchanges of a step on spectra of zeros. MPI takes memory for messages
+  /// when they are sent first; after this it has it. @collective{comm}
+  void rehearse();
   /// Goes from step - 1 to `step`, counted from 1. @collective{comm}
   void advance(StepIndex step);
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <filesystem>
 #include <optional>
 
 #include "sinks.hpp"
@@ -64,13 +65,26 @@ void remove_file(const std::string& path) noexcept {
   if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
 }
 
-/// Creates the file and closes it with its whole layout, or leaves none.
+/// Where a file is made before it takes its place: beside it, or at once where something that is no file has
+/// the name.
+std::string place_to_create(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ? path + ".partial" : path;
+}
+
+/// Creates the file with its whole layout. It appears, and an old one goes, only when it is complete: even a
+/// process that is killed here leaves a file that can be read, or none.
 std::vector<std::int64_t> create_file(const SinkContext& context) {
-  auto file = h5::File::create(context.path);
+  std::error_code code;
+  const auto target = std::filesystem::weakly_canonical(context.path, code);  // behind symbolic links
+  const std::string path = code ? context.path : target.string(), place = place_to_create(path);
   try {
-    return lay_out(file, context);
+    auto file = h5::File::create(place);
+    auto offsets = lay_out(file, context);
+    if (place != path) std::filesystem::rename(place, path);
+    return offsets;
   } catch (...) {
-    remove_file(context.path);
+    remove_file(place);
     throw;
   }
 }

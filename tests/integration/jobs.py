@@ -26,6 +26,7 @@ PROGRAM = find_program("tailrace-ultrasound")
 ENDS_WITHIN_S = 10.0
 # What a healthy run of a small case may take on a busy machine: never a measure, only an end to hangs.
 LIMIT_S = 120.0
+TAILRACE = [sys.executable, "-m", "tailrace"]
 MARK = "TAILRACE_TEST_JOB"
 
 
@@ -170,7 +171,7 @@ def run(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S, prefix: list[
 
 def tailrace(*arguments: Any, limit_s: float = LIMIT_S) -> Ended:
     """Runs the `tailrace` command to its end."""
-    return Job(list(arguments), command=[sys.executable, "-m", "tailrace"], limit_s=limit_s).wait()
+    return Job(list(arguments), command=TAILRACE, limit_s=limit_s).wait()
 
 
 def account(run_dir: Path) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def source(grid: tuple[int, int, int], steps: int) -> dict[str, np.ndarray]:
     nx, ny, nz = grid
     points = [4 + nx * (y + ny * z) + 1 for z in range(nz // 4, nz // 2) for y in range(ny // 4, ny // 2)]
     time = np.arange(steps)
-    signal = 1e5 * np.sin(2 * np.pi * time / 20) * np.hanning(steps)
+    signal = 1e-3 * np.sin(2 * np.pi * time / 20) * np.hanning(steps)
     return {
         "p_source_flag": long(steps),
         "p_source_mode": long(1),

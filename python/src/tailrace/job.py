@@ -21,6 +21,9 @@ POLL_S = 0.2
 # Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
 # waits, but no longer than this.
 HANDLERS_READY_WITHIN_S = 5.0
+# A launcher ends within moments after its last process. One that does not has missed their end: Open MPI's
+# may when a rank is killed while it connects (4.1).
+LAUNCHER_ENDS_WITHIN_S = 5.0
 MESSAGES_KEPT = 200
 PR_SET_PDEATHSIG = 1
 
@@ -79,6 +82,8 @@ class Job:
     started: float = field(default_factory=time.time)
     stopping: bool = False
     killed: bool = False
+    had_processes: bool = False
+    alone_since: float | None = None
 
     def run(self) -> JobResult:
         """Runs to the end, shows progress, hands signals on. Ctrl-C stops the job and does not raise."""
@@ -119,6 +124,17 @@ class Job:
             self.killed = True
             self.display.say("killing the run")
             kill_tree(process.pid)
+        if self.launcher.kind in ("openmpi", "mpich") and self.is_stuck(process.pid):
+            self.display.say(f"{self.launcher.path} did not notice that its processes have ended: ending it")
+            kill_tree(process.pid)
+
+    def is_stuck(self, pid: int) -> bool:
+        """Whether the launcher has outlived all its processes for too long."""
+        if any(is_alive(member) for member in descendants(pid)):
+            self.had_processes, self.alone_since = True, None
+        elif self.had_processes and self.alone_since is None:
+            self.alone_since = time.monotonic()
+        return self.alone_since is not None and time.monotonic() - self.alone_since > LAUNCHER_ENDS_WITHIN_S
 
     def hand_on(self, process: subprocess.Popen[str], requests: Requests) -> None:
         while requests.checkpoints > 0:
@@ -156,6 +172,14 @@ def kill_tree(pid: int) -> None:
             os.kill(member, signal.SIGKILL)
         except ProcessLookupError:
             continue
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def descendants(pid: int) -> list[int]:

@@ -1,0 +1,106 @@
+"""What a run tells of itself, and that strategies and repetitions make no difference to the data."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jobs
+from conftest import RECORD
+from kwave_input import GRID, STEPS
+from test_faults import write_case
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_datasets_are_the_same_for_all_strategies_and_every_time(ranks, small, clean, tmp_path):
+    variants = [["--write", "blocking"], ["--write", "threads:1"], ["--write", "threads:4"], []]
+    variants.append(["--pace", "latency=1ms,jitter=0.9"])
+    for number, options in enumerate(variants):
+        output = tmp_path / f"{number}.h5"
+        ended = jobs.run("-i", small, "-o", output, "--quiet", *RECORD, *options, ranks=ranks)
+        assert ended.status == 0, ended
+        jobs.assert_equal_files(output, clean(ranks), but=())
+
+
+TIMES = ["wall_s", "setup_s", "compute_s", "exchange_s", "output_wait_s", "output_write_s", "checkpoint_s"]
+
+
+def assert_consistent(told: dict[str, Any], ranks: int, run_dir: Path) -> None:
+    assert told["format"] == "tailrace-run" and told["format_version"] == 1
+    assert told["simulation"] == "ultrasound" and told["program"] == "tailrace-ultrasound"
+    assert told["ranks"] == ranks and told["threads"] == 1 and told["sink"] == "hdf5"
+    assert told["grid"] == list(GRID) and told["steps"] == told["steps_planned"] == STEPS
+    assert told["hosts"] and told["started"] <= told["ended"]
+    assert set(told["versions"]) >= {"mpi", "hdf5", "fftw", "compiler"}
+    assert told["config"]["case"]["simulation"] == "ultrasound"
+    assert told["config"]["record"]["p_raw"] is True
+    assert all(told[name] >= 0 for name in TIMES)
+    assert told["checkpoint_bytes"] == 0
+    per_rank = told["per_rank"]
+    assert [rank["rank"] for rank in per_rank] == list(range(ranks))
+    assert sum(rank["cells"] for rank in per_rank) == GRID[0] * GRID[1] * GRID[2]
+    for rank in per_rank:
+        spent = sum(rank[name] for name in ("setup_s", "compute_s", "exchange_s", "output_wait_s"))
+        assert 0 < spent <= told["wall_s"] + 0.05
+        assert all(rank[name] >= 0 for name in ("write_s", "write_cpu_s", "write_bytes", "writes", "waits"))
+    for name in ("setup_s", "compute_s", "exchange_s", "output_wait_s"):
+        assert told[name] == max(rank[name] for rank in per_rank)
+    assert (
+        told["output_bytes"] == sum(rank["write_bytes"] for rank in per_rank) == stream_bytes(told, run_dir)
+    )
+    for name in ("peak_memory_bytes", "predicted_memory_bytes"):
+        assert told[name] == [rank[name] for rank in per_rank] and min(told[name]) > 0
+
+
+def stream_bytes(told: dict[str, Any], run_dir: Path) -> int:
+    """Bytes of all datasets that the account lists, as they are in the file."""
+    datasets = jobs.read_datasets(run_dir / "output.h5")
+    paths = [path.lstrip("/") for stream in told["outputs"] for path in stream["paths"]]
+    assert len(set(paths)) == len(paths)
+    return sum(datasets[path].nbytes for path in paths)
+
+
+@pytest.mark.parametrize(("ranks", "strategy"), [(1, "blocking"), (2, "threads:2"), (3, "threads:3")])
+def test_account_of_a_run(ranks, strategy, small, tmp_path):
+    case, run_dir = write_case(tmp_path, small), tmp_path / "run"
+    ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--write", strategy, ranks=ranks)
+    assert ended.status == 0, ended
+    told = jobs.account(run_dir)
+    assert told["status"] == "finished" and "error" not in told
+    assert told["strategy"] == strategy
+    assert_consistent(told, ranks, run_dir)
+    if strategy == "blocking":
+        assert told["hidden_fraction"] == 0
+    assert not (run_dir / "progress.json").exists()
+    for rank in range(ranks):
+        lines = (run_dir / "trace" / f"rank-{rank:05}.csv").read_text().splitlines()
+        assert lines[0] == "thread,kind,step,start_s,end_s,bytes"
+        assert {line.split(",")[0] for line in lines[1:]} <= {"main", "writer"}
+        assert all(float(line.split(",")[3]) <= float(line.split(",")[4]) for line in lines[1:])
+
+
+def test_back_pressure_is_counted(small, tmp_path):
+    """Writes that take longer than the computation: it waits, and the account says how long."""
+    case, run_dir = write_case(tmp_path, small), tmp_path / "run"
+    ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--pace", "latency=30ms", ranks=2)
+    assert ended.status == 0, ended
+    told = jobs.account(run_dir)
+    assert_consistent(told, 2, run_dir)
+    assert all(rank["waits"] > 0 and rank["output_wait_s"] > 0 for rank in told["per_rank"])
+    assert 0 <= told["hidden_fraction"] < 1
+    total = {name: sum(rank[name] for rank in told["per_rank"]) for name in ("output_wait_s", "write_s")}
+    expected = max(0.0, 1 - total["output_wait_s"] / total["write_s"])
+    assert told["hidden_fraction"] == pytest.approx(expected, abs=1e-9)
+    assert total["write_s"] > 0.5
+
+
+def test_account_in_kwave_mode(small, tmp_path):
+    run_dir = tmp_path / "run"
+    output = tmp_path / "out.h5"
+    ended = jobs.run("-i", small, "-o", output, "--run-dir", run_dir, "--quiet", *RECORD, ranks=2)
+    assert ended.status == 0, ended
+    told = jobs.account(run_dir)
+    assert told["status"] == "finished" and told["steps"] == STEPS
+    assert {stream["file"] for stream in told["outputs"]} == {"output.h5"}

@@ -1,0 +1,158 @@
+"""kill -9 of any rank at any moment: the job ends by itself and the file is right up to its record."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import jobs
+from conftest import RECORD
+from test_faults import write_case
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture
+def case(small, tmp_path) -> Path:
+    return write_case(tmp_path, small)
+
+
+def assert_ended_by_itself(ended: jobs.Ended) -> None:
+    assert ended.status != 0, ended
+    assert ended.seconds < jobs.ENDS_WITHIN_S, ended
+
+
+@pytest.mark.parametrize("strategy", ["threads", "blocking"])
+@pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)])
+def test_in_the_middle_of_a_write(ranks, victim, strategy, small, clean, tmp_path):
+    """The first half of a write is in the file when the process dies."""
+    output = tmp_path / "out.h5"
+    fault = f"kill:rank={victim},step=20"
+    options = ["--quiet", "--write", strategy, "--fault", fault]
+    ended = jobs.run("-i", small, "-o", output, *RECORD, *options, ranks=ranks)
+    assert ended.seconds < 30
+    assert ended.status != 0, ended
+    assert 1 <= jobs.assert_recorded_samples_equal(output, clean(ranks)) < 20
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_while_computing(ranks, case, clean, tmp_path):
+    for victim in range(ranks):
+        run_dir = tmp_path / f"run{victim}"
+        job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=5ms"], ranks)
+        job.wait_for(lambda at=run_dir: jobs.recorded_steps(at / "output.h5") >= 3, "recorded step")
+        job.send(signal.SIGKILL, rank=victim)
+        ended = job.wait()
+        assert_ended_by_itself(ended)
+        jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(ranks), least=3)
+        assert not (run_dir / "run.json").exists()
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_during_set_up(ranks, case, clean, tmp_path):
+    """From our own first line on, at growing distances; there may be no file yet, but no broken one."""
+    for number, delay_s in enumerate((0.0, 0.01, 0.02, 0.05)):
+        run_dir = tmp_path / f"run{number}"
+        job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=20ms"], ranks)
+        job.wait_for(lambda started=job: ranks_under_way(started) == ranks, "rank")
+        time.sleep(delay_s)
+        job.send(signal.SIGKILL, rank=number % ranks)
+        assert_ended_by_itself(job.wait())
+        output = run_dir / "output.h5"
+        if output.exists():
+            jobs.assert_recorded_samples_equal(output, clean(ranks))
+
+
+def ranks_under_way(job: jobs.Job) -> int:
+    """Ranks that have MPI behind them and install the handlers of their signals."""
+    return sum(catches(pid, signal.SIGUSR2) for pid in job.rank_processes())
+
+
+def catches(pid: int, number: int) -> bool:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    caught = next(int(line.split()[1], 16) for line in lines if line.startswith("SigCgt"))
+    return bool(caught >> (number - 1) & 1)
+
+
+def test_while_mpi_starts(case, tmp_path):
+    """Open MPI's launcher may miss the end of its processes then; the command does not."""
+    for number in range(4):
+        run_dir = tmp_path / f"run{number}"
+        job = jobs.Job(["run", case, "--out", run_dir, "-n", "2", "-t", "1"], command=jobs.TAILRACE)
+        job.wait_for(lambda started=job: len(started.rank_processes()) == 2, "rank")
+        time.sleep(0.01 * number)
+        job.send(signal.SIGKILL, rank=number % 2)
+        ended = job.wait()
+        assert_ended_by_itself(ended)
+        assert ended.status == 3, ended
+
+
+@pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (3, 2)])
+def test_while_closing(ranks, victim, case, clean, tmp_path):
+    """All steps are done, the last writes are slow."""
+    run_dir = tmp_path / "run"
+    # Of the last step's writes only, so that the run is waiting for its writers when the blow comes.
+    options = ["--quiet", "--fault", "stall:step=60,s=1s"]
+    job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
+    progress = run_dir / "progress.json"
+    job.wait_for(lambda: is_closing(progress), "phase of closing")
+    job.send(signal.SIGKILL, rank=victim)
+    assert_ended_by_itself(job.wait())
+    jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(ranks), least=40)
+
+
+def is_closing(progress: Path) -> bool:
+    try:
+        return '"closing"' in progress.read_text()
+    except OSError:
+        return False
+
+
+def test_command_tells_of_a_killed_rank(case, clean, tmp_path):
+    """`tailrace run` writes the account that the ranks could not write, and exits with 3."""
+    run_dir = tmp_path / "run"
+    options = ["-n", "2", "-t", "1", "--fault", "kill:rank=1,step=30"]
+    ended = jobs.tailrace("run", case, "--out", run_dir, *options)
+    assert ended.status == 3, ended
+    assert "Traceback" not in ended.err
+    told = jobs.assert_failed(run_dir, "killed")
+    assert "SIGKILL" in told["reason"]
+    recorded = jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(2), least=1)
+    assert told["steps_recorded"] == recorded
+    assert f"up to step {recorded}" in ended.out
+
+
+def test_launcher_is_killed(case, clean, tmp_path):
+    """The ranks notice that their launcher is gone and do not stay."""
+    run_dir = tmp_path / "run"
+    job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=50ms"], 2)
+    job.wait_for(lambda: jobs.recorded_steps(run_dir / "output.h5") >= 3, "recorded step")
+    job.send(signal.SIGKILL)
+    job.process.wait()
+    assert not job.wait_until_gone(jobs.ENDS_WITHIN_S)
+    jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(2), least=3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_at_many_moments(ranks, case, clean, tmp_path):
+    """Killed at points all over a run, by the clock."""
+    for number in range(40):
+        run_dir = tmp_path / f"run{number}"
+        job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=2ms"], ranks)
+        job.wait_for(lambda started=job: len(started.rank_processes()) == ranks, "rank")
+        time.sleep(0.02 * number)
+        if job.process.poll() is None and len(pids := job.rank_processes()) == ranks:
+            job.blow = time.monotonic()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pids[number % ranks], signal.SIGKILL)
+        assert job.wait().seconds < jobs.ENDS_WITHIN_S
+        output = run_dir / "output.h5"
+        if output.exists():
+            jobs.assert_recorded_samples_equal(output, clean(ranks))
