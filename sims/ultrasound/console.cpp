@@ -24,20 +24,17 @@ void Console::rule(const char* left, const char* right) const {
   if (silent_) return;
   std::string text = left;
   for (std::size_t i = 0; i < inner_width; ++i) text += "─";
-  fmt::print("{}{}\n", text, right);
-  std::fflush(stdout);
+  say(stdout, fmt::format("{}{}\n", text, right));
 }
 
 void Console::line(const std::string& text) const {
-  if (!silent_) fmt::print("│ {:<{}} │\n", text, inner_width - 2);
-  std::fflush(stdout);
+  if (!silent_) say(stdout, fmt::format("│ {:<{}} │\n", text, inner_width - 2));
 }
 
 void Console::pair(const std::string& label, const std::string& value) const {
   const std::size_t width = inner_width - 2;
   const std::size_t room = width > label.size() ? width - label.size() : 1;
-  if (!silent_) fmt::print("│ {}{:>{}} │\n", label, value, room);
-  std::fflush(stdout);
+  if (!silent_) say(stdout, fmt::format("│ {}{:>{}} │\n", label, value, room));
 }
 
 void Console::title() {
@@ -82,19 +79,17 @@ void Console::memory(std::int64_t predicted_bytes) {
 
 void Console::begin(const std::string& phase) {
   if (silent_) return;
-  fmt::print("│ {:<40}", phase);
-  std::fflush(stdout);
+  say(stdout, fmt::format("│ {:<40}", phase));
 }
 
 void Console::done(double seconds) {
   if (silent_) return;
-  fmt::print("{:>21} │\n", fmt::format("{:.2f} s, Done", seconds));
-  std::fflush(stdout);
+  say(stdout, fmt::format("{:>21} │\n", fmt::format("{:.2f} s, Done", seconds)));
 }
 
 void Console::failed() {
   if (silent_) return;
-  fmt::print("{:>21} │\n", "Failed");
+  say(stdout, fmt::format("{:>21} │\n", "Failed"));
   rule("└", "┘");
 }
 

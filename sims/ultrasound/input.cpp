@@ -29,8 +29,15 @@ struct BadValues {
   }
 };
 
-bool is_good(float value, bool positive) {
-  return std::isfinite(value) && (!positive || value > 0);
+bool is_good(float value, Accepted accepted) {
+  return std::isfinite(value) &&
+         (accepted == Accepted::any || value > 0 || (accepted == Accepted::not_negative && value == 0));
+}
+
+const char* fix_for(Accepted accepted) {
+  return accepted == Accepted::any            ? "finite values"
+         : accepted == Accepted::not_negative ? "finite values of at least 0"
+                                              : "finite values above 0";
 }
 
 /// Reads this rank's planes of a grid-sized dataset and looks at every value. With `keep` false only one
@@ -45,38 +52,53 @@ Field read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid,
     file.read_slab<float>(dataset.name, {static_cast<std::uint64_t>(z), 0, 0}, {1, ny, nx},
                           std::span(values, static_cast<std::size_t>(points)));
     for (std::int64_t i = 0; i < points; ++i)
-      if (!is_good(values[i], dataset.positive)) bad.note(z * points + i, values[i]);
+      if (!is_good(values[i], dataset.accepted)) bad.note(z * points + i, values[i]);
     std::fill(values + points, values + field.stride_z(), 0.0F);
   }
   return field;
 }
 
-Coefficient read_coefficient(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes,
-                             bool keep, BadValues& bad) {
+/// As `read_planes`, or the one value of a homogeneous medium, which is judged on the root only.
+Coefficient read_coefficient(mpi::CommView comm, const h5::File& file, const GridDataset& dataset,
+                             Index3 grid, Range planes, bool keep, BadValues& bad) {
   if (h5::element_count(file.shape(dataset.name)) != 1)
     return Coefficient(read_planes(file, dataset, grid, planes, keep, bad));
   float value = 0;
   file.read<float>(dataset.name, std::span(&value, 1));
-  if (!is_good(value, dataset.positive)) bad.note(0, value);
+  if (comm.is_root() && !is_good(value, dataset.accepted)) bad.note(0, value);
   return {value, grid};
+}
+
+/// What all ranks found together. @collective{comm}
+BadValues combined(mpi::CommView comm, const BadValues& mine) {
+  BadValues all;
+  all.count = mpi::sum(comm, mine.count);
+  if (all.count == 0) return all;
+  all.first = mpi::min(comm, mine.first);
+  const std::int64_t nobody = comm.size();
+  const auto owner =
+      static_cast<int>(mpi::min(comm, mine.first == all.first ? std::int64_t{comm.rank()} : nobody));
+  all.example = mine.example;
+  mpi::broadcast_bytes(comm, std::as_writable_bytes(std::span(&all.example, 1)), owner);
+  return all;
+}
+
+std::string not_usable(const BadValues& bad) {
+  return fmt::format("{} value{} not usable, first {}", bad.count, bad.count == 1 ? " is" : "s are",
+                     bad.example);
 }
 
 /// Adds up what all ranks found in one dataset and describes it on the root.
 void report(mpi::CommView comm, const GridDataset& dataset, Index3 grid, const BadValues& mine,
-            Problems& problems) {
-  const std::int64_t count = mpi::sum(comm, std::min<std::int64_t>(mine.count, grid.volume()));
-  if (count == 0) return;
-  const std::int64_t first = mpi::min(comm, mine.first);
-  const float example = static_cast<float>(mpi::max(comm, mine.first == first && !std::isnan(mine.example)
-                                                              ? static_cast<double>(mine.example)
-                                                              : -std::numeric_limits<double>::infinity()));
-  const bool is_number = std::isfinite(example);
-  if (!comm.is_root()) return;
-  problems.add(fmt::format("{} ({}): {} value{} not usable, first {} at (x={}, y={}, z={})", dataset.name,
-                           dataset.meaning, count, count == 1 ? " is" : "s are",
-                           is_number ? fmt::format("{}", example) : "NaN or infinity", first % grid.x,
-                           first / grid.x % grid.y, first / (grid.x * grid.y)),
-               dataset.positive ? "finite values above 0" : "finite values");
+            bool is_constant, Problems& problems) {
+  const BadValues bad = combined(comm, mine);
+  if (bad.count == 0 || !comm.is_root()) return;
+  const std::string what =
+      is_constant ? fmt::format("{} ({}) = {}", dataset.name, dataset.meaning, bad.example)
+                  : fmt::format("{} ({}): {} at (x={}, y={}, z={}), counted from 0", dataset.name,
+                                dataset.meaning, not_usable(bad), bad.first % grid.x,
+                                bad.first / grid.x % grid.y, bad.first / (grid.x * grid.y));
+  problems.add(what, fix_for(dataset.accepted));
 }
 
 /// The signals of the points `first` to `last` of the list, time by time.
@@ -102,8 +124,7 @@ std::vector<float> read_signals(const h5::File& file, const InputHeader& header,
 
 /// This rank's points of the source, sorted by plane, and their signals.
 PressureSource read_source(const h5::File& file, const InputHeader& header,
-                           const std::vector<std::int64_t>& indices, Range planes,
-                           std::int64_t& bad_signals) {
+                           const std::vector<std::int64_t>& indices, Range planes) {
   const Index3 n = header.grid.points;
   const auto plane_of = [&](std::size_t j) { return indices[j] / (n.x * n.y); };
   const auto by_plane = [&](std::size_t a, std::size_t b) { return plane_of(a) < plane_of(b); };
@@ -131,8 +152,27 @@ PressureSource read_source(const h5::File& file, const InputHeader& header,
   }
   std::stable_sort(mine.begin(), mine.end(), by_plane);
   for (const auto j : mine) source.points.push_back({indices[j] % n.x, indices[j] / n.x % n.y, plane_of(j)});
-  bad_signals =
-      std::count_if(source.signals.begin(), source.signals.end(), [](float v) { return !std::isfinite(v); });
+  return source;
+}
+
+/// Reads the source and looks at all its signals. @collective{comm}
+PressureSource read_good_source(mpi::CommView comm, const std::string& path, const InputHeader& header,
+                                const std::vector<std::int64_t>& indices, Range planes, Problems& problems) {
+  PressureSource source;
+  mpi::agree_on(comm, [&] { source = read_source(h5::File::open(path), header, indices, planes); });
+  const std::size_t signals = source.one_signal ? 1 : source.points.size();
+  BadValues mine;
+  if (!source.one_signal || comm.is_root())
+    for (std::size_t i = 0; i < source.signals.size(); ++i)
+      if (!std::isfinite(source.signals[i]))
+        mine.note(static_cast<std::int64_t>(i / signals), source.signals[i]);
+  const BadValues bad = combined(comm, mine);
+  mpi::agree_on_root(comm, [&] {
+    if (bad.count > 0)
+      problems.add(fmt::format("p_source_input: {} at time point {}", not_usable(bad), bad.first + 1),
+                   "finite values");
+    problems.throw_if_any();
+  });
   return source;
 }
 
@@ -179,28 +219,21 @@ Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& 
     for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
       if (!input.header.readable[i]) continue;
       if (i < coefficients.size())
-        *coefficients[i] = read_coefficient(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
+        *coefficients[i] =
+            read_coefficient(comm, file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
       else
         input.initial_pressure = read_planes(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
     }
   });
   for (std::size_t i = 0; i < grid_datasets.size(); ++i)
-    report(comm, grid_datasets[i], grid, bad[i], problems);
+    report(comm, grid_datasets[i], grid, bad[i],
+           i < coefficients.size() && input.header.readable[i] && coefficients[i]->is_constant(), problems);
 
   // Signals are read only if nothing else is wrong: their size follows from the header.
   mpi::agree_on_root(comm, [&] { problems.throw_if_any(); });
-  if (input.header.pressure_source_steps > 0) {
-    std::int64_t bad_signals = 0;
-    mpi::agree_on(comm, [&] {
-      input.pressure_source =
-          read_source(h5::File::open(path), input.header, lists.source_indices, planes, bad_signals);
-    });
-    if (const auto count = mpi::sum(comm, bad_signals); count > 0)
-      mpi::agree_on_root(comm, [&] {
-        problems.add(fmt::format("p_source_input: {} values are NaN or infinite", count), "finite values");
-        problems.throw_if_any();
-      });
-  }
+  if (input.header.pressure_source_steps > 0)
+    input.pressure_source =
+        read_good_source(comm, path, input.header, lists.source_indices, planes, problems);
   return input;
 }
 

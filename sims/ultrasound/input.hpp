@@ -19,7 +19,7 @@ namespace tailrace::ultrasound {
 /// The numbers of an input file, as every rank knows them. Plain bytes, so that one rank reads them for all.
 struct InputHeader {
   Grid grid;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;  ///< of the run
   Physics physics;
   int minor_version = 2;
   std::int64_t pressure_source_steps = 0;  ///< 0: no source
@@ -49,9 +49,10 @@ struct Input {
 
 /// What has to hold beyond the file itself.
 struct InputNeeds {
-  bool mask = true;             ///< some stream samples at the sensors
-  std::int64_t start_step = 1;  ///< first recorded step, at most Nt
-  bool check_only = false;      ///< look at every value but keep none of the grid-sized datasets
+  bool mask = true;                   ///< some stream samples at the sensors
+  std::int64_t start_step = 1;        ///< first recorded step, at most the last
+  std::optional<std::int64_t> steps;  ///< to be run instead of the file's Nt
+  bool check_only = false;            ///< look at every value but keep none of the grid-sized datasets
 };
 
 /// Reads and checks a whole input file; every rank reads the planes it owns. @collective{comm}, synchronises.

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::int64_t any_integer = std::numeric_limits<std::int64_t>::max();
 
-/// Position and value of the first entry outside 1..n, for a message.
+/// Position and value of the first entry outside 1..n, for a message; n = 0 stands for an unknown grid.
 std::optional<std::string> first_outside(const std::vector<std::uint64_t>& values, std::uint64_t n) {
+  if (n == 0) return {};
   std::size_t count = 0, first = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] < 1 || values[i] > n) {
@@ -39,8 +40,8 @@ class HeaderReader {
                     "write it, or regenerate the input with k-Wave's own tools");
       return false;
     }
-    if (const auto found = file_.type(name); found != type) {
-      problems_.add(fmt::format("dataset {} holds {}", name, h5::to_string(found)),
+    if (file_.type(name) != type) {
+      problems_.add(fmt::format("dataset {} holds {}", name, file_.type_text(name)),
                     fmt::format("store it as {}", h5::to_string(type)));
       return false;
     }
@@ -57,7 +58,9 @@ class HeaderReader {
     return true;
   }
 
-  std::optional<std::int64_t> integer(const std::string& name, std::int64_t least, std::int64_t most) {
+  /// A number within limits; `values` says in a message what is accepted, instead of the limits.
+  std::optional<std::int64_t> integer(const std::string& name, std::int64_t least, std::int64_t most,
+                                      const std::string& values = {}) {
     if (!check(name, h5::ElementType::uint64) || !check_scalar(name)) return {};
     std::uint64_t value = 0;
     file_.read<std::uint64_t>(name, std::span(&value, 1));
@@ -66,8 +69,9 @@ class HeaderReader {
       if (signed_value >= least && signed_value <= most) return signed_value;
     }
     problems_.add(fmt::format("{} = {}", name, value),
-                  most == any_integer ? fmt::format("at least {}", least)
-                                      : fmt::format("a value from {} to {}", least, most));
+                  !values.empty()       ? values
+                  : most == any_integer ? fmt::format("at least {}", least)
+                                        : fmt::format("a value from {} to {}", least, most));
     return {};
   }
 
@@ -94,10 +98,11 @@ class HeaderReader {
   }
 
   /// A list of indices counted from 1.
-  std::vector<std::uint64_t> indices(const std::string& name) {
+  std::vector<std::uint64_t> indices(const std::string& name, const char* item) {
     if (!check(name, h5::ElementType::uint64)) return {};
     std::vector<std::uint64_t> values(h5::element_count(file_.shape(name)));
-    if (values.empty()) problems_.add(fmt::format("dataset {} is empty", name), "name at least one point");
+    if (values.empty())
+      problems_.add(fmt::format("dataset {} is empty", name), fmt::format("name at least one {}", item));
     file_.read<std::uint64_t>(name, values);
     return values;
   }
@@ -106,7 +111,7 @@ class HeaderReader {
     const auto value = file_.text_attribute("/", name);
     if (!value)
       problems_.add(fmt::format("root attribute {} is missing", name),
-                    fmt::format("{} = \"{}\"", name, wanted));
+                    wanted.empty() ? "add it as a text" : fmt::format("{} = \"{}\"", name, wanted));
     else if (!wanted.empty() && *value != wanted)
       problems_.add(fmt::format("root attribute {} = \"{}\"", name, *value),
                     fmt::format("{} = \"{}\"", name, wanted));
@@ -138,18 +143,27 @@ void read_versions(HeaderReader& reader, InputHeader& header) {
   if (minor && (*minor == "0" || *minor == "1" || *minor == "2"))
     header.minor_version = (*minor)[0] - '0';
   else
-    reader.problems().add(fmt::format("root attribute minor_version = \"{}\"", minor.value_or("")),
+    reader.problems().add(minor ? fmt::format("root attribute minor_version = \"{}\"", *minor)
+                                : "root attribute minor_version is missing",
                           "format versions 1.0, 1.1 and 1.2 are read: minor_version = \"0\", \"1\" or \"2\"");
 }
 
-void read_grid(HeaderReader& reader, InputHeader& header) {
+/// The extents of the grid, none where one of them cannot be used.
+void read_extents(HeaderReader& reader, Grid& grid) {
   constexpr std::int64_t largest = 1 << 20;
-  Grid& grid = header.grid;
   grid.points = {reader.integer("Nx", 1, largest).value_or(0), reader.integer("Ny", 1, largest).value_or(0),
                  reader.integer("Nz", 1, largest).value_or(0)};
-  if (grid.points.z == 1)
-    reader.problems().add("Nz = 1: two-dimensional inputs are not supported by this version", "a 3D grid");
-  header.steps = reader.integer("Nt", 1, any_integer).value_or(1);
+  if (grid.points.volume() == 0) grid.points = {};
+}
+
+void read_grid(HeaderReader& reader, const InputNeeds& needs, InputHeader& header) {
+  Grid& grid = header.grid;
+  const auto steps = reader.integer("Nt", 1, any_integer);
+  header.steps = needs.steps.value_or(steps.value_or(any_integer));
+  if (needs.start_step > header.steps)
+    reader.problems().add(
+        fmt::format("recording starts at step {}, but the run has {} steps", needs.start_step, header.steps),
+        fmt::format("start (-s, or record.start of a case) at 1 to {}", header.steps));
   grid.dt_s = reader.real("dt", 0, true).value_or(0);
   grid.c_ref_m_s = reader.real("c_ref", 0, true).value_or(0);
   const auto extents = grid.extents();
@@ -157,7 +171,11 @@ void read_grid(HeaderReader& reader, InputHeader& header) {
     const char name = axis_names[axis];
     grid.spacing_m[axis] = reader.real(fmt::format("d{}", name), 0, true).value_or(0);
     const std::int64_t most = extents[axis] > 0 ? extents[axis] / 2 : any_integer;
-    grid.pml.size[axis] = reader.integer(fmt::format("pml_{}_size", name), 0, most).value_or(0);
+    grid.pml.size[axis] =
+        reader
+            .integer(fmt::format("pml_{}_size", name), 0, most,
+                     fmt::format("0 to {}: a layer at either end has to fit into N{}", most, name))
+            .value_or(0);
     grid.pml.alpha[axis] = reader.real(fmt::format("pml_{}_alpha", name), 0, false).value_or(0);
   }
 }
@@ -167,9 +185,10 @@ void read_physics(HeaderReader& reader, InputHeader& header) {
   reader.must_be_zero("nonuniform_grid_flag", "non-uniform grids are", false);
   reader.must_be_zero("axisymmetric_flag", "axisymmetric runs are", header.minor_version < 2);
   physics.nonlinear = reader.integer("nonlinear_flag", 0, 1).value_or(0) == 1;
-  const auto absorbing = reader.integer("absorbing_flag", 0, 2).value_or(0);
+  const auto absorbing = reader.integer("absorbing_flag", 0, 2, "0 (lossless) or 1 (power law)").value_or(0);
   if (absorbing == 2)
-    reader.problems().add("absorbing_flag = 2: Stokes absorption is not supported by this version", "0 or 1");
+    reader.problems().add("absorbing_flag = 2: Stokes absorption is not supported by this version",
+                          "0 (lossless) or 1 (power law)");
   physics.absorbing = absorbing == 1;
   if (!physics.absorbing) return;
   physics.alpha_power = reader.real("alpha_power", 0, true).value_or(1.5);
@@ -186,9 +205,11 @@ void read_sources(HeaderReader& reader, InputHeader& header, std::vector<std::in
   header.has_initial_pressure = reader.integer("p0_source_flag", 0, 1).value_or(0) == 1;
   header.pressure_source_steps = reader.integer("p_source_flag", 0, any_integer).value_or(0);
   if (header.pressure_source_steps == 0) return;
-  header.pressure_source_mode = static_cast<SourceMode>(reader.integer("p_source_mode", 0, 2).value_or(2));
+  header.pressure_source_mode = static_cast<SourceMode>(
+      reader.integer("p_source_mode", 0, 2, "0 (dirichlet), 1 (additive-no-correction) or 2 (additive)")
+          .value_or(2));
   header.pressure_source_one_signal = reader.integer("p_source_many", 0, 1).value_or(0) == 0;
-  const auto points = reader.indices("p_source_index");
+  const auto points = reader.indices("p_source_index", "point");
   if (const auto outside = first_outside(points, static_cast<std::uint64_t>(header.grid.points.volume())))
     reader.problems().add("p_source_index: " + *outside,
                           fmt::format("indices from 1 to {}", header.grid.points.volume()));
@@ -206,7 +227,7 @@ void read_sources(HeaderReader& reader, InputHeader& header, std::vector<std::in
 }
 
 void read_index_mask(HeaderReader& reader, const InputHeader& header, SensorMask& mask) {
-  const auto points = reader.indices("sensor_mask_index");
+  const auto points = reader.indices("sensor_mask_index", "point");
   if (const auto outside = first_outside(points, static_cast<std::uint64_t>(header.grid.points.volume())))
     reader.problems().add("sensor_mask_index: " + *outside,
                           fmt::format("indices from 1 to {}", header.grid.points.volume()));
@@ -215,7 +236,7 @@ void read_index_mask(HeaderReader& reader, const InputHeader& header, SensorMask
 
 void read_cuboid_mask(HeaderReader& reader, const InputHeader& header, SensorMask& mask) {
   constexpr std::size_t numbers = 6;
-  const auto corners = reader.indices("sensor_mask_corners");
+  const auto corners = reader.indices("sensor_mask_corners", "cuboid");
   if (corners.size() % numbers != 0) {
     reader.problems().add(fmt::format("sensor_mask_corners has {} values", corners.size()),
                           "six per cuboid: x1 y1 z1 x2 y2 z2, shape (1, cuboids, 6)");
@@ -227,7 +248,8 @@ void read_cuboid_mask(HeaderReader& reader, const InputHeader& header, SensorMas
     bool good = true;
     for (std::size_t axis = 0; axis < axis_count; ++axis) {
       const auto low = v[axis], high = v[axis + axis_count];
-      if (low >= 1 && low <= high && high <= static_cast<std::uint64_t>(extents[axis])) continue;
+      const auto most = static_cast<std::uint64_t>(extents[axis]);
+      if (most == 0 || (low >= 1 && low <= high && high <= most)) continue;
       good = false;
       reader.problems().add(fmt::format("sensor_mask_corners: cuboid {} reaches from {} to {} along {}",
                                         c + 1, low, high, axis_names[axis]),
@@ -256,9 +278,9 @@ void check_grid_datasets(HeaderReader& reader, InputHeader& header) {
     const auto& dataset = grid_datasets[i];
     if (!wanted[i] || !reader.check(dataset.name, h5::ElementType::float32)) continue;
     const auto shape = reader.file().shape(dataset.name);
-    header.readable[i] =
-        n.volume() > 0 && (shape == full || (dataset.may_be_scalar && shape == h5::Shape{1, 1, 1}));
-    if (header.readable[i] || n.volume() == 0) continue;
+    if (n.volume() == 0) continue;  // the shape that it should have is unknown
+    header.readable[i] = shape == full || (dataset.may_be_scalar && shape == h5::Shape{1, 1, 1});
+    if (header.readable[i]) continue;
     reader.problems().add(
         fmt::format("dataset {} ({}) has shape {}", dataset.name, dataset.meaning, h5::to_string(shape)),
         fmt::format("(Nz, Ny, Nx) = {}{}", h5::to_string(full),
@@ -274,16 +296,20 @@ HeaderAndLists read_header(const h5::File& file, const InputNeeds& needs, Proble
   auto& header = result.header;
   read_versions(reader, header);
   result.description = file.text_attribute("/", "file_description").value_or("");
-  read_grid(reader, header);
+  read_extents(reader, header.grid);
+  if (header.grid.points.z == 1) {  // what else a two-dimensional input lacks is no news
+    problems.add("Nz = 1: two-dimensional inputs are not supported by this version", "a 3D grid");
+    return result;
+  }
+  read_grid(reader, needs, header);
   read_physics(reader, header);
   read_sources(reader, header, result.source_indices);
-  header.cuboid_mask = header.minor_version > 0 && reader.integer("sensor_mask_type", 0, 1).value_or(0) == 1;
-  if (needs.mask && header.cuboid_mask) read_cuboid_mask(reader, header, result.mask);
-  if (needs.mask && !header.cuboid_mask) read_index_mask(reader, header, result.mask);
+  const auto mask_type =
+      header.minor_version > 0 ? reader.integer("sensor_mask_type", 0, 1, "0 (points) or 1 (cuboids)") : 0;
+  header.cuboid_mask = mask_type == 1;
+  if (needs.mask && mask_type == 1) read_cuboid_mask(reader, header, result.mask);
+  if (needs.mask && mask_type == 0) read_index_mask(reader, header, result.mask);
   check_grid_datasets(reader, header);
-  if (needs.start_step > header.steps)
-    problems.add(fmt::format("recording starts at step {}, but Nt = {}", needs.start_step, header.steps),
-                 fmt::format("start (-s) at 1 to {}", header.steps));
   return result;
 }
 

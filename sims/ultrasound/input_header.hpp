@@ -8,24 +8,27 @@
 
 namespace tailrace::ultrasound {
 
+/// Which finite values a dataset may hold.
+enum class Accepted { any, not_negative, positive };
+
 /// A dataset with one value per grid point, or a single one for a homogeneous medium.
 struct GridDataset {
   const char* name;
   const char* meaning;
   bool may_be_scalar;
-  bool positive;  ///< values must be above 0; otherwise they must only be finite
+  Accepted accepted;
 };
 
 /// In the order of `InputHeader::readable`.
 inline constexpr std::array<GridDataset, 8> grid_datasets{
-    {{"c0", "sound speed", true, true},
-     {"rho0", "density", true, true},
-     {"rho0_sgx", "density at x velocity points", true, true},
-     {"rho0_sgy", "density at y velocity points", true, true},
-     {"rho0_sgz", "density at z velocity points", true, true},
-     {"BonA", "non-linearity", true, false},
-     {"alpha_coeff", "absorption", true, false},
-     {"p0_source_input", "initial pressure", false, false}}};
+    {{"c0", "sound speed", true, Accepted::positive},
+     {"rho0", "density", true, Accepted::positive},
+     {"rho0_sgx", "density at x velocity points", true, Accepted::positive},
+     {"rho0_sgy", "density at y velocity points", true, Accepted::positive},
+     {"rho0_sgz", "density at z velocity points", true, Accepted::positive},
+     {"BonA", "non-linearity", true, Accepted::any},
+     {"alpha_coeff", "absorption", true, Accepted::not_negative},
+     {"p0_source_input", "initial pressure", false, Accepted::any}}};
 
 /// The small parts of an input file.
 struct HeaderAndLists {

@@ -60,23 +60,27 @@ void add_input_options(CLI::App& app, CommandLine& line) {
       ->group("Files");
 }
 
+/// Accepts integers from 1 (or `least`) to `most`; the limits stand in the help text, not in the type.
+CLI::Validator within(std::int64_t least, std::int64_t most) {
+  return CLI::Range(least, most).description("");
+}
+
 void add_run_options(CLI::App& app, CommandLine& line) {
+  constexpr auto any = std::numeric_limits<StepIndex>::max();
   auto& options = line.options;
-  app.add_option("-t", line.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)")
-      ->check(CLI::Range(1, 4096))
-      ->group("Run");
-  app.add_option("-r", options.progress_percent, "progress interval in percent")
-      ->check(CLI::Range(1, 100))
-      ->group("Run");
-  app.add_option("-s", line.start, "first recorded time step, counted from 1")
-      ->check(CLI::Range(StepIndex{1}, std::numeric_limits<StepIndex>::max()))
-      ->group("Run");
-  app.add_option("--benchmark", line.benchmark_steps, "run this many steps instead of the input's Nt")
-      ->check(CLI::Range(StepIndex{1}, std::numeric_limits<StepIndex>::max()))
-      ->group("Run");
-  app.add_option("--verbose", options.verbosity, "0, 1 or 2")->check(CLI::Range(0, 2))->group("Run");
+  const auto number = [&](const std::string& name, auto& value, const std::string& help,
+                          CLI::Validator check) {
+    app.add_option(name, value, help)->check(std::move(check))->type_name("N")->group("Run");
+  };
+  number("-t", line.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
+  number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)",
+         within(1, 100));
+  number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", within(1, any));
+  number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", within(1, any));
+  number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", within(0, 2));
   app.add_flag("--quiet", options.quiet, "print errors and warnings only")->group("Run");
   app.add_option("--wall-limit", line.wall_limit, "stop in good order after this time, such as 3600 or 55min")
+      ->type_name("TIME")
       ->group("Run");
   app.add_flag("--version", line.version, "print the versions of program and libraries")->group("Run");
 }
@@ -108,15 +112,39 @@ void add_write_options(CLI::App& app, CommandLine& line) {
       ->group("Output");
 }
 
+/// Fills the options of the output: the command line goes before the case.
+void apply_write(run::CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+  const auto read = [&](const auto& parse) {
+    try {
+      parse();
+    } catch (const Error& error) {
+      file.add_problem("", error.info().message, error.info().hint);
+    }
+  };
+  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
+             flush = file.text("write.flush");
+  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
+  if (strategy) read([&] { output::parse_strategy("write.strategy", *strategy, options); });
+  if (sink) read([&] { output::parse_sink("write.sink", *sink, options); });
+  if (flush) read([&] { output::parse_flush("write.flush", *flush, options); });
+  if (buffers && strategy.value_or("threads") == "threads") options.buffers = static_cast<int>(*buffers);
+  if (!typed.write.empty()) read([&] { output::parse_strategy("--write", typed.write, options); });
+  if (!typed.sink.empty()) read([&] { output::parse_sink("--sink", typed.sink, options); });
+  if (!typed.flush.empty()) read([&] { output::parse_flush("--flush", typed.flush, options); });
+  if (!typed.pace.empty()) read([&] { options.pace = output::parse_pace(typed.pace); });
+  if (!typed.fault.empty()) read([&] { options.faults = output::parse_faults(typed.fault); });
+}
+
 /// Fills what the command line left open from the case, and lists what is wrong with it.
 void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
   auto& options = line.options;
-  if (file.required_text("case.simulation", "simulation = \"ultrasound\"") != "ultrasound")
-    file.add_problem("case.simulation", "is not for this program", "simulation = \"ultrasound\"");
+  const auto simulation = file.required_text("case.simulation", "simulation = \"ultrasound\"");
+  if (!simulation.empty() && simulation != "ultrasound")
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
+                     "simulation = \"ultrasound\"");
   options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
   file.text("input.script");  // makes the input; the launcher runs it
-  file.required_text("input.file", "file = \"input.h5\", a k-Wave input file");
-  if (const auto input = file.file_name("input.file")) options.input = *input;
+  options.input = file.required_file_name("input.file", "file = \"input.h5\", a k-Wave input file");
   for (std::size_t i = 0; i < record_items.size(); ++i)
     if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
       options.record.wanted[i] = options.record.wanted[i] || *wanted;
@@ -126,18 +154,7 @@ void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
   if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
     line.benchmark_steps = *steps;
 
-  auto strategy = file.text("write.strategy").value_or("threads");
-  if (const auto buffers = file.integer("write.buffers", {1, 1024}); buffers && strategy == "threads")
-    strategy = fmt::format("threads:{}", *buffers);
-  if (line.write.write.empty()) line.write.write = strategy;
-  if (const auto sink = file.text("write.sink"); sink && line.write.sink.empty()) line.write.sink = *sink;
-  if (const auto flush = file.text("write.flush"); flush && line.write.flush.empty())
-    line.write.flush = *flush;
-  try {
-    options.write = output::parse_options(line.write);
-  } catch (const Error& error) {
-    file.add_problem("write", error.info().message, error.info().hint);
-  }
+  apply_write(file, line.write, options.write);
   options.record.apply_default();
   for (std::size_t i = 0; i < record_items.size(); ++i)
     file.set_default(fmt::format("record.{}", record_items[i].name),
@@ -217,7 +234,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     return Notice{app.help()};
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, error.what());
+    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
   }
   if (line.version) return Notice{version_text()};
   line.case_file.empty() ? finish_native_mode(line) : finish_case_mode(line);

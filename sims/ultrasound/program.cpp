@@ -97,30 +97,37 @@ int Run::execute() {
   console_.memory(predicted_bytes_);
   if (!session.warning().empty()) {
     account_.warnings.push_back(session.warning());
-    fmt::print(stderr, "tailrace-ultrasound: warning: {}\n", session.warning());
+    say(stderr, fmt::format("tailrace-ultrasound: warning: {}\n", session.warning()));
   }
   log_.add({trace::Kind::setup, 0, start_s_, monotonic_s(), 0});
   const auto result = simulate(*solver, session);
   return close(*solver, session, result);
 }
 
+/// Whether two names stand for one file that exists.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code code;
+  return std::filesystem::equivalent(a, b, code);
+}
+
 Input Run::load() {
   const double before = monotonic_s();
   console_.begin("Loading the input");
   try {
+    mpi::agree_on_root(comm_, [&] {
+      if (is_same_file(options_.input, options_.output))
+        throw Error(
+            ErrorInfo{.kind = ErrorKind::usage,
+                      .message = fmt::format("{}: the output would replace the input", options_.input),
+                      .path = options_.input,
+                      .hint = "choose another file for the output"});
+    });
     Input input = read_input(comm_, options_.input,
                              {.mask = options_.record.needs_mask(),
                               .start_step = options_.record.start,
+                              .steps = options_.steps,
                               .check_only = options_.check_only});
-    steps_ = options_.steps.value_or(input.header.steps);
-    mpi::agree_on_root(comm_, [&] {
-      if (options_.record.start > steps_)
-        throw Error(
-            ErrorKind::input,
-            fmt::format("recording starts at step {}, but the run has {} steps. Fix: start at 1 to {}",
-                        options_.record.start, steps_, steps_));
-    });
-    input.header.steps = steps_;
+    steps_ = input.header.steps;
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
     console_.input(input, steps_);
@@ -216,7 +223,11 @@ int Run::close(Solver& solver, output::Session& session, const run::DriveResult&
     end.error = error.info();
   }
   times_.finishing = monotonic_s() - before;
-  write_account(session, end, solver.field("p").box.volume());
+  try {
+    write_account(session, end, solver.field("p").box.volume());
+  } catch (const Error& error) {
+    if (!end.error) end.error = error.info();  // what failed first is what the user has to know
+  }
   const auto& counted = session.account();
   const double hidden = counted.write_s > 0 ? std::clamp(1 - counted.wait_s / counted.write_s, 0.0, 1.0) : 0;
   console_.summary(result.steps_done,
@@ -234,6 +245,7 @@ int Run::close(Solver& solver, output::Session& session, const run::DriveResult&
 
 void Run::write_account(const output::Session& session, const run::RunEnd& end, std::int64_t cells) {
   if (options_.run_directory.empty()) return;
+  if (comm_.is_root()) run::ProgressFile(options_.run_directory, steps_).finish();
   auto mine = run::account_from(log_);
   mine.cells = cells;
   mine.output = session.account();
@@ -241,12 +253,15 @@ void Run::write_account(const output::Session& session, const run::RunEnd& end, 
   const double zero = mpi::min(comm_, start_s_);  // processes of one node share this clock
   std::vector<const trace::Log*> logs{&log_};
   if (session.writer_log() != nullptr) logs.push_back(session.writer_log());
-  mpi::agree_on(comm_, [&] {
-    trace::write_csv(fmt::format("{}/trace/rank-{:05}.csv", options_.run_directory, comm_.rank()), logs,
-                     zero);
-  });
+  try {
+    mpi::agree_on(comm_, [&] {
+      trace::write_csv(fmt::format("{}/trace/rank-{:05}.csv", options_.run_directory, comm_.rank()), logs,
+                       zero);
+    });
+  } catch (const Error& error) {
+    account_.warnings.push_back(error.info().message);
+  }
   run::write_account(comm_, options_.run_directory, account_, end, mine);
-  if (comm_.is_root()) run::ProgressFile(options_.run_directory, steps_).finish();
 }
 
 void Run::note_lone_failure(const ErrorInfo& error) const {
@@ -256,8 +271,8 @@ void Run::note_lone_failure(const ErrorInfo& error) const {
 
 void print_error(const ErrorInfo& error) {
   const std::string where = error.rank > 0 ? fmt::format(" (rank {})", error.rank) : "";
-  fmt::print(stderr, "tailrace-ultrasound: {}{}{}\n", error.message, where,
-             error.hint.empty() ? "" : ". Fix: " + error.hint);
+  say(stderr, fmt::format("tailrace-ultrasound: {}{}{}\n", error.message, where,
+                          error.hint.empty() ? "" : ". Fix: " + error.hint));
 }
 
 }  // namespace
@@ -272,13 +287,13 @@ int run_program(mpi::CommView comm, int argc, const char* const* argv) {
   } catch (const Error& error) {
     if (comm.is_root()) {
       if (!case_mode)
-        fmt::print("Usage: tailrace-ultrasound -i IN.h5 -o OUT.h5 [options]; --help lists them\n");
+        say(stdout, "Usage: tailrace-ultrasound -i IN.h5 -o OUT.h5 [options]; --help lists them\n");
       print_error(error.info());
     }
     return status_of(error.info().kind, case_mode);
   }
   if (const auto* notice = std::get_if<Notice>(&parsed)) {
-    if (comm.is_root()) fmt::print("{}", notice->text);
+    if (comm.is_root()) say(stdout, notice->text);
     return success;
   }
   Run run(comm, std::get<Options>(std::move(parsed)));

@@ -72,6 +72,11 @@ void sleep_s(double seconds) noexcept {
   }
 }
 
+void say(std::FILE* stream, const std::string& text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
 std::string human_bytes(double bytes) {
   static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
@@ -82,14 +87,19 @@ std::string human_bytes(double bytes) {
   return fmt::format(fmt::runtime(unit == 0 ? "{:.0f} {}" : "{:.1f} {}"), bytes, units[unit]);
 }
 
+static Error bad_unit(std::string message, std::string hint) {
+  return Error(
+      {.kind = ErrorKind::usage, .message = std::move(message), .path = {}, .hint = std::move(hint)});
+}
+
 /// Splits "12.5MB" into the number and the unit behind it.
 static std::pair<double, std::string> number_and_unit(const std::string& text, const std::string& what,
                                                       const char* example) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{} || !std::isfinite(value) || value < 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: cannot read \"{}\". Fix: write it like {}", what, text, example));
+    throw bad_unit(fmt::format("{}: cannot read \"{}\"", what, text),
+                   fmt::format("write it like {}", example));
   std::string unit(end, text.data() + text.size());
   return {value, unit.substr(std::min(unit.find_first_not_of(' '), unit.size()))};
 }
@@ -111,8 +121,7 @@ double parse_bytes(const std::string& text, const std::string& what) {
                                                                            {"k", 1e3}}};
   for (const auto& [name, factor] : factors)
     if (unit == name) return value * factor;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: unknown unit \"{}\". Fix: one of B, kB, MB, GB, KiB, MiB, GiB", what, unit));
+  throw bad_unit(fmt::format("{}: unknown unit \"{}\"", what, unit), "one of B, kB, MB, GB, KiB, MiB, GiB");
 }
 
 double parse_seconds(const std::string& text, const std::string& what) {
@@ -121,8 +130,7 @@ double parse_seconds(const std::string& text, const std::string& what) {
       {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"h", 3600}}};
   for (const auto& [name, factor] : factors)
     if (unit == name) return value * factor;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: unknown unit \"{}\". Fix: one of us, ms, s, min, h", what, unit));
+  throw bad_unit(fmt::format("{}: unknown unit \"{}\"", what, unit), "one of us, ms, s, min, h");
 }
 
 }  // namespace tailrace

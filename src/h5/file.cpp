@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <numeric>
 
@@ -165,6 +166,7 @@ File File::open(const std::string& path) {
     throw bad(fmt::format("cannot be opened: {}", std::strerror(errno)),
               "check the path and the permissions");
   std::fclose(probe);
+  if (std::filesystem::is_directory(path)) throw bad("is a directory", "give a k-Wave input file (.h5)");
   if (H5Fis_hdf5(path.c_str()) <= 0) throw bad("is not an HDF5 file", "give a k-Wave input file (.h5)");
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0)
@@ -246,6 +248,25 @@ ElementType File::type(const std::string& dataset) const {
   const Handle set = open_dataset(dataset);
   const Handle type(H5Dget_type(set.get()), H5Tclose, about("type of " + dataset));
   return type_of(type.get());
+}
+
+std::string File::type_text(const std::string& dataset) const {
+  const Handle set = open_dataset(dataset);
+  const Handle type(H5Dget_type(set.get()), H5Tclose, about("type of " + dataset));
+  const auto bits = 8 * H5Tget_size(type.get());
+  switch (H5Tget_class(type.get())) {
+    case H5T_FLOAT:
+      return fmt::format("{}-bit float", bits);
+    case H5T_INTEGER:
+      return fmt::format("{}signed {}-bit integer", H5Tget_sign(type.get()) == H5T_SGN_NONE ? "un" : "",
+                         bits);
+    case H5T_STRING:
+      return "text";
+    case H5T_COMPOUND:
+      return "compounds";
+    default:
+      return to_string(ElementType::other);
+  }
 }
 
 std::optional<std::string> File::text_attribute(const std::string& object, const std::string& name) const {

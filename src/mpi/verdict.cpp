@@ -91,14 +91,14 @@ void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) 
   throw Error(unpacked(broadcast(comm, text, ranks->lowest)));
 }
 
-void agree_on(CommView comm, const std::function<void()>& action) {
+void agree_on(CommView comm, const std::function<void()>& action, double limit_s) {
   std::optional<ErrorInfo> mine;
   try {
     action();
   } catch (...) {
     mine = describe_current_exception();
   }
-  agree(comm, mine);
+  agree(comm, mine, limit_s);
 }
 
 void agree_on_root(CommView comm, const std::function<void()>& action) {

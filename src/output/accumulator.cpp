@@ -58,7 +58,7 @@ void add_field(Reduction reduction, const FieldView& field, const Piece& piece, 
 
 template <class T, class Out>
 void convert(const T* values, Reduction reduction, std::int64_t samples, std::int64_t count, Out* out) {
-  const double weight = 1.0 / static_cast<double>(samples);
+  const double weight = samples > 0 ? 1.0 / static_cast<double>(samples) : 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
     if (reduction == Reduction::rms)
       out[i] = static_cast<Out>(std::sqrt(static_cast<double>(values[i]) * weight));

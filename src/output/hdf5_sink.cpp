@@ -122,11 +122,12 @@ class Hdf5Sink final : public Sink {
   void flush() override { file_->flush(); }
 
   void close(mpi::CommView comm, const FileTail& tail, bool complete) override {
-    mpi::agree_on(comm, [&] {
+    const auto end = [&] {
       if (comm.is_root()) close_layout(tail, complete);
       file_->flush();
       file_->close();
-    });
+    };
+    mpi::agree_on(comm, end, close_limit_s);
   }
 
   [[nodiscard]] const std::string& warning() const noexcept override { return warning_; }

@@ -126,21 +126,24 @@ auto with_form(const char* option, const std::string& text, const std::string& f
   try {
     return parse();
   } catch (const Error& error) {
+    const auto& info = error.info();
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                          .message = fmt::format("{} {}: {}", option, text, error.what()),
+                          .message = fmt::format("{} {}: {}", option, text, info.message),
                           .path = {},
-                          .hint = form});
+                          .hint = form.empty() ? info.hint : form});
   }
 }
 
 std::string strategy_forms() {
   std::vector<const char*> forms;
   for (const auto& entry : strategies()) forms.push_back(entry.form);
-  return fmt::format("give one of {}", fmt::join(forms, ", "));
+  return fmt::format("one of {}", fmt::join(forms, ", "));
 }
 
-void parse_write(const std::string& text, Options& options) {
-  with_form("--write", text, strategy_forms(), [&] {
+}  // namespace
+
+void parse_strategy(const char* name, const std::string& text, Options& options) {
+  with_form(name, text, strategy_forms(), [&] {
     const auto colon = text.find(':');
     const auto& entry = find_strategy(text.substr(0, colon));
     if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing stands behind the colon");
@@ -149,14 +152,16 @@ void parse_write(const std::string& text, Options& options) {
   });
 }
 
-bool parse_flush(const std::string& text) {
-  return with_form("--flush", text, "give one of none, sample", [&] {
-    if (text != "none" && text != "sample") throw bad("unknown");
-    return text == "sample";
-  });
+void parse_sink(const char* name, const std::string& text, Options& options) {
+  with_form(name, text, "", [&] { options.sink = find_sink(text).name; });
 }
 
-}  // namespace
+void parse_flush(const char* name, const std::string& text, Options& options) {
+  with_form(name, text, "one of none, sample", [&] {
+    if (text != "none" && text != "sample") throw bad("unknown");
+    options.flush_samples = text == "sample";
+  });
+}
 
 Pace parse_pace(const std::string& text) {
   return with_form("--pace", text, pace_form, [&] {
@@ -198,11 +203,10 @@ Options parse_options(const OptionTexts& texts) {
       problems.add(error.what());
     }
   };
-  read(texts.write, [&] { parse_write(texts.write, options); });
-  read(texts.sink,
-       [&] { with_form("--sink", texts.sink, "", [&] { options.sink = find_sink(texts.sink).name; }); });
+  read(texts.write, [&] { parse_strategy("--write", texts.write, options); });
+  read(texts.sink, [&] { parse_sink("--sink", texts.sink, options); });
   read(texts.pace, [&] { options.pace = parse_pace(texts.pace); });
-  read(texts.flush, [&] { options.flush_samples = parse_flush(texts.flush); });
+  read(texts.flush, [&] { parse_flush("--flush", texts.flush, options); });
   read(texts.fault, [&] { options.faults = parse_faults(texts.fault); });
   problems.throw_if_any(ErrorKind::usage);
   return options;

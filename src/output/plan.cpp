@@ -200,7 +200,8 @@ std::int64_t PlannedStream::sample_bytes() const noexcept {
 std::int64_t Plan::step_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& stream : streams)
-    if (stream.reduction == Reduction::none) bytes += stream.sample_bytes();
+    if (stream.reduction == Reduction::none)
+      for (const auto& piece : stream.pieces) bytes += piece.staged_bytes();
   return bytes;
 }
 

@@ -13,8 +13,6 @@ namespace tailrace::output {
 
 namespace {
 
-constexpr int most_buffers = 1000;
-
 void parse_nothing(const std::string& argument, Options&) {
   if (!argument.empty()) throw Error(ErrorKind::usage, fmt::format("blocking takes no \"{}\"", argument));
 }
@@ -56,8 +54,10 @@ const auto& find(const Table& table, const std::string& name, const char* what) 
   if (found != table.end()) return *found;
   std::vector<const char*> names;
   for (const auto& entry : table) names.push_back(entry.name);
-  throw Error(ErrorKind::usage,
-              fmt::format("unknown {} \"{}\". Fix: one of {}", what, name, fmt::join(names, ", ")));
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("unknown {} \"{}\"", what, name),
+                        .path = {},
+                        .hint = fmt::format("one of {}", fmt::join(names, ", "))});
 }
 
 }  // namespace

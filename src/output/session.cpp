@@ -11,10 +11,6 @@ namespace tailrace::output {
 
 namespace {
 
-/// Seconds for which ranks wait at the end for the slowest of them to drain its writer: a slow device is no
-/// failure, and a rank that died ends the job by itself.
-constexpr double drain_limit_s = 3600;
-
 /// A stream with what has been taken of it.
 struct RunningStream {
   const PlannedStream* planned;
@@ -72,10 +68,12 @@ class Session::Impl {
 
   void finish(StepIndex last_step, const FileTail& tail) {
     const auto failure = shared_failure([&] { write_rest(last_step); });
+    if (failure && failure->rank < 0) give_up(*failure);
     const auto close_failure = error_of([&] {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
       sink_->close(comm_, tail, !failure);
     });
+    if (close_failure && close_failure->rank < 0) give_up(*close_failure);
     comm_.close();
     if (failure) throw Error(*failure);
     if (close_failure) throw Error(*close_failure);
@@ -99,12 +97,19 @@ class Session::Impl {
     return {};
   }
 
+  /// The ranks could not agree in time. Messages are still pending on the communicator, which can never be
+  /// freed then.
+  [[noreturn]] void give_up(const ErrorInfo& error) {
+    static_cast<void>(new mpi::Comm(std::move(comm_)));  // NOLINT: left to the end of the process on purpose
+    throw Error(error);
+  }
+
   /// Runs `action`; what failed there or in a writer at any time on any rank is the failure of all.
   /// @collective{comm}
   template <class Action>
   std::optional<ErrorInfo> shared_failure(const Action& action) {
     const auto mine = error_of(action);
-    return error_of([&] { mpi::agree(comm_, mine, drain_limit_s); });
+    return error_of([&] { mpi::agree(comm_, mine, close_limit_s); });
   }
 
   void accumulate(StepIndex step, const FieldLookup& field) {
@@ -196,7 +201,6 @@ class Session::Impl {
 
   void write_reductions(StepIndex last_step) {
     for (const auto& stream : streams_) {
-      if (stream.samples == 0) continue;
       for (const auto& accumulator : stream.accumulators)
         submit_in_portions(accumulator.piece(), last_step,
                            [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {

@@ -1,6 +1,6 @@
 #include "tailrace/output/staging.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 #include "tailrace/base/check.hpp"
 
@@ -16,12 +16,13 @@ void Staging::clear() noexcept {
 
 std::span<std::byte> Staging::add(const Piece& piece, std::int64_t sample, std::int64_t first,
                                   std::int64_t count) {
+  constexpr std::size_t alignment = sizeof(double);
   const std::size_t size = static_cast<std::size_t>(count) * h5::size_bytes(piece.type);
-  TAILRACE_CHECK(used + size <= bytes.size(), "a staging buffer holds all samples of one step");
-  slices.push_back({.piece = &piece, .sample = sample, .first = first, .count = count, .position = used});
-  const auto room = std::span(bytes).subspan(used, size);
-  used += size;
-  return room;
+  const std::size_t position = (used + alignment - 1) / alignment * alignment;
+  TAILRACE_CHECK(position + size <= bytes.size(), "a staging buffer holds all samples of one step");
+  slices.push_back({.piece = &piece, .sample = sample, .first = first, .count = count, .position = position});
+  used = position + size;
+  return std::span(bytes).subspan(position, size);
 }
 
 Lease::~Lease() {
@@ -32,7 +33,7 @@ StagingPool::StagingPool(int buffers, std::int64_t bytes_each) : buffers_(static
   free_.reserve(buffers_.size());
   for (auto& buffer : buffers_) {
     buffer.bytes.resize(static_cast<std::size_t>(bytes_each));
-    std::memset(buffer.bytes.data(), 0, buffer.bytes.size());
+    std::fill(buffer.bytes.begin(), buffer.bytes.end(), std::byte{0});
     free_.push_back(&buffer);
   }
 }

@@ -104,11 +104,12 @@ void write_whole(const std::string& directory, const json& account) {
   const bool good = static_cast<bool>(std::ofstream(partial)
                                       << account.dump(2, ' ', false, json::error_handler_t::replace) << '\n'
                                       << std::flush);
-  if (!good || std::rename(partial.c_str(), path.c_str()) != 0)
-    throw Error(ErrorInfo{.kind = ErrorKind::io,
-                          .message = path + ": cannot be written",
-                          .path = path,
-                          .hint = "check the space and the permissions there"});
+  if (good && std::rename(partial.c_str(), path.c_str()) == 0) return;
+  std::remove(partial.c_str());
+  throw Error(ErrorInfo{.kind = ErrorKind::io,
+                        .message = path + ": cannot be written",
+                        .path = path,
+                        .hint = "check the space and the permissions there"});
 }
 
 /// The share of the writing that the computation did not wait for.

@@ -15,6 +15,7 @@ struct CaseFile::State {
   bool is_file = true;
   toml::table table;
   std::set<std::string> known;
+  std::vector<std::pair<std::string, std::string>> defaults;  // key and TOML value
   Problems problems{""};
 };
 
@@ -141,7 +142,7 @@ CaseFile CaseFile::from_overrides(const std::string& subject, const std::vector<
 }
 
 void CaseFile::add_problem(const std::string& key, const std::string& what, const std::string& fix) {
-  state_->problems.add(fmt::format("{}: {}", key, what), fix);
+  state_->problems.add(key.empty() ? what : fmt::format("{}: {}", key, what), fix);
 }
 
 std::optional<bool> CaseFile::boolean(const std::string& key) {
@@ -198,30 +199,41 @@ std::string CaseFile::required_text(const std::string& key, const std::string& f
   return text(key).value_or("");
 }
 
-std::optional<std::string> CaseFile::file_name(const std::string& key) {
-  const auto name = text(key);
-  if (!name || !state_->is_file) return name;
-  return (std::filesystem::path(state_->path).parent_path() / *name).string();
+std::string CaseFile::required_file_name(const std::string& key, const std::string& fix) {
+  const auto name = required_text(key, fix);
+  if (name.empty() || !state_->is_file) return name;
+  return (std::filesystem::path(state_->path).parent_path() / name).string();
 }
 
 void CaseFile::set_default(const std::string& key, const std::string& toml_value) {
   state_->known.insert(key);
-  if (!state_->table.at_path(key)) put_text(state_->table, key, toml_value);
+  state_->defaults.emplace_back(key, toml_value);
 }
 
 void CaseFile::finish() {
   std::vector<std::string> keys;
   list_keys(state_->table, "", keys);
-  for (const auto& key : keys) {
-    if (state_->known.contains(key)) continue;
-    const auto nearest =
-        std::min_element(state_->known.begin(), state_->known.end(),
-                         [&](const auto& a, const auto& b) { return distance(a, key) < distance(b, key); });
-    const bool close =
-        nearest != state_->known.end() && distance(*nearest, key) <= std::max<std::size_t>(2, key.size() / 3);
-    add_problem(key, "unknown key", close ? fmt::format("did you mean {}?", *nearest) : "remove it");
-  }
+  for (const auto& key : keys)
+    if (!state_->known.contains(key)) add_unknown_key(key);
   state_->problems.throw_if_any(ErrorKind::input);
+  for (const auto& [key, value] : state_->defaults)
+    if (!state_->table.at_path(key)) put_text(state_->table, key, value);
+}
+
+/// A key that nobody asked for: a value in the place of a table, a misspelt key, or something else.
+void CaseFile::add_unknown_key(const std::string& key) {
+  const auto inside = state_->known.lower_bound(key + ".");
+  if (inside != state_->known.end() && inside->starts_with(key + ".")) {
+    const auto value = state_->table.at_path(key);
+    return add_problem(key, fmt::format("{} is not a table", shown(*value.node())),
+                       fmt::format("set keys of the table, such as {}", *inside));
+  }
+  const auto nearest =
+      std::min_element(state_->known.begin(), state_->known.end(),
+                       [&](const auto& a, const auto& b) { return distance(a, key) < distance(b, key); });
+  const bool close =
+      nearest != state_->known.end() && distance(*nearest, key) <= std::max<std::size_t>(2, key.size() / 4);
+  add_problem(key, "unknown key", close ? fmt::format("did you mean {}?", *nearest) : "remove it");
 }
 
 nlohmann::json CaseFile::resolved() const {

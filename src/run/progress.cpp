@@ -28,7 +28,8 @@ void ProgressFile::update(const char* phase, StepIndex step) {
                             {"remaining_s", remaining}};
   // Progress is a courtesy: a disk that refuses it must not end the run.
   const std::string path = directory_ + "/progress.json", partial = path + ".partial";
-  if (std::ofstream(partial) << json.dump() << '\n') std::rename(partial.c_str(), path.c_str());
+  const bool good = static_cast<bool>(std::ofstream(partial) << json.dump() << '\n' << std::flush);
+  good ? std::rename(partial.c_str(), path.c_str()) : std::remove(partial.c_str());
 }
 
 void ProgressFile::finish() {

@@ -21,10 +21,12 @@ StopRequest::StopRequest(std::optional<double> wall_limit_s)
   action.sa_handler = [](int number) { caught_signal = number; };
   action.sa_flags = SA_RESTART;
   for (const int number : stop_signals) sigaction(number, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 StopRequest::~StopRequest() {
   for (const int number : stop_signals) std::signal(number, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
 }
 
 bool StopRequest::requested() const noexcept {

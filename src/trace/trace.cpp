@@ -1,20 +1,31 @@
 #include "tailrace/trace/trace.hpp"
 
-#include <fmt/os.h>
+#include <fmt/format.h>
 
+#include <cstdio>
+#include <fstream>
+
+#include "tailrace/base/error.hpp"
 #include "tailrace/base/system.hpp"
 
 namespace tailrace::trace {
 
 const char* to_string(Kind kind) noexcept {
   switch (kind) {
-    case Kind::setup: return "setup";
-    case Kind::compute: return "compute";
-    case Kind::exchange: return "exchange";
-    case Kind::pack: return "pack";
-    case Kind::output_wait: return "output_wait";
-    case Kind::write: return "write";
-    case Kind::close: return "close";
+    case Kind::setup:
+      return "setup";
+    case Kind::compute:
+      return "compute";
+    case Kind::exchange:
+      return "exchange";
+    case Kind::pack:
+      return "pack";
+    case Kind::output_wait:
+      return "output_wait";
+    case Kind::write:
+      return "write";
+    case Kind::close:
+      return "close";
   }
   return "close";
 }
@@ -39,12 +50,19 @@ double Scope::stop() noexcept {
 }
 
 void write_csv(const std::string& path, const std::vector<const Log*>& logs, double zero_s) {
-  auto out = fmt::output_file(path);
-  out.print("thread,kind,step,start_s,end_s,bytes\n");
+  std::ofstream file(path);
+  file << "thread,kind,step,start_s,end_s,bytes\n";
   for (const auto* log : logs)
     for (const auto& span : log->spans())
-      out.print("{},{},{},{:.6f},{:.6f},{}\n", log->thread(), to_string(span.kind), span.step, span.start_s - zero_s,
-                span.end_s - zero_s, span.bytes);
+      file << fmt::format("{},{},{},{:.6f},{:.6f},{}\n", log->thread(), to_string(span.kind), span.step,
+                          span.start_s - zero_s, span.end_s - zero_s, span.bytes);
+  file.close();
+  if (file) return;
+  std::remove(path.c_str());
+  throw Error(ErrorInfo{.kind = ErrorKind::io,
+                        .message = path + ": cannot be written",
+                        .path = path,
+                        .hint = "check the space and the permissions there"});
 }
 
 }  // namespace tailrace::trace

@@ -144,16 +144,16 @@ float expected(const Stream& stream, Index3 point, StepIndex last) {
     squares += value * value;
     ++samples;
   }
-  if (samples == 0 && stream.reduction != Reduction::final) return 0;
+  const double weight = samples > 0 ? 1 / samples : 0;
   switch (stream.reduction) {
     case Reduction::min:
       return static_cast<float>(min);
     case Reduction::max:
       return static_cast<float>(max);
     case Reduction::mean:
-      return static_cast<float>(sum * (1 / samples));
+      return static_cast<float>(sum * weight);
     case Reduction::rms:
-      return static_cast<float>(std::sqrt(squares * (1 / samples)));
+      return static_cast<float>(std::sqrt(squares * weight));
     case Reduction::final:
       return static_cast<float>(pattern::value(point, last));
     case Reduction::none:

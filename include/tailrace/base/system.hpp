@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace tailrace {
@@ -42,5 +43,9 @@ std::string human_bytes(double bytes);
 double parse_bytes(const std::string& text, const std::string& what);
 /// Reads "3", "3s", "5ms", "20us": seconds; throws `Error` (usage) naming `what`.
 double parse_seconds(const std::string& text, const std::string& what);
+
+/// Writes a text to a stream such as stdout. What the stream does not take, because its disk is full or its
+/// reader is gone, is lost: words must not end a run.
+void say(std::FILE* stream, const std::string& text) noexcept;
 
 }  // namespace tailrace

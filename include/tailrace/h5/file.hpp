@@ -106,6 +106,8 @@ class File {
   [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< of the root group
   [[nodiscard]] Shape shape(const std::string& dataset) const;
   [[nodiscard]] ElementType type(const std::string& dataset) const;
+  /// The element type in words, whatever it is, for messages.
+  [[nodiscard]] std::string type_text(const std::string& dataset) const;
   /// Text of an attribute, with or without a terminator in the file; nothing if it is missing or is no text.
   [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
                                                           const std::string& name) const;

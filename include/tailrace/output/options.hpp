@@ -48,6 +48,8 @@ struct Options {
   std::vector<Fault> faults;
 };
 
+inline constexpr int most_buffers = 1000;
+
 /// The options as texts of a command line or case file; empty texts leave the defaults.
 struct OptionTexts {
   std::string write;       ///< blocking | threads[:BUFFERS]
@@ -59,7 +61,10 @@ struct OptionTexts {
 
 /// Reads the options. Errors (usage): all bad texts together, each with the accepted forms.
 Options parse_options(const OptionTexts& texts);
-/// Reads one of them alone. Errors (usage).
+/// Reads one of them alone; `name` stands in messages for where the text comes from. Errors (usage).
+void parse_strategy(const char* name, const std::string& text, Options& options);
+void parse_sink(const char* name, const std::string& text, Options& options);
+void parse_flush(const char* name, const std::string& text, Options& options);
 Pace parse_pace(const std::string& text);
 std::vector<Fault> parse_faults(const std::string& text);
 

@@ -36,6 +36,8 @@ struct Piece {
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return values * static_cast<std::int64_t>(h5::size_bytes(type));
   }
+  /// Bytes that it takes in a staging buffer, where every piece starts aligned for any element type.
+  [[nodiscard]] std::int64_t staged_bytes() const noexcept { return (bytes() + 7) / 8 * 8; }
 };
 
 /// A stream with its selection resolved for one rank.
@@ -58,7 +60,7 @@ struct Plan {
   Box own_box;
   std::vector<PlannedStream> streams;
 
-  /// Bytes of all unreduced streams of one step.
+  /// Bytes that all unreduced streams of one step take in a staging buffer.
   [[nodiscard]] std::int64_t step_bytes() const noexcept;
   /// Steps that a staging buffer can hold: more than one where single samples would make inefficiently small
   /// writes.

@@ -45,9 +45,9 @@ class Session {
 
   /// Writes the reductions over what was sampled up to `last_step`, drains the writers, writes the tail,
   /// flushes the file to the device and closes it. @collective{comm}, synchronises; throws the same error on
-  /// all ranks if any writer failed at any time (the file is closed and valid in that case too, with the
-  /// texts of the tail if they could be written, and its record tells which samples are there). Reductions
-  /// that never took a sample stay unwritten and read as 0.
+  /// all ranks if any writer failed at any time. The file is closed and valid in that case too, with the
+  /// texts of the tail if they could be written, and its record tells which samples are there. A reduction
+  /// that never took a sample is the largest float for min, the smallest for max, 0 for rms and mean.
   void finish(StepIndex last_step, const FileTail& tail);
 
   /// Complete after `finish`; before, only what was waited for.

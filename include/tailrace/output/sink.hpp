@@ -25,6 +25,10 @@ struct Written {
   std::int64_t bytes = 0, operations = 0;
 };
 
+/// Seconds for which ranks wait at the end for the slowest of them to drain its writer and flush its data: a
+/// slow device is no failure, and a rank that dies ends the job by itself.
+inline constexpr double close_limit_s = 3600;
+
 /// A file format that takes samples. It is created and closed by all ranks together; in between each rank's
 /// writer calls it a few times per sample, alone, from one thread at a time, and it must not communicate
 /// then.

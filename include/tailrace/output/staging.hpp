@@ -30,7 +30,7 @@ struct Staging {
   bool flush = false;               ///< to be put onto the device after that
 
   void clear() noexcept;
-  [[nodiscard]] std::size_t room() const noexcept { return bytes.size() - used; }
+  [[nodiscard]] std::size_t room() const noexcept { return bytes.size() - used; }  ///< bytes that are free
   /// Room for `count` values of a piece; the caller fills it.
   std::span<std::byte> add(const Piece& piece, std::int64_t sample, std::int64_t first, std::int64_t count);
 };

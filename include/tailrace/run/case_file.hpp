@@ -41,12 +41,12 @@ class CaseFile {
   std::optional<std::string> text(const std::string& key);
   /// Text that has to be there; its absence becomes a problem with the fix given.
   std::string required_text(const std::string& key, const std::string& fix);
-  /// As `text`, for a file name: a relative one is taken from the directory of the case file.
-  std::optional<std::string> file_name(const std::string& key);
+  /// As `required_text`, for a file name: a relative one is taken from the directory of the case file.
+  std::string required_file_name(const std::string& key, const std::string& fix);
 
-  /// For the reader of the case: something is wrong with a key.
+  /// For the reader of the case: something is wrong with a key, or, if it is empty, as `what` says by itself.
   void add_problem(const std::string& key, const std::string& what, const std::string& fix);
-  /// Sets a value that the case left open, so that `resolved` is complete.
+  /// A value for `finish` to set where the case left it open, so that `resolved` is complete.
   void set_default(const std::string& key, const std::string& toml_value);
 
   /// Throws an `Error` (input) with all problems and all unknown keys, the nearest known key named beside
@@ -57,6 +57,7 @@ class CaseFile {
 
  private:
   struct State;
+  void add_unknown_key(const std::string& key);
   explicit CaseFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

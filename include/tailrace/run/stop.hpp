@@ -9,7 +9,8 @@ namespace tailrace::run {
 /// Launchers forward SIGUSR2 to all ranks where they would answer SIGINT by killing them.
 class StopRequest {
  public:
-  /// Installs the signal handlers. One object per process.
+  /// Installs the signal handlers, and ignores SIGXFSZ: a limit on the size of files becomes a write error
+  /// with its reason. One object per process.
   explicit StopRequest(std::optional<double> wall_limit_s);
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;

@@ -63,6 +63,7 @@ class Scope {
 };
 
 /// Writes the spans of several logs as CSV (`thread,kind,step,start_s,end_s,bytes`), times relative to `zero_s`.
+/// Errors (io): the file could not be written completely; none is left then.
 void write_csv(const std::string& path, const std::vector<const Log*>& logs, double zero_s);
 
 }  // namespace tailrace::trace

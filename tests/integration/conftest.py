@@ -1,0 +1,42 @@
+"""Fixtures of the integration tests, which start the native program of TAILRACE_BIN_DIR (build/bin)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import jobs
+from kwave_input import small_input
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if jobs.PROGRAM is None:
+        for item in items:
+            if Path(item.fspath).parent == Path(__file__).parent:
+                item.add_marker(pytest.mark.skip(reason="tailrace-ultrasound is not built"))
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory) -> Path:
+    """The input that most tests share. Not to be changed."""
+    return small_input().write(tmp_path_factory.mktemp("input") / "small.h5")
+
+
+RECORD = ["-p", "--p_max", "--p_rms", "--p_max_all", "--p_final", "-u", "--u_min"]
+
+
+@pytest.fixture(scope="session")
+def clean(small, tmp_path_factory) -> Callable[[int], Path]:
+    """The output of an undisturbed run of the shared input on a number of ranks, made once."""
+    directory = tmp_path_factory.mktemp("clean")
+    made: dict[int, Path] = {}
+
+    def output(ranks: int) -> Path:
+        if ranks not in made:
+            path = directory / f"{ranks}.h5"
+            ended = jobs.run("-i", small, "-o", path, "--quiet", *RECORD, ranks=ranks)
+            assert ended.status == 0, ended
+            made[ranks] = path
+        return made[ranks]
+
+    return output

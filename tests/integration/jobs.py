@@ -1,0 +1,246 @@
+"""Starts the native program and the `tailrace` command as a user would, with a hard limit on their time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tailrace.job import kill_tree
+from tailrace.launch import Launcher, Layout, Machine, find_launcher, launch_command, root_permission
+from tailrace.programs import find_program, launch_info
+
+SOURCE = Path(__file__).resolve().parents[2] / "python" / "src"
+PROGRAM = find_program("tailrace-ultrasound")
+# A job that should end by itself does so within this time after a rank died.
+ENDS_WITHIN_S = 10.0
+# What a healthy run of a small case may take on a busy machine: never a measure, only an end to hangs.
+LIMIT_S = 120.0
+MARK = "TAILRACE_TEST_JOB"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job that ended."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    """From the start, or from the blow that a test dealt, to the end."""
+
+    def __str__(self) -> str:
+        return f"status {self.status} after {self.seconds:.1f} s\n{self.out}\n{self.err}"
+
+
+def launcher() -> Launcher:
+    return find_launcher(launch_info(PROGRAM), None, 1)
+
+
+def environment(mark: str) -> dict[str, str]:
+    settings = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", MARK: mark}
+    settings["PYTHONPATH"] = str(SOURCE)
+    # A process without mpirun starts faster when it does not prepare for spawning others.
+    settings["OMPI_MCA_ess_singleton_isolated"] = "1"
+    return os.environ | root_permission() | settings
+
+
+@dataclass
+class Job:
+    """A running job: the program on `ranks` ranks, or as one plain process when that is 0."""
+
+    arguments: list[Any]
+    ranks: int = 0
+    command: list[str] = field(default_factory=lambda: [str(PROGRAM)])
+    prefix: list[str] = field(default_factory=list)
+    limit_s: float = LIMIT_S
+
+    def __post_init__(self) -> None:
+        words = [*self.command, *(str(argument) for argument in self.arguments)]
+        if self.ranks > 0:
+            layout = Layout(self.ranks, 1, "none", Machine(cores=1, physical_cores=1))
+            words = launch_command(launcher(), layout, words)
+        self.mark = uuid.uuid4().hex
+        self.files = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115 (as long as the job)
+        self.started = self.blow = time.monotonic()
+        self.process = subprocess.Popen(
+            [*self.prefix, *words],
+            env=environment(self.mark),
+            stdin=subprocess.DEVNULL,
+            stdout=self.files[0],
+            stderr=self.files[1],
+            start_new_session=True,
+        )
+
+    def wait(self) -> Ended:
+        """Waits for the end; nothing of the job may be left afterwards."""
+        try:
+            self.process.wait(self.limit_s)
+        except subprocess.TimeoutExpired:
+            self.kill_all()
+            raise AssertionError(f"the job did not end in {self.limit_s} s\n{self.texts()}") from None
+        seconds = time.monotonic() - self.blow
+        if left := self.wait_until_gone():
+            self.kill_all()
+            raise AssertionError(f"processes {left} outlived their job\n{self.texts()}")
+        out, err = self.texts()
+        return Ended(self.process.returncode, out, err, seconds)
+
+    def texts(self) -> tuple[str, str]:
+        found = []
+        for file in self.files:
+            file.seek(0)
+            found.append(file.read())
+        return found[0], found[1]
+
+    def processes(self) -> list[int]:
+        """The processes of this job, zombies included: known by their session, or by a mark in their
+        environment should they have left it.
+        """
+        wanted = f"{MARK}={self.mark}".encode()
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                session = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[3])
+                if session == self.process.pid or wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return sorted(found)
+
+    def rank_processes(self) -> list[int]:
+        """The process of each rank, in the order of the ranks, as far as they have started."""
+        ranks = {}
+        for pid in self.processes():
+            try:
+                if Path(f"/proc/{pid}/exe").resolve() != PROGRAM.resolve():
+                    continue
+                variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            table = dict(item.split(b"=", 1) for item in variables if b"=" in item)
+            rank = table.get(b"OMPI_COMM_WORLD_RANK", table.get(b"PMI_RANK", b"0"))
+            ranks[int(rank)] = pid
+        return [ranks[rank] for rank in sorted(ranks)]
+
+    def wait_until_gone(self, limit_s: float = 5.0) -> list[int]:
+        end = time.monotonic() + limit_s
+        while (left := self.processes()) and time.monotonic() < end:
+            time.sleep(0.05)
+        return left
+
+    def kill_all(self) -> None:
+        kill_tree(self.process.pid)
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait()
+
+    def send(self, number: int, rank: int | None = None) -> None:
+        """A signal to one rank, or to the launcher."""
+        self.blow = time.monotonic()
+        os.kill(self.process.pid if rank is None else self.rank_processes()[rank], number)
+
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        """Waits until something has come about while the job runs."""
+        end = time.monotonic() + self.limit_s
+        while not condition():
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.kill_all()
+                raise AssertionError(f"no {what} before the job ended\n{self.texts()}")
+            time.sleep(0.01)
+
+
+def run(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S, prefix: list[str] | None = None) -> Ended:
+    """Runs the native program to its end."""
+    return Job(list(arguments), ranks, prefix=prefix or [], limit_s=limit_s).wait()
+
+
+def tailrace(*arguments: Any, limit_s: float = LIMIT_S) -> Ended:
+    """Runs the `tailrace` command to its end."""
+    return Job(list(arguments), command=[sys.executable, "-m", "tailrace"], limit_s=limit_s).wait()
+
+
+def account(run_dir: Path) -> dict[str, Any]:
+    return json.loads((run_dir / "run.json").read_text())
+
+
+def recorded_steps(path: Path) -> int:
+    """What the record of a file says, 0 where the file does not tell yet."""
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return int(file["tailrace_record"][()].min())
+    except (OSError, KeyError):
+        return 0
+
+
+def read_datasets(path: Path) -> dict[str, np.ndarray]:
+    """Every dataset of a file by its path."""
+    found: dict[str, np.ndarray] = {}
+
+    def keep(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            found[name] = item[()]
+
+    with h5py.File(path, "r", locking=False) as file:
+        file.visititems(keep)
+    return found
+
+
+def time_axis(values: np.ndarray, name: str) -> int | None:
+    """The axis of a raw series along time: boxes have it first, points second."""
+    if name.split("/")[0] not in ("p", "ux", "uy", "uz"):
+        return None
+    return 0 if values.ndim == 4 else 1
+
+
+def assert_recorded_samples_equal(path: Path, clean: Path, least: int = 0) -> int:
+    """The samples that the record of `path` vouches for equal those of a clean run; returns their number."""
+    found, expected = read_datasets(path), read_datasets(clean)
+    steps = int(found["tailrace_record"].min())
+    assert steps >= least, f"{path}: {steps} recorded steps, at least {least} expected"
+    assert set(found) == set(expected)
+    for name, values in found.items():
+        if (axis := time_axis(values, name)) is None:
+            continue
+        first_step = int(expected["Nt"].item()) - values.shape[axis] + 1
+        complete = max(0, steps - first_step + 1)
+        part = [slice(None)] * values.ndim
+        part[axis] = slice(0, complete)
+        assert values[tuple(part)].tobytes() == expected[name][tuple(part)].tobytes(), f"{name} differs"
+    return steps
+
+
+def assert_equal_files(path: Path, clean: Path, but: tuple[str, ...] = ("tailrace_record",)) -> None:
+    found, expected = read_datasets(path), read_datasets(clean)
+    assert set(found) == set(expected)
+    different = [
+        name for name in found if name not in but and found[name].tobytes() != expected[name].tobytes()
+    ]
+    assert not different
+
+
+def assert_failed(run_dir: Path, kind: str = "io") -> dict[str, Any]:
+    """The account of a failed run, whose error is of this kind."""
+    told = account(run_dir)
+    assert told["status"] == "failed", told
+    assert told["error"]["kind"] == kind, told["error"]
+    return told
+
+
+def messages(ended: Ended, program: str = "tailrace-ultrasound") -> list[str]:
+    """What the program said on standard error, apart from warnings."""
+    lines = [line for line in ended.err.splitlines() if line.startswith(f"{program}: ")]
+    return [line for line in lines if ": warning: " not in line]

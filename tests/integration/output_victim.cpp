@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "../unit/output_pattern.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/output/session.hpp"
+
+using namespace tailrace;
+using namespace tailrace::output;
+
+namespace {
+
+/// Kills rank 1, or the only rank, from outside its program flow.
+void kill_later(mpi::CommView world, double after_s) {
+  if (world.rank() != std::min(1, world.size() - 1)) return;
+  std::thread([after_s] {
+    sleep_s(after_s);
+    std::raise(SIGKILL);
+  }).detach();
+}
+
+void run(mpi::CommView world, const std::string& path, const OptionTexts& texts) {
+  constexpr Index3 domain{11, 7, 14};
+  constexpr StepIndex steps = 40;
+  constexpr double step_s = 5e-3;
+  const Box own = pattern::slabs(domain, world.size())[static_cast<std::size_t>(world.rank())];
+  const auto stream =
+      pattern::make_stream("p", Whole{}, Reduction::none, {.first = 1, .every = 1, .last = steps},
+                           h5::ElementType::float32, domain);
+  pattern::Field<float> field(own);
+  trace::Log log("main");
+  Session session(world, path, make_plan({stream}, own, domain), {}, parse_options(texts), log);
+  for (StepIndex step = 1; step <= steps; ++step) {
+    mpi::barrier(world);
+    sleep_s(step_s);
+    field.set(step);
+    session.sample(step, [&](const std::string&) { return field.view(); });
+  }
+  session.finish(steps, {});
+}
+
+}  // namespace
+
+/// output_victim FILE STRATEGY FAULT [KILL_AFTER_SECONDS]: a run that is going to be killed.
+int main(int argc, char** argv) {
+  mpi::Environment environment(argc, argv);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() > 3) kill_later(environment.world(), std::atof(words[3].c_str()));
+  run(environment.world(), words.at(0), {.write = words.at(1), .sink = {}, .pace = {}, .fault = words.at(2)});
+}

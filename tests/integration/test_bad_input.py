@@ -1,0 +1,489 @@
+"""Bad input: one clear message for all problems together, the agreed exit status, nothing half-written."""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import jobs
+from kwave_input import GRID, KwaveInput, real, small_input, with_index_mask
+
+Spoil = Callable[[KwaveInput], object]
+
+
+def without(name: str) -> Spoil:
+    return lambda case: case.datasets.pop(name)
+
+
+def having(name: str, value: float) -> Spoil:
+    return lambda case: case.set(name, value)
+
+
+def as_type(name: str, dtype: str) -> Spoil:
+    return lambda case: case.datasets.update({name: case.datasets[name].astype(dtype)})
+
+
+def shaped(name: str, values: np.ndarray) -> Spoil:
+    return lambda case: case.datasets.update({name: values})
+
+
+def root_attribute(name: str, value: str | None) -> Spoil:
+    if value is None:
+        return lambda case: case.attributes.pop(name)
+    return lambda case: case.attributes.update({name: value})
+
+
+def dataset_attributes(name: str, **values: str) -> Spoil:
+    return lambda case: case.dataset_attributes.update({name: values})
+
+
+def poked(name: str, points: list[tuple[int, int, int]], value: float) -> Spoil:
+    """Puts a value at points given as (x, y, z)."""
+
+    def poke(case: KwaveInput) -> None:
+        for x, y, z in points:
+            case.datasets[name][z, y, x] = value
+
+    return poke
+
+
+def cuboid(*corners: int) -> Spoil:
+    return shaped("sensor_mask_corners", np.array(corners, dtype="<u8").reshape(1, 1, -1))
+
+
+def points(*indices: int) -> Spoil:
+    return lambda case: with_index_mask(case, list(indices))
+
+
+def source_points(*indices: int) -> Spoil:
+    return shaped("p_source_index", np.array(indices, dtype="<u8").reshape(1, 1, -1))
+
+
+NX, NY, NZ = GRID
+VOLUME = NX * NY * NZ
+NAN, INF = float("nan"), float("inf")
+
+# What is spoilt, and what the message has to name: dataset or attribute, value, what would be right.
+SPOILT: dict[str, tuple[Spoil, list[str]]] = {
+    "missing scalar": (without("dt"), ["dataset dt is missing"]),
+    "missing medium": (without("c0"), ["dataset c0", "missing"]),
+    "missing flag": (without("p_source_flag"), ["dataset p_source_flag is missing"]),
+    "missing mask": (without("sensor_mask_corners"), ["dataset sensor_mask_corners is missing"]),
+    "missing signal": (without("p_source_input"), ["dataset p_source_input is missing"]),
+    "missing BonA": (without("BonA"), ["dataset BonA", "missing"]),
+    "medium too small": (
+        shaped("rho0", np.ones((NZ, NY, NX - 1), "<f4")),
+        ["rho0", f"({NZ}, {NY}, {NX - 1})", f"({NZ}, {NY}, {NX})", "(1, 1, 1)"],
+    ),
+    "medium transposed": (
+        shaped("c0", np.ones((NX, NY, NZ), "<f4")),
+        ["c0", f"({NX}, {NY}, {NZ})", f"({NZ}, {NY}, {NX})"],
+    ),
+    "medium flat": (shaped("c0", np.ones(VOLUME, "<f4")), ["c0", f"({VOLUME})", f"({NZ}, {NY}, {NX})"]),
+    "scalar has two values": (shaped("Nt", np.full((1, 1, 2), 9, "<u8")), ["Nt", "(1, 1, 2)", "(1, 1, 1)"]),
+    "signal too short": (shaped("p_source_input", np.ones((1, 7, 1), "<f4")), ["p_source_input", "7", "60"]),
+    "medium in double": (as_type("c0", "<f8"), ["c0", "64-bit float", "32-bit float"]),
+    "count as float": (as_type("Nx", "<f4"), ["Nx", "32-bit float", "unsigned 64-bit integer"]),
+    "index signed": (as_type("p_source_index", "<i8"), ["p_source_index", "64-bit integer", "unsigned"]),
+    "number as text": (shaped("dt", np.full((1, 1, 1), b"x")), ["dt", "32-bit float"]),
+    "wrong file type": (root_attribute("file_type", "output"), ["file_type", '"output"', '"input"']),
+    "wrong major version": (root_attribute("major_version", "2"), ["major_version", '"2"', '"1"']),
+    "wrong minor version": (root_attribute("minor_version", "7"), ["minor_version", '"7"', "1.2"]),
+    "no version": (root_attribute("minor_version", None), ["minor_version", "missing"]),
+    "no creator": (root_attribute("created_by", None), ["created_by", "missing"]),
+    "complex medium": (
+        dataset_attributes("c0", data_type="float", domain_type="complex"),
+        ["c0", '"complex"', '"real"'],
+    ),
+    "typed wrongly": (
+        dataset_attributes("rho0", data_type="long", domain_type="real"),
+        ["rho0", '"long"', '"float"'],
+    ),
+    "NaN sound speed": (
+        poked("c0", [(4, 0, 9), (5, 1, 17), (23, 19, 17)], NAN),
+        ["c0", "sound speed", "3 values", "first nan", "(x=4, y=0, z=9)"],
+    ),
+    "infinite density": (
+        poked("rho0_sgz", [(1, 2, 3)], INF),
+        ["rho0_sgz", "1 value", "inf", "(x=1, y=2, z=3)"],
+    ),
+    "negative density": (poked("rho0", [(0, 0, 0)], -7.5), ["rho0", "-7.5", "(x=0, y=0, z=0)", "above 0"]),
+    "negative absorption": (poked("alpha_coeff", [(2, 2, 2)], -1), ["alpha_coeff", "-1", "(x=2, y=2, z=2)"]),
+    "NaN for the whole medium": (shaped("c0", real(NAN)), ["c0 (sound speed) = nan"]),
+    "zero for the whole medium": (shaped("rho0", real(0)), ["rho0", "0", "above 0"]),
+    "NaN in the signal": (
+        lambda case: case.datasets["p_source_input"].__setitem__((0, 5, 0), NAN),
+        ["p_source_input", "1 value", "first nan at time point 6"],
+    ),
+    "sensor at 0": (points(5, 0, 7), ["sensor_mask_index", "0 at position 2", f"1 to {VOLUME}"]),
+    "sensor beyond the grid": (
+        points(1, 2, VOLUME + 1),
+        ["sensor_mask_index", f"{VOLUME + 1} at position 3", f"1 to {VOLUME}"],
+    ),
+    "sensor far beyond": (points(2**64 - 1), ["sensor_mask_index", str(2**64 - 1)]),
+    "no sensor": (points(), ["sensor_mask_index", "empty"]),
+    "no cuboid": (
+        shaped("sensor_mask_corners", np.zeros((1, 0, 6), "<u8")),
+        ["sensor_mask_corners", "empty", "cuboid"],
+    ),
+    "cuboid outside": (cuboid(1, 1, 1, NX + 1, 2, 2), ["cuboid 1", f"1 to {NX + 1}", "along x", f"<= {NX}"]),
+    "cuboid reversed": (cuboid(1, 9, 1, 2, 8, 2), ["cuboid 1", "9 to 8", "along y"]),
+    "cuboid from 0": (cuboid(1, 1, 0, 2, 2, 2), ["cuboid 1", "0 to 2", "along z"]),
+    "cuboid of five": (cuboid(1, 1, 1, 2, 2), ["sensor_mask_corners", "5", "x1 y1 z1 x2 y2 z2"]),
+    "source at 0": (source_points(0), ["p_source_index", "0 at position 1"]),
+    "source beyond the grid": (
+        source_points(1, VOLUME + 9),
+        ["p_source_index", f"{VOLUME + 9} at position 2"],
+    ),
+    "no source point": (source_points(), ["p_source_index", "empty"]),
+    "unknown source mode": (having("p_source_mode", 3), ["p_source_mode = 3", "2 (additive)"]),
+    "alpha_power 1": (having("alpha_power", 1), ["alpha_power = 1", "other than 1"]),
+    "alpha_power 4": (having("alpha_power", 4), ["alpha_power = 4", "between 0 and 3"]),
+    "layer too thick": (having("pml_y_size", NY // 2 + 1), ["pml_y_size = 11", f"0 to {NY // 2}"]),
+    "layer far too thick": (having("pml_z_size", 2**63), ["pml_z_size", str(2**63)]),
+    "no grid points": (having("Nx", 0), ["Nx = 0"]),
+    "two dimensions": (having("Nz", 1), ["Nz = 1", "two-dimensional"]),
+    "giant grid": (having("Nx", 2**40), ["Nx", str(2**40)]),
+    "other grid": (having("Nz", NZ + 1), ["c0", f"({NZ}, {NY}, {NX})", f"({NZ + 1}, {NY}, {NX})"]),
+    "time step 0": (having("dt", 0), ["dt = 0", "above 0"]),
+    "NaN spacing": (having("dx", NAN), ["dx = nan"]),
+    "no steps": (having("Nt", 0), ["Nt = 0"]),
+    "unknown mask": (having("sensor_mask_type", 2), ["sensor_mask_type = 2", "0 (points) or 1 (cuboids)"]),
+    "unknown absorption": (having("absorbing_flag", 3), ["absorbing_flag = 3", "1 (power law)"]),
+    "velocity source": (having("ux_source_flag", 10), ["ux_source_flag = 10", "velocity"]),
+    "uneven grid": (having("nonuniform_grid_flag", 1), ["nonuniform_grid_flag = 1"]),
+}
+
+
+def refused(path: Path, tmp_path: Path) -> str:
+    """Runs a bad input as k-Wave's binaries are run; returns the one message after checking its form."""
+    output = tmp_path / "out.h5"
+    ended = jobs.run("-i", path, "-o", output, "--quiet", limit_s=30)
+    assert ended.status == 1, ended
+    assert not output.exists()
+    assert_clear(ended.err, path)
+    return ended.err
+
+
+def assert_clear(message: str, path: Path) -> None:
+    """The message stands once, names the file, and has a way out for every problem."""
+    first, *rest = message.rstrip("\n").split("\n")
+    assert first.startswith(f"tailrace-ultrasound: {path}: "), message
+    assert message.count("tailrace-ultrasound: ") == 1, message
+    problems = rest or [first]
+    assert all(". Fix: " in problem for problem in problems), message
+    if rest:
+        assert first.endswith(f"{path}: {len(rest)} problems"), message
+        assert len(set(rest)) == len(rest), message
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_spoilt_input(what, tmp_path):
+    spoil, expected = SPOILT[what]
+    case = small_input()
+    spoil(case)
+    message = refused(case.write(tmp_path / "bad.h5"), tmp_path)
+    for words in expected:
+        assert words in message, f"{words!r} is not in:\n{message}"
+
+
+# Every kind of problem at once, on planes of different ranks; "Fix" of each is looked for by assert_clear.
+MANY: list[Spoil] = [
+    without("dt"),
+    poked("c0", [(1, 2, 0), (3, 4, 9), (5, 6, 17)], NAN),
+    poked("rho0", [(0, 0, 16)], -2),
+    shaped("rho0_sgx", real(INF)),
+    root_attribute("major_version", "3"),
+    having("pml_x_size", 99),
+    as_type("BonA", "<f8"),
+    cuboid(5, 5, 5, 4, 99, 0),
+    source_points(0, 1),
+    having("alpha_power", 1),
+]
+MANY_WORDS = [
+    "dataset dt is missing",
+    "c0 (sound speed): 3 values are not usable, first nan at (x=1, y=2, z=0)",
+    "rho0 (density): 1 value is not usable, first -2 at (x=0, y=0, z=16)",
+    "rho0_sgx (density at x velocity points) = inf",
+    'major_version = "3"',
+    "pml_x_size = 99",
+    "dataset BonA holds 64-bit float",
+    "along x",
+    "along y",
+    "along z",
+    "p_source_index",
+    "alpha_power = 1",
+]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory) -> Path:
+    case = small_input()
+    for spoil in MANY:
+        spoil(case)
+    return case.write(tmp_path_factory.mktemp("bad") / "many.h5")
+
+
+def test_all_problems_in_one_message(many, tmp_path):
+    message = refused(many, tmp_path)
+    assert f"{len(MANY_WORDS)} problems" in message
+    for words in MANY_WORDS:
+        assert words in message, f"{words!r} is not in:\n{message}"
+
+
+@pytest.mark.mpi
+def test_same_message_on_every_number_of_ranks(many, tmp_path):
+    alone = jobs.run("-i", many, "-o", tmp_path / "out.h5", "--quiet").err
+    for ranks in (1, 3):
+        ended = jobs.run("-i", many, "-o", tmp_path / "out.h5", "--quiet", ranks=ranks, limit_s=30)
+        assert ended.status != 0, ended
+        assert said_by_program(ended.err) == said_by_program(alone)
+        assert ended.err.count("tailrace-ultrasound: ") == 1, ended
+    spoilt = small_input()
+    spoilt.datasets["p_source_input"][0, 7, 0] = INF
+    path = spoilt.write(tmp_path / "signal.h5")
+    ended = jobs.run("-i", path, "-o", tmp_path / "out.h5", "--quiet", ranks=3, limit_s=30)
+    assert "p_source_input: 1 value is not usable, first inf at time point 8" in ended.err
+    assert not (tmp_path / "out.h5").exists()
+
+
+def said_by_program(text: str) -> list[str]:
+    """The lines of a message, without what a launcher adds to them."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("tailrace-ultrasound: "))
+    return [line for line in lines[start:] if "Fix: " in line or line.endswith("problems")]
+
+
+@pytest.mark.mpi
+def test_case_mode_and_command_refuse_it_with_2_and_make_nothing(many, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    toml = write_case(tmp_path, many)
+    for case in (toml, many):
+        alone = jobs.run("--case", case, "--out", "made", "--quiet")
+        assert alone.status == 2, alone
+        assert_clear(alone.err, many)
+    ended = jobs.run("--case", toml, "--out", "made", "--quiet", ranks=3)
+    assert ended.status == 2, ended
+    ended = jobs.tailrace("run", toml, "--out", "made", "-n", "3")
+    assert ended.status == 2, ended
+    assert_clear(ended.err, many)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["case.toml"]
+
+
+def write_case(directory: Path, input_file: Path, text: str = "") -> Path:
+    path = directory / "case.toml"
+    path.write_text(f'[case]\nsimulation = "ultrasound"\n[input]\nfile = "{input_file}"\n{text}')
+    return path
+
+
+def test_old_output_and_old_run_directory_stay_as_they_are(small, many, tmp_path):
+    output, old = tmp_path / "out.h5", tmp_path / "old"
+    output.write_text("precious")
+    old.mkdir()
+    (old / "run.json").write_text("{}")
+    assert jobs.run("-i", many, "-o", output, "--quiet").status == 1
+    assert output.read_text() == "precious"
+    bad, good = write_case(tmp_path, many), tmp_path / "good.toml"
+    shutil.copy(write_case(tmp_path, small), good)
+    write_case(tmp_path, many)
+    for case, options in ((good, []), (bad, []), (bad, ["--overwrite"])):
+        for refuse in (
+            jobs.run("--case", case, "--out", old, "--quiet", *options),
+            jobs.tailrace("run", case, "--out", old, *options),
+        ):
+            assert refuse.status == 2, refuse
+            assert refuse.err.count("Fix: ") + refuse.err.count("--overwrite") >= 1
+            assert sorted(path.name for path in old.iterdir()) == ["run.json"]
+            assert (old / "run.json").read_text() == "{}"
+
+
+def test_files_that_are_no_input(small, tmp_path):
+    (tmp_path / "text.h5").write_text("This is no HDF5 file.\n" * 100)
+    (tmp_path / "empty.h5").touch()
+    (tmp_path / "folder.h5").mkdir()
+    expected = {
+        "text.h5": "is not an HDF5 file",
+        "empty.h5": "is not an HDF5 file",
+        "folder.h5": "is a directory",
+        "absent.h5": "No such file or directory",
+    }
+    for name, words in expected.items():
+        assert words in refused(tmp_path / name, tmp_path)
+    whole = small.read_bytes()
+    for size in (1, 30, 500, 3000, len(whole) // 3, len(whole) // 2, len(whole) - 2000, len(whole) - 1):
+        (tmp_path / "cut.h5").write_bytes(whole[:size])
+        message = refused(tmp_path / "cut.h5", tmp_path)
+        assert "truncated" in message or "not an HDF5 file" in message
+
+
+def test_output_that_cannot_be_written(small, tmp_path):
+    (tmp_path / "folder").mkdir()
+    for output, words in (
+        (tmp_path / "nowhere" / "out.h5", "No such file or directory"),
+        (tmp_path / "folder", "Is a directory"),
+        (Path("/proc/out.h5"), "/proc/out.h5: cannot be created"),
+    ):
+        ended = jobs.run("-i", small, "-o", output, "--quiet")
+        assert ended.status == 1, ended
+        assert (
+            ended.err.startswith(f"tailrace-ultrasound: {output}: cannot be created") and words in ended.err
+        )
+        assert ". Fix: " in ended.err
+    (tmp_path / "file").touch()
+    ended = jobs.run("--case", small, "--out", tmp_path / "file" / "run", "--quiet")
+    assert ended.status == 2 and "cannot be made: Not a directory. Fix: " in ended.err, ended
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_output_without_permission(small, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
+    ended = jobs.run("-i", small, "-o", locked / "out.h5", "--quiet")
+    assert ended.status == 1 and "Permission denied. Fix: " in ended.err, ended
+
+
+def test_output_in_the_place_of_the_input(small, tmp_path):
+    mine = tmp_path / "mine.h5"
+    shutil.copy(small, mine)
+    (tmp_path / "link.h5").symlink_to(mine)
+    for output in (mine, tmp_path / "link.h5"):
+        ended = jobs.run("-i", mine, "-o", output, "--quiet")
+        assert ended.status == 1 and "would replace the input. Fix: " in ended.err, ended
+    assert mine.read_bytes() == small.read_bytes()
+
+
+NATIVE_OPTIONS = {
+    "-s 61": ["starts at step 61, but the run has 60 steps", "1 to 60"],
+    "-s 21 --benchmark 20": ["starts at step 21, but the run has 20 steps"],
+    "-s 0": ["-s", "0"],
+    "-t 0": ["-t", "0"],
+    "-t two": ["-t", "two"],
+    "--p_maximum": ["--p_maximum"],
+    "--write leaders": ['--write leaders: unknown strategy "leaders"', "blocking, threads[:BUFFERS]"],
+    "--write threads:0": ["--write threads:0", "1 to 1000"],
+    "--sink netcdf": ['--sink netcdf: unknown sink "netcdf"', "one of hdf5"],
+    "--pace bandwidth=fast": ["--pace bandwidth=fast", "bandwidth=50MB/s"],
+    "--fault kill:rank=x": ["--fault kill:rank=x", "kill:rank=1,step=20"],
+    "--fault explode": ['unknown action "explode"'],
+    "--wall-limit soon": ['--wall-limit: cannot read "soon"', "5ms or 2s"],
+    "--set time.steps=3": ["--set", "--case"],
+    "--write a --sink b --pace c --fault d": ["4 problems", "--write a", "--sink b", "--pace c", "--fault d"],
+}
+
+
+@pytest.mark.parametrize("options", NATIVE_OPTIONS)
+def test_bad_command_line(options, small, tmp_path):
+    output = tmp_path / "out.h5"
+    ended = jobs.run("-i", small, "-o", output, "--quiet", *options.split())
+    assert ended.status == 1, ended
+    assert ended.err.count("tailrace-ultrasound: ") == 1
+    for words in NATIVE_OPTIONS[options]:
+        assert words in ended.err, ended
+    assert not output.exists()
+
+
+BAD_TOML = """
+titel = "x"
+[record]
+p_ra = true
+p_max = 1
+start = 0
+[time]
+steps = "many"
+[write]
+strategy = "thread"
+buffers = 0
+[colour]
+red = 1
+"""
+BAD_TOML_WORDS = [
+    "input.titel: unknown key. Fix: remove it",
+    "record.p_ra: unknown key. Fix: did you mean record.p_raw?",
+    "record.p_max: 1 is not true or false. Fix: write true or false",
+    "record.start: 0 is not accepted. Fix: an integer of at least 1",
+    'time.steps: "many" is not accepted. Fix: an integer of at least 1',
+    'write.strategy thread: unknown strategy "thread". Fix: one of blocking, threads[:BUFFERS]',
+    "write.buffers: 0 is not accepted. Fix: an integer from 1 to 1000",
+    "colour.red: unknown key. Fix: remove it",
+]
+BAD_SETTINGS = {
+    "time.stps=3": "time.stps: unknown key. Fix: did you mean time.steps?",
+    "time.steps=0": "time.steps: 0 is not accepted. Fix: an integer of at least 1",
+    "time=3": "time: 3 is not a table. Fix: set keys of the table, such as time.steps",
+    "record=[1,2]": "record: [1,2] is not a table",
+    "record.p_raw=maybe": 'record.p_raw: "maybe" is not true or false',
+    "case.simulation=sesmic": "sesmic",
+    "write.sink=netcdf": 'unknown sink "netcdf"',
+    "time.steps": "KEY=VALUE",
+}
+
+
+def test_bad_case_file(small, tmp_path):
+    case = write_case(tmp_path, small, BAD_TOML)
+    ended = jobs.run("--case", case, "--out", tmp_path / "run", "--quiet")
+    assert ended.status == 2
+    assert_clear(ended.err, case)
+    assert f"{len(BAD_TOML_WORDS)} problems" in ended.err
+    for words in BAD_TOML_WORDS:
+        assert words in ended.err, ended
+    again = jobs.tailrace("run", case, "--out", tmp_path / "run")
+    assert again.status == 2 and again.err == ended.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_settings(small, tmp_path):
+    case, run_dir = write_case(tmp_path, small), tmp_path / "run"
+    together = [word for setting in BAD_SETTINGS if "=" in setting for word in ("--set", setting)]
+    for settings, expected in (
+        *((["--set", setting], [words]) for setting, words in BAD_SETTINGS.items()),
+        (together, ["problems"]),
+    ):
+        ended = jobs.run("--case", case, "--out", run_dir, "--quiet", *settings)
+        assert ended.status == 2, ended
+        assert all(words in ended.err for words in expected), ended
+    for setting in ("time.steps=0", "time.steps", "case.simulation=sesmic"):
+        ended = jobs.tailrace("run", case, "--out", run_dir, "--set", setting)
+        assert ended.status == 2 and ended.err.count("\n") == 1, ended
+    assert not run_dir.exists()
+
+
+def test_case_files_that_cannot_be_read(small, tmp_path):
+    broken = tmp_path / "broken.toml"
+    broken.write_text('[case]\nsimulation = "ultrasound"\n[input\n')
+    absent = write_case(tmp_path, tmp_path / "absent.h5")
+    for case, words in (
+        (broken, [f"{broken}:3:"]),
+        (tmp_path / "absent.toml", ["absent.toml: no such case file"]),
+        (absent, ["absent.h5: cannot be opened: No such file or directory"]),
+    ):
+        ended = jobs.run("--case", case, "--out", tmp_path / "run", "--quiet")
+        assert ended.status == 2 and ". Fix: " in ended.err, ended
+        assert all(word in ended.err for word in words), ended
+        assert jobs.tailrace("run", case, "--out", tmp_path / "run").status == 2
+    assert not (tmp_path / "run").exists()
+
+
+def test_benchmark_and_time_steps_size_the_output(small, tmp_path):
+    """More or fewer steps than the input's Nt: the file tells how many the run had."""
+    output = tmp_path / "out.h5"
+    ended = jobs.run("-i", small, "-o", output, "--quiet", "--benchmark", 70, "-s", 65)
+    assert ended.status == 0, ended
+    with h5py.File(output) as file:
+        assert file["Nt"][0, 0, 0] == 70 and file["t_index"][0, 0, 0] == 70
+        assert file["p/1"].shape[0] == 6
+
+
+def test_refused_values_do_not_cost_a_valid_input_its_run(tmp_path):
+    """What lies at the very edge of what is accepted runs."""
+    case = small_input(steps=3)
+    case.set("pml_y_size", NY // 2).set("alpha_power", 2.9)
+    case.datasets["alpha_coeff"] = real(0)
+    case.datasets["sensor_mask_corners"] = np.array([1, 1, 1, NX, NY, NZ], "<u8").reshape(1, 1, 6)
+    path = case.write(tmp_path / "edge.h5")
+    ended = jobs.run("-i", path, "-o", tmp_path / "out.h5", "--quiet", "-s", 3)
+    assert ended.status == 0, ended

@@ -1,0 +1,48 @@
+"""The commands that the documents show: each ```console block is run, line by line, as a reader would."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# The suite cannot run itself.
+LEFT_OUT = {"./tailrace test"}
+
+
+def commands(document: Path) -> list[str]:
+    blocks = re.findall(r"^```console\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [line[2:] for line in lines if line.startswith("$ ") and line[2:] not in LEFT_OUT]
+
+
+def with_commands() -> list[Path]:
+    return [document for document in DOCUMENTS if commands(document)]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A directory that looks like the root of a checkout but takes the results."""
+    for name in ("tailrace", "build"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "examples").mkdir()
+    for file in (ROOT / "examples").iterdir():
+        if file.suffix in (".toml", ".py"):
+            (tmp_path / "examples" / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def test_documents_show_commands():
+    assert ROOT / "README.md" in with_commands()
+
+
+@pytest.mark.parametrize("document", with_commands(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_of_documents_succeed(document, checkout):
+    for command in commands(document):
+        done = subprocess.run(
+            shlex.split(command), cwd=checkout, capture_output=True, text=True, timeout=900, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
