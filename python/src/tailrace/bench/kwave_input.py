@@ -91,9 +91,9 @@ def source(case: Case) -> dict[str, Any]:
 
 
 def sensor(case: Case) -> dict[str, Any]:
-    """Up to 128 x 128 points of the plane of middle y, in the order of their indices."""
+    """Up to 128 x 128 points of the plane of middle y, from the source on, in the order of their indices."""
     nx, ny, nz = case.grid
-    along, up = (middle(n) for n in (nx, nz))
+    along, up = np.arange(min(nx, SENSOR_POINTS_ACROSS)), middle(nz)
     index = (up[:, None] * ny + ny // 2) * nx + along[None, :]
     return {
         "sensor_mask_type": 0,

@@ -23,13 +23,15 @@ from tailrace.cores import usable_cores
 
 PROGRAM = "tailrace-ultrasound"
 KERNELS = "tailrace-bench-kernels"
-# Steps of the short and the long run of a repetition, by the points of the grid's longest axis.
-STEPS = ((160, (5, 45)), (1 << 30, (2, 8)))
+# Grids up to this size are quick enough for both sources and for many steps.
+SMALL = 160
+# Steps that warm up, and steps in all.
+SMALL_STEPS, LARGE_STEPS = (5, 45), (2, 8)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure; steps 0 means as many as suit the grid."""
+    """What to measure; without sources and with steps 0, what suits each grid."""
 
     grids: tuple[int, ...]
     sources: tuple[str, ...]
@@ -99,7 +101,7 @@ def measure(request: Request) -> dict[str, Any]:
     for size in request.grids:
         grid = (size, size, size)
         parts += measure_parts(kernels, grid, request, runner)
-        for source in request.sources:
+        for source in request.sources or (("many", "one") if size <= SMALL else ("many",)):
             with working_directory(request.directory) as directory:
                 found = measure_case(make_case(request, grid, source), program, request, directory, runner)
             rows += make_rows(found, parts)
@@ -130,14 +132,14 @@ def working_directory(parent: Path | None) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Lengths:
-    """A case and the steps of its two runs."""
+    """A case, whose steps are those of a whole run, and how many of them warm up."""
 
     case: Case
     short: int
 
 
 def make_case(request: Request, grid: tuple[int, int, int], source: str) -> Lengths:
-    short, long = next(steps for most, steps in STEPS if max(grid) <= most)
+    short, long = SMALL_STEPS if max(grid) <= SMALL else LARGE_STEPS
     if request.steps > 0:
         long = short + request.steps
     return Lengths(Case(grid, source, long), short)
@@ -146,7 +148,9 @@ def make_case(request: Request, grid: tuple[int, int, int], source: str) -> Leng
 def measure_case(
     lengths: Lengths, program: Path, request: Request, directory: Path, runner: Runner
 ) -> Measurement:
-    """All variants in turn, repetition by repetition. Each once as a warm-up first, which is left out."""
+    """All variants in turn, repetition by repetition. Each first runs the steps that warm up alone: what this
+    costs in CPU time is taken off the others.
+    """
     case, short = lengths.case, lengths.short
     variants = [Variant(program, ranks, threads) for ranks, threads in request.layouts]
     if request.reference is not None:
@@ -154,58 +158,75 @@ def measure_case(
         variants.append(Variant(request.reference.absolute(), 1, workers, is_reference=True))
     write_input(directory / "input.h5", case)
     samples = {variant.name: Samples() for variant in variants}
-    for variant in variants:
-        run_steps(variant, short, directory, runner)
+    warm_ups = {variant.name: run_steps(variant, short, directory, runner) for variant in variants}
     for repetition in range(request.pairs):
         say(f"{case.grid[0]}^3, source {case.source}: repetition {repetition + 1} of {request.pairs}")
         for variant in variants:
-            add_sample(samples[variant.name], variant, lengths, directory, runner)
+            sample = samples[variant.name]
+            if variant.is_reference:
+                add_reference_sample(sample, variant, lengths, directory, runner)
+            else:
+                add_sample(sample, variant, lengths, warm_ups[variant.name].cpu_s, directory, runner)
     return Measurement(case, short, variants, samples, difference_of_results(variants, directory))
 
 
-def add_sample(samples: Samples, variant: Variant, lengths: Lengths, directory: Path, runner: Runner) -> None:
-    """Time per step as the difference of a long and a short run: starting and first steps cancel."""
-    first, first_s = run_steps(variant, lengths.short, directory, runner)
-    second, second_s = run_steps(variant, lengths.case.steps, directory, runner)
+def add_sample(
+    samples: Samples,
+    variant: Variant,
+    lengths: Lengths,
+    warm_up_cpu_s: float,
+    directory: Path,
+    runner: Runner,
+) -> None:
+    """Time per step from the trace of one run, after the steps that warm up."""
+    finished = run_steps(variant, lengths.case.steps, directory, runner)
     steps = lengths.case.steps - lengths.short
-    samples.step_s.append((second_s - first_s) / steps)
-    samples.cpu_s.append((second.cpu_s - first.cpu_s) / steps)
-    if variant.is_reference:
-        megabytes = read_number(output_of(variant, directory), "peak_core_memory_in_use", "MB")
-        samples.peak_bytes = int(megabytes * 2**20)
-    else:
-        account = json.loads((directory / "run" / "run.json").read_text())
-        samples.peak_bytes = sum(account["peak_memory_bytes"])
-        samples.predicted_bytes = sum(account["predicted_memory_bytes"])
+    samples.step_s.append(
+        seconds_after(directory / "run" / "trace" / "rank-00000.csv", lengths.short) / steps
+    )
+    samples.cpu_s.append((finished.cpu_s - warm_up_cpu_s) / steps)
+    account = json.loads((directory / "run" / "run.json").read_text())
+    samples.peak_bytes = sum(account["peak_memory_bytes"])
+    samples.predicted_bytes = sum(account["predicted_memory_bytes"])
 
 
-def run_steps(variant: Variant, steps: int, directory: Path, runner: Runner) -> tuple[Finished, float]:
-    """Runs some steps; the time is that of the program's own loop over them.
-
-    Ours is read from the trace; k-Wave's binary leaves it in the output file, in hundredths of a second.
+def add_reference_sample(
+    samples: Samples, variant: Variant, lengths: Lengths, directory: Path, runner: Runner
+) -> None:
+    """Time per step as the difference of a long and a short run: k-Wave's binaries leave only the time of all
+    steps in the output file, in hundredths of a second.
     """
-    output = output_of(variant, directory)
-    arguments = ["-i", str(directory / "input.h5"), "-o", str(output)]
+    output, seconds, cpu = output_of(variant, directory), [], []
+    for steps in (lengths.short, lengths.case.steps):
+        cpu.append(run_steps(variant, steps, directory, runner).cpu_s)
+        seconds.append(read_number(output, "simulation_phase_execution_time", "s"))
+    steps = lengths.case.steps - lengths.short
+    samples.step_s.append((seconds[1] - seconds[0]) / steps)
+    samples.cpu_s.append((cpu[1] - cpu[0]) / steps)
+    samples.peak_bytes = int(read_number(output, "total_memory_in_use", "MB") * 2**20)
+
+
+def run_steps(variant: Variant, steps: int, directory: Path, runner: Runner) -> Finished:
+    arguments = ["-i", str(directory / "input.h5"), "-o", str(output_of(variant, directory))]
     arguments += ["-t", str(variant.threads), "--benchmark", str(steps), "--p_raw"]
     if variant.is_reference:
-        finished = runner.run([str(variant.program), *arguments], variant.threads)
-        return finished, read_number(output, "simulation_phase_execution_time", "s")
+        return runner.run([str(variant.program), *arguments], variant.threads)
     arguments += ["--quiet", "--run-dir", str(directory / "run")]
-    finished = runner.run(
-        on_ranks(variant.program, variant.ranks, variant.threads, arguments), variant.threads
-    )
-    return finished, loop_seconds(directory / "run" / "trace" / "rank-00000.csv")
+    command = on_ranks(variant.program, variant.ranks, variant.threads, arguments)
+    return runner.run(command, variant.threads)
 
 
 def output_of(variant: Variant, directory: Path) -> Path:
     return directory / ("reference.h5" if variant.is_reference else "output.h5")
 
 
-def loop_seconds(trace: Path) -> float:
-    """From the start of the first step to the end of the last."""
+def seconds_after(trace: Path, step: int) -> float:
+    """From the end of a step to the end of the last."""
     with trace.open(newline="") as file:
-        steps = [row for row in csv.DictReader(file) if row["kind"] == "compute"]
-    return max(float(row["end_s"]) for row in steps) - min(float(row["start_s"]) for row in steps)
+        ends = {
+            int(row["step"]): float(row["end_s"]) for row in csv.DictReader(file) if row["kind"] == "compute"
+        }
+    return ends[max(ends)] - ends[step]
 
 
 def read_number(path: Path, attribute: str, unit: str) -> float:

@@ -31,7 +31,8 @@ def ultrasound(
         list[int] | None, typer.Option(metavar="N", min=16, help="Points per axis [default: 128 and 256].")
     ] = None,
     source: Annotated[
-        list[str] | None, typer.Option(metavar="one|many", help="Signals of the source [default: both].")
+        list[str] | None,
+        typer.Option(metavar="one|many", help="Signals of the source [default: both, at 256 many]."),
     ] = None,
     layout: Annotated[
         list[str] | None,
@@ -55,7 +56,7 @@ def ultrasound(
     document.check_writable(json)
     request = benchmark.Request(
         grids=tuple(grid or (128, 256)),
-        sources=tuple(known_source(name) for name in source or ("many", "one")),
+        sources=tuple(known_source(name) for name in source or ()),
         layouts=tuple(parse_layout(text) for text in layout) if layout else benchmark.default_layouts(),
         pairs=pairs,
         steps=steps,
