@@ -13,10 +13,7 @@ SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
       rows_(layout::split(grid.y, comm.size(), comm.rank())),
       plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(pitch() * ny_)))),
       row_stride_z_(pitch() * rows_.size()) {
-  if (comm.size() == 1) {
-    row_stride_z_ = plane_stride_;
-    return;
-  }
+  if (comm.size() == 1) return;
   const Index3 spectrum{pitch(), ny_, nz_};
   const auto by_planes = layout::Decomposition::slab(spectrum, layout::Axis::z, comm.size());
   const auto by_rows = layout::Decomposition::slab(spectrum, layout::Axis::y, comm.size());
@@ -28,6 +25,7 @@ SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
                                                  .to_layout = rows_layout,
                                                  .element_bytes = sizeof(Complex),
                                                  .piece_axis = layout::Axis::z,
+                                                 .own_part = layout::OwnPart::leave,
                                                  .pieces = pieces_});
   to_planes_.emplace(comm, layout::TransposeConfig{.from = by_rows,
                                                    .to = by_planes,
@@ -35,44 +33,41 @@ SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
                                                    .to_layout = planes_layout,
                                                    .element_bytes = sizeof(Complex),
                                                    .piece_axis = layout::Axis::y,
+                                                   .own_part = layout::OwnPart::leave,
                                                    .pieces = pieces_});
 }
 
 SpectralField SpectralSpace::make_field() const {
   SpectralField field;
   field.planes.resize(static_cast<std::size_t>(plane_stride_ * planes_.size()), Complex{});
-  if (!alone()) field.rows.resize(static_cast<std::size_t>(row_stride_z_ * nz_), Complex{});
+  // Not initialised: what others send fills it, padding included, and the room of our own planes is never
+  // touched.
+  if (!alone()) field.rows.resize(static_cast<std::size_t>(row_stride_z_ * nz_));
   return field;
 }
 
 std::int64_t SpectralSpace::field_bytes() const noexcept {
-  const std::int64_t elements = plane_stride_ * planes_.size() + (alone() ? 0 : row_stride_z_ * nz_);
+  const std::int64_t elements = plane_stride_ * planes_.size() + row_stride_z_ * (nz_ - planes_.size());
   return elements * static_cast<std::int64_t>(sizeof(Complex));
 }
 
-Complex* SpectralSpace::row(SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
-  auto& values = alone() ? field.planes : field.rows;
-  return values.data() + z * row_stride_z_ + (y - rows_.begin) * pitch();
-}
-
-const Complex* SpectralSpace::row(const SpectralField& field, std::int64_t y, std::int64_t z) const noexcept {
-  const auto& values = alone() ? field.planes : field.rows;
-  return values.data() + z * row_stride_z_ + (y - rows_.begin) * pitch();
+template <class FieldType>
+auto SpectralSpace::row(FieldType& field, std::int64_t y, std::int64_t z) const noexcept {
+  return planes_.contains(z) ? field.planes.data() + (z - planes_.begin) * plane_stride_ + y * pitch()
+                             : field.rows.data() + z * row_stride_z_ + (y - rows_.begin) * pitch();
 }
 
 void SpectralSpace::load(const SpectralField& field, std::int64_t y, std::int64_t kx,
                          Complex* block) const noexcept {
   const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
-  const Complex* in = row(field, y, 0) + kx;
-  for (std::int64_t z = 0; z < nz_; ++z, in += row_stride_z_, block += width)
-    std::fill_n(std::copy_n(in, count, block), width - count, Complex{});
+  for (std::int64_t z = 0; z < nz_; ++z, block += width)
+    std::fill_n(std::copy_n(row(field, y, z) + kx, count, block), width - count, Complex{});
 }
 
 void SpectralSpace::store(const Complex* block, std::int64_t y, std::int64_t kx,
                           SpectralField& field) const noexcept {
   const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
-  Complex* out = row(field, y, 0) + kx;
-  for (std::int64_t z = 0; z < nz_; ++z, out += row_stride_z_, block += width) std::copy_n(block, count, out);
+  for (std::int64_t z = 0; z < nz_; ++z, block += width) std::copy_n(block, count, row(field, y, z) + kx);
 }
 
 SpectralSpace::Exchange SpectralSpace::begin_to_rows(SpectralField& field) {

@@ -12,7 +12,8 @@
 namespace tailrace::ultrasound {
 
 /// A half spectrum on its way between two layouts: by planes (z split over ranks, what plane transforms need)
-/// and by rows (y split, what transforms along z need). With one rank both are the same memory.
+/// and by rows (y split, what transforms along z need). A rank's own planes stay where they are; `rows` takes
+/// what others send.
 struct SpectralField {
   AlignedVector<Complex> planes, rows;
 };
@@ -72,8 +73,9 @@ class SpectralSpace {
 
  private:
   [[nodiscard]] bool alone() const noexcept { return !to_rows_; }
-  [[nodiscard]] Complex* row(SpectralField& field, std::int64_t y, std::int64_t z) const noexcept;
-  [[nodiscard]] const Complex* row(const SpectralField& field, std::int64_t y, std::int64_t z) const noexcept;
+  /// Where half_nx values of row (y, z) lie.
+  template <class FieldType>
+  [[nodiscard]] auto row(FieldType& field, std::int64_t y, std::int64_t z) const noexcept;
 
   static constexpr int overlap_pieces =
       4;  // all but the last quarter of an exchange can hide behind computation

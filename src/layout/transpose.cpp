@@ -217,8 +217,9 @@ void Transpose::Flight::start(int k) {
     requests_.push_back(mpi::start_send(plan_->comm, from_ + message.offset_bytes, message.type, message.peer,
                                         first_tag_ + message.piece));
   }
-  copy_own(plan_->to, to_, plan_->from, from_,
-           intersect(plan_->piece_box(plan_->from.box, k), plan_->to.box));
+  if (plan_->config.own_part == OwnPart::copy)
+    copy_own(plan_->to, to_, plan_->from, from_,
+             intersect(plan_->piece_box(plan_->from.box, k), plan_->to.box));
   ++started_;
 }
 

@@ -87,6 +87,7 @@ struct Trial {
   int pieces = 1, flights = 1;
   std::int64_t from_gap = 0, to_gap = 0;
   std::size_t largest_message_bytes = std::size_t{1} << 30;
+  OwnPart own_part = OwnPart::copy;
 };
 
 /// Moves `flights` arrays at once, their pieces interleaved; returns the number of wrong elements on this
@@ -102,6 +103,7 @@ std::int64_t wrong_after(mpi::CommView comm, const Trial& trial) {
                              .to_layout = to_layout,
                              .element_bytes = trial.element_bytes,
                              .piece_axis = trial.axis,
+                             .own_part = trial.own_part,
                              .pieces = trial.pieces,
                              .largest_message_bytes = trial.largest_message_bytes});
   std::vector<Pattern> sources, targets;
@@ -165,6 +167,14 @@ MPI_CASE("random sizes, layouts and pieces", ranks{1, 2, 3, 4, 7}) {
     CAPTURE(round);
     CHECK(wrong_after(comm, trial) == 0);
   }
+}
+
+MPI_CASE("a rank's own part can be left where it is", ranks{1, 2, 3, 7}) {
+  const Index3 extents{6, 11, 9};
+  const auto from = Decomposition::slab(extents, Axis::z, comm.size());
+  const auto to = Decomposition::slab(extents, Axis::y, comm.size());
+  const auto wrong = wrong_after(comm, {.from = from, .to = to, .pieces = 2, .own_part = OwnPart::leave});
+  CHECK(wrong == intersect(from.box(comm.rank()), to.box(comm.rank())).volume());
 }
 
 MPI_CASE("more ranks than planes, and boxes one point wide", ranks{1, 2, 3, 4, 7}) {
