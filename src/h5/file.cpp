@@ -182,10 +182,10 @@ File File::open_for_update(const std::string& path) {
   return {std::move(handle), path};
 }
 
-File File::create(const std::string& path) {
+File File::create(const std::string& path, const std::string& name) {
   silence_hdf5();
-  // Linux sizes the pieces of its page cache by the alignment of a write: 256 datasets that take 32 KiB at a time cost half
-  // the CPU time when they start at multiples of 64 KiB (docs/explain/output.md).
+  // Linux sizes the pieces of its page cache by the alignment of a write: 256 datasets that take 32 KiB at a
+  // time cost half the CPU time when they start at multiples of 64 KiB (docs/explain/output.md).
   constexpr hsize_t aligned_from_bytes = 256 * 1024, alignment_in_file = 64 * 1024;
   const Handle access = access_without_locks();
   check(H5Pset_alignment(access.get(), aligned_from_bytes, alignment_in_file), "setting the alignment");
@@ -193,11 +193,11 @@ File File::create(const std::string& path) {
   const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
   if (id < 0)
     throw Error(ErrorInfo{.kind = ErrorKind::io,
-                          .message = fmt::format("{}: cannot be created: {}", path,
+                          .message = fmt::format("{}: cannot be created: {}", name,
                                                  errno != 0 ? std::strerror(errno) : reason()),
-                          .path = path,
+                          .path = name,
                           .hint = "check that the directory exists, is writable and has space"});
-  return {Handle(id, H5Fclose, "creating"), path};
+  return {Handle(id, H5Fclose, "creating"), name};
 }
 
 void File::close() {

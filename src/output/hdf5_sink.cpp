@@ -1,7 +1,10 @@
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -72,14 +75,21 @@ std::string place_to_create(const std::string& path) {
   return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ? path + ".partial" : path;
 }
 
-/// Creates the file with its whole layout. It appears, and an old one goes, only when it is complete: even a
-/// process that is killed here leaves a file that can be read, or none.
+/// Creates the file with its whole layout. It appears only when it is complete: even a process that is killed
+/// here leaves a file that can be read, or none.
 std::vector<std::int64_t> create_file(const SinkContext& context) {
   std::error_code code;
   const auto target = std::filesystem::weakly_canonical(context.path, code);  // behind symbolic links
   const std::string path = code ? context.path : target.string(), place = place_to_create(path);
+  if (access(path.c_str(), W_OK) != 0 && errno != ENOENT)
+    throw Error(
+        ErrorInfo{.kind = ErrorKind::io,
+                  .message = fmt::format("{}: cannot be created: {}", context.path, std::strerror(errno)),
+                  .path = context.path,
+                  .hint = "check the permissions, or write to another file"});
+  if (place != path) remove_file(path);  // its space may be what the new one needs
   try {
-    auto file = h5::File::create(place);
+    auto file = h5::File::create(place, context.path);
     auto offsets = lay_out(file, context);
     if (place != path) std::filesystem::rename(place, path);
     return offsets;

@@ -51,8 +51,6 @@ def launcher() -> Launcher:
 def environment(mark: str) -> dict[str, str]:
     settings = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", MARK: mark}
     settings["PYTHONPATH"] = str(SOURCE)
-    # A process without mpirun starts faster when it does not prepare for spawning others.
-    settings["OMPI_MCA_ess_singleton_isolated"] = "1"
     return os.environ | root_permission() | settings
 
 

@@ -36,7 +36,7 @@ class KwaveInput:
     def write(self, path: Path) -> Path:
         with h5py.File(path, "w") as file:
             for name, value in self.attributes.items():
-                file.attrs[name] = np.bytes_(value)
+                file.attrs[name] = np.bytes_(value.encode())
             for name, values in self.datasets.items():
                 dataset = file.create_dataset(name, data=values)
                 for key, text in self.attributes_of(name).items():

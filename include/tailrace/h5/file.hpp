@@ -96,7 +96,9 @@ class File {
   static File open_for_update(const std::string& path);
   /// Creates or truncates a file; datasets of 256 KiB and more start at multiples of 64 KiB, so that the page
   /// cache can hold their samples in few large pieces.
-  static File create(const std::string& path);
+  static File create(const std::string& path) { return create(path, path); }
+  /// The same for a file that takes its final `name`, which stands in messages, later.
+  static File create(const std::string& path, const std::string& name);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Writes everything to the operating system and closes; errors are reported here.
