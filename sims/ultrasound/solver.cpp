@@ -250,19 +250,8 @@ void Solver::pressure_plane(std::int64_t z, float* total) {
 void Solver::absorb() {
   const std::array both{&spectrum_[0], &spectrum_[1]};
   const std::array tables{&loss_table_, &delay_table_};
-  const auto& columns = space_.column_transform();
-  const std::int64_t width = columns.width();
   sweep_rows(both, [&](std::int64_t y, std::int64_t kx, Workspace& work) {
-    Complex* values = work.block[0].data();
-    const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
-    for (std::size_t i = 0; i < both.size(); ++i) {
-      space_.load(*both[i], y, kx, values);
-      columns.forward(values);
-      for (std::int64_t z = 0; z < space_.nz(); ++z)
-        kernels::scale_in_place(values + z * width, tables[i]->row(y, z) + kx, count);
-      columns.inverse(values);
-      space_.store(values, y, kx, *both[i]);
-    }
+    for (std::size_t i = 0; i < both.size(); ++i) filter_columns(*both[i], *tables[i], y, kx, work);
   });
   const std::int64_t nx = grid_.points.x;
   sweep_planes(std::span(both).first(1), [&](std::int64_t z, Workspace& work) {
@@ -308,6 +297,21 @@ void Solver::start_from_initial_pressure() {
     velocity_plane(z, 2, space_.plane(spectrum_[1], z), true, work);
   });
   transform_pressure();
+}
+
+/// Multiplies a block of columns of a spectrum by real factors, in the midst of its transforms along z.
+void Solver::filter_columns(SpectralField& field, const RadialTable& table, std::int64_t y, std::int64_t kx,
+                            Workspace& work) {
+  const auto& columns = space_.column_transform();
+  const std::int64_t width = columns.width();
+  const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
+  Complex* values = work.block[0].data();
+  space_.load(field, y, kx, values);
+  columns.forward(values);
+  for (std::int64_t z = 0; z < space_.nz(); ++z)
+    kernels::scale_in_place(values + z * width, table.row(y, z) + kx, count);
+  columns.inverse(values);
+  space_.store(values, y, kx, field);
 }
 
 void Solver::inverse_plane(SpectralField& field, std::int64_t z, float* real, Workspace& work) {

@@ -76,6 +76,8 @@ class Solver {
   void velocity_plane(std::int64_t z, std::size_t axis, Complex* spectrum, bool initial, Workspace& work);
   void density_plane(std::int64_t z, Workspace& work);
   void pressure_plane(std::int64_t z, float* total);
+  void filter_columns(SpectralField& field, const RadialTable& table, std::int64_t y, std::int64_t kx,
+                      Workspace& work);
   void inverse_plane(SpectralField& field, std::int64_t z, float* real, Workspace& work);
   void forward_plane(const float* real, std::int64_t z, SpectralField& field, Workspace& work);
   [[nodiscard]] const float* pml_row(std::size_t axis, bool velocity, std::int64_t y, std::int64_t z,

@@ -66,17 +66,8 @@ void Solver::filter_source_spectrum() {
     }
     forward_plane(values.data(), z, source_spectrum_, work);
   });
-  const auto& columns = space_.column_transform();
-  const std::int64_t width = columns.width();
   sweep_rows(result, [&](std::int64_t y, std::int64_t kx, Workspace& work) {
-    Complex* values = work.block[0].data();
-    const std::int64_t count = std::clamp<std::int64_t>(space_.half_nx() - kx, 0, width);
-    space_.load(source_spectrum_, y, kx, values);
-    columns.forward(values);
-    for (std::int64_t z = 0; z < space_.nz(); ++z)
-      kernels::scale_in_place(values + z * width, source_kappa_.row(y, z) + kx, count);
-    columns.inverse(values);
-    space_.store(values, y, kx, source_spectrum_);
+    filter_columns(source_spectrum_, source_kappa_, y, kx, work);
   });
 }
 
