@@ -157,7 +157,7 @@ def test_at_many_moments(ranks, case, clean, tmp_path):
     for number in range(40):
         run_dir = tmp_path / f"run{number}"
         job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=2ms"], ranks)
-        job.wait_for(lambda started=job: len(started.rank_processes()) == ranks, "rank")
+        job.wait_for(lambda started=job: ranks_under_way(started) == ranks, "rank")
         time.sleep(0.02 * number)
         if job.process.poll() is None and len(pids := job.rank_processes()) == ranks:
             job.blow = time.monotonic()
