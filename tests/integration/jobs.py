@@ -8,10 +8,11 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import h5py
 import numpy as np
@@ -20,6 +21,7 @@ from tailrace.job import kill_tree
 from tailrace.launch import Launcher, Layout, Machine, find_launcher, launch_command, root_permission
 from tailrace.programs import find_program, launch_info
 
+T = TypeVar("T")
 SOURCE = Path(__file__).resolve().parents[2] / "python" / "src"
 PROGRAM = find_program("tailrace-ultrasound")
 # A job that should end by itself does so within this time after a rank died.
@@ -170,6 +172,12 @@ def run(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S, prefix: list[
 def tailrace(*arguments: Any, limit_s: float = LIMIT_S) -> Ended:
     """Runs the `tailrace` command to its end."""
     return Job(list(arguments), command=TAILRACE, limit_s=limit_s).wait()
+
+
+def in_parallel(tasks: Iterable[Callable[[], T]], at_once: int = 3) -> list[T]:
+    """Runs tasks side by side: Open MPI's launcher sleeps for most of a short job's time."""
+    with ThreadPoolExecutor(at_once) as pool:
+        return [done.result() for done in [pool.submit(task) for task in tasks]]
 
 
 def account(run_dir: Path) -> dict[str, Any]:

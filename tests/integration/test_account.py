@@ -1,5 +1,6 @@
 """What a run tells of itself, and that strategies and repetitions make no difference to the data."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ pytestmark = pytest.mark.mpi
 def test_datasets_are_the_same_for_all_strategies_and_every_time(ranks, small, clean, tmp_path):
     variants = [["--write", "blocking"], ["--write", "threads:1"], ["--write", "threads:4"], []]
     variants.append(["--pace", "latency=1ms,jitter=0.9"])
-    for number, options in enumerate(variants):
+    expected = clean(ranks)
+
+    def run(number: int, options: list[str]) -> None:
         output = tmp_path / f"{number}.h5"
         ended = jobs.run("-i", small, "-o", output, "--quiet", *RECORD, *options, ranks=ranks)
         assert ended.status == 0, ended
-        jobs.assert_equal_files(output, clean(ranks), but=())
+        jobs.assert_equal_files(output, expected, but=())
+
+    jobs.in_parallel([partial(run, *item) for item in enumerate(variants)])
 
 
 TIMES = ["wall_s", "setup_s", "compute_s", "exchange_s", "output_wait_s", "output_write_s", "checkpoint_s"]
@@ -84,7 +89,7 @@ def test_account_of_a_run(ranks, strategy, small, tmp_path):
 def test_back_pressure_is_counted(small, tmp_path):
     """Writes that take longer than the computation: it waits, and the account says how long."""
     case, run_dir = write_case(tmp_path, small), tmp_path / "run"
-    ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--pace", "latency=30ms", ranks=2)
+    ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--pace", "latency=10ms", ranks=2)
     assert ended.status == 0, ended
     told = jobs.account(run_dir)
     assert_consistent(told, 2, run_dir)
@@ -93,7 +98,7 @@ def test_back_pressure_is_counted(small, tmp_path):
     total = {name: sum(rank[name] for rank in told["per_rank"]) for name in ("output_wait_s", "write_s")}
     expected = max(0.0, 1 - total["output_wait_s"] / total["write_s"])
     assert told["hidden_fraction"] == pytest.approx(expected, abs=1e-9)
-    assert total["write_s"] > 0.5
+    assert total["write_s"] > 0.2
 
 
 def test_account_in_kwave_mode(small, tmp_path):

@@ -3,7 +3,7 @@
 import os
 import random
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -15,7 +15,7 @@ from kwave_input import KwaveInput, small_input, with_index_mask
 
 TINY = (12, 10, 8)
 SIGNALS = 128  # A status above stands for a signal, as a shell and a launcher tell it.
-CHECKS_AT_ONCE = 2
+CHECKS_AT_ONCE = 6
 EXTREMES = [0, 1, 2, 7, 2**31, 2**32, 2**53, 2**62, 2**63, 2**64 - 1]
 REALS = [0.0, -0.0, -1.0, 1.0, 1e-45, 1e-30, 1e30, 3.4e38, float("nan"), float("inf"), float("-inf")]
 TYPES = ["<f4", "<f8", "<u8", "<i8", "<u4", "<i4", "u1", ">f4", ">u8", "S8", "<f2"]
@@ -148,8 +148,8 @@ def check_all(seeds: range, directory: Path) -> None:
             path.unlink()
         return wrong
 
-    with ThreadPoolExecutor(CHECKS_AT_ONCE) as pool:
-        wrong = {seed: text for seed, text in zip(seeds, pool.map(check, seeds), strict=True) if text}
+    answers = jobs.in_parallel([partial(check, seed) for seed in seeds], CHECKS_AT_ONCE)
+    wrong = {seed: text for seed, text in zip(seeds, answers, strict=True) if text}
     assert not wrong, "\n".join(f"seed {seed}: {text}" for seed, text in wrong.items())
 
 
@@ -187,15 +187,18 @@ def is_small(path: Path) -> bool:
 
 
 def run_all(directory: Path, first: int, wanted: int) -> None:
-    for number, (path, accepted) in enumerate(runnable(directory, first, wanted)):
-        output = directory / f"out{number}.h5"
-        ended = jobs.run("-i", path, "-o", output, "--quiet", "-p", "--p_max_all", ranks=1 + number % 3)
+    def run(path: Path, accepted: bool, ranks: int) -> None:
+        output = path.with_suffix(".out")
+        ended = jobs.run("-i", path, "-o", output, "--quiet", "-p", "--p_max_all", ranks=ranks)
         assert ended.status == (0 if accepted else 1), f"{path}: {ended}"
         assert output.exists() == accepted
         if accepted:
             found = jobs.read_datasets(output)
             assert found["t_index"].item() == found["Nt"].item() == found["tailrace_record"].min()
             output.unlink()
+
+    mutants = enumerate(runnable(directory, first, wanted))
+    jobs.in_parallel([partial(run, path, accepted, 1 + n % 3) for n, (path, accepted) in mutants])
 
 
 @pytest.mark.mpi
