@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # fmt: off
 REAL_TOOLS = (
     "awk", "bash", "cat", "chmod", "cksum", "cut", "date", "df", "dirname", "env", "flock", "grep", "id",
-    "ln", "mkdir", "nproc", "rm", "sed", "sleep", "sort", "tail", "touch", "tr", "wc",
+    "ln", "mkdir", "nproc", "readlink", "rm", "sed", "sleep", "sort", "tail", "touch", "tr", "wc",
 )
 # fmt: on
 VENDOR_NAMES = ("://", ".org", ".io", ".com")
