@@ -36,7 +36,9 @@ class Log {
 
   /// Adds a span. The list of spans is bounded: beyond the bound only the totals go on.
   void add(const Span& span);
-  [[nodiscard]] const Total& total(Kind kind) const noexcept { return totals_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const Total& total(Kind kind) const noexcept {
+    return totals_[static_cast<std::size_t>(kind)];
+  }
   [[nodiscard]] const std::vector<Span>& spans() const noexcept { return spans_; }
   [[nodiscard]] const std::string& thread() const noexcept { return thread_; }
 
@@ -62,8 +64,8 @@ class Scope {
   Span span_;
 };
 
-/// Writes the spans of several logs as CSV (`thread,kind,step,start_s,end_s,bytes`), times relative to `zero_s`.
-/// Errors (io): the file could not be written completely; none is left then.
+/// Writes the spans of several logs as CSV (`thread,kind,step,start_s,end_s,bytes`), times relative to
+/// `zero_s`. Errors (io): the file could not be written completely; none is left then.
 void write_csv(const std::string& path, const std::vector<const Log*>& logs, double zero_s);
 
 }  // namespace tailrace::trace
