@@ -65,7 +65,7 @@ def test_bytes_and_transform_time_of_a_step():
     one = model.total("one")
     assert model.bytes_per_step(grid, "one", 1, 5) == spectrum * one.spectra + field * one.fields
     assert model.bytes_per_step(grid, "one", 3, 5) == (
-        spectrum * (one.spectra + 3 * one.exchanges) + field * one.fields
+        spectrum * (one.spectra + 2 * one.exchanges) + field * one.fields
     )
     times = model.CallTimes(1.0, 10.0, 100.0, 1000.0, pitch=5, column_width=3, workers=2)
     planes = 2 * (one.plane_forward + 10 * one.plane_inverse)

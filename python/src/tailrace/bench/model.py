@@ -67,7 +67,8 @@ def bytes_per_step(grid: tuple[int, int, int], source: str, ranks: int, pitch: i
     nx, ny, nz = grid
     step = total(source)
     spectrum = COMPLEX_BYTES * pitch * ny * nz
-    passes = step.spectra + (EXCHANGE_PASSES * step.exchanges if ranks > 1 else 0)
+    # A rank keeps its own part of each spectrum where it is.
+    passes = step.spectra + EXCHANGE_PASSES * step.exchanges * (ranks - 1) / ranks
     return spectrum * passes + FLOAT_BYTES * nx * ny * nz * step.fields
 
 
