@@ -266,7 +266,7 @@ def main():
             "--scale must lie between 0.7 (below, the source would reach into the absorbing layer) and 8"
         )
     grid = write_input(arguments.out, arguments.scale)
-    print(f"{arguments.out}: {grid.nx} x {grid.ny} x {grid.nz} points, {grid.steps} steps")
+    print(f"wrote {grid.nx} x {grid.ny} x {grid.nz} points, {grid.steps} steps")
 
 
 if __name__ == "__main__":
