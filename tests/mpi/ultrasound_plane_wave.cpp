@@ -26,22 +26,22 @@ double phase_of(const Grid& grid, Index3 waves, Index3 at) {
           turns(waves.z, at.z, grid.points.z));
 }
 
-Solver make_solver(mpi::CommView comm, const Grid& grid, Index3 waves, trace::Log& log) {
-  const Range planes = layout::split(grid.points.z, comm.size(), comm.rank());
-  RawMedium raw;
-  raw.c0 = Coefficient(c0, grid.points);
-  raw.rho0 = Coefficient(rho0, grid.points);
-  for (auto& staggered : raw.rho0_staggered) staggered = Coefficient(rho0, grid.points);
-  Field initial(grid.points, planes);
+Solver<float> make_solver(mpi::CommView comm, const Grid& grid, Index3 waves, trace::Log& log) {
+  const Range planes = grid.planes_of(comm.rank(), comm.size());
+  RawMedium<float> raw;
+  raw.c0 = Coefficient<float>(c0, grid.points);
+  raw.rho0 = Coefficient<float>(rho0, grid.points);
+  for (auto& staggered : raw.rho0_staggered) staggered = Coefficient<float>(rho0, grid.points);
+  Field<float> initial(grid.points, planes);
   for (std::int64_t z = planes.begin; z < planes.end; ++z)
     for (std::int64_t y = 0; y < grid.points.y; ++y)
       for (std::int64_t x = 0; x < grid.points.x; ++x)
         initial.at({x, y, z}) = static_cast<float>(std::cos(phase_of(grid, waves, {x, y, z})));
-  Model model{.grid = grid,
-              .physics = {},
-              .medium = make_medium(std::move(raw), {}, grid, planes),
-              .pressure_source = {},
-              .initial_pressure = std::move(initial)};
+  Model<float> model{.grid = grid,
+                     .physics = {},
+                     .medium = make_medium<float>(std::move(raw), {}, grid, planes),
+                     .sources = {}};
+  model.sources.initial_pressure = std::move(initial);
   return {comm, std::move(model), log};
 }
 
