@@ -99,9 +99,49 @@ def test_slices_that_cannot_be_shown(boxes, name, arguments, words):
         boxes.plot.slice(name, **arguments)
 
 
-def test_points_are_no_plane(points):
-    with pytest.raises(FileError, match=r"recorded at points, not on a plane\. Fix: plot.trace"):
+def test_scattered_points_are_no_plane(points):
+    with pytest.raises(FileError, match=r"recorded at scattered points\. Fix: plot.trace"):
         points.plot.slice("p_max")
+
+
+def write_plane_of_points(path: Path) -> np.ndarray:
+    """Five by four points of the plane z index 2, one of them missing; the series (time, y, x) on them."""
+    y, x = np.mgrid[3:7, 1:6]
+    linear = (2 * 8 + y) * 9 + x
+    series = np.random.default_rng(3).normal(size=(3, 4, 5)).astype(np.float32)
+    with h5py.File(path, "w") as file:
+        for name, value in {"Nx": 9, "Ny": 8, "Nz": 6, "Nt": 3, "dt": 1e-7, "t_index": 3}.items():
+            run_dirs.put(file, name, value)
+        for name in ("dx", "dy", "dz"):
+            run_dirs.put(file, name, 1e-3)
+        run_dirs.put(file, "sensor_mask_index", (linear.ravel()[1:] + 1).astype(np.uint64)[None, None])
+        for name in ("p", "ux"):
+            run_dirs.put(file, name, series.reshape(1, 3, -1)[:, :, 1:])
+    series[:, 0, 0] = np.nan
+    return series
+
+
+def test_planes_made_of_points_are_put_back_on_the_grid(tmp_path):
+    series = write_plane_of_points(tmp_path / "out.h5")
+    run = tailrace.open(tmp_path / "out.h5")
+    field = run.unmask("p")
+    assert field.dims == ("time", "z", "y", "x") and np.array_equal(field[:, 0], series, equal_nan=True)
+    assert field.x.values == pytest.approx([-3e-3, -2e-3, -1e-3, 0.0, 1e-3])
+    assert field.y.values[0] == pytest.approx(-1e-3) and field.z.values == pytest.approx([-1e-3])
+    assert run.unmask(run["ux"].isel(time=0)).x_sg.values[0] == pytest.approx(-2.5e-3)
+    figure = run.plot.slice("p", time=2e-7)
+    assert titles(figure) == ["z = \u22121.00 mm, t = 200 ns"]
+    assert np.allclose(figure.data[0].z, series[2], equal_nan=True)
+    assert np.allclose(run.plot.animate("p").frames[1].data[0].z, series[1], equal_nan=True)
+
+
+def test_what_cannot_be_put_back_on_the_grid(boxes, monkeypatch, tmp_path):
+    with pytest.raises(FileError, match="no sensor points of known places"):
+        boxes.unmask("p/1")
+    write_plane_of_points(tmp_path / "out.h5")
+    monkeypatch.setattr("tailrace.data.unmask.MOST_VALUES", 59)
+    with pytest.raises(FileError, match="in a box of 1 x 4 x 5, too large"):
+        tailrace.open(tmp_path / "out.h5").unmask("p")
 
 
 def test_boxes_of_unknown_position_say_what_is_missing(tmp_path):

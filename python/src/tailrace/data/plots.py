@@ -1,6 +1,7 @@
 """Pictures of an output: slices, traces and animations as plotly figures, in the look of the report."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,6 +10,7 @@ import xarray as xr
 from tailrace import kwave
 from tailrace.data import cuts
 from tailrace.data.grid import AXES
+from tailrace.data.unmask import fills_a_box, unmask
 from tailrace.report import field_figures
 from tailrace.report.field_figures import Shades
 from tailrace.report.sensors import Series
@@ -45,8 +47,8 @@ BUTTONS = {
 class Plots:
     """`run.plot`. A variable is given by its name, or as a labelled array made from one."""
 
-    def __init__(self, run, case) -> None:
-        self._run, self._case = run, case
+    def __init__(self, run, case, grid) -> None:
+        self._run, self._case, self._grid = run, case, grid
 
     def slice(
         self,
@@ -60,11 +62,12 @@ class Plots:
     ) -> go.Figure:
         """Planes through a field at x, y or z (metres), of a series at `time` (seconds).
 
+        Sensor points that make up a plane or a box are put back on the grid.
         Without a position: the three planes through the largest magnitude. `limit` ends the colours, in the
         unit of the data. Raises kwave.FileError for a plane or time outside.
         """
         array = self._field(what)
-        sample = cuts.at_time(array, time)
+        sample = self._on_grid(cuts.at_time(array, time))
         planes = self._planes(sample, {"x": x, "y": y, "z": z})
         figure = self._painted(sample, planes, _shades(sample, planes, limit))
         _title(figure, sample)
@@ -126,10 +129,12 @@ class Plots:
             raise kwave.FileError(f"{array.name}: it is no series of complete samples. Fix: plot.slice")
         chosen = np.unique(np.linspace(0, array.sizes["time"] - 1, max(2, frames)).astype(int))
         points = int((ANIMATION_VALUES / len(chosen)) ** 0.5)
-        normal = self._one_normal(array, {"x": x, "y": y, "z": z})
-        planes = [cuts.plane(array.isel(time=int(number)), *normal, points) for number in chosen]
+        samples = (self._on_grid(array.isel(time=int(number))) for number in chosen)
+        first = next(samples)
+        normal = self._one_normal(first, {"x": x, "y": y, "z": z})
+        planes = [cuts.plane(sample, *normal, points) for sample in chain([first], samples)]
         shades = _shades(array, planes, limit)
-        figure = self._painted(array, planes[:1], shades)
+        figure = self._painted(first, planes[:1], shades)
         if normal[0] is None:
             figure.layout.annotations = ()
         times = [si_text(float(array.coords["time"].values[number]), "s") for number in chosen]
@@ -150,10 +155,17 @@ class Plots:
 
     def _field(self, what: str | xr.DataArray) -> xr.DataArray:
         array = self._array(what)
-        if "sensor" in array.dims or len(cuts.space_dims(array)) < 2:
-            raise kwave.FileError(f"{array.name}: recorded at points, not on a plane. Fix: plot.trace")
-        cuts.require_places(array)
+        if "sensor" in array.dims:
+            if not fills_a_box(array, self._grid):
+                raise kwave.FileError(f"{array.name}: recorded at scattered points. Fix: plot.trace")
+        elif len(cuts.space_dims(array)) < 2:
+            raise kwave.FileError(f"{array.name}: it is no field. Fix: plot.trace")
+        else:
+            cuts.require_places(array)
         return array
+
+    def _on_grid(self, sample: xr.DataArray) -> xr.DataArray:
+        return unmask(sample, self._grid) if "sensor" in sample.dims else sample
 
     def _is_whole(self, array: xr.DataArray) -> bool:
         """Whether it covers the whole grid with its absorbing layer."""
@@ -180,7 +192,7 @@ class Plots:
             raise kwave.FileError(
                 f"{array.name}: an animation shows one plane. Fix: give x=, y= or z= in metres"
             )
-        return self._normals(array.isel(time=0), given)[0]
+        return self._normals(array, given)[0]
 
 
 def _name(array: xr.DataArray) -> str:

@@ -10,6 +10,7 @@ from tailrace import kwave
 from tailrace.data import nodes
 from tailrace.data.plots import Plots
 from tailrace.data.source import read_source
+from tailrace.data.unmask import unmask
 
 
 class Run:
@@ -81,6 +82,13 @@ class Run:
         """All variables by place: `domain`, `points`, `box1` ..., and one node per [[output]] table."""
         return xr.DataTree.from_dict({"/": xr.Dataset(attrs=self.attrs), **self._nodes.datasets})
 
+    def unmask(self, what: str | xr.DataArray) -> xr.DataArray:
+        """Values at sensor points as a field (z, y, x) on the box around the points, NaN where there is none.
+
+        Of a series, select times first: all values of `what` are read.
+        """
+        return unmask(self[what] if isinstance(what, str) else what, self._source.grid)
+
     @property
     def attrs(self) -> dict:
         """Where the output comes from and how far the run was."""
@@ -94,7 +102,7 @@ class Run:
     @cached_property
     def plot(self) -> Plots:
         """Pictures: `slice`, `trace` and `animate`; each returns a plotly figure."""
-        return Plots(self, self._source.case)
+        return Plots(self, self._source.case, self._source.grid)
 
     def __repr__(self) -> str:
         lines = [f"<tailrace.Run {self.path}>"]
