@@ -136,6 +136,13 @@ def test_two_dimensional_outputs_have_no_z(tmp_path):
     assert np.array_equal(run["p_max_all"].values, ramp(6, 8)[1:-1, 2:-2])
 
 
+def test_a_series_that_is_as_large_as_a_flat_grid_is_still_a_series(tmp_path):
+    with h5py.File(tmp_path / "flat.h5", "w") as file:
+        header(file, Nx=4, Ny=3, Nz=1, Nt=3, dt=1e-7, dx=1e-3, dy=1e-3, t_index=3)
+        run_dirs.put(file, "p", ramp(1, 3, 4))
+    assert tailrace.open(tmp_path / "flat.h5")["p"].dims == ("time", "sensor")
+
+
 def test_the_absorbing_layer_can_be_left_out(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     whole, inner = tailrace.open(tmp_path / "out.h5"), tailrace.open(tmp_path / "out.h5", pml=False)
@@ -381,6 +388,9 @@ def test_inputs_that_do_not_belong(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     with pytest.raises(FileError, match=r"its grid \(64, 48, 40\) is not that of"):
         tailrace.open(tmp_path / "out.h5", input=CASES / "ivp_homogeneous_index" / "input.h5")
+    run_dirs.write_input(tmp_path / "points.h5", mask="points")
+    with pytest.raises(FileError, match="its sensor mask is not that of"):
+        tailrace.open(tmp_path / "out.h5", input=tmp_path / "points.h5")
     with pytest.raises(FileError, match=r"not a k-Wave input file \(file_type is output\)"):
         tailrace.open(tmp_path / "out.h5", input=tmp_path / "out.h5")
 

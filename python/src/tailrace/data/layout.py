@@ -9,7 +9,7 @@ import numpy as np
 
 from tailrace import kwave, record
 from tailrace.data.grid import AXES
-from tailrace.data.source import Source
+from tailrace.data.source import Source, is_whole
 from tailrace.report.sensors import Mask
 from tailrace.report.volumes import Box
 
@@ -59,7 +59,7 @@ def entries(file: h5py.File, source: Source) -> list[Entry]:
     """All recorded data of an open output file, in the order of the file."""
     found = []
     for name, item in file.items():
-        if isinstance(item, h5py.Group) and "values" in item:
+        if isinstance(item, h5py.Group) and all(part in item for part in ("values", "step", "time_s")):
             found.append(_table_entry(item, source))
         elif (meaning := kwave.meaning(name)) is None or not meaning.reduction:
             continue
@@ -95,10 +95,7 @@ def _box_entry(dataset: h5py.Dataset, name: str, meaning, source: Source) -> Ent
 
 
 def _root_entry(dataset: h5py.Dataset, name: str, meaning, source: Source) -> Entry:
-    whole = name.endswith(("_all", "_final")) or (
-        source.grid is not None and dataset.shape == source.grid.shape and meaning.reduction != "series"
-    )
-    if whole:
+    if is_whole(name, dataset, source.grid):
         return _checked(Entry(DOMAIN, name, name, name, _space(name, source), meaning), dataset, source)
     dims = ("", "time" if meaning.reduction == "series" else "", "sensor")
     return _checked(Entry(POINTS, name, name, name, dims, meaning), dataset, source)

@@ -81,7 +81,40 @@ def _with_input(output, file, case, input_path: Path, account, attributes) -> So
                 f"{input_path}: its grid {described.sizes} is not that of {output}, {case.sizes}. "
                 "Fix: give the input of this run"
             )
-        return _source(output, input_path, account, case or described, [file, given], attributes)
+        source = _source(output, input_path, account, case or described, [file, given], attributes)
+        if not _mask_fits(file, source):
+            raise kwave.FileError(
+                f"{input_path}: its sensor mask is not that of {output}. Fix: give the input of this run"
+            )
+        return source
+
+
+def _mask_fits(file: h5py.File, source: Source) -> bool:
+    """Whether the mask has as many points, or boxes of the same size, as the output's streams."""
+    for name, item in file.items():
+        meaning = kwave.meaning(name)
+        if meaning is None or not meaning.reduction or is_whole(name, item, source.grid):
+            continue
+        if isinstance(item, h5py.Dataset):
+            if source.mask.points is None or item.shape[-1:] != (len(source.mask.points),):
+                return False
+        elif not all(_box_fits(box, source.mask) for box in kwave.datasets(item)):
+            return False
+    return True
+
+
+def _box_fits(dataset: h5py.Dataset, mask: Mask) -> bool:
+    number = dataset.name.split("/")[-1]
+    known = mask.boxes is not None and number.isdigit() and 0 < int(number) <= len(mask.boxes)
+    return known and dataset.shape[-3:] == mask.boxes[int(number) - 1].shape
+
+
+def is_whole(name: str, item: h5py.Dataset | h5py.Group, grid: Grid | None) -> bool:
+    """Whether a stream in the root of a file covers the whole domain."""
+    if name.endswith(("_all", "_final")):
+        return True
+    averaged = name in (*kwave.INTENSITIES, "Q_term")  # on sensors or on all points: only the shape tells
+    return averaged and grid is not None and isinstance(item, h5py.Dataset) and item.shape == grid.shape
 
 
 def _source(output, input_path, account, case, files: list[h5py.File], attributes) -> Source:
