@@ -85,6 +85,7 @@ def make(case: Case, into: Path) -> None:
         "steps": case.grid.steps,
         "format": f"1.{case.minor}",
         "arguments": case.arguments,
+        "datasets": sorted(reference),
         "solver": f"k-wave-python {kwave.__version__}, NumPy {np.__version__}, double precision",
         "not_from_the_package": case.written_here,
         "single_precision_difference": rounded(single),
