@@ -54,6 +54,11 @@ std::int64_t resident_memory_bytes() noexcept {
   return static_cast<std::int64_t>(resident_pages) * sysconf(_SC_PAGESIZE);
 }
 
+std::int64_t physical_memory_bytes() noexcept {
+  return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);

@@ -15,6 +15,8 @@ double thread_cpu_s() noexcept;
 std::int64_t peak_memory_bytes() noexcept;
 /// Resident memory of this process now, in bytes.
 std::int64_t resident_memory_bytes() noexcept;
+/// Memory of this machine, in bytes.
+std::int64_t physical_memory_bytes() noexcept;
 /// Name of this machine.
 std::string host_name();
 /// The current time as ISO 8601 with the offset from UTC.
