@@ -29,6 +29,9 @@ class Field {
     return values_.data() + (z - planes_.begin) * stride_z_;
   }
   [[nodiscard]] Real& at(Index3 i) noexcept { return plane(i.z)[i.y * nx_ + i.x]; }
+  /// The first value of the first plane; of an empty field nothing.
+  [[nodiscard]] Real* data() noexcept { return values_.empty() ? nullptr : values_.data(); }
+  [[nodiscard]] const Real* data() const noexcept { return values_.empty() ? nullptr : values_.data(); }
   [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
   [[nodiscard]] Range planes() const noexcept { return planes_; }
   [[nodiscard]] std::int64_t stride_y() const noexcept { return nx_; }

@@ -36,14 +36,16 @@ AxisOperators<Real> make_axis_operators(const Grid& grid, std::size_t axis) {
   const double spacing = grid.spacing_m[axis];
   using Complex = std::complex<Real>;
   AxisOperators<Real> operators{AlignedVector<Complex>(count), AlignedVector<Complex>(count),
-                                AlignedVector<Complex>(count)};
+                                AlignedVector<Complex>(count), AlignedVector<Complex>(count)};
   for (std::int64_t i = 0; i < n; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const double k = wavenumber(i, n, spacing);
     const std::complex<double> ik(0, k), shift = std::polar(1.0, k * spacing / 2);
     operators.forward[at] = Complex(ik * shift);
     operators.backward[at] = Complex(ik * std::conj(shift));
-    operators.shift[at] = 2 * i == n ? Complex() : Complex(std::conj(shift));
+    const bool is_nyquist = 2 * i == n;
+    operators.shift[at] = is_nyquist ? Complex() : Complex(std::conj(shift));
+    operators.derivative[at] = is_nyquist ? Complex() : Complex(ik);
   }
   return operators;
 }

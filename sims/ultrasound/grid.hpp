@@ -77,7 +77,7 @@ PmlProfile<Real> make_pml_profile(const Grid& grid, std::size_t axis);
 /// only. What a real signal loses of a half-cell shift at the Nyquist index is left out of `shift`.
 template <class Real>
 struct AxisOperators {
-  AlignedVector<std::complex<Real>> forward, backward, shift;
+  AlignedVector<std::complex<Real>> forward, backward, shift, derivative;
 };
 template <class Real>
 AxisOperators<Real> make_axis_operators(const Grid& grid, std::size_t axis);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "field_view.hpp"
 #include "kernels.hpp"
 #include "tailrace/base/check.hpp"
 
@@ -51,7 +52,7 @@ Solver<Real>::Solver(mpi::CommView comm, Model<Real> model, trace::Log& log)
     if (non_staggered_.samples() > 0) shifted_[axis] = make_zero_field<Real>(points_, space_.planes());
   }
   for (auto& spectrum : spectrum_) spectrum = space_.make_field();
-  if (non_staggered_.samples() > 0) shift_.emplace(grid_, sweeps_);
+  if (non_staggered_.samples() > 0) shift_.emplace(grid_, &AxisOperators<Real>::shift, sweeps_);
   prepare_sources(std::move(model.sources));
 }
 
@@ -371,7 +372,7 @@ void Solver<Real>::start_from_initial_pressure() {
 template <class Real>
 void Solver<Real>::move_velocities_to_grid_points() {
   for (std::size_t axis = 0; axis < axis_count; ++axis)
-    if (has_axis(axis)) shift_->shift(axis, u_[axis], shifted_[axis]);
+    if (has_axis(axis)) shift_->apply(axis, u_[axis], shifted_[axis]);
 }
 
 /// The layer's factors along a row: they vary along x for the x axis and are one number for the others.
@@ -387,20 +388,13 @@ const Real* Solver<Real>::pml_row(std::size_t axis, bool velocity, std::int64_t 
 
 template <class Real>
 output::FieldView Solver<Real>::field(const std::string& quantity) const {
-  const auto view = [&](const Field<Real>& field) {
-    return output::FieldView{.data = field.empty() ? nullptr : field.plane(field.planes().begin),
-                             .type = h5::element_type_of<Real>(),
-                             .box = grid_.unfolded(field.box()),
-                             .stride_y = grid_.dimensions() == 2 ? field.stride_z() : field.stride_y(),
-                             .stride_z = field.stride_z()};
-  };
-  if (quantity == "p") return view(p_);
+  if (quantity == "p") return field_view(grid_, p_);
   for (std::size_t axis = 0; axis < axis_count; ++axis) {
     const auto file_axis = grid_.file_axis(axis);
     if (!file_axis) continue;
     const std::string name = std::string("u") + axis_names[*file_axis];
-    if (quantity == name) return view(u_[axis]);
-    if (quantity == name + "_non_staggered") return view(shifted_[axis]);
+    if (quantity == name) return field_view(grid_, u_[axis]);
+    if (quantity == name + "_non_staggered") return field_view(grid_, shifted_[axis]);
   }
   TAILRACE_CHECK(false, "unknown quantity " + quantity);
 }
@@ -409,12 +403,13 @@ template <class Real>
 std::vector<StateArray> Solver<Real>::state() {
   std::vector<StateArray> arrays;
   const auto add = [&](const std::string& name, Field<Real>& field) {
+    const auto view = field_view(grid_, field);
     arrays.push_back({.name = name,
-                      .data = field.empty() ? nullptr : field.plane(field.planes().begin),
-                      .type = h5::element_type_of<Real>(),
-                      .box = grid_.unfolded(field.box()),
-                      .stride_y = grid_.dimensions() == 2 ? field.stride_z() : field.stride_y(),
-                      .stride_z = field.stride_z()});
+                      .data = field.data(),
+                      .type = view.type,
+                      .box = view.box,
+                      .stride_y = view.stride_y,
+                      .stride_z = view.stride_z});
   };
   add("p", p_);
   for (std::size_t axis = 0; axis < axis_count; ++axis)

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "axis_filter.hpp"
 #include "field.hpp"
 #include "grid.hpp"
-#include "half_cell_shift.hpp"
 #include "medium.hpp"
 #include "source.hpp"
 #include "source_term.hpp"
@@ -58,6 +58,8 @@ class Solver {
   /// After the state was set to that of another run at `step`: recomputes what follows from it.
   /// @collective{comm}
   void resume(StepIndex step);
+  /// The transforms of the run, for what is computed from its results. They outlive nothing but the solver.
+  [[nodiscard]] Sweeps<Real>& sweeps() noexcept { return sweeps_; }
   /// Bytes of all arrays on this rank. @local
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
@@ -112,7 +114,7 @@ class Solver {
   std::optional<Field<Real>> initial_pressure_;
   std::optional<SourceTerm<Real>> pressure_source_, transducer_;
   std::array<std::optional<SourceTerm<Real>>, axis_count> velocity_source_;
-  std::optional<HalfCellShift<Real>> shift_;
+  std::optional<AxisFilter<Real>> shift_;
   std::array<Field<Real>, axis_count> shifted_;  // velocities at the grid points
   StepIndex step_ = 0;
 };

@@ -1,27 +1,27 @@
-#include "half_cell_shift.hpp"
+#include "axis_filter.hpp"
 
 namespace tailrace::ultrasound {
 
 template <class Real>
-HalfCellShift<Real>::HalfCellShift(const Grid& grid, Sweeps<Real>& sweeps)
+AxisFilter<Real>::AxisFilter(const Grid& grid, Operator which, Sweeps<Real>& sweeps)
     : points_(grid.folded()), sweeps_(sweeps), pairs_(sweeps.space().make_field()) {
   for (std::size_t axis = 0; axis < axis_count; ++axis) {
     const auto file_axis = grid.file_axis(axis);
     if (!file_axis) continue;
-    factor_[axis] = make_axis_operators<Real>(grid, *file_axis).shift;
+    factor_[axis] = make_axis_operators<Real>(grid, *file_axis).*which;
     for (auto& factor : factor_[axis]) factor /= static_cast<Real>(factor_[axis].size());
   }
 }
 
 template <class Real>
-void HalfCellShift<Real>::shift(std::size_t axis, const Field<Real>& in, Field<Real>& out) {
-  if (axis == 0) return shift_along_x(in, out);
-  if (axis == 1) return shift_along_y(in, out);
-  shift_along_z(in, out);
+void AxisFilter<Real>::apply(std::size_t axis, const Field<Real>& in, Field<Real>& out) {
+  if (axis == 0) return along_x(in, out);
+  if (axis == 1) return along_y(in, out);
+  along_z(in, out);
 }
 
 template <class Real>
-void HalfCellShift<Real>::shift_along_x(const Field<Real>& in, Field<Real>& out) {
+void AxisFilter<Real>::along_x(const Field<Real>& in, Field<Real>& out) {
   sweeps_.planes({}, [&](std::int64_t z, Workspace<Real>& work) {
     sweeps_.space().plane_transform().filter_rows(in.plane(z), factor_[0].data(), out.plane(z),
                                                   work.transform);
@@ -32,7 +32,7 @@ void HalfCellShift<Real>::shift_along_x(const Field<Real>& in, Field<Real>& out)
 // column, which is how they lie in memory. The factors belong to a real filter, so a pair stays a pair.
 
 template <class Real>
-void HalfCellShift<Real>::shift_along_y(const Field<Real>& in, Field<Real>& out) {
+void AxisFilter<Real>::along_y(const Field<Real>& in, Field<Real>& out) {
   sweeps_.planes({}, [&](std::int64_t z, Workspace<Real>& work) {
     pack(in.plane(z), work.spectrum.data());
     sweeps_.space().plane_transform().filter_columns(work.spectrum.data(), factor_[1].data());
@@ -41,7 +41,7 @@ void HalfCellShift<Real>::shift_along_y(const Field<Real>& in, Field<Real>& out)
 }
 
 template <class Real>
-void HalfCellShift<Real>::shift_along_z(const Field<Real>& in, Field<Real>& out) {
+void AxisFilter<Real>::along_z(const Field<Real>& in, Field<Real>& out) {
   const std::array result{&pairs_};
   const auto& space = sweeps_.space();
   const auto& columns = space.column_transform();
@@ -61,7 +61,7 @@ void HalfCellShift<Real>::shift_along_z(const Field<Real>& in, Field<Real>& out)
 }
 
 template <class Real>
-void HalfCellShift<Real>::pack(const Real* plane, Complex* pairs) const noexcept {
+void AxisFilter<Real>::pack(const Real* plane, Complex* pairs) const noexcept {
   const std::int64_t pitch = sweeps_.space().pitch();
   for (std::int64_t y = 0; y < points_.y; ++y) {
     auto* row = reinterpret_cast<Real*>(pairs + y * pitch);
@@ -70,13 +70,13 @@ void HalfCellShift<Real>::pack(const Real* plane, Complex* pairs) const noexcept
 }
 
 template <class Real>
-void HalfCellShift<Real>::unpack(const Complex* pairs, Real* plane) const noexcept {
+void AxisFilter<Real>::unpack(const Complex* pairs, Real* plane) const noexcept {
   const std::int64_t pitch = sweeps_.space().pitch();
   for (std::int64_t y = 0; y < points_.y; ++y)
     std::copy_n(reinterpret_cast<const Real*>(pairs + y * pitch), points_.x, plane + y * points_.x);
 }
 
-template class HalfCellShift<float>;
-template class HalfCellShift<double>;
+template class AxisFilter<float>;
+template class AxisFilter<double>;
 
 }  // namespace tailrace::ultrasound
