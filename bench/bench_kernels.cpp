@@ -52,24 +52,24 @@ std::vector<double> sample_calls(const Settings& settings, const std::function<v
 /// Data of one thread. All zeros: the transforms have no branches on values, and zeros stay finite however
 /// often an unnormalised transform is repeated in place.
 struct Buffers {
-  Buffers(const Settings& settings, const PlaneTransform& plane, const ColumnTransform& column)
+  Buffers(const Settings& settings, const PlaneTransform<float>& plane, const ColumnTransform<float>& column)
       : scratch(plane.make_scratch()),
         spectrum(static_cast<std::size_t>(plane.pitch() * settings.grid[1])),
         real(static_cast<std::size_t>(settings.grid[0] * settings.grid[1])),
         block(column.make_block()) {
-    std::fill(spectrum.begin(), spectrum.end(), Complex{});
+    std::fill(spectrum.begin(), spectrum.end(), std::complex<float>{});
     std::fill(real.begin(), real.end(), 0.0F);
   }
-  PlaneTransform::Scratch scratch;
-  AlignedVector<Complex> spectrum;
+  PlaneTransform<float>::Scratch scratch;
+  AlignedVector<std::complex<float>> spectrum;
   AlignedVector<float> real;
-  AlignedVector<Complex> block;
+  AlignedVector<std::complex<float>> block;
 };
 
 void measure_transforms(const Settings& settings, nlohmann::json& result) {
   const auto nx = settings.grid[0], ny = settings.grid[1], nz = settings.grid[2];
-  const PlaneTransform plane(nx, ny);
-  const ColumnTransform column(nz, plane.pitch());
+  const PlaneTransform<float> plane(nx, ny);
+  const ColumnTransform<float> column(nz, plane.pitch());
   std::vector<Buffers> all;
   for (int i = 0; i < settings.threads; ++i) all.emplace_back(settings, plane, column);
   const auto measure = [&](const char* name, auto call) {

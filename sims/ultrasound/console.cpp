@@ -52,7 +52,8 @@ void Console::options(const Options& options, int ranks) {
   pair("Output file:", options.output);
 }
 
-void Console::input(const Input& input, StepIndex steps) {
+template <class Real>
+void Console::input(const Input<Real>& input, StepIndex steps) {
   const auto& header = input.header;
   line("Simulation details");
   pair("  Grid:",
@@ -60,18 +61,21 @@ void Console::input(const Input& input, StepIndex steps) {
   pair("  Time steps:", fmt::format("{}", steps));
   pair("  Medium:", fmt::format("{}, {}, {}", input.medium.c0.is_constant() ? "homogeneous" : "heterogeneous",
                                 header.physics.nonlinear ? "non-linear" : "linear",
-                                header.physics.absorbing ? "absorbing" : "lossless"));
+                                header.physics.absorption != Absorption::none ? "absorbing" : "lossless"));
   if (verbosity_ >= 1) {
-    if (header.pressure_source_steps > 0)
+    if (header.pressure.steps > 0)
       pair("  Pressure source:",
-           fmt::format("{} signal, {} time points", header.pressure_source_one_signal ? "one" : "many",
-                       header.pressure_source_steps));
+           fmt::format("{} signal, {} time points", header.pressure.one_signal ? "one" : "many",
+                       header.pressure.steps));
     if (header.has_initial_pressure) pair("  Initial pressure:", "yes");
     pair("  Sensors:", header.cuboid_mask ? fmt::format("{} cuboids", input.mask.cuboids.size())
                                           : fmt::format("{} points", input.mask.indices.size()));
   }
   rule("├", "┤");
 }
+
+template void Console::input(const Input<float>&, StepIndex);
+template void Console::input(const Input<double>&, StepIndex);
 
 void Console::memory(std::int64_t predicted_bytes) {
   pair("Memory per rank, predicted:", human_bytes(static_cast<double>(predicted_bytes)));

@@ -15,7 +15,8 @@ class Console {
 
   void title();
   void options(const Options& options, int ranks);
-  void input(const Input& input, StepIndex steps);
+  template <class Real>
+  void input(const Input<Real>& input, StepIndex steps);
   void memory(std::int64_t predicted_bytes);
   /// Prints a label and leaves room for its outcome.
   void begin(const std::string& phase);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <complex>
 #include <cstdint>
 
 #include "tailrace/base/aligned.hpp"
@@ -8,10 +7,10 @@
 
 namespace tailrace::ultrasound {
 
-using Complex = std::complex<float>;
-
-/// A real quantity on the planes that this rank owns, (z, y, x) with x fastest. Rows are dense within a
-/// plane; planes are padded to whole cache lines, so that every plane starts aligned.
+/// A real quantity on the planes that this rank owns, (z, y, x) with x fastest, in the folded frame
+/// (`Grid::folded`). Rows are dense within a plane; planes are padded to whole cache lines, so that every
+/// plane starts aligned. `Real` is float or double.
+template <class Real>
 class Field {
  public:
   Field() = default;
@@ -19,49 +18,53 @@ class Field {
       : nx_(grid.x),
         ny_(grid.y),
         planes_(planes),
-        stride_z_(static_cast<std::int64_t>(padded<float>(static_cast<std::size_t>(grid.x * grid.y)))),
+        stride_z_(static_cast<std::int64_t>(padded<Real>(static_cast<std::size_t>(grid.x * grid.y)))),
         values_(static_cast<std::size_t>(stride_z_ * planes.size())) {}
 
   /// One plane by its global index; nx * ny values.
-  [[nodiscard]] float* plane(std::int64_t z) noexcept {
+  [[nodiscard]] Real* plane(std::int64_t z) noexcept {
     return values_.data() + (z - planes_.begin) * stride_z_;
   }
-  [[nodiscard]] const float* plane(std::int64_t z) const noexcept {
+  [[nodiscard]] const Real* plane(std::int64_t z) const noexcept {
     return values_.data() + (z - planes_.begin) * stride_z_;
   }
-  [[nodiscard]] float& at(Index3 i) noexcept { return plane(i.z)[i.y * nx_ + i.x]; }
+  [[nodiscard]] Real& at(Index3 i) noexcept { return plane(i.z)[i.y * nx_ + i.x]; }
+  /// The first value of the first plane; of an empty field nothing.
+  [[nodiscard]] Real* data() noexcept { return values_.empty() ? nullptr : values_.data(); }
+  [[nodiscard]] const Real* data() const noexcept { return values_.empty() ? nullptr : values_.data(); }
   [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
   [[nodiscard]] Range planes() const noexcept { return planes_; }
   [[nodiscard]] std::int64_t stride_y() const noexcept { return nx_; }
   [[nodiscard]] std::int64_t stride_z() const noexcept { return stride_z_; }
   [[nodiscard]] Box box() const noexcept { return {{0, 0, planes_.begin}, {nx_, ny_, planes_.end}}; }
   [[nodiscard]] std::int64_t bytes() const noexcept {
-    return static_cast<std::int64_t>(values_.size() * sizeof(float));
+    return static_cast<std::int64_t>(values_.size() * sizeof(Real));
   }
   /// Gives the memory back.
-  void release() noexcept { AlignedVector<float>().swap(values_); }
+  void release() noexcept { AlignedVector<Real>().swap(values_); }
 
  private:
   std::int64_t nx_ = 0, ny_ = 0;
   Range planes_;
   std::int64_t stride_z_ = 0;
-  AlignedVector<float> values_;
+  AlignedVector<Real> values_;
 };
 
 /// A material parameter: a field, or one number for the whole domain. Kernels ask for a row and need not know
 /// which: the number is kept as one constant row, which stays in the innermost cache and costs no memory
 /// traffic.
+template <class Real>
 class Coefficient {
  public:
   Coefficient() = default;
   /// The same value everywhere.
-  Coefficient(float value, Index3 grid) : constant_(static_cast<std::size_t>(grid.x), value) {}
+  Coefficient(Real value, Index3 grid) : constant_(static_cast<std::size_t>(grid.x), value) {}
   /// A value per point.
-  explicit Coefficient(Field field) : field_(std::move(field)) {}
+  explicit Coefficient(Field<Real> field) : field_(std::move(field)) {}
 
   [[nodiscard]] bool is_constant() const noexcept { return field_.empty() && !constant_.empty(); }
   /// nx values of the row (y, z), global indices.
-  [[nodiscard]] const float* row(std::int64_t y, std::int64_t z) const noexcept {
+  [[nodiscard]] const Real* row(std::int64_t y, std::int64_t z) const noexcept {
     return is_constant() ? constant_.data() : field_.plane(z) + y * field_.stride_y();
   }
   [[nodiscard]] std::int64_t bytes() const noexcept { return field_.bytes(); }
@@ -73,15 +76,15 @@ class Coefficient {
     const Range planes = field_.planes();
 #pragma omp parallel for schedule(static)
     for (std::int64_t z = planes.begin; z < planes.end; ++z) {
-      float* values = field_.plane(z);
+      Real* values = field_.plane(z);
       for (std::int64_t i = 0; i < field_.box().extents().x * field_.box().extents().y; ++i)
         values[i] = function(values[i]);
     }
   }
 
  private:
-  AlignedVector<float> constant_;
-  Field field_;
+  AlignedVector<Real> constant_;
+  Field<Real> field_;
 };
 
 }  // namespace tailrace::ultrasound

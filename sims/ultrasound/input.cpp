@@ -18,9 +18,9 @@ namespace {
 /// Values that a dataset may not hold: how many, and where the first one is (linear index over the grid).
 struct BadValues {
   std::int64_t count = 0, first = std::numeric_limits<std::int64_t>::max();
-  float example = 0;
+  double example = 0;
 
-  void note(std::int64_t index, float value) {
+  void note(std::int64_t index, double value) {
     if (index < first) {
       first = index;
       example = value;
@@ -29,7 +29,7 @@ struct BadValues {
   }
 };
 
-bool is_good(float value, Accepted accepted) {
+bool is_good(double value, Accepted accepted) {
   return std::isfinite(value) &&
          (accepted == Accepted::any || value > 0 || (accepted == Accepted::not_negative && value == 0));
 }
@@ -42,29 +42,31 @@ const char* fix_for(Accepted accepted) {
 
 /// Reads this rank's planes of a grid-sized dataset and looks at every value. With `keep` false only one
 /// plane is held at a time, and the result has one value.
-Field read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes, bool keep,
-                  BadValues& bad) {
-  Field field(grid, keep ? planes : Range{0, 1});
+template <class Real>
+Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, Index3 grid, Range planes,
+                        bool keep, BadValues& bad) {
+  Field<Real> field(grid, keep ? planes : Range{0, 1});
   const auto ny = static_cast<std::uint64_t>(grid.y), nx = static_cast<std::uint64_t>(grid.x);
   const std::int64_t points = grid.x * grid.y;
   for (std::int64_t z = planes.begin; z < planes.end; ++z) {
-    float* values = field.plane(keep ? z : 0);
-    file.read_slab<float>(dataset.name, {static_cast<std::uint64_t>(z), 0, 0}, {1, ny, nx},
-                          std::span(values, static_cast<std::size_t>(points)));
+    Real* values = field.plane(keep ? z : 0);
+    file.read_slab<Real>(dataset.name, {static_cast<std::uint64_t>(z), 0, 0}, {1, ny, nx},
+                         std::span(values, static_cast<std::size_t>(points)));
     for (std::int64_t i = 0; i < points; ++i)
       if (!is_good(values[i], dataset.accepted)) bad.note(z * points + i, values[i]);
-    std::fill(values + points, values + field.stride_z(), 0.0F);
+    std::fill(values + points, values + field.stride_z(), Real(0));
   }
   return field;
 }
 
 /// As `read_planes`, or the one value of a homogeneous medium, which is judged on the root only.
-Coefficient read_coefficient(mpi::CommView comm, const h5::File& file, const GridDataset& dataset,
-                             Index3 grid, Range planes, bool keep, BadValues& bad) {
+template <class Real>
+Coefficient<Real> read_coefficient(mpi::CommView comm, const h5::File& file, const GridDataset& dataset,
+                                   Index3 grid, Range planes, bool keep, BadValues& bad) {
   if (h5::element_count(file.shape(dataset.name)) != 1)
-    return Coefficient(read_planes(file, dataset, grid, planes, keep, bad));
-  float value = 0;
-  file.read<float>(dataset.name, std::span(&value, 1));
+    return Coefficient<Real>(read_planes<Real>(file, dataset, grid, planes, keep, bad));
+  Real value = 0;
+  file.read<Real>(dataset.name, std::span(&value, 1));
   if (comm.is_root() && !is_good(value, dataset.accepted)) bad.note(0, value);
   return {value, grid};
 }
@@ -102,20 +104,21 @@ void report(mpi::CommView comm, const GridDataset& dataset, Index3 grid, const B
 }
 
 /// The signals of the points `first` to `last` of the list, time by time.
-std::vector<float> read_signals(const h5::File& file, const InputHeader& header, std::uint64_t points,
-                                Range wanted) {
+template <class Real>
+std::vector<Real> read_signals(const h5::File& file, const InputHeader& header, std::uint64_t points,
+                               Range wanted) {
   const auto shape = file.shape("p_source_input");
-  const auto steps = static_cast<std::uint64_t>(header.pressure_source_steps);
+  const auto steps = static_cast<std::uint64_t>(header.pressure.steps);
   const auto begin = static_cast<std::uint64_t>(wanted.begin),
              count = static_cast<std::uint64_t>(wanted.size());
-  std::vector<float> signals(steps * count);
+  std::vector<Real> signals(steps * count);
   if (shape == h5::Shape{1, steps, points}) {
-    file.read_slab<float>("p_source_input", {0, 0, begin}, {1, steps, count}, signals);
+    file.read_slab<Real>("p_source_input", {0, 0, begin}, {1, steps, count}, signals);
     return signals;
   }
   // Writers disagree on the shape of this dataset; only the order of its values is certain.
-  std::vector<float> all(steps * points);
-  file.read<float>("p_source_input", all);
+  std::vector<Real> all(steps * points);
+  file.read<Real>("p_source_input", all);
   for (std::uint64_t t = 0; t < steps; ++t)
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(t * points + begin), count,
                 signals.begin() + static_cast<std::ptrdiff_t>(t * count));
@@ -123,8 +126,9 @@ std::vector<float> read_signals(const h5::File& file, const InputHeader& header,
 }
 
 /// This rank's points of the source, sorted by plane, and their signals.
-PressureSource read_source(const h5::File& file, const InputHeader& header,
-                           const std::vector<std::int64_t>& indices, Range planes) {
+template <class Real>
+PointSource<Real> read_source(const h5::File& file, const InputHeader& header,
+                              const std::vector<std::int64_t>& indices, Range planes) {
   const Index3 n = header.grid.points;
   const auto plane_of = [&](std::size_t j) { return indices[j] / (n.x * n.y); };
   const auto by_plane = [&](std::size_t a, std::size_t b) { return plane_of(a) < plane_of(b); };
@@ -132,19 +136,19 @@ PressureSource read_source(const h5::File& file, const InputHeader& header,
   for (std::size_t j = 0; j < indices.size(); ++j)
     if (planes.contains(plane_of(j))) mine.push_back(j);
 
-  PressureSource source;
-  source.mode = header.pressure_source_mode;
-  source.steps = std::min(header.pressure_source_steps, header.steps);
-  source.one_signal = header.pressure_source_one_signal;
+  PointSource<Real> source;
+  source.mode = header.pressure.mode;
+  source.steps = std::min(header.pressure.steps, header.steps);
+  source.one_signal = header.pressure.one_signal;
   const auto steps = static_cast<std::size_t>(source.steps);
   if (source.one_signal) {
-    source.signals = read_signals(file, header, 1, {0, 1});
+    source.signals = read_signals<Real>(file, header, 1, {0, 1});
     source.signals.resize(steps);
   } else if (!mine.empty()) {
     const std::size_t first = mine.front(), columns = mine.back() - first + 1;
     const auto signals =
-        read_signals(file, header, indices.size(),
-                     {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + columns)});
+        read_signals<Real>(file, header, indices.size(),
+                           {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + columns)});
     std::stable_sort(mine.begin(), mine.end(), by_plane);
     source.signals.reserve(steps * mine.size());
     for (std::size_t t = 0; t < steps; ++t)
@@ -156,10 +160,12 @@ PressureSource read_source(const h5::File& file, const InputHeader& header,
 }
 
 /// Reads the source and looks at all its signals. @collective{comm}
-PressureSource read_good_source(mpi::CommView comm, const std::string& path, const InputHeader& header,
-                                const std::vector<std::int64_t>& indices, Range planes, Problems& problems) {
-  PressureSource source;
-  mpi::agree_on(comm, [&] { source = read_source(h5::File::open(path), header, indices, planes); });
+template <class Real>
+PointSource<Real> read_good_source(mpi::CommView comm, const std::string& path, const InputHeader& header,
+                                   const std::vector<std::int64_t>& indices, Range planes,
+                                   Problems& problems) {
+  PointSource<Real> source;
+  mpi::agree_on(comm, [&] { source = read_source<Real>(h5::File::open(path), header, indices, planes); });
   const std::size_t signals = source.one_signal ? 1 : source.points.size();
   BadValues mine;
   if (!source.one_signal || comm.is_root())
@@ -177,7 +183,8 @@ PressureSource read_good_source(mpi::CommView comm, const std::string& path, con
 }
 
 /// Where each dataset of `grid_datasets` goes; the last one, the initial pressure, is no coefficient.
-std::array<Coefficient*, 7> destinations(RawMedium& medium) {
+template <class Real>
+std::array<Coefficient<Real>*, 7> destinations(RawMedium<Real>& medium) {
   return {&medium.c0,
           &medium.rho0,
           &medium.rho0_staggered[0],
@@ -202,13 +209,14 @@ HeaderAndLists read_shared_header(mpi::CommView comm, const std::string& path, c
 
 }  // namespace
 
-Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs) {
+template <class Real>
+Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs) {
   Problems problems(path);
   auto lists = read_shared_header(comm, path, needs, problems);
   const Index3 grid = lists.header.grid.points;
-  const Range planes = layout::split(grid.z, comm.size(), comm.rank());
+  const Range planes = lists.header.grid.planes_of(comm.rank(), comm.size());
 
-  Input input;
+  Input<Real> input;
   input.header = lists.header;
   input.description = lists.description;
   input.mask = std::move(lists.mask);
@@ -220,9 +228,10 @@ Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& 
       if (!input.header.readable[i]) continue;
       if (i < coefficients.size())
         *coefficients[i] =
-            read_coefficient(comm, file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
+            read_coefficient<Real>(comm, file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
       else
-        input.initial_pressure = read_planes(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
+        input.sources.initial_pressure =
+            read_planes<Real>(file, grid_datasets[i], grid, planes, !needs.check_only, bad[i]);
     }
   });
   for (std::size_t i = 0; i < grid_datasets.size(); ++i)
@@ -231,10 +240,13 @@ Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& 
 
   // Signals are read only if nothing else is wrong: their size follows from the header.
   mpi::agree_on_root(comm, [&] { problems.throw_if_any(); });
-  if (input.header.pressure_source_steps > 0)
-    input.pressure_source =
-        read_good_source(comm, path, input.header, lists.source_indices, planes, problems);
+  if (input.header.pressure.steps > 0)
+    input.sources.pressure =
+        read_good_source<Real>(comm, path, input.header, lists.source_indices, planes, problems);
   return input;
 }
+
+template Input<float> read_input(mpi::CommView, const std::string&, const InputNeeds&);
+template Input<double> read_input(mpi::CommView, const std::string&, const InputNeeds&);
 
 }  // namespace tailrace::ultrasound

@@ -16,15 +16,22 @@
 /// k-Wave input files (docs/formats/ultrasound_input.md).
 namespace tailrace::ultrasound {
 
+/// What an input file says of a time-varying source before its points and signals.
+struct SourceHeader {
+  std::int64_t steps = 0;  ///< length of the signals; 0: there is no such source
+  SourceMode mode = SourceMode::additive;
+  bool one_signal = true;
+};
+
 /// The numbers of an input file, as every rank knows them. Plain bytes, so that one rank reads them for all.
 struct InputHeader {
   Grid grid;
   std::int64_t steps = 0;  ///< of the run
   Physics physics;
   int minor_version = 2;
-  std::int64_t pressure_source_steps = 0;  ///< 0: no source
-  SourceMode pressure_source_mode = SourceMode::additive;
-  bool pressure_source_one_signal = true;
+  SourceHeader pressure;
+  std::array<SourceHeader, axis_count> velocity;  ///< x, y, z
+  std::int64_t transducer_steps = 0;              ///< 0: no transducer
   bool has_initial_pressure = false;
   bool cuboid_mask = false;
   std::array<bool, 8>
@@ -38,13 +45,13 @@ struct SensorMask {
 };
 
 /// An input file, read. The grid-sized parts hold this rank's planes only.
+template <class Real>
 struct Input {
   InputHeader header;
   std::string description;
   SensorMask mask;
-  RawMedium medium;
-  std::optional<PressureSource> pressure_source;
-  std::optional<Field> initial_pressure;
+  RawMedium<Real> medium;
+  Sources<Real> sources;
 };
 
 /// What has to hold beyond the file itself.
@@ -58,6 +65,7 @@ struct InputNeeds {
 /// Reads and checks a whole input file; every rank reads the planes it owns. @collective{comm}, synchronises.
 /// Errors (input), the same on all ranks: all problems of the file together, each naming dataset, value and
 /// fix.
-Input read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs);
+template <class Real>
+Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs);
 
 }  // namespace tailrace::ultrasound

@@ -189,8 +189,8 @@ void read_physics(HeaderReader& reader, InputHeader& header) {
   if (absorbing == 2)
     reader.problems().add("absorbing_flag = 2: Stokes absorption is not supported by this version",
                           "0 (lossless) or 1 (power law)");
-  physics.absorbing = absorbing == 1;
-  if (!physics.absorbing) return;
+  physics.absorption = absorbing == 1 ? Absorption::power_law : Absorption::none;
+  if (physics.absorption != Absorption::power_law) return;
   physics.alpha_power = reader.real("alpha_power", 0, true).value_or(1.5);
   if (physics.alpha_power == 1 || physics.alpha_power >= 3)
     reader.problems().add(
@@ -203,12 +203,12 @@ void read_sources(HeaderReader& reader, InputHeader& header, std::vector<std::in
     reader.must_be_zero(fmt::format("u{}_source_flag", axis), "velocity sources are", false);
   reader.must_be_zero("transducer_source_flag", "transducer sources are", false);
   header.has_initial_pressure = reader.integer("p0_source_flag", 0, 1).value_or(0) == 1;
-  header.pressure_source_steps = reader.integer("p_source_flag", 0, any_integer).value_or(0);
-  if (header.pressure_source_steps == 0) return;
-  header.pressure_source_mode = static_cast<SourceMode>(
+  header.pressure.steps = reader.integer("p_source_flag", 0, any_integer).value_or(0);
+  if (header.pressure.steps == 0) return;
+  header.pressure.mode = static_cast<SourceMode>(
       reader.integer("p_source_mode", 0, 2, "0 (dirichlet), 1 (additive-no-correction) or 2 (additive)")
           .value_or(2));
-  header.pressure_source_one_signal = reader.integer("p_source_many", 0, 1).value_or(0) == 0;
+  header.pressure.one_signal = reader.integer("p_source_many", 0, 1).value_or(0) == 0;
   const auto points = reader.indices("p_source_index", "point");
   if (const auto outside = first_outside(points, static_cast<std::uint64_t>(header.grid.points.volume())))
     reader.problems().add("p_source_index: " + *outside,
@@ -216,14 +216,13 @@ void read_sources(HeaderReader& reader, InputHeader& header, std::vector<std::in
   for (const auto point : points) indices.push_back(static_cast<std::int64_t>(point) - 1);
   if (!reader.check("p_source_input", h5::ElementType::float32)) return;
   const auto shape = reader.file().shape("p_source_input");
-  const auto wanted = static_cast<std::uint64_t>(header.pressure_source_steps) *
-                      (header.pressure_source_one_signal ? 1 : points.size());
+  const auto wanted =
+      static_cast<std::uint64_t>(header.pressure.steps) * (header.pressure.one_signal ? 1 : points.size());
   if (h5::element_count(shape) != wanted)
     reader.problems().add(
         fmt::format("p_source_input has shape {}, {} values", h5::to_string(shape), h5::element_count(shape)),
-        fmt::format(
-            "{} values: p_source_flag = {} time points{}", wanted, header.pressure_source_steps,
-            header.pressure_source_one_signal ? "" : fmt::format(" of {} source points", points.size())));
+        fmt::format("{} values: p_source_flag = {} time points{}", wanted, header.pressure.steps,
+                    header.pressure.one_signal ? "" : fmt::format(" of {} source points", points.size())));
 }
 
 void read_index_mask(HeaderReader& reader, const InputHeader& header, SensorMask& mask) {
@@ -272,7 +271,7 @@ void check_grid_datasets(HeaderReader& reader, InputHeader& header) {
                           true,
                           true,
                           header.physics.nonlinear,
-                          header.physics.absorbing,
+                          header.physics.absorption != Absorption::none,
                           header.has_initial_pressure};
   for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
     const auto& dataset = grid_datasets[i];

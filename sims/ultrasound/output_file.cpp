@@ -66,32 +66,32 @@ void add_scalars(const InputHeader& header, HeadBuilder& head) {
   head.real("dt", header.grid.dt_s);
   head.real("c_ref", header.grid.c_ref_m_s);
   head.integer("t_index", 0);
-  head.integer("p_source_flag", header.pressure_source_steps);
+  head.integer("p_source_flag", header.pressure.steps);
   head.integer("p0_source_flag", header.has_initial_pressure ? 1 : 0);
   head.integer("transducer_source_flag", 0);
   head.integer("nonuniform_grid_flag", 0);
   head.integer("nonlinear_flag", header.physics.nonlinear ? 1 : 0);
-  head.integer("absorbing_flag", header.physics.absorbing ? 1 : 0);
+  head.integer("absorbing_flag", static_cast<std::int64_t>(header.physics.absorption));
   head.integer("axisymmetric_flag", 0);
-  if (header.pressure_source_steps > 0) {
-    head.integer("p_source_mode", static_cast<std::int64_t>(header.pressure_source_mode));
-    head.integer("p_source_many", header.pressure_source_one_signal ? 0 : 1);
+  if (header.pressure.steps > 0) {
+    head.integer("p_source_mode", static_cast<std::int64_t>(header.pressure.mode));
+    head.integer("p_source_many", header.pressure.one_signal ? 0 : 1);
   }
 }
 
 /// The mask as it stood in the input: indices and corners counted from 1.
-void add_mask(const Input& input, HeadBuilder& head) {
+void add_mask(const InputHeader& header, const SensorMask& mask, HeadBuilder& head) {
   std::vector<std::uint64_t> values;
-  head.integer("sensor_mask_type", input.header.cuboid_mask ? 1 : 0);
-  if (!input.header.cuboid_mask) {
-    for (const auto i : input.mask.indices) values.push_back(static_cast<std::uint64_t>(i + 1));
+  head.integer("sensor_mask_type", header.cuboid_mask ? 1 : 0);
+  if (!header.cuboid_mask) {
+    for (const auto i : mask.indices) values.push_back(static_cast<std::uint64_t>(i + 1));
     head.list("sensor_mask_index", {1, 1, values.size()}, values);
     return;
   }
-  for (const auto& box : input.mask.cuboids)
+  for (const auto& box : mask.cuboids)
     for (const auto v : {box.lo.x + 1, box.lo.y + 1, box.lo.z + 1, box.hi.x, box.hi.y, box.hi.z})
       values.push_back(static_cast<std::uint64_t>(v));
-  head.list("sensor_mask_corners", {1, input.mask.cuboids.size(), 6}, values);
+  head.list("sensor_mask_corners", {1, mask.cuboids.size(), 6}, values);
 }
 
 std::string megabytes(std::int64_t bytes) {
@@ -103,12 +103,14 @@ std::string seconds(double value) {
 
 }  // namespace
 
-output::FileHead make_file_head(const Input& input, const Record& record, mpi::CommView comm, int threads) {
+template <class Real>
+output::FileHead make_file_head(const Input<Real>& input, const Record& record, mpi::CommView comm,
+                                int threads) {
   constexpr std::size_t room = 32;
   const auto hosts = mpi::gather(comm, host_name(), 0);
   HeadBuilder head;
   add_scalars(input.header, head);
-  if (record.copy_sensor_mask) add_mask(input, head);
+  if (record.copy_sensor_mask) add_mask(input.header, input.mask, head);
   head.text("created_by", "tailrace-ultrasound " TAILRACE_VERSION);
   head.text("creation_date", fmt::format("{:%d/%m/%y, %H:%M:%S}", fmt::localtime(std::time(nullptr))));
   head.text("file_description", input.description);
@@ -126,6 +128,9 @@ output::FileHead make_file_head(const Input& input, const Record& record, mpi::C
     head.text(name, megabytes(0), room);
   return head.take();
 }
+
+template output::FileHead make_file_head(const Input<float>&, const Record&, mpi::CommView, int);
+template output::FileHead make_file_head(const Input<double>&, const Record&, mpi::CommView, int);
 
 output::FileTail make_file_tail(StepIndex steps_done, const PhaseTimes& times, std::int64_t peak_bytes,
                                 std::int64_t total_bytes) {

@@ -16,7 +16,9 @@ struct PhaseTimes {
 };
 
 /// Scalars repeated from the input, copied mask, root attributes; those known at the end are given room.
-output::FileHead make_file_head(const Input& input, const Record& record, mpi::CommView comm, int threads);
+template <class Real>
+output::FileHead make_file_head(const Input<Real>& input, const Record& record, mpi::CommView comm,
+                                int threads);
 
 /// The values known at the end. Memory in bytes: the largest of a rank and the sum.
 output::FileTail make_file_tail(StepIndex steps_done, const PhaseTimes& times, std::int64_t peak_bytes,

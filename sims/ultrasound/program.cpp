@@ -50,13 +50,13 @@ class Run {
   void note_lone_failure(const ErrorInfo& error) const;
 
  private:
-  Input load();
+  Input<float> load();
   void prepare_directory();
-  void describe(const Input& input, const std::vector<output::Stream>& streams);
-  std::unique_ptr<Solver> make_solver(Input input);
-  std::int64_t memory_with(Solver& solver) const;
-  run::DriveResult simulate(Solver& solver, output::Session& session);
-  int close(Solver& solver, output::Session& session, const run::DriveResult& result);
+  void describe(const Input<float>& input, const std::vector<output::Stream>& streams);
+  std::unique_ptr<Solver<float>> make_solver(Input<float> input);
+  std::int64_t memory_with(Solver<float>& solver) const;
+  run::DriveResult simulate(Solver<float>& solver, output::Session& session);
+  int close(Solver<float>& solver, output::Session& session, const run::DriveResult& result);
   void write_account(const output::Session& session, const run::RunEnd& end, std::int64_t cells);
 
   mpi::CommView comm_;
@@ -75,7 +75,7 @@ int Run::execute() {
   omp_set_num_threads(options_.threads);
   console_.title();
   console_.options(options_, comm_.size());
-  Input input = load();
+  Input<float> input = load();
   if (options_.check_only) return success;
   prepare_directory();
   const auto streams = make_streams(options_.record, input.header, input.mask, steps_);
@@ -84,11 +84,10 @@ int Run::execute() {
   const double before = monotonic_s();
   console_.begin("Preparing");
   const auto head = make_file_head(input, options_.record, comm_, options_.threads);
-  const Index3 grid = input.header.grid.points;
-  const Range planes = layout::split(grid.z, comm_.size(), comm_.rank());
+  const Grid& grid = input.header.grid;
   output::Plan plan;
   mpi::agree_on(comm_, [&] {
-    plan = output::make_plan(streams, {{0, 0, planes.begin}, {grid.x, grid.y, planes.end}}, grid);
+    plan = output::make_plan(streams, grid.box_of(comm_.rank(), comm_.size()), grid.points);
   });
   auto solver = make_solver(std::move(input));
   predicted_bytes_ = memory_with(*solver);
@@ -112,7 +111,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, code);
 }
 
-Input Run::load() {
+Input<float> Run::load() {
   const double before = monotonic_s();
   console_.begin("Loading the input");
   try {
@@ -124,11 +123,11 @@ Input Run::load() {
                       .path = options_.input,
                       .hint = "choose another file for the output"});
     });
-    Input input = read_input(comm_, options_.input,
-                             {.mask = options_.record.needs_mask(),
-                              .start_step = options_.record.start,
-                              .steps = options_.steps,
-                              .check_only = options_.check_only});
+    Input<float> input = read_input<float>(comm_, options_.input,
+                                           {.mask = options_.record.needs_mask(),
+                                            .start_step = options_.record.start,
+                                            .steps = options_.steps,
+                                            .check_only = options_.check_only});
     steps_ = input.header.steps;
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
@@ -164,7 +163,7 @@ void Run::prepare_directory() {
   });
 }
 
-void Run::describe(const Input& input, const std::vector<output::Stream>& streams) {
+void Run::describe(const Input<float>& input, const std::vector<output::Stream>& streams) {
   account_.title = options_.title;
   account_.simulation = "ultrasound";
   account_.program = "tailrace-ultrasound";
@@ -184,25 +183,24 @@ void Run::describe(const Input& input, const std::vector<output::Stream>& stream
   account_.sink = options_.write.sink;
 }
 
-std::unique_ptr<Solver> Run::make_solver(Input input) {
+std::unique_ptr<Solver<float>> Run::make_solver(Input<float> input) {
   const auto& header = input.header;
-  const Range planes = layout::split(header.grid.points.z, comm_.size(), comm_.rank());
-  Model model{.grid = header.grid,
-              .physics = header.physics,
-              .medium = make_medium(std::move(input.medium), header.physics, header.grid, planes),
-              .pressure_source = std::move(input.pressure_source),
-              .initial_pressure = std::move(input.initial_pressure)};
-  return std::make_unique<Solver>(comm_, std::move(model), log_);
+  const Range planes = header.grid.planes_of(comm_.rank(), comm_.size());
+  Model<float> model{.grid = header.grid,
+                     .physics = header.physics,
+                     .medium = make_medium(std::move(input.medium), header.physics, header.grid, planes),
+                     .sources = std::move(input.sources)};
+  return std::make_unique<Solver<float>>(comm_, std::move(model), log_);
 }
 
 /// Bytes of this process once the solver stands: its arrays, and what libraries took to read the input, to
 /// plan transforms and, on the first messages, to exchange data. None of it grows afterwards.
-std::int64_t Run::memory_with(Solver& solver) const {
+std::int64_t Run::memory_with(Solver<float>& solver) const {
   solver.rehearse();
   return std::max(resident_memory_bytes(), baseline_bytes_ + solver.memory_bytes());
 }
 
-run::DriveResult Run::simulate(Solver& solver, output::Session& session) {
+run::DriveResult Run::simulate(Solver<float>& solver, output::Session& session) {
   run::ProgressFile progress(comm_.is_root() ? options_.run_directory : "", steps_);
   console_.start_progress();
   const double before = monotonic_s();
@@ -216,7 +214,7 @@ run::DriveResult Run::simulate(Solver& solver, output::Session& session) {
   return result;
 }
 
-int Run::close(Solver& solver, output::Session& session, const run::DriveResult& result) {
+int Run::close(Solver<float>& solver, output::Session& session, const run::DriveResult& result) {
   const double before = monotonic_s();
   run::RunEnd end{.status = result.status, .reason = {}, .error = {}, .steps_done = result.steps_done};
   if (result.status == run::Status::stopped) end.reason = stop_.reason();

@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "axis_filter.hpp"
 #include "field.hpp"
 #include "grid.hpp"
 #include "medium.hpp"
 #include "source.hpp"
-#include "spectral_space.hpp"
+#include "source_term.hpp"
+#include "state.hpp"
+#include "sweeps.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/stream.hpp"
 #include "tailrace/trace/trace.hpp"
@@ -18,26 +21,28 @@
 namespace tailrace::ultrasound {
 
 /// All that defines a run on this rank.
+template <class Real>
 struct Model {
   Grid grid;
   Physics physics;
-  Medium medium;
-  std::optional<PressureSource> pressure_source;  ///< present on all ranks or on none
-  std::optional<Field> initial_pressure;          ///< likewise
+  Medium<Real> medium;
+  Sources<Real> sources;
+  output::Cadence non_staggered = {};  ///< steps at which velocities are wanted at the grid points
 };
 
-/// The k-space pseudospectral method for sound in fluids: heterogeneous, non-linear, with power-law
-/// absorption (docs/explain/ultrasound.md; Treeby, Jaros, Rendell and Cox 2012). Planes along z are split
-/// over the ranks.
+/// The k-space pseudospectral method for sound in fluids: heterogeneous, non-linear, absorbing, in two or
+/// three dimensions (docs/explain/ultrasound.md; Treeby, Jaros, Rendell and Cox 2012). Planes are split over
+/// the ranks: along z, or along y in two dimensions. `Real` is float or double.
 ///
 /// A step passes over the memory six times: three sweeps over planes, in which every element-wise update sits
 /// between the inverse transform that it needs and the forward transform that needs it, while the plane is in
-/// cache; and three sweeps over columns for the transforms along z. The result is the same, bit for bit, for
-/// any number of ranks and threads.
+/// cache; and three sweeps over columns for the transforms along the slowest axis. The result is the same,
+/// bit for bit, for any number of ranks and threads.
+template <class Real>
 class Solver {
  public:
   /// @collective{comm}
-  Solver(mpi::CommView comm, Model model, trace::Log& log);
+  Solver(mpi::CommView comm, Model<Real> model, trace::Log& log);
 
   /// Before the first step: runs the exchanges of a step on spectra of zeros. MPI takes memory for messages
   /// when they are sent first; after this it has it. @collective{comm}
@@ -45,26 +50,22 @@ class Solver {
   /// Goes from step - 1 to `step`, counted from 1. @collective{comm}
   void advance(StepIndex step);
 
-  /// This rank's part of "p", "ux", "uy" or "uz". @local
+  /// This rank's part of "p", "ux", "uy", "uz", or, at the steps that the model names, of "ux_non_staggered"
+  /// and so on. @local
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
+  /// The arrays from which a run can go on. @local
+  [[nodiscard]] std::vector<StateArray> state();
+  /// After the state was set to that of another run at `step`: recomputes what follows from it.
+  /// @collective{comm}
+  void resume(StepIndex step);
+  /// The transforms of the run, for what is computed from its results. They outlive nothing but the solver.
+  [[nodiscard]] Sweeps<Real>& sweeps() noexcept { return sweeps_; }
   /// Bytes of all arrays on this rank. @local
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
-  /// What one thread works with.
-  struct Workspace {
-    PlaneTransform::Scratch transform;
-    AlignedVector<Complex> spectrum;               // one plane
-    std::array<AlignedVector<float>, 4> real;      // one plane each
-    std::array<AlignedVector<Complex>, 2> block;   // columns along z
-    std::array<AlignedVector<float>, 2> constant;  // one row each
-    [[nodiscard]] std::int64_t bytes() const noexcept;
-  };
-
-  template <class Work>
-  void sweep_planes(std::span<SpectralField* const> results, Work work);
-  template <class Work>
-  void sweep_rows(std::span<SpectralField* const> results, Work work);
+  using Complex = std::complex<Real>;
+  using Work = Workspace<Real>;
 
   void pressure_gradients();
   void update_velocities();
@@ -72,43 +73,49 @@ class Solver {
   void update_densities();
   void absorb();
   void start_from_initial_pressure();
+  void transform_pressure();
+  void move_velocities_to_grid_points();
 
-  void velocity_plane(std::int64_t z, std::size_t axis, Complex* spectrum, bool initial, Workspace& work);
-  void density_plane(std::int64_t z, Workspace& work);
-  void pressure_plane(std::int64_t z, float* total);
-  void filter_columns(SpectralField& field, const RadialTable& table, std::int64_t y, std::int64_t kx,
-                      Workspace& work);
-  void inverse_plane(SpectralField& field, std::int64_t z, float* real, Workspace& work);
-  void forward_plane(const float* real, std::int64_t z, SpectralField& field, Workspace& work);
-  [[nodiscard]] const float* pml_row(std::size_t axis, bool velocity, std::int64_t y, std::int64_t z,
-                                     Workspace& work) const;
+  void velocity_plane(std::int64_t z, std::size_t axis, bool initial, Work& work);
+  void gradient_plane(std::int64_t z, std::size_t axis, Work& work);
+  template <int dimensions>
+  void density_plane(std::int64_t z, Work& work);
+  template <int dimensions>
+  void pressure_plane(std::int64_t z, Work& work);
+  void forward_after_density(std::int64_t z, Work& work);
+  [[nodiscard]] const Real* pml_row(std::size_t axis, bool velocity, std::int64_t y, std::int64_t z,
+                                    Work& work) const;
 
-  void prepare_source();
-  void filter_source();
-  void filter_source_spectrum();
-  void add_source_plane(std::int64_t z, Workspace& work);
-  [[nodiscard]] bool source_acts() const noexcept;
-  [[nodiscard]] bool source_is_filtered() const noexcept;
+  [[nodiscard]] bool has_axis(std::size_t axis) const noexcept { return grid_.file_axis(axis).has_value(); }
+  /// The spectrum that holds a velocity component, and then its derivative.
+  [[nodiscard]] SpectralField<Real>& velocity_spectrum(std::size_t axis) noexcept {
+    return spectrum_[(axis + 2) % axis_count];
+  }
+  [[nodiscard]] std::vector<SpectralField<Real>*> velocity_spectra();
+  void prepare_operators();
+  void prepare_sources(Sources<Real> sources);
 
-  mpi::CommView comm_;
   trace::Log& log_;
   Grid grid_;
+  Index3 points_;  // in the folded frame, as everything below
   Physics physics_;
-  Medium medium_;
-  std::optional<PressureSource> source_;
-  std::optional<Field> initial_pressure_;
+  Medium<Real> medium_;
+  output::Cadence non_staggered_;
 
-  SpectralSpace space_;
-  std::array<PmlProfile, axis_count> pml_;
-  std::array<ShiftedDerivative, axis_count> derivative_;
-  RadialTable kappa_, source_kappa_, loss_table_, delay_table_;
+  Sweeps<Real> sweeps_;
+  const SpectralSpace<Real>& space_;
+  std::array<PmlProfile<Real>, axis_count> pml_;
+  std::array<AxisOperators<Real>, axis_count> operators_;
+  RadialTable<Real> kappa_, source_kappa_, loss_table_, delay_table_;
 
-  Field p_;
-  std::array<Field, axis_count> u_, rho_;
-  std::array<SpectralField, 3> spectrum_;
-  SpectralField source_spectrum_;  // of a filtered source with many signals
-  Field source_pattern_;  // of a filtered source with one signal: the filtered points, to be scaled in time
-  std::vector<Workspace> workspaces_;
+  Field<Real> p_;
+  std::array<Field<Real>, axis_count> u_, rho_;
+  std::array<SpectralField<Real>, axis_count> spectrum_;
+  std::optional<Field<Real>> initial_pressure_;
+  std::optional<SourceTerm<Real>> pressure_source_, transducer_;
+  std::array<std::optional<SourceTerm<Real>>, axis_count> velocity_source_;
+  std::optional<AxisFilter<Real>> shift_;
+  std::array<Field<Real>, axis_count> shifted_;  // velocities at the grid points
   StepIndex step_ = 0;
 };
 

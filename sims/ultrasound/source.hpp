@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "field.hpp"
+#include "grid.hpp"
 #include "tailrace/base/box.hpp"
 
 namespace tailrace::ultrasound {
@@ -14,25 +18,45 @@ enum class SourceMode : std::uint64_t {
   additive = 2,  ///< the value is added after filtering with cos(c_ref |k| dt / 2) (Cox et al. 2018)
 };
 
-/// A time-varying pressure source: its points on this rank's planes, sorted by plane, and their signals.
-/// Values are scaled by whoever wrote the input file and are used as they are.
-struct PressureSource {
+/// A source that acts at single points over time: its points on this rank's planes, sorted by plane, and
+/// their signals. Values are scaled by whoever wrote the input file and are used as they are.
+template <class Real>
+struct PointSource {
   SourceMode mode = SourceMode::additive;
-  StepIndex steps = 0;     ///< acts during the first `steps` steps
-  bool one_signal = true;  ///< the same for all points
-  std::vector<Index3> points;
-  /// `steps` values, or `steps` times one value per point, points fastest.
-  std::vector<float> signals;
+  StepIndex steps = 0;         ///< acts during the first `steps` steps
+  bool one_signal = true;      ///< the same for all points
+  std::vector<Index3> points;  ///< in the folded frame
+  /// One signal: its values over time, at least `steps` of them and as many more as the longest delay.
+  /// Otherwise `steps` times one value per point, points fastest.
+  std::vector<Real> signals;
+  /// Of a transducer: per point, by how many steps the one signal is ahead there. Empty: no delays.
+  std::vector<StepIndex> delays;
 
-  [[nodiscard]] float value(StepIndex t, std::size_t point) const noexcept {
-    return one_signal ? signals[static_cast<std::size_t>(t)]
-                      : signals[static_cast<std::size_t>(t) * points.size() + point];
+  /// The value at a point in the step from t to t + 1.
+  [[nodiscard]] Real value(StepIndex t, std::size_t point) const noexcept {
+    if (!one_signal) return signals[static_cast<std::size_t>(t) * points.size() + point];
+    return signals[static_cast<std::size_t>(delays.empty() ? t : t + delays[point])];
   }
+  [[nodiscard]] bool acts_in(StepIndex step) const noexcept { return step <= steps; }
   /// The positions in `points` of the points in plane z.
-  [[nodiscard]] Range in_plane(std::int64_t z) const noexcept;
-  [[nodiscard]] std::int64_t bytes() const noexcept {
-    return static_cast<std::int64_t>(points.size() * sizeof(Index3) + signals.size() * sizeof(float));
+  [[nodiscard]] Range in_plane(std::int64_t z) const noexcept {
+    const auto by_plane = [](const Index3& a, const Index3& b) { return a.z < b.z; };
+    const auto [first, last] = std::equal_range(points.begin(), points.end(), Index3{0, 0, z}, by_plane);
+    return {first - points.begin(), last - points.begin()};
   }
+  [[nodiscard]] std::int64_t bytes() const noexcept {
+    return static_cast<std::int64_t>(points.size() * sizeof(Index3) + signals.size() * sizeof(Real) +
+                                     delays.size() * sizeof(StepIndex));
+  }
+};
+
+/// The sources of a run; each is present on all ranks or on none.
+template <class Real>
+struct Sources {
+  std::optional<PointSource<Real>> pressure;                          ///< enters every split density alike
+  std::array<std::optional<PointSource<Real>>, axis_count> velocity;  ///< x, y, z
+  std::optional<PointSource<Real>> transducer;                        ///< enters the x velocity
+  std::optional<Field<Real>> initial_pressure;
 };
 
 }  // namespace tailrace::ultrasound

@@ -2,8 +2,9 @@
 
 #include <fftw3.h>
 
+#include <complex>
 #include <memory>
-#include <vector>
+#include <type_traits>
 
 #include "field.hpp"
 
@@ -12,16 +13,33 @@
 /// rounding, in every run, on every rank and thread, for every rank count.
 namespace tailrace::ultrasound {
 
-struct PlanDeleter {
-  void operator()(fftwf_plan_s* plan) const noexcept { fftwf_destroy_plan(plan); }
+/// Complex transforms of length `n`, `count` of them at the given stride and distance, in place: FFTW in
+/// single or double precision.
+template <class Real>
+class FftPlan {
+ public:
+  FftPlan() = default;
+  /// `sample` has the alignment and extent of what will be transformed. The sign is FFTW's.
+  FftPlan(std::int64_t n, std::int64_t count, std::int64_t stride, std::int64_t distance,
+          std::complex<Real>* sample, int sign);
+  void execute(std::complex<Real>* values) const;
+
+ private:
+  using Plan = std::conditional_t<std::is_same_v<Real, float>, fftwf_plan_s, fftw_plan_s>;
+  struct Deleter {
+    void operator()(fftwf_plan_s* plan) const noexcept { fftwf_destroy_plan(plan); }
+    void operator()(fftw_plan_s* plan) const noexcept { fftw_destroy_plan(plan); }
+  };
+  std::unique_ptr<Plan, Deleter> plan_;
 };
-using FftPlan = std::unique_ptr<fftwf_plan_s, PlanDeleter>;
 
 /// Two-dimensional real transform of one plane. Real rows are transformed two at a time as one complex row,
 /// which FFTW's vectorised complex kernels do about twice as fast as its estimated real ones
 /// (docs/explain/ultrasound.md).
+template <class Real>
 class PlaneTransform {
  public:
+  using Complex = std::complex<Real>;
   /// Scratch memory of one thread.
   struct Scratch {
     AlignedVector<Complex> pairs;
@@ -36,21 +54,29 @@ class PlaneTransform {
 
   /// Unnormalised forward transform: `real` has ny rows of nx, `spectrum` ny rows of half_nx; both aligned.
   /// @local
-  void forward(const float* real, Complex* spectrum, Scratch& scratch) const;
+  void forward(const Real* real, Complex* spectrum, Scratch& scratch) const;
   /// Unnormalised inverse; the spectrum is destroyed. @local
-  void inverse(Complex* spectrum, float* real, Scratch& scratch) const;
+  void inverse(Complex* spectrum, Real* real, Scratch& scratch) const;
+  /// Multiplies the spectrum of every row by `factor`, nx values in standard order that belong to a real
+  /// filter; unnormalised. May work in place. @local
+  void filter_rows(const Real* in, const Complex* factor, Real* out, Scratch& scratch) const;
+  /// Multiplies the spectrum of every column of a plane of ny rows of `pitch` values by `factor`, ny values;
+  /// unnormalised. @local
+  void filter_columns(Complex* plane, const Complex* factor) const;
 
  private:
   static constexpr std::int64_t pairs_at_once =
       4;  // row pairs per FFTW call: fits the first cache, fills the vectors
 
   std::int64_t nx_, ny_, half_nx_, pitch_;
-  FftPlan rows_forward_, rows_inverse_, columns_forward_, columns_inverse_;
+  FftPlan<Real> rows_forward_, rows_inverse_, columns_forward_, columns_inverse_;
 };
 
 /// Transforms along z of a block of neighbouring columns, held as (z, column).
+template <class Real>
 class ColumnTransform {
  public:
+  using Complex = std::complex<Real>;
   ColumnTransform(std::int64_t nz, std::int64_t columns);
 
   /// Columns handled by one call.
@@ -63,7 +89,7 @@ class ColumnTransform {
   static constexpr std::int64_t widest = 44;
 
   std::int64_t nz_, width_;
-  FftPlan forward_, inverse_;
+  FftPlan<Real> forward_, inverse_;
 };
 
 }  // namespace tailrace::ultrasound

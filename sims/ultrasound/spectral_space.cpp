@@ -4,82 +4,121 @@
 
 namespace tailrace::ultrasound {
 
-SpectralSpace::SpectralSpace(mpi::CommView comm, Index3 grid)
-    : plane_transform_(grid.x, grid.y),
-      column_transform_(grid.z, plane_transform_.pitch()),
-      ny_(grid.y),
-      nz_(grid.z),
-      planes_(layout::split(grid.z, comm.size(), comm.rank())),
-      rows_(layout::split(grid.y, comm.size(), comm.rank())),
+namespace {
+
+/// The columns of one rank: rows along y, or groups of neighbouring kx where there is only one row.
+ColumnRange columns_of(mpi::CommView comm, std::int64_t ny, std::int64_t pitch, std::int64_t group) {
+  if (ny > 1) return {layout::split(ny, comm.size(), comm.rank()), {0, pitch}};
+  const Range groups = layout::split(pitch / group, comm.size(), comm.rank());
+  return {{0, 1}, {groups.begin * group, groups.end * group}};
+}
+
+}  // namespace
+
+template <class Real>
+SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
+    : plane_transform_(grid.folded().x, grid.folded().y),
+      ny_(grid.folded().y),
+      nz_(grid.folded().z),
+      planes_(grid.planes_of(comm.rank(), comm.size())),
+      columns_(columns_of(comm, ny_, pitch(), group)),
+      column_transform_(nz_, pitch()),
       plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(pitch() * ny_)))),
-      row_stride_z_(pitch() * rows_.size()) {
+      column_stride_y_(columns_.kx.size()),
+      column_stride_z_(columns_.kx.size() * columns_.y.size()) {
   if (comm.size() == 1) return;
-  const Index3 spectrum{pitch(), ny_, nz_};
-  const auto by_planes = layout::Decomposition::slab(spectrum, layout::Axis::z, comm.size());
-  const auto by_rows = layout::Decomposition::slab(spectrum, layout::Axis::y, comm.size());
-  const layout::LocalLayout planes_layout{pitch(), plane_stride_}, rows_layout{pitch(), row_stride_z_};
+  // The exchange counts in groups, so that no group is torn apart.
+  using layout::Axis;
+  const Index3 spectrum{pitch() / group, ny_, nz_};
+  const Axis split_axis = split_along_kx() ? Axis::x : Axis::y;
+  const auto by_planes = layout::Decomposition::slab(spectrum, Axis::z, comm.size());
+  const auto by_columns = layout::Decomposition::slab(spectrum, split_axis, comm.size());
+  const layout::LocalLayout planes_layout{pitch() / group, plane_stride_ / group},
+      columns_layout{column_stride_y_ / group, column_stride_z_ / group};
   pieces_ = overlap_pieces;
-  to_rows_.emplace(comm, layout::TransposeConfig{.from = by_planes,
-                                                 .to = by_rows,
-                                                 .from_layout = planes_layout,
-                                                 .to_layout = rows_layout,
-                                                 .element_bytes = sizeof(Complex),
-                                                 .piece_axis = layout::Axis::z,
-                                                 .own_part = layout::OwnPart::leave,
-                                                 .pieces = pieces_});
-  to_planes_.emplace(comm, layout::TransposeConfig{.from = by_rows,
+  to_columns_.emplace(comm, layout::TransposeConfig{.from = by_planes,
+                                                    .to = by_columns,
+                                                    .from_layout = planes_layout,
+                                                    .to_layout = columns_layout,
+                                                    .element_bytes = group * sizeof(Complex),
+                                                    .piece_axis = Axis::z,
+                                                    .own_part = layout::OwnPart::leave,
+                                                    .pieces = pieces_});
+  to_planes_.emplace(comm, layout::TransposeConfig{.from = by_columns,
                                                    .to = by_planes,
-                                                   .from_layout = rows_layout,
+                                                   .from_layout = columns_layout,
                                                    .to_layout = planes_layout,
-                                                   .element_bytes = sizeof(Complex),
-                                                   .piece_axis = layout::Axis::y,
+                                                   .element_bytes = group * sizeof(Complex),
+                                                   .piece_axis = split_axis,
                                                    .own_part = layout::OwnPart::leave,
                                                    .pieces = pieces_});
 }
 
-SpectralField SpectralSpace::make_field() const {
-  SpectralField field;
+template <class Real>
+ColumnRange SpectralSpace<Real>::column_piece(int k) const {
+  if (!to_planes_) return columns_;
+  const Range piece = to_planes_->piece(k);
+  if (!split_along_kx()) return {piece, columns_.kx};
+  return {columns_.y, {piece.begin * group, piece.end * group}};
+}
+
+template <class Real>
+SpectralField<Real> SpectralSpace<Real>::make_field() const {
+  SpectralField<Real> field;
   field.planes.resize(static_cast<std::size_t>(plane_stride_ * planes_.size()), Complex{});
   // Not initialised: what others send fills it, padding included, and the room of our own planes is never
   // touched.
-  if (!alone()) field.rows.resize(static_cast<std::size_t>(row_stride_z_ * nz_));
+  if (!alone()) field.columns.resize(static_cast<std::size_t>(column_stride_z_ * nz_));
   return field;
 }
 
-std::int64_t SpectralSpace::field_bytes() const noexcept {
-  const std::int64_t elements = plane_stride_ * planes_.size() + row_stride_z_ * (nz_ - planes_.size());
+template <class Real>
+std::int64_t SpectralSpace<Real>::field_bytes() const noexcept {
+  const std::int64_t elements = plane_stride_ * planes_.size() + column_stride_z_ * (nz_ - planes_.size());
   return elements * static_cast<std::int64_t>(sizeof(Complex));
 }
 
+template <class Real>
 template <class FieldType>
-auto SpectralSpace::row(FieldType& field, std::int64_t y, std::int64_t z) const noexcept {
-  return planes_.contains(z) ? field.planes.data() + (z - planes_.begin) * plane_stride_ + y * pitch()
-                             : field.rows.data() + z * row_stride_z_ + (y - rows_.begin) * pitch();
+auto SpectralSpace<Real>::row(FieldType& field, std::int64_t y, std::int64_t z,
+                              std::int64_t kx) const noexcept {
+  if (planes_.contains(z))
+    return field.planes.data() + (z - planes_.begin) * plane_stride_ + y * pitch() + kx;
+  return field.columns.data() + z * column_stride_z_ + (y - columns_.y.begin) * column_stride_y_ +
+         (kx - columns_.kx.begin);
 }
 
-void SpectralSpace::load(const SpectralField& field, std::int64_t y, std::int64_t kx,
-                         Complex* block) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
+template <class Real>
+void SpectralSpace<Real>::load(const SpectralField<Real>& field, std::int64_t y, Range kx,
+                               Complex* block) const noexcept {
+  const std::int64_t width = column_transform_.width(), count = kx.size();
   for (std::int64_t z = 0; z < nz_; ++z, block += width)
-    std::fill_n(std::copy_n(row(field, y, z) + kx, count, block), width - count, Complex{});
+    std::fill_n(std::copy_n(row(field, y, z, kx.begin), count, block), width - count, Complex{});
 }
 
-void SpectralSpace::store(const Complex* block, std::int64_t y, std::int64_t kx,
-                          SpectralField& field) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = std::min(width, pitch() - kx);
-  for (std::int64_t z = 0; z < nz_; ++z, block += width) std::copy_n(block, count, row(field, y, z) + kx);
+template <class Real>
+void SpectralSpace<Real>::store(const Complex* block, std::int64_t y, Range kx,
+                                SpectralField<Real>& field) const noexcept {
+  const std::int64_t width = column_transform_.width(), count = kx.size();
+  for (std::int64_t z = 0; z < nz_; ++z, block += width)
+    std::copy_n(block, count, row(field, y, z, kx.begin));
 }
 
-SpectralSpace::Exchange SpectralSpace::begin_to_rows(SpectralField& field) {
+template <class Real>
+typename SpectralSpace<Real>::Exchange SpectralSpace<Real>::begin_to_columns(SpectralField<Real>& field) {
   Exchange exchange;
-  if (!alone()) exchange.flight_.emplace(to_rows_->begin(field.planes.data(), field.rows.data()));
+  if (!alone()) exchange.flight_.emplace(to_columns_->begin(field.planes.data(), field.columns.data()));
   return exchange;
 }
 
-SpectralSpace::Exchange SpectralSpace::begin_to_planes(SpectralField& field) {
+template <class Real>
+typename SpectralSpace<Real>::Exchange SpectralSpace<Real>::begin_to_planes(SpectralField<Real>& field) {
   Exchange exchange;
-  if (!alone()) exchange.flight_.emplace(to_planes_->begin(field.rows.data(), field.planes.data()));
+  if (!alone()) exchange.flight_.emplace(to_planes_->begin(field.columns.data(), field.planes.data()));
   return exchange;
 }
+
+template class SpectralSpace<float>;
+template class SpectralSpace<double>;
 
 }  // namespace tailrace::ultrasound

@@ -15,6 +15,7 @@ namespace tailrace::ultrasound {
 namespace {
 
 using Exact = std::complex<double>;
+using Complex = std::complex<float>;
 
 AlignedVector<float> random_values(std::int64_t n) {
   std::mt19937 generator(7);
@@ -44,7 +45,7 @@ TEST_CASE("a plane transform is the Fourier transform, and its inverse undoes it
   for (const auto& [nx, ny] : {std::pair{8, 8}, {7, 5}, {6, 9}, {16, 3}, {5, 1}, {1, 4}, {2, 2}, {12, 17}}) {
     CAPTURE(nx);
     CAPTURE(ny);
-    const PlaneTransform transform(nx, ny);
+    const PlaneTransform<float> transform(nx, ny);
     auto scratch = transform.make_scratch();
     const auto plane = random_values(nx * ny);
     AlignedVector<Complex> spectrum(static_cast<std::size_t>(transform.pitch() * ny), Complex{});
@@ -63,7 +64,7 @@ TEST_CASE("a plane transform is the Fourier transform, and its inverse undoes it
 }
 
 TEST_CASE("the inverse ignores the imaginary part where a real signal has none") {
-  const PlaneTransform transform(8, 1);
+  const PlaneTransform<float> transform(8, 1);
   auto scratch = transform.make_scratch();
   AlignedVector<Complex> clean(8, Complex{}), dirty(8, Complex{});
   for (std::size_t k = 0; k < 5; ++k)
@@ -78,7 +79,7 @@ TEST_CASE("the inverse ignores the imaginary part where a real signal has none")
 
 TEST_CASE("a column transform is the Fourier transform along z of each column") {
   for (const auto& [nz, columns] : {std::pair{8, 5}, {7, 33}, {1, 3}, {13, 65}}) {
-    const ColumnTransform transform(nz, columns);
+    const ColumnTransform<float> transform(nz, columns);
     auto block = transform.make_block();
     const auto width = static_cast<std::size_t>(transform.width());
     const auto values = random_values(2 * static_cast<std::int64_t>(block.size()));
@@ -112,8 +113,8 @@ TEST_CASE("wavenumbers follow the standard order, with a negative Nyquist index"
 TEST_CASE("the spectral derivative with its shift is exact for a sine between the grid points") {
   const std::int64_t n = 16;
   Grid grid{.points = {n, 1, 1}, .spacing_m = {0.25, 1, 1}, .dt_s = 1, .c_ref_m_s = 1, .pml = {}};
-  const auto derivative = make_shifted_derivative(grid, 0);
-  const PlaneTransform transform(n, 1);
+  const auto derivative = make_axis_operators<float>(grid, 0);
+  const PlaneTransform<float> transform(n, 1);
   auto scratch = transform.make_scratch();
   AlignedVector<float> wave(16), slope(16);
   const double k = 2 * std::numbers::pi * 3 / (16 * 0.25);
@@ -133,19 +134,19 @@ TEST_CASE("the absorbing layer is one inside and symmetric about the grid for de
             .dt_s = 2e-8,
             .c_ref_m_s = 1500,
             .pml = {.size = {6, 4, 0}, .alpha = {2, 1.5, 2}}};
-  const auto profile = make_pml_profile(grid, 0);
+  const auto profile = make_pml_profile<float>(grid, 0);
   for (std::size_t i = 6; i < 18; ++i) CHECK(profile.density[i] == 1.0F);
   for (std::size_t i = 0; i < 6; ++i) CHECK(profile.density[i] == doctest::Approx(profile.density[23 - i]));
   const double outermost = std::exp(-2e-8 / 2 * 2 * 1500 / 1e-4);
   CHECK(profile.density[0] == doctest::Approx(outermost));
   CHECK(profile.velocity[23] < profile.density[23]);
-  const auto none = make_pml_profile(grid, 2);
+  const auto none = make_pml_profile<float>(grid, 2);
   CHECK(std::all_of(none.density.begin(), none.density.end(), [](float v) { return v == 1.0F; }));
 }
 
 TEST_CASE("a radial table has one value for +kz and -kz") {
   Grid grid{.points = {6, 5, 7}, .spacing_m = {1, 2, 0.5}, .dt_s = 1, .c_ref_m_s = 1, .pml = {}};
-  const RadialTable table(grid, {1, 4}, [](double k) { return k; });
+  const RadialTable<float> table(grid, {1, 4}, {0, 8}, [](double k) { return k; });
   for (std::int64_t y = 1; y < 4; ++y)
     for (std::int64_t z = 0; z < 7; ++z)
       for (std::int64_t x = 0; x < 4; ++x) {
