@@ -45,6 +45,13 @@ void File::read_range(const std::string& dataset, std::uint64_t first, std::uint
   }
 }
 
+bool File::has_group(const std::string& path) const {
+  if (H5Lexists(handle_.get(), path.c_str(), H5P_DEFAULT) <= 0) return false;
+  const hid_t id = H5Gopen2(handle_.get(), path.c_str(), H5P_DEFAULT);
+  if (id >= 0) H5Gclose(id);
+  return id >= 0;
+}
+
 std::vector<std::string> File::dataset_paths() const {
   std::vector<std::string> paths;
   const auto operation = about("listing");

@@ -78,11 +78,11 @@ class Session::Impl {
     sink_->publish(comm_, reached_);
   }
 
-  void save_accumulators(Impl& checkpoint) {
+  void save_accumulators(Impl& checkpoint, StepIndex step) {
     auto target = checkpoint.streams_.end() - std::count_if(streams_.begin(), streams_.end(),
                                                             [](const auto& s) { return s.accumulates(); });
     for (auto& stream : streams_)
-      if (stream.accumulates()) checkpoint.take_state(*target++, stream, reached_);
+      if (stream.accumulates()) checkpoint.take_state(*target++, stream, step);
   }
 
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
@@ -333,8 +333,8 @@ void Session::drain() {
 std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
   return impl_->accumulator_streams(first_dataset);
 }
-void Session::save_accumulators(Session& checkpoint) {
-  impl_->save_accumulators(*checkpoint.impl_);
+void Session::save_accumulators(Session& checkpoint, StepIndex step) {
+  impl_->save_accumulators(*checkpoint.impl_, step);
 }
 const Account& Session::account() const noexcept {
   return impl_->account();

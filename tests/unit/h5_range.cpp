@@ -106,5 +106,8 @@ TEST_CASE("datasets of all groups are listed, groups are not") {
   const auto path = directory.file("a.h5");
   write_counted(path, {2, 3});
   add_other(path, "b", H5T_NATIVE_FLOAT, true);
+  CHECK(File::open(path).has_group("/group"));
+  CHECK(!File::open(path).has_group("/b"));
+  CHECK(!File::open(path).has_group("/c"));
   CHECK(File::open(path).dataset_paths() == std::vector<std::string>{"/b", "/group/a"});
 }

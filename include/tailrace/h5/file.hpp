@@ -106,6 +106,7 @@ class File {
 
   [[nodiscard]] bool has_dataset(const std::string& path) const;
   [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< of the root group
+  [[nodiscard]] bool has_group(const std::string& path) const;
   /// The absolute paths of all datasets, in whichever group.
   [[nodiscard]] std::vector<std::string> dataset_paths() const;
   [[nodiscard]] Shape shape(const std::string& dataset) const;

@@ -71,8 +71,9 @@ class Session {
   /// The streams that a checkpoint's plan needs, after its own, for `save_accumulators`; their datasets are
   /// counted from `first_dataset` on. @local
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const;
-  /// Puts the running reductions, sums in double precision, into the last streams of `checkpoint`. @local
-  void save_accumulators(Session& checkpoint);
+  /// Puts the running reductions as they are after `step`, sums in double precision, into the last streams of
+  /// `checkpoint`. @local
+  void save_accumulators(Session& checkpoint, StepIndex step);
 
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;
