@@ -42,6 +42,11 @@ std::string path_of_state(const h5::DatasetSpec& spec, const Resume& resume) {
   return resume.accumulators.empty() ? spec.path : accumulator_group + spec.path;
 }
 
+/// True if a file after that step may be without the stream's datasets: k-Wave makes some at the end.
+bool may_lack(const PlannedStream& stream, StepIndex after) noexcept {
+  return stream.reduction == Reduction::final || stream.cadence.samples_until(after) == 0;
+}
+
 void check_dataset(const h5::File& file, const std::string& path, const h5::DatasetSpec& spec,
                    Problems& problems) {
   if (!file.has_dataset(path)) {
@@ -103,7 +108,8 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
   for (const auto& dataset : head.datasets) known.insert(dataset.spec.path);
   for (const auto& stream : plan.streams)
     for (const auto& spec : stream.datasets) {
-      check_dataset(file, spec.path, spec, problems);
+      if (file.has_dataset(spec.path) || !may_lack(stream, resume.after))
+        check_dataset(file, spec.path, spec, problems);
       known.insert(spec.path);
     }
   check_for_others(file, known, problems);
