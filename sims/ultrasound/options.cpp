@@ -100,7 +100,9 @@ void add_write_options(CLI::App& app, CommandLine& line) {
   app.add_option("--write", line.write.write, "who writes: blocking, threads[:BUFFERS]")
       ->type_name("STRATEGY")
       ->group("Output");
-  app.add_option("--sink", line.write.sink, "what the file is: hdf5")->type_name("SINK")->group("Output");
+  app.add_option("--sink", line.write.sink, "what the file is: hdf5, hdf5-chunked[:LEVEL]")
+      ->type_name("SINK")
+      ->group("Output");
   app.add_option("--pace", line.write.pace, "imitate a slow device, such as bandwidth=50MB/s,latency=1ms")
       ->type_name("SPEC")
       ->group("Output");

@@ -1,17 +1,9 @@
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <climits>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 
+#include "new_file.hpp"
 #include "sinks.hpp"
 #include "space.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/raw_file.hpp"
 
@@ -19,28 +11,21 @@ namespace tailrace::output {
 
 namespace {
 
-/// Puts the whole layout into a new file; returns the offset of each stream dataset, then that of the record.
-std::vector<std::int64_t> lay_out(h5::File& file, const SinkContext& context) {
-  for (const auto& attribute : context.head.attributes) file.create_attribute("/", attribute);
-  for (const auto& dataset : context.head.datasets) {
-    file.create_dataset(dataset.spec);
-    file.write_bytes(dataset.spec.path, dataset.spec.type, dataset.values);
-  }
+/// Creates the file with its whole layout; returns the offset of each stream dataset, then that of the
+/// record.
+std::vector<std::int64_t> create_with_layout(const SinkContext& context) {
   std::vector<std::int64_t> offsets;
-  const auto create = [&](const h5::DatasetSpec& spec) {
-    offsets.push_back(
-        static_cast<std::int64_t>(file.create_dataset(spec).value_or(0)));  // 0: no values, never used
-  };
-  for (const auto& stream : context.plan.streams)
-    for (const auto& spec : stream.datasets) create(spec);
-  const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()), 0);
-  create({.path = record_path,
-          .shape = {1, 1, slots.size()},
-          .type = h5::ElementType::uint64,
-          .attributes = {{.name = "data_type", .value = std::string("long")},
-                         {.name = "domain_type", .value = std::string("real")}}});
-  file.write<std::uint64_t>(record_path, slots);
-  file.close();
+  create_file(context, [&](h5::File& file) {
+    const auto create = [&](const h5::DatasetSpec& spec) {
+      offsets.push_back(
+          static_cast<std::int64_t>(file.create_dataset(spec).value_or(0)));  // 0: no values, never used
+    };
+    for (const auto& stream : context.plan.streams)
+      for (const auto& spec : stream.datasets) create(spec);
+    create(record_spec(context.comm.size()));
+    const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()), 0);
+    file.write<std::uint64_t>(record_path, slots);
+  });
   return offsets;
 }
 
@@ -60,55 +45,6 @@ std::vector<Region> regions_after(const Plan& plan, const std::vector<std::int64
     }
   }
   return regions;
-}
-
-/// Removes what was left of a file that could not be completed.
-void remove_file(const std::string& path) noexcept {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
-}
-
-/// Where a file is made before it takes its place: beside it, or at once where something that is no file has
-/// the name.
-std::string place_to_create(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ? path + ".partial" : path;
-}
-
-/// Creates the file with its whole layout. It appears only when it is complete: even a process that is killed
-/// here leaves a file that can be read, or none.
-std::vector<std::int64_t> create_file(const SinkContext& context) {
-  std::error_code code;
-  const auto target = std::filesystem::weakly_canonical(context.path, code);  // behind symbolic links
-  const std::string path = code ? context.path : target.string(), place = place_to_create(path);
-  if (access(path.c_str(), W_OK) != 0 && errno != ENOENT)
-    throw Error(
-        ErrorInfo{.kind = ErrorKind::io,
-                  .message = fmt::format("{}: cannot be created: {}", context.path, std::strerror(errno)),
-                  .path = context.path,
-                  .hint = "check the permissions, or write to another file"});
-  if (place != path) remove_file(path);  // its space may be what the new one needs
-  try {
-    auto file = h5::File::create(place, context.path);
-    auto offsets = lay_out(file, context);
-    if (place != path) std::filesystem::rename(place, path);
-    return offsets;
-  } catch (...) {
-    remove_file(place);
-    throw;
-  }
-}
-
-/// Runs `action` on the file; HDF5's errors, which name it in their text only, leave with its path.
-template <class Action>
-void with_path(const std::string& path, const Action& action) {
-  try {
-    action();
-  } catch (...) {
-    auto info = describe_current_exception();
-    info.path = path;
-    throw Error(info);
-  }
 }
 
 class Hdf5Sink final : public Sink {
@@ -168,12 +104,12 @@ class Hdf5Sink final : public Sink {
 
   void create(const SinkContext& context) {
     const bool enough = has_space(path_, static_cast<double>(plan_.file_bytes()), warning_);
-    with_path(path_, [&] { offsets_ = create_file(context); });
+    with_path(path_, [&] { offsets_ = create_with_layout(context); });
     if (enough) reserve(path_, regions_after(plan_, offsets_, 0));
   }
 
   void close_layout(const FileTail& tail, bool complete) const {
-    with_path(path_, [&] { write_tail(tail, complete); });
+    with_path(path_, [&] { write_tail(path_, tail, complete); });
     if (complete) release(path_, regions_after(plan_, offsets_, recorded_));
   }
 
@@ -192,14 +128,6 @@ class Hdf5Sink final : public Sink {
     }
     clear();
     return 1;
-  }
-
-  void write_tail(const FileTail& tail, bool complete) const {
-    auto file = h5::File::open_for_update(path_);
-    for (const auto& [name, text] : tail.attributes) file.update_text_attribute("/", name, text);
-    if (complete)
-      for (const auto& [name, bytes] : tail.datasets) file.write_bytes(name, file.type(name), bytes);
-    file.close();
   }
 
   std::string path_, warning_;
