@@ -35,6 +35,7 @@ fi
 PYTHON = """
 case "$*" in
   "-m venv "*) mkdir -p "$3/bin" && ln -sf "$TOOLS/python3" "$3/bin/python" ;;
+  "-m pip "*comparison.txt) exit "${TOY_COMPARISON_STATUS:-0}" ;;
   "-m pip "*) exit "${TOY_PIP_STATUS:-0}" ;;
   *) exec "$REAL_PYTHON" "$@" ;;
 esac
@@ -44,6 +45,7 @@ PYPROJECT = """
 dependencies = ["numpy"]
 [project.optional-dependencies]
 test = ["pytest"]
+kwave = ["k-wave-python"]
 """
 
 
@@ -257,6 +259,30 @@ def test_failing_python_packages_are_repaired(checkout):
     failed = checkout.start(TOY_PIP_STATUS="1")
     assert failed.returncode == 2 and "installing Python packages into .venv failed" in failed.stderr
     assert checkout.start("x").stdout == "command x\n"
+
+
+def comparison_installed(checkout: Checkout) -> bool:
+    return any("comparison.txt" in call for call in checkout.calls("python3"))
+
+
+def test_only_the_tests_want_what_they_compare_with(checkout):
+    assert checkout.start("run").returncode == 0
+    assert not comparison_installed(checkout)
+    assert checkout.start("test").stdout == "command test\n"
+    assert comparison_installed(checkout)
+    assert "k-wave-python" in (checkout.root / ".venv/comparison.txt").read_text()
+    assert checkout.start("test").stdout == "command test\n"
+    assert not comparison_installed(checkout)
+
+
+def test_tests_run_without_what_they_compare_with(checkout):
+    done = checkout.start("test", TOY_COMPARISON_STATUS="1")
+    assert (done.returncode, done.stdout) == (0, "command test\n")
+    assert "installing what the tests compare with into .venv failed" in done.stderr
+    assert "going on without" in done.stderr
+    assert checkout.start("test", TOY_COMPARISON_STATUS="1", CI="true").returncode == 2
+    assert checkout.start("test").stdout == "command test\n"
+    assert comparison_installed(checkout)
 
 
 def test_interrupted_set_up_is_repaired(checkout):

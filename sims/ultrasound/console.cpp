@@ -47,7 +47,9 @@ void Console::options(const Options& options, int ranks) {
   pair("Ranks:", fmt::format("{}", ranks));
   pair("Threads per rank:", fmt::format("{}", options.threads));
   pair("Output:", ::tailrace::output::strategy_text(options.write) + ", " + options.write.sink);
+  pair("Precision:", to_string(options.precision));
   if (verbosity_ < 1) return;
+  if (options.gpu_named) pair("GPU number:", "ignored");
   pair("Input file:", options.input);
   pair("Output file:", options.output);
 }
@@ -112,13 +114,14 @@ void Console::progress(StepIndex step, StepIndex steps, double elapsed_s) {
 }
 
 void Console::summary(StepIndex steps, double seconds_per_step, double total_s, double wait_s,
-                      double hidden_fraction) {
+                      std::optional<double> hidden_fraction) {
   rule("├", "┤");
   line("Summary");
   pair("  Steps:", fmt::format("{}", steps));
   pair("  Time per step:", fmt::format("{:.2f} ms", seconds_per_step * 1e3));
   pair("  Waited for output:", fmt::format("{:.2f} s", wait_s));
-  pair("  Output hidden behind the computation:", fmt::format("{:.0f} %", hidden_fraction * 100));
+  if (hidden_fraction)
+    pair("  Output hidden behind the computation:", fmt::format("{:.0f} %", *hidden_fraction * 100));
   pair("  Total time:", fmt::format("{:.2f} s", total_s));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "input.hpp"
@@ -25,7 +26,7 @@ class Console {
   void start_progress();
   void progress(StepIndex step, StepIndex steps, double elapsed_s);
   void summary(StepIndex steps, double seconds_per_step, double total_s, double wait_s,
-               double hidden_fraction);
+               std::optional<double> hidden_fraction);
   void end(const std::string& outcome);
 
  private:

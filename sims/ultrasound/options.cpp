@@ -11,26 +11,15 @@
 #include <filesystem>
 #include <thread>
 
+#include "arguments.hpp"
+#include "command_line.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/comm.hpp"
-#include "tailrace/run/case_file.hpp"
 
 namespace tailrace::ultrasound {
 
 namespace {
-
-/// The command line as typed, before a case file fills what it leaves open.
-struct CommandLine {
-  Options options;
-  std::string case_file, out_directory, wall_limit;
-  std::vector<std::string> overrides;
-  output::OptionTexts write;
-  StepIndex benchmark_steps = 0;
-  int threads = 0;
-  StepIndex start = 0;
-  bool version = false;
-};
 
 int default_threads() {
   // As k-Wave: OMP_NUM_THREADS, else every logical core that this process may use.
@@ -51,7 +40,8 @@ void add_input_options(CLI::App& app, CommandLine& line) {
   app.add_option("--set", line.overrides, "override a key of the case, such as time.steps=50")
       ->type_name("KEY=VALUE")
       ->group("Files")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--overwrite", options.overwrite, "an existing run directory may be used")->group("Files");
   app.add_flag("--check", options.check_only, "read and check everything, then stop")->group("Files");
   app.add_option("--run-dir", options.run_directory,
@@ -75,25 +65,49 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   number("-t", line.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
   number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)",
          within(1, 100));
+  number("-g", line.gpu, "accepted and ignored: the number of a GPU", within(0, 4096));
   number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", within(1, any));
   number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", within(1, any));
   number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", within(0, 2));
   app.add_flag("--quiet", options.quiet, "print errors and warnings only")->group("Run");
+  app.add_option("--precision", line.precision, "float32 (default) or float64, of the whole computation")
+      ->type_name("TYPE")
+      ->group("Run");
   app.add_option("--wall-limit", line.wall_limit, "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
   app.add_flag("--version", line.version, "print the versions of program and libraries")->group("Run");
 }
 
+void add_checkpoint_options(CLI::App& app, CommandLine& line) {
+  constexpr auto any = std::numeric_limits<std::int64_t>::max();
+  const std::string group = "Checkpoints";
+  app.add_option("--checkpoint_file", line.checkpoint_file,
+                 "where the state of an unfinished run is kept; a run goes on from it if it exists")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--checkpoint_interval", line.checkpoint_interval_s,
+                 "save the state and end after this time")
+      ->check(within(1, any))
+      ->type_name("SECONDS")
+      ->group(group);
+  app.add_option("--checkpoint_timesteps", line.checkpoint_timesteps,
+                 "save the state and end after so many steps")
+      ->check(within(1, any))
+      ->type_name("N")
+      ->group(group);
+}
+
 void add_record_options(CLI::App& app, CommandLine& line) {
+  const std::string group = "Record (default: --p_raw)";
   auto& record = line.options.record;
   for (std::size_t i = 0; i < record_items.size(); ++i) {
     const std::string name = record_items[i].name;
     const std::string flags = name == "p_raw" ? "-p,--p_raw" : name == "u_raw" ? "-u,--u_raw" : "--" + name;
-    app.add_flag(flags, record.wanted[i], record_items[i].help)->group("Record (default: --p_raw)");
+    app.add_flag(flags, record.wanted[i], record_items[i].help)->group(group);
   }
   app.add_flag("--copy_sensor_mask", record.copy_sensor_mask, "copy the sensor mask to the output")
-      ->group("Record (default: --p_raw)");
+      ->group(group);
 }
 
 void add_write_options(CLI::App& app, CommandLine& line) {
@@ -101,6 +115,11 @@ void add_write_options(CLI::App& app, CommandLine& line) {
       ->type_name("STRATEGY")
       ->group("Output");
   app.add_option("--sink", line.write.sink, "what the file is: hdf5")->type_name("SINK")->group("Output");
+  app.add_option("-c", line.deflate_level,
+                 "compression: 0 none (default), 1 to 9 sink hdf5-chunked with that level")
+      ->check(within(0, 9))
+      ->type_name("LEVEL")
+      ->group("Output");
   app.add_option("--pace", line.write.pace, "imitate a slow device, such as bandwidth=50MB/s,latency=1ms")
       ->type_name("SPEC")
       ->group("Output");
@@ -112,91 +131,59 @@ void add_write_options(CLI::App& app, CommandLine& line) {
       ->group("Output");
 }
 
-/// Fills the options of the output: the command line goes before the case.
-void apply_write(run::CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
-  const auto read = [&](const auto& parse) {
-    try {
-      parse();
-    } catch (const Error& error) {
-      file.add_problem("", error.info().message, error.info().hint);
-    }
-  };
-  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
-             flush = file.text("write.flush");
-  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
-  if (strategy) read([&] { output::parse_strategy("write.strategy", *strategy, options); });
-  if (sink) read([&] { output::parse_sink("write.sink", *sink, options); });
-  if (flush) read([&] { output::parse_flush("write.flush", *flush, options); });
-  if (buffers && strategy.value_or("threads") == "threads") options.buffers = static_cast<int>(*buffers);
-  if (!typed.write.empty()) read([&] { output::parse_strategy("--write", typed.write, options); });
-  if (!typed.sink.empty()) read([&] { output::parse_sink("--sink", typed.sink, options); });
-  if (!typed.flush.empty()) read([&] { output::parse_flush("--flush", typed.flush, options); });
-  if (!typed.pace.empty()) read([&] { options.pace = output::parse_pace(typed.pace); });
-  if (!typed.fault.empty()) read([&] { options.faults = output::parse_faults(typed.fault); });
-}
-
-/// Fills what the command line left open from the case, and lists what is wrong with it.
-void apply_case(run::CaseFile& file, bool native_input, CommandLine& line) {
+/// What stands for the whole command line and is made from several options.
+void combine(CommandLine& line) {
   auto& options = line.options;
-  const auto simulation = file.required_text("case.simulation", "simulation = \"ultrasound\"");
-  if (!simulation.empty() && simulation != "ultrasound")
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
-                     "simulation = \"ultrasound\"");
-  options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
-  file.text("input.script");  // makes the input; the launcher runs it
-  options.input = file.required_file_name("input.file", "file = \"input.h5\", a k-Wave input file");
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
-      options.record.wanted[i] = options.record.wanted[i] || *wanted;
-  if (const auto copy = file.boolean("record.copy_sensor_mask"))
-    options.record.copy_sensor_mask = options.record.copy_sensor_mask || *copy;
-  if (const auto start = file.integer("record.start", {1}); start && line.start == 0) line.start = *start;
-  if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
-    line.benchmark_steps = *steps;
-
-  apply_write(file, line.write, options.write);
-  options.record.apply_default();
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    file.set_default(fmt::format("record.{}", record_items[i].name),
-                     options.record.wanted[i] ? "true" : "false");
-  file.set_default("record.copy_sensor_mask", options.record.copy_sensor_mask ? "true" : "false");
-  file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
-  file.set_default("write.strategy", output::strategy_text(options.write));
-  file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options.write)));
-  file.set_default("write.sink", options.write.sink);
-  file.set_default("write.flush", options.write.flush_samples ? "sample" : "none");
-  file.finish();
-  options.resolved = file.resolved();
-  if (native_input) options.resolved["input"]["file"] = options.input;
+  if (line.deflate_level >= 0) {
+    if (!line.write.sink.empty())
+      throw Error(ErrorKind::usage, "-c and --sink both choose what the file is: give one or the other");
+    line.write.sink = line.deflate_level == 0 ? "hdf5" : fmt::format("hdf5-chunked:{}", line.deflate_level);
+  }
+  const bool triggered = line.checkpoint_interval_s > 0 || line.checkpoint_timesteps > 0;
+  if (triggered && line.checkpoint_file.empty())
+    throw Error(ErrorKind::usage, "no file for checkpoints. Fix: add --checkpoint_file FILE");
+  if (!triggered && !line.checkpoint_file.empty())
+    throw Error(ErrorKind::usage,
+                "--checkpoint_file without a time. Fix: add --checkpoint_interval SECONDS or "
+                "--checkpoint_timesteps N");
+  if (triggered) options.checkpoint = {.file = line.checkpoint_file, .interval_s = {}, .timesteps = {}};
+  if (line.checkpoint_interval_s > 0)
+    options.checkpoint->interval_s = static_cast<double>(line.checkpoint_interval_s);
+  if (line.checkpoint_timesteps > 0) options.checkpoint->timesteps = line.checkpoint_timesteps;
+  if (!line.wall_limit.empty()) options.wall_limit_s = parse_seconds(line.wall_limit, "--wall-limit");
+  if (!line.precision.empty()) options.precision = parse_precision("--precision", line.precision);
+  options.gpu_named = line.gpu >= 0;
+  options.threads = line.threads > 0 ? line.threads : default_threads();
 }
 
-run::CaseFile open_case(const CommandLine& line, bool native_input) {
-  if (!native_input) return run::CaseFile::read(line.case_file, line.overrides);
-  std::vector<std::string> settings{"case.simulation=ultrasound", "input.file=" + line.case_file};
-  settings.insert(settings.end(), line.overrides.begin(), line.overrides.end());
-  return run::CaseFile::from_overrides(line.case_file, settings);
+/// The files of k-Wave's options. What looks like an option is one whose value was forgotten.
+void check_files(const Options& options) {
+  const auto check = [](const char* option, const std::string& name) {
+    if (name.empty() || name.starts_with("-"))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: the file name is missing. Fix: add {} FILE", option, option));
+  };
+  check("-i", options.input);
+  if (!options.check_only) check("-o", options.output);
 }
 
 void finish_case_mode(CommandLine& line) {
   auto& options = line.options;
   if (!options.input.empty() || !options.output.empty())
     throw Error(ErrorKind::usage, "--case stands for -i and -o: give one or the other");
+  if (options.checkpoint)
+    throw Error(ErrorKind::usage, "the --checkpoint options belong to -i and -o: leave them out with --case");
   if (line.out_directory.empty() && !options.check_only)
     throw Error(ErrorKind::usage, "--case needs a run directory. Fix: add --out DIR");
   options.case_mode = true;
   options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
   options.run_directory = line.out_directory;
   options.output = (std::filesystem::path(line.out_directory) / "output.h5").string();
-  const bool native_input = std::filesystem::path(line.case_file).extension() != ".toml";
-  auto file = open_case(line, native_input);
-  apply_case(file, native_input, line);
+  apply_case(line);
 }
 
 void finish_native_mode(CommandLine& line) {
   auto& options = line.options;
-  if (options.input.empty()) throw Error(ErrorKind::usage, "no input file. Fix: add -i FILE");
-  if (options.output.empty() && !options.check_only)
-    throw Error(ErrorKind::usage, "no output file. Fix: add -o FILE");
   if (!line.overrides.empty()) throw Error(ErrorKind::usage, "--set changes a case. Fix: use it with --case");
   options.write = output::parse_options(line.write);
   options.record.apply_default();
@@ -208,6 +195,7 @@ void finish_native_mode(CommandLine& line) {
   record["copy_sensor_mask"] = options.record.copy_sensor_mask;
   options.resolved = {{"case", {{"simulation", "ultrasound"}, {"title", options.title}}},
                       {"input", {{"file", options.input}}},
+                      {"model", {{"precision", to_string(options.precision)}}},
                       {"record", record},
                       {"write",
                        {{"strategy", output::strategy_text(options.write)},
@@ -216,35 +204,77 @@ void finish_native_mode(CommandLine& line) {
                         {"flush", options.write.flush_samples ? "sample" : "none"}}}};
 }
 
-}  // namespace
-
-std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
-  CommandLine line;
-  CLI::App app(
+/// Defines all options; values go to `line`, which has to outlive the parser.
+std::unique_ptr<CLI::App> make_parser(CommandLine& line) {
+  auto app = std::make_unique<CLI::App>(
       "Ultrasound in heterogeneous, absorbing, non-linear media: reads k-Wave input files, writes k-Wave "
       "output files",
       "tailrace-ultrasound");
-  app.get_formatter()->column_width(34);
-  add_input_options(app, line);
-  add_run_options(app, line);
-  add_record_options(app, line);
-  add_write_options(app, line);
+  app->get_formatter()->column_width(34);
+  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app->allow_extras();  // a forgotten value is told before the word that is left over by it
+  add_input_options(*app, line);
+  add_run_options(*app, line);
+  add_checkpoint_options(*app, line);
+  add_record_options(*app, line);
+  add_write_options(*app, line);
+  return app;
+}
+
+std::vector<OptionForm> forms_of(const CLI::App& app) {
+  std::vector<OptionForm> forms;
+  for (const auto* option : app.get_options()) {
+    const bool takes_value = option->get_items_expected_max() > 0;
+    for (const auto& name : option->get_snames()) forms.push_back({name, "", takes_value});
+    for (const auto& name : option->get_lnames()) forms.push_back({"", name, takes_value});
+  }
+  return forms;
+}
+
+}  // namespace
+
+const char* to_string(Precision precision) noexcept {
+  return precision == Precision::float64 ? "float64" : "float32";
+}
+
+Precision parse_precision(const char* name, const std::string& text) {
+  if (text == "float32") return Precision::float32;
+  if (text == "float64") return Precision::float64;
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("{} {}: unknown", name, text),
+                        .path = {},
+                        .hint = "one of float32, float64"});
+}
+
+std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
+  CommandLine line;
+  const auto app = make_parser(line);
+  auto arguments = resolve_arguments({argv + 1, argv + argc}, forms_of(*app));
   try {
-    app.parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    app->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    return Notice{app.help()};
+    return Notice{app->help()};
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
   }
   if (line.version) return Notice{version_text()};
+  if (line.case_file.empty()) check_files(line.options);
+  if (const auto left = app->remaining(); !left.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("not understood: {}. Fix: --help lists the options", fmt::join(left, " ")));
+  combine(line);
   line.case_file.empty() ? finish_native_mode(line) : finish_case_mode(line);
   auto& options = line.options;
   options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
-  options.threads = line.threads > 0 ? line.threads : default_threads();
   options.record.start = std::max<StepIndex>(line.start, 1);
   if (line.benchmark_steps > 0) options.steps = line.benchmark_steps;
-  if (!line.wall_limit.empty()) options.wall_limit_s = parse_seconds(line.wall_limit, "--wall-limit");
   return options;
+}
+
+std::string help_text() {
+  CommandLine line;
+  return make_parser(line)->help();
 }
 
 std::string version_text() {

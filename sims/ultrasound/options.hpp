@@ -10,6 +10,18 @@
 
 namespace tailrace::ultrasound {
 
+/// Of the fields and of the arithmetic. Datasets in k-Wave's output files are 32-bit floats either way.
+enum class Precision { float32, float64 };
+const char* to_string(Precision precision) noexcept;
+
+/// When a run ends to be gone on with later, by k-Wave's options: after so much wall-clock time or so many
+/// steps, whichever comes first. At least one of the two is given.
+struct Checkpointing {
+  std::string file;
+  std::optional<double> interval_s;
+  std::optional<StepIndex> timesteps;
+};
+
 /// All that a user decides about a run.
 struct Options {
   bool case_mode = false;     ///< started with --case: Tailrace's exit codes and run directory
@@ -26,6 +38,9 @@ struct Options {
   int progress_percent = 5;
   std::optional<StepIndex> steps;  ///< instead of the input's Nt
   std::optional<double> wall_limit_s;
+  Precision precision = Precision::float32;
+  std::optional<Checkpointing> checkpoint;
+  bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for
   Record record;
   ::tailrace::output::Options write;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
@@ -37,10 +52,11 @@ struct Notice {
 };
 
 /// Reads the command line, and the case file it names. @local
-/// Errors: (usage) a bad command line, with the usage text first in the message for k-Wave's habits; (input)
-/// a bad case file.
+/// Errors: (usage) a bad command line; (input) a bad case file.
 std::variant<Options, Notice> parse_options(int argc, const char* const* argv);
 
+/// The text of --help.
+std::string help_text();
 /// The text of --version.
 std::string version_text();
 

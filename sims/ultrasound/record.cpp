@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace tailrace::ultrasound {
 
@@ -43,18 +44,24 @@ void select_sensors(const InputHeader& header, const SensorMask& mask, const std
   stream.selection = output::Boxes{mask.cuboids};
 }
 
-/// One stream for one quantity. `component` is "p", "ux", "uy" or "uz".
-output::Stream make_stream(const RecordItem& item, const std::string& component, const Record& record,
-                           const InputHeader& header, const SensorMask& mask, StepIndex steps) {
-  const bool series = item.reduction == output::Reduction::none;
-  const std::string suffix = std::string(item.name).substr(1);  // behind "p" or "u"
-  const std::string dataset = series ? component : component + suffix;
+/// A pattern of `RecordItem` for one axis.
+std::string with_axis(std::string pattern, char axis) {
+  std::replace(pattern.begin(), pattern.end(), '?', axis);
+  return pattern;
+}
+
+/// One stream for one quantity.
+output::Stream make_stream(const RecordItem& item, char axis, const Record& record, const InputHeader& header,
+                           const SensorMask& mask, StepIndex steps) {
+  const auto dataset = with_axis(item.dataset, axis);
+  // What is computed at the end is not there yet when the last step is sampled.
+  const StepIndex last = item.computed_at_end ? steps + 1 : steps;
   output::Stream stream{.name = dataset,
-                        .quantity = component,
-                        .unit = item.velocity ? "m/s" : "Pa",
+                        .quantity = with_axis(item.quantity, axis),
+                        .unit = item.unit,
                         .selection = output::Whole{},
                         .reduction = item.reduction,
-                        .cadence = {.first = record.start, .every = 1, .last = steps},
+                        .cadence = {.first = record.start, .every = 1, .last = last},
                         .datasets = {}};
   if (item.place == Place::whole)
     stream.datasets.push_back(
@@ -67,7 +74,22 @@ output::Stream make_stream(const RecordItem& item, const std::string& component,
 }  // namespace
 
 void Record::apply_default() noexcept {
-  if (std::none_of(wanted.begin(), wanted.end(), [](bool w) { return w; })) wanted[0] = true;
+  bool none = true, computed = false;
+  for (std::size_t i = 0; i < record_items.size(); ++i) {
+    none = none && !wanted[i];
+    computed = computed || (wanted[i] && record_items[i].computed_at_end);
+  }
+  for (std::size_t i = 0; i < record_items.size(); ++i) {
+    const std::string_view name = record_items[i].name;
+    if (name == "p_raw") wanted[i] = wanted[i] || none || computed;
+    if (name == "u_non_staggered_raw") wanted[i] = wanted[i] || computed;
+  }
+}
+
+bool Record::wants(const std::string& name) const {
+  for (std::size_t i = 0; i < record_items.size(); ++i)
+    if (name == record_items[i].name) return wanted[i];
+  return false;
 }
 
 bool Record::needs_mask() const noexcept {
@@ -76,16 +98,24 @@ bool Record::needs_mask() const noexcept {
   return copy_sensor_mask;
 }
 
+Problems check_record(const Record& record, const InputHeader& header) {
+  Problems problems("record");
+  if (record.wants("u_non_staggered_raw") && header.minor_version == 0)
+    problems.add("u_non_staggered_raw is not defined for inputs of format 1.0",
+                 "leave out u_non_staggered_raw, I_avg and Q_term, or give an input of format 1.1 or 1.2");
+  return problems;
+}
+
 std::vector<output::Stream> make_streams(const Record& record, const InputHeader& header,
                                          const SensorMask& mask, StepIndex steps) {
+  const std::size_t dimensions = header.grid.points.z == 1 ? 2 : 3;
   std::vector<output::Stream> streams;
   for (std::size_t i = 0; i < record_items.size(); ++i) {
     if (!record.wanted[i]) continue;
     const auto& item = record_items[i];
-    if (!item.velocity) streams.push_back(make_stream(item, "p", record, header, mask, steps));
-    for (const char axis : axis_names)
-      if (item.velocity)
-        streams.push_back(make_stream(item, fmt::format("u{}", axis), record, header, mask, steps));
+    const bool per_axis = std::string_view(item.dataset).find('?') != std::string_view::npos;
+    for (std::size_t axis = 0; axis < (per_axis ? dimensions : 1); ++axis)
+      streams.push_back(make_stream(item, axis_names[axis], record, header, mask, steps));
   }
   return streams;
 }

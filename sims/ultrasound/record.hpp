@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "input.hpp"
+#include "tailrace/base/error.hpp"
 #include "tailrace/output/stream.hpp"
 
 namespace tailrace::ultrasound {
@@ -12,33 +13,49 @@ namespace tailrace::ultrasound {
 /// Where a recorded quantity is taken.
 enum class Place { sensor, whole };
 
-/// One thing that can be recorded: the name is the command-line flag, the key of the case file's [record]
-/// table, and, but for the raw series, the name of the dataset.
+/// One thing that can be recorded. In the names of datasets and quantities '?' stands for an axis: such an
+/// item has one dataset per component.
 struct RecordItem {
-  const char* name;
+  const char* name;  ///< the command-line flag, and the key of the case file's [record] table
   const char* help;
-  bool velocity;  ///< three components instead of the pressure
+  const char* dataset;
+  const char* quantity;  ///< the field that is sampled
+  const char* unit;
   output::Reduction reduction;
   Place place;
+  bool computed_at_end = false;  ///< from the recorded series, once the last step is done
 };
-inline constexpr std::array<RecordItem, 14> record_items{{
-    {"p_raw", "pressure over time at the sensors", false, output::Reduction::none, Place::sensor},
-    {"p_rms", "root mean square of the pressure at the sensors", false, output::Reduction::rms,
+inline constexpr std::array<RecordItem, 17> record_items{{
+    {"p_raw", "pressure over time at the sensors", "p", "p", "Pa", output::Reduction::none, Place::sensor},
+    {"p_rms", "root mean square of the pressure at the sensors", "p_rms", "p", "Pa", output::Reduction::rms,
      Place::sensor},
-    {"p_max", "largest pressure at the sensors", false, output::Reduction::max, Place::sensor},
-    {"p_min", "smallest pressure at the sensors", false, output::Reduction::min, Place::sensor},
-    {"p_max_all", "largest pressure in the whole domain", false, output::Reduction::max, Place::whole},
-    {"p_min_all", "smallest pressure in the whole domain", false, output::Reduction::min, Place::whole},
-    {"p_final", "pressure in the whole domain at the last step", false, output::Reduction::final,
+    {"p_max", "largest pressure at the sensors", "p_max", "p", "Pa", output::Reduction::max, Place::sensor},
+    {"p_min", "smallest pressure at the sensors", "p_min", "p", "Pa", output::Reduction::min, Place::sensor},
+    {"p_max_all", "largest pressure in the whole domain", "p_max_all", "p", "Pa", output::Reduction::max,
      Place::whole},
-    {"u_raw", "velocity over time at the sensors", true, output::Reduction::none, Place::sensor},
-    {"u_rms", "root mean square of the velocity at the sensors", true, output::Reduction::rms, Place::sensor},
-    {"u_max", "largest velocity at the sensors", true, output::Reduction::max, Place::sensor},
-    {"u_min", "smallest velocity at the sensors", true, output::Reduction::min, Place::sensor},
-    {"u_max_all", "largest velocity in the whole domain", true, output::Reduction::max, Place::whole},
-    {"u_min_all", "smallest velocity in the whole domain", true, output::Reduction::min, Place::whole},
-    {"u_final", "velocity in the whole domain at the last step", true, output::Reduction::final,
+    {"p_min_all", "smallest pressure in the whole domain", "p_min_all", "p", "Pa", output::Reduction::min,
      Place::whole},
+    {"p_final", "pressure in the whole domain at the last step", "p_final", "p", "Pa",
+     output::Reduction::final, Place::whole},
+    {"u_raw", "velocity over time at the sensors", "u?", "u?", "m/s", output::Reduction::none, Place::sensor},
+    {"u_non_staggered_raw", "velocity over time at the sensors, shifted to the pressure points",
+     "u?_non_staggered", "u?_non_staggered", "m/s", output::Reduction::none, Place::sensor},
+    {"u_rms", "root mean square of the velocity at the sensors", "u?_rms", "u?", "m/s",
+     output::Reduction::rms, Place::sensor},
+    {"u_max", "largest velocity at the sensors", "u?_max", "u?", "m/s", output::Reduction::max,
+     Place::sensor},
+    {"u_min", "smallest velocity at the sensors", "u?_min", "u?", "m/s", output::Reduction::min,
+     Place::sensor},
+    {"u_max_all", "largest velocity in the whole domain", "u?_max_all", "u?", "m/s", output::Reduction::max,
+     Place::whole},
+    {"u_min_all", "smallest velocity in the whole domain", "u?_min_all", "u?", "m/s", output::Reduction::min,
+     Place::whole},
+    {"u_final", "velocity in the whole domain at the last step", "u?_final", "u?", "m/s",
+     output::Reduction::final, Place::whole},
+    {"I_avg", "mean acoustic intensity at the sensors; records p_raw and u_non_staggered_raw too", "I?_avg",
+     "I?_avg", "W/m^2", output::Reduction::final, Place::sensor, true},
+    {"Q_term", "volume rate of heat deposition at the sensors; records as --I_avg does", "Q_term", "Q_term",
+     "W/m^3", output::Reduction::final, Place::sensor, true},
 }};
 
 /// What a run records, and from which step on.
@@ -47,10 +64,16 @@ struct Record {
   StepIndex start = 1;  ///< first recorded step, counted from 1
   bool copy_sensor_mask = false;
 
-  /// With nothing named, k-Wave records the pressure series.
+  /// With nothing named, k-Wave records the pressure series. Intensity is computed from the series of
+  /// pressure and shifted velocity, which are recorded then.
   void apply_default() noexcept;
+  /// Whether an item of this name is wanted.
+  [[nodiscard]] bool wants(const std::string& name) const;
   [[nodiscard]] bool needs_mask() const noexcept;
 };
+
+/// What is wanted but cannot be had from such an input. @local
+Problems check_record(const Record& record, const InputHeader& header);
 
 /// The streams of a run of `steps` steps, with the names, shapes and types that k-Wave's readers expect
 /// (docs/formats/ultrasound_output.md).

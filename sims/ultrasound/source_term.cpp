@@ -86,7 +86,7 @@ void SourceTerm<Real>::act_at_points(StepIndex step, std::int64_t z,
 
 template <class Real>
 std::int64_t SourceTerm<Real>::bytes() const noexcept {
-  return source_.bytes() + pattern_.bytes() + (spectrum_.planes.empty() ? 0 : sweeps_.space().field_bytes());
+  return source_.bytes() + pattern_.bytes() + (spectrum_.empty() ? 0 : sweeps_.space().field_bytes());
 }
 
 template class SourceTerm<float>;

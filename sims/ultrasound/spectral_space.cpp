@@ -1,6 +1,11 @@
 #include "spectral_space.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+
+#include "tailrace/base/error.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -13,11 +18,32 @@ ColumnRange columns_of(mpi::CommView comm, std::int64_t ny, std::int64_t pitch, 
   return {{0, 1}, {groups.begin * group, groups.end * group}};
 }
 
+/// The node, if its ranks can have as much common memory as a solver asks for; else this rank alone.
+mpi::Node sharing_node(mpi::CommView comm, const Grid& grid, std::size_t bytes_per_value) {
+  constexpr std::size_t fields = 8;  // no solver has more
+  mpi::Node node(comm);
+  const Index3 n = grid.folded();
+  const std::int64_t values = (n.x / 2 + 8) * n.y * grid.planes_of(comm.rank(), comm.size()).size();
+  const bool shares =
+      node.comm().size() == 1 ||
+      mpi::SharedMemory::allocate(node, fields * static_cast<std::size_t>(values) * bytes_per_value);
+  return mpi::min(comm, std::int64_t{shares ? 1 : 0}) == 1 ? std::move(node) : mpi::Node::alone(comm);
+}
+
+Error no_shared_memory(std::size_t bytes) {
+  return Error(ErrorInfo{.kind = ErrorKind::resource,
+                         .message = fmt::format("the ranks of a node cannot share {} bytes each", bytes),
+                         .path = {},
+                         .hint = "set TAILRACE_RANKS_PER_NODE=1, or give /dev/shm more room"});
+}
+
 }  // namespace
 
 template <class Real>
 SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
-    : plane_transform_(grid.folded().x, grid.folded().y),
+    : node_(sharing_node(comm, grid, sizeof(Complex))),
+      ranks_(comm.size()),
+      plane_transform_(grid.folded().x, grid.folded().y),
       ny_(grid.folded().y),
       nz_(grid.folded().z),
       planes_(grid.planes_of(comm.rank(), comm.size())),
@@ -26,7 +52,11 @@ SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
       plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(pitch() * ny_)))),
       column_stride_y_(columns_.kx.size()),
       column_stride_z_(columns_.kx.size() * columns_.y.size()) {
-  if (comm.size() == 1) return;
+  if (std::ssize(node_.ranks()) < ranks_) plan_exchanges(comm);
+}
+
+template <class Real>
+void SpectralSpace<Real>::plan_exchanges(mpi::CommView comm) {
   // The exchange counts in groups, so that no group is torn apart.
   using layout::Axis;
   const Index3 spectrum{pitch() / group, ny_, nz_};
@@ -42,7 +72,7 @@ SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
                                                     .to_layout = columns_layout,
                                                     .element_bytes = group * sizeof(Complex),
                                                     .piece_axis = Axis::z,
-                                                    .own_part = layout::OwnPart::leave,
+                                                    .left_out = node_.ranks(),
                                                     .pieces = pieces_});
   to_planes_.emplace(comm, layout::TransposeConfig{.from = by_columns,
                                                    .to = by_planes,
@@ -50,7 +80,7 @@ SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
                                                    .to_layout = planes_layout,
                                                    .element_bytes = group * sizeof(Complex),
                                                    .piece_axis = split_axis,
-                                                   .own_part = layout::OwnPart::leave,
+                                                   .left_out = node_.ranks(),
                                                    .pieces = pieces_});
 }
 
@@ -65,56 +95,86 @@ ColumnRange SpectralSpace<Real>::column_piece(int k) const {
 template <class Real>
 SpectralField<Real> SpectralSpace<Real>::make_field() const {
   SpectralField<Real> field;
-  field.planes.resize(static_cast<std::size_t>(plane_stride_ * planes_.size()), Complex{});
+  const std::int64_t elements = plane_stride_ * planes_.size();
+  const auto bytes = static_cast<std::size_t>(elements) * sizeof(Complex);
+  if (node_.comm().size() > 1) {
+    field.shared = mpi::SharedMemory::allocate(node_, bytes);
+    if (!field.shared) throw no_shared_memory(bytes);
+    field.planes = reinterpret_cast<Complex*>(field.shared->part(node_.comm().rank()));
+  } else {
+    field.own.resize(static_cast<std::size_t>(elements));
+    field.planes = field.own.data();
+  }
+  std::fill_n(field.planes, elements, Complex{});
+  synchronise(std::array{&field});
   // Not initialised: what others send fills it, padding included, and the room of our own planes is never
   // touched.
-  if (!alone()) field.columns.resize(static_cast<std::size_t>(column_stride_z_ * nz_));
+  if (to_columns_) field.columns.resize(static_cast<std::size_t>(column_stride_z_ * nz_));
+  point_to_planes(field);
   return field;
 }
 
 template <class Real>
-std::int64_t SpectralSpace<Real>::field_bytes() const noexcept {
-  const std::int64_t elements = plane_stride_ * planes_.size() + column_stride_z_ * (nz_ - planes_.size());
-  return elements * static_cast<std::int64_t>(sizeof(Complex));
+void SpectralSpace<Real>::point_to_planes(SpectralField<Real>& field) const {
+  field.plane_at.resize(static_cast<std::size_t>(nz_));
+  Complex* columns = field.columns.data() - columns_.y.begin * column_stride_y_ - columns_.kx.begin;
+  for (std::int64_t z = 0; z < nz_; ++z)
+    field.plane_at[static_cast<std::size_t>(z)] = columns + z * column_stride_z_;
+  for (int i = 0; i < node_.comm().size(); ++i) {
+    const Range planes = layout::split(nz_, ranks_, node_.ranks()[static_cast<std::size_t>(i)]);
+    Complex* first = field.shared ? reinterpret_cast<Complex*>(field.shared->part(i)) : field.planes;
+    for (std::int64_t z = planes.begin; z < planes.end; ++z)
+      field.plane_at[static_cast<std::size_t>(z)] = first + (z - planes.begin) * plane_stride_;
+  }
 }
 
 template <class Real>
-template <class FieldType>
-auto SpectralSpace<Real>::row(FieldType& field, std::int64_t y, std::int64_t z,
-                              std::int64_t kx) const noexcept {
-  if (planes_.contains(z))
-    return field.planes.data() + (z - planes_.begin) * plane_stride_ + y * pitch() + kx;
-  return field.columns.data() + z * column_stride_z_ + (y - columns_.y.begin) * column_stride_y_ +
-         (kx - columns_.kx.begin);
+void SpectralSpace<Real>::synchronise(std::span<SpectralField<Real>* const> fields) const {
+  if (node_.comm().size() == 1) return;
+  for (const auto* field : fields) field->shared->fence();
+  mpi::barrier(node_.comm());
+  for (const auto* field : fields) field->shared->fence();
+}
+
+template <class Real>
+std::int64_t SpectralSpace<Real>::field_bytes() const noexcept {
+  std::int64_t planes_elsewhere = nz_;
+  for (const int rank : node_.ranks()) planes_elsewhere -= layout::split(nz_, ranks_, rank).size();
+  const std::int64_t elements = plane_stride_ * planes_.size() + column_stride_z_ * planes_elsewhere;
+  return elements * static_cast<std::int64_t>(sizeof(Complex));
 }
 
 template <class Real>
 void SpectralSpace<Real>::load(const SpectralField<Real>& field, std::int64_t y, Range kx,
                                Complex* block) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = kx.size();
-  for (std::int64_t z = 0; z < nz_; ++z, block += width)
-    std::fill_n(std::copy_n(row(field, y, z, kx.begin), count, block), width - count, Complex{});
+  const std::int64_t width = column_transform_.width(), count = kx.size(), at = y * pitch() + kx.begin;
+  for (const Complex* plane : field.plane_at) {
+    std::fill_n(std::copy_n(plane + at, count, block), width - count, Complex{});
+    block += width;
+  }
 }
 
 template <class Real>
 void SpectralSpace<Real>::store(const Complex* block, std::int64_t y, Range kx,
                                 SpectralField<Real>& field) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = kx.size();
-  for (std::int64_t z = 0; z < nz_; ++z, block += width)
-    std::copy_n(block, count, row(field, y, z, kx.begin));
+  const std::int64_t width = column_transform_.width(), count = kx.size(), at = y * pitch() + kx.begin;
+  for (Complex* plane : field.plane_at) {
+    std::copy_n(block, count, plane + at);
+    block += width;
+  }
 }
 
 template <class Real>
 typename SpectralSpace<Real>::Exchange SpectralSpace<Real>::begin_to_columns(SpectralField<Real>& field) {
   Exchange exchange;
-  if (!alone()) exchange.flight_.emplace(to_columns_->begin(field.planes.data(), field.columns.data()));
+  if (to_columns_) exchange.flight_.emplace(to_columns_->begin(field.planes, field.columns.data()));
   return exchange;
 }
 
 template <class Real>
 typename SpectralSpace<Real>::Exchange SpectralSpace<Real>::begin_to_planes(SpectralField<Real>& field) {
   Exchange exchange;
-  if (!alone()) exchange.flight_.emplace(to_planes_->begin(field.columns.data(), field.planes.data()));
+  if (to_columns_) exchange.flight_.emplace(to_planes_->begin(field.columns.data(), field.planes));
   return exchange;
 }
 

@@ -2,21 +2,31 @@
 
 #include <complex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "grid.hpp"
 #include "spectral.hpp"
 #include "tailrace/layout/transpose.hpp"
 #include "tailrace/mpi/comm.hpp"
+#include "tailrace/mpi/node.hpp"
 
 namespace tailrace::ultrasound {
 
-/// A half spectrum on its way between two layouts: by planes (z split over ranks, what plane transforms need)
-/// and by columns (what transforms along z need). A rank's own planes stay where they are; `columns` takes
-/// what others send.
+/// A half spectrum between two uses: by planes (z split over ranks, what plane transforms need) and by
+/// columns (what transforms along z need). Each rank keeps its planes. Ranks of one node work on each other's
+/// planes where they are; the columns of other nodes' planes are exchanged.
 template <class Real>
 struct SpectralField {
-  AlignedVector<std::complex<Real>> planes, columns;
+  using Complex = std::complex<Real>;
+
+  Complex* planes = nullptr;       ///< this rank's
+  std::vector<Complex*> plane_at;  ///< per z: element (y, kx) of this rank's columns is at [y * pitch + kx]
+  std::optional<mpi::SharedMemory> shared;  ///< holds the planes where ranks share memory
+  AlignedVector<Complex> own;               ///< holds them elsewhere
+  AlignedVector<Complex> columns;           ///< of this rank, from the planes of other nodes
+
+  [[nodiscard]] bool empty() const noexcept { return plane_at.empty(); }
 };
 
 /// Columns along z: those at (y, kx) for all y and kx in the ranges.
@@ -43,19 +53,24 @@ class SpectralSpace {
   [[nodiscard]] const PlaneTransform<Real>& plane_transform() const noexcept { return plane_transform_; }
   [[nodiscard]] const ColumnTransform<Real>& column_transform() const noexcept { return column_transform_; }
 
+  /// A field of zeros. @collective{comm}, synchronises.
   [[nodiscard]] SpectralField<Real> make_field() const;
   /// Bytes of one spectral field on this rank.
   [[nodiscard]] std::int64_t field_bytes() const noexcept;
 
   /// Plane z (global) of a field by planes: ny rows of `pitch`.
   [[nodiscard]] Complex* plane(SpectralField<Real>& field, std::int64_t z) const noexcept {
-    return field.planes.data() + (z - planes_.begin) * plane_stride_;
+    return field.planes + (z - planes_.begin) * plane_stride_;
   }
   /// Copies the columns `kx` at row y, no more than a block holds, into (z, column) order, and back.
   void load(const SpectralField<Real>& field, std::int64_t y, Range kx, Complex* block) const noexcept;
   void store(const Complex* block, std::int64_t y, Range kx, SpectralField<Real>& field) const noexcept;
 
-  /// An exchange in flight; does nothing on one rank.
+  /// Waits for the ranks of the node, and makes visible to all of them what they wrote into `fields`. Between
+  /// a use by planes and one by columns, and back, whichever fields were used. @collective{comm}
+  void synchronise(std::span<SpectralField<Real>* const> fields) const;
+
+  /// An exchange in flight between nodes; does nothing on one node.
   class Exchange {
    public:
     void start(int piece) {
@@ -79,16 +94,15 @@ class SpectralSpace {
   [[nodiscard]] ColumnRange column_piece(int k) const;
 
  private:
-  [[nodiscard]] bool alone() const noexcept { return !to_columns_; }
+  void plan_exchanges(mpi::CommView comm);
+  void point_to_planes(SpectralField<Real>& field) const;
   [[nodiscard]] bool split_along_kx() const noexcept { return ny_ == 1; }
-  /// Where the values from kx on of row (y, z) lie.
-  template <class FieldType>
-  [[nodiscard]] auto row(FieldType& field, std::int64_t y, std::int64_t z, std::int64_t kx) const noexcept;
-
   static constexpr int overlap_pieces =
       4;  // all but the last quarter of an exchange can hide behind computation
   static constexpr std::int64_t group = 4;  // neighbouring kx that stay together: one full vector
 
+  mpi::Node node_;
+  int ranks_;
   PlaneTransform<Real> plane_transform_;
   std::int64_t ny_, nz_;
   Range planes_;

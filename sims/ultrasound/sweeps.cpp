@@ -31,19 +31,26 @@ std::int64_t Sweeps<Real>::bytes() const noexcept {
   return sum;
 }
 
-/// Sends a finished piece of every spectrum, and after the last one waits for what others send.
+/// Sends a finished piece of every spectrum to other nodes.
 template <class Real>
-void Sweeps<Real>::start(int piece, std::vector<typename SpectralSpace<Real>::Exchange>& exchanges) {
+void Sweeps<Real>::start(int piece, Exchanges& exchanges) {
+  if (space_.pieces() == 1) return;
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
   for (auto& exchange : exchanges) exchange.start(piece);
-  if (piece + 1 == space_.pieces())
-    for (auto& exchange : exchanges) exchange.finish();
+}
+
+/// Waits for the ranks of the node and for what others send.
+template <class Real>
+void Sweeps<Real>::finish(std::span<SpectralField<Real>* const> results, Exchanges& exchanges) {
+  const trace::Scope scope(log_, trace::Kind::exchange, step_);
+  for (auto& exchange : exchanges) exchange.finish();
+  space_.synchronise(results);
 }
 
 template <class Real>
 void Sweeps<Real>::rehearse(std::span<SpectralField<Real>* const> fields) {
   const auto exchange = [&](const auto& begin) {
-    std::vector<typename SpectralSpace<Real>::Exchange> exchanges;
+    Exchanges exchanges;
     for (auto* field : fields) exchanges.push_back(begin(*field));
     for (int k = 0; k < space_.pieces(); ++k)
       for (auto& each : exchanges) each.start(k);

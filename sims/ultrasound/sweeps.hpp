@@ -79,7 +79,9 @@ class Sweeps {
   static Workspace<Real>& mine(std::vector<Workspace<Real>>& all) {
     return all[static_cast<std::size_t>(omp_get_thread_num())];
   }
-  void start(int piece, std::vector<typename SpectralSpace<Real>::Exchange>& exchanges);
+  using Exchanges = std::vector<typename SpectralSpace<Real>::Exchange>;
+  void start(int piece, Exchanges& exchanges);
+  void finish(std::span<SpectralField<Real>* const> results, Exchanges& exchanges);
 
   SpectralSpace<Real> space_;
   trace::Log& log_;
@@ -90,7 +92,7 @@ class Sweeps {
 template <class Real>
 template <class Work>
 void Sweeps<Real>::planes(std::span<SpectralField<Real>* const> results, Work work) {
-  std::vector<typename SpectralSpace<Real>::Exchange> exchanges;
+  Exchanges exchanges;
   for (auto* field : results) exchanges.push_back(space_.begin_to_columns(*field));
   for (int k = 0; k < space_.pieces(); ++k) {
     const Range planes = space_.plane_piece(k);
@@ -98,13 +100,14 @@ void Sweeps<Real>::planes(std::span<SpectralField<Real>* const> results, Work wo
     for (std::int64_t z = planes.begin; z < planes.end; ++z) work(z, mine(workspaces_));
     start(k, exchanges);
   }
+  finish(results, exchanges);
 }
 
 template <class Real>
 template <class Work>
 void Sweeps<Real>::columns(std::span<SpectralField<Real>* const> results, Work work) {
   const std::int64_t width = space_.column_transform().width();
-  std::vector<typename SpectralSpace<Real>::Exchange> exchanges;
+  Exchanges exchanges;
   for (auto* field : results) exchanges.push_back(space_.begin_to_planes(*field));
   for (int k = 0; k < space_.pieces(); ++k) {
     const auto [rows, kx] = space_.column_piece(k);
@@ -121,6 +124,7 @@ void Sweeps<Real>::columns(std::span<SpectralField<Real>* const> results, Work w
       }
     start(k, exchanges);
   }
+  finish(results, exchanges);
 }
 
 }  // namespace tailrace::ultrasound

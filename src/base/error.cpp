@@ -18,6 +18,8 @@ const char* to_string(ErrorKind kind) noexcept {
       return "io";
     case ErrorKind::resource:
       return "resource";
+    case ErrorKind::unstable:
+      return "unstable";
     case ErrorKind::internal:
       return "internal";
   }

@@ -100,6 +100,12 @@ struct Transpose::Plan {
   void plan_receives();
   /// Adds the messages that carry `block`.
   void add(std::vector<Message>& messages, int peer, int piece, const Box& block, const Side& side);
+  [[nodiscard]] bool leaves_out(int rank) const {
+    return std::find(config.left_out.begin(), config.left_out.end(), rank) != config.left_out.end();
+  }
+  [[nodiscard]] bool exchanges_with(int rank) const {
+    return rank != comm.view().rank() && !leaves_out(rank);
+  }
   [[nodiscard]] Box piece_box(const Box& box, int k) const {
     return piece_of(box, config.piece_axis, config.pieces, k);
   }
@@ -150,14 +156,14 @@ void Transpose::Plan::plan_sends() {
     piece_begin.push_back(sends.size());
     const Box piece = piece_box(from.box, k);
     for (const int peer : config.to.ranks_meeting(piece))
-      if (peer != comm.view().rank()) add(sends, peer, k, intersect(piece, config.to.box(peer)), from);
+      if (exchanges_with(peer)) add(sends, peer, k, intersect(piece, config.to.box(peer)), from);
   }
   piece_begin.push_back(sends.size());
 }
 
 void Transpose::Plan::plan_receives() {
   for (const int peer : config.from.ranks_meeting(to.box)) {
-    if (peer == comm.view().rank()) continue;
+    if (!exchanges_with(peer)) continue;
     for (int k = 0; k < config.pieces; ++k)
       add(receives, peer, k, intersect(piece_box(config.from.box(peer), k), to.box), to);
   }
@@ -217,7 +223,7 @@ void Transpose::Flight::start(int k) {
     requests_.push_back(mpi::start_send(plan_->comm, from_ + message.offset_bytes, message.type, message.peer,
                                         first_tag_ + message.piece));
   }
-  if (plan_->config.own_part == OwnPart::copy)
+  if (!plan_->leaves_out(plan_->comm.view().rank()))
     copy_own(plan_->to, to_, plan_->from, from_,
              intersect(plan_->piece_box(plan_->from.box, k), plan_->to.box));
   ++started_;

@@ -112,13 +112,12 @@ void write_whole(const std::string& directory, const json& account) {
                         .hint = "check the space and the permissions there"});
 }
 
-/// The share of the writing that the computation did not wait for.
-json hidden_fraction(double wait_s, double write_s) {
-  if (write_s <= 0) return nullptr;
+}  // namespace
+
+std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept {
+  if (write_s <= 0) return {};
   return std::clamp(1 - wait_s / write_s, 0.0, 1.0);
 }
-
-}  // namespace
 
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
                    const RankAccount& mine) {
@@ -144,7 +143,8 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
       account[key] = largest(ranks, key);
     account["output_write_s"] = largest(ranks, "write_s");
     account["output_bytes"] = static_cast<std::int64_t>(total(ranks, "write_bytes"));
-    account["hidden_fraction"] = hidden_fraction(total(ranks, "output_wait_s"), total(ranks, "write_s"));
+    const auto hidden = hidden_fraction(total(ranks, "output_wait_s"), total(ranks, "write_s"));
+    account["hidden_fraction"] = hidden ? json(*hidden) : json();
     account["peak_memory_bytes"] = peak;
     account["predicted_memory_bytes"] = predicted;
     account["per_rank"] = ranks;

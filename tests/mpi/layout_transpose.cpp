@@ -87,7 +87,7 @@ struct Trial {
   int pieces = 1, flights = 1;
   std::int64_t from_gap = 0, to_gap = 0;
   std::size_t largest_message_bytes = std::size_t{1} << 30;
-  OwnPart own_part = OwnPart::copy;
+  std::vector<int> left_out = {};
 };
 
 /// Moves `flights` arrays at once, their pieces interleaved; returns the number of wrong elements on this
@@ -103,7 +103,7 @@ std::int64_t wrong_after(mpi::CommView comm, const Trial& trial) {
                              .to_layout = to_layout,
                              .element_bytes = trial.element_bytes,
                              .piece_axis = trial.axis,
-                             .own_part = trial.own_part,
+                             .left_out = trial.left_out,
                              .pieces = trial.pieces,
                              .largest_message_bytes = trial.largest_message_bytes});
   std::vector<Pattern> sources, targets;
@@ -173,8 +173,21 @@ MPI_CASE("a rank's own part can be left where it is", ranks{1, 2, 3, 7}) {
   const Index3 extents{6, 11, 9};
   const auto from = Decomposition::slab(extents, Axis::z, comm.size());
   const auto to = Decomposition::slab(extents, Axis::y, comm.size());
-  const auto wrong = wrong_after(comm, {.from = from, .to = to, .pieces = 2, .own_part = OwnPart::leave});
+  const auto wrong = wrong_after(comm, {.from = from, .to = to, .pieces = 2, .left_out = {comm.rank()}});
   CHECK(wrong == intersect(from.box(comm.rank()), to.box(comm.rank())).volume());
+}
+
+MPI_CASE("parts of neighbours can be left out too", ranks{2, 3, 7}) {
+  const Index3 extents{6, 11, 9};
+  const auto from = Decomposition::slab(extents, Axis::z, comm.size());
+  const auto to = Decomposition::slab(extents, Axis::y, comm.size());
+  std::vector<int> neighbours;  // ranks 0 to 2, 3 to 5, 6
+  std::int64_t left = 0;
+  for (int rank = comm.rank() / 3 * 3; rank < std::min(comm.rank() / 3 * 3 + 3, comm.size()); ++rank) {
+    neighbours.push_back(rank);
+    left += intersect(from.box(rank), to.box(comm.rank())).volume();
+  }
+  CHECK(wrong_after(comm, {.from = from, .to = to, .pieces = 2, .left_out = neighbours}) == left);
 }
 
 MPI_CASE("more ranks than planes, and boxes one point wide", ranks{1, 2, 3, 4, 7}) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 #include "mpi_case.hpp"
@@ -81,8 +82,8 @@ Solver<Real> make_solver(mpi::CommView comm, const Wave& wave, StepIndex steps, 
 }
 
 template <class Real>
-void check_plane_wave(mpi::CommView comm, Index3 points, std::array<std::int64_t, axis_count> periods,
-                      double limit) {
+void check_on_nodes(mpi::CommView comm, Index3 points, std::array<std::int64_t, axis_count> periods,
+                    double limit) {
   constexpr StepIndex steps = 60;
   const Wave wave{.grid = {.points = points,
                            .spacing_m = {1e-4, 1.3e-4, 0.8e-4},
@@ -118,6 +119,18 @@ void check_plane_wave(mpi::CommView comm, Index3 points, std::array<std::int64_t
       CHECK_MESSAGE(moved < limit, fmt::format("{}_non_staggered: {}", name, moved));
     }
   }
+}
+
+/// On one node, with ranks that only exchange messages, and with pairs of ranks that share memory.
+template <class Real>
+void check_plane_wave(mpi::CommView comm, Index3 points, std::array<std::int64_t, axis_count> periods,
+                      double limit) {
+  check_on_nodes<Real>(comm, points, periods, limit);
+  for (const char* ranks_per_node : {"1", "2"}) {
+    setenv("TAILRACE_RANKS_PER_NODE", ranks_per_node, 1);
+    check_on_nodes<Real>(comm, points, periods, limit);
+  }
+  unsetenv("TAILRACE_RANKS_PER_NODE");
 }
 
 }  // namespace

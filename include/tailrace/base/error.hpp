@@ -13,6 +13,7 @@ enum class ErrorKind {
   input,     ///< a bad case or input file
   io,        ///< a read or write that the system refused
   resource,  ///< memory or another resource is short
+  unstable,  ///< a computation that left the range of its numbers
   internal,  ///< a broken invariant: a bug of ours
 };
 

@@ -22,18 +22,15 @@ struct LocalLayout {
   friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
 };
 
-/// What happens to the points that a rank holds in both decompositions.
-enum class OwnPart {
-  copy,   ///< they are copied like the others
-  leave,  ///< nothing: the caller uses them where they are
-};
-
 struct TransposeConfig {
   Decomposition from, to;              ///< of the same extents, over as many ranks as the communicator has
   LocalLayout from_layout, to_layout;  ///< of this rank; may differ between ranks
   std::size_t element_bytes = 0;
   Axis piece_axis = Axis::z;
-  OwnPart own_part = OwnPart::copy;
+  /// Ranks, this one perhaps among them, with which nothing is exchanged, because the caller reaches their
+  /// points by itself. If a rank leaves another out, the other leaves it out too. The own part of a rank that
+  /// does not leave out itself is copied.
+  std::vector<int> left_out = {};
   int pieces = 1;  ///< may exceed the planes of a rank: the last pieces are then empty
   std::size_t largest_message_bytes = std::size_t{1}
                                       << 30;  ///< longer ones are split: MPI 3.1 counts are int

@@ -51,6 +51,10 @@ struct RunEnd {
   StepIndex steps_done = 0;
 };
 
+/// The share of the writing that the computation did not wait for, from sums over all ranks; nothing where
+/// nothing was written. @local
+std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept;
+
 /// Gathers the accounts of all ranks and writes DIR/run.json (rank 0). @collective{comm}
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
                    const RankAccount& mine);

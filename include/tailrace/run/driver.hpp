@@ -2,11 +2,13 @@
 
 #include <concepts>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/session.hpp"
 #include "tailrace/run/stop.hpp"
+#include "tailrace/run/watch.hpp"
 #include "tailrace/trace/trace.hpp"
 
 namespace tailrace::run {
@@ -26,15 +28,16 @@ const char* to_string(Status status) noexcept;
 struct DriveResult {
   Status status = Status::finished;
   StepIndex steps_done = 0;
+  std::optional<StepIndex> not_finite_at;  ///< where this rank first saw NaN or infinity
 };
 
 /// Runs steps 1 to `steps`: computes, hands the samples to the output, and once per step learns, without
-/// waiting for it, whether a writer failed or a stop was asked for on any rank. All ranks leave after the
-/// same step. @collective{comm}
+/// waiting for it, whether a writer failed, the watched field went wrong or a stop was asked for on any rank.
+/// All ranks leave after the same step. @collective{comm}
 template <Simulation S>
 DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, StepIndex steps,
-                  const StopRequest& stop, const std::function<void(StepIndex)>& after_step,
-                  trace::Log& log) {
+                  const Watch& watch, const StopRequest& stop,
+                  const std::function<void(const DriveResult&)>& after_step, trace::Log& log) {
   mpi::StepVerdict verdict(comm);
   DriveResult result;
   const auto field = [&](const std::string& quantity) { return simulation.field(quantity); };
@@ -45,14 +48,17 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, S
     }
     session.sample(step, field);
     result.steps_done = step;
+    if (!result.not_finite_at && watch.is_due(step, steps) && !is_finite(field(watch.quantity)))
+      result.not_finite_at = step;
     const auto outcome = verdict.finish();
     if (outcome.failing_rank >= 0)
       result.status = Status::failed;
     else if (outcome.stop && step < steps)
       result.status = Status::stopped;
     if (result.status != Status::finished) return result;
-    verdict.start(session.failure().has_value(), stop.requested());
-    after_step(step);
+    verdict.start(session.failure().has_value() || (watch.ends_run && result.not_finite_at),
+                  stop.requested());
+    after_step(result);
   }
   if (verdict.finish().failing_rank >= 0) result.status = Status::failed;
   return result;

@@ -10,6 +10,8 @@ import h5py
 COMPONENTS = ("ux", "uy", "uz")
 SERIES = ("p", *COMPONENTS, *(f"{name}_non_staggered" for name in COMPONENTS))
 
+INTENSITIES = ("Ix_avg", "Iy_avg", "Iz_avg")
+
 _REDUCTIONS = {
     "_max_all": "maximum, whole grid",
     "_min_all": "minimum, whole grid",
@@ -69,6 +71,10 @@ def meaning(path: str) -> Meaning | None:
         return Meaning(*_FIXED[name])
     if name in SERIES:
         return Meaning(*_quantity(name), "series")
+    if name in INTENSITIES:
+        return Meaning(f"intensity {name[1]}", "W/m²", "mean")
+    if name == "Q_term":
+        return Meaning("heat deposition", "W/m³", "mean")
     for suffix, reduction in _REDUCTIONS.items():
         stem = name.removesuffix(suffix)
         if stem != name and stem in ("p", *COMPONENTS):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
@@ -216,13 +217,13 @@ def profiles(
     return theme.style(figure, height)
 
 
-def traces(series: list[Series], unit: str) -> go.Figure:
-    """Pressure against time at a few sensors."""
+def traces(series: list[Series], unit: str, title: str = "pressure") -> go.Figure:
+    """A quantity, pressure unless `title` says otherwise, against time at a few sensors."""
     peak = max(float(np.nanmax(np.abs(one.values), initial=0.0)) for one in series)
     factor, prefix = si_scale(peak)
     time_factor, time_prefix = si_scale(max(float(one.time_s[-1]) for one in series))
     figure = go.Figure()
-    for color, one in zip(theme.LINES, series, strict=False):
+    for color, one in zip(cycle(theme.LINES), series, strict=False):
         time_s, values = thin_out(one.time_s, one.values)
         text = f"{one.label}, %{{x:.3f}} {time_prefix}s<br><b>%{{y:.3g}} {prefix}{unit}</b>{NO_BOX}"
         figure.add_trace(
@@ -233,7 +234,7 @@ def traces(series: list[Series], unit: str) -> go.Figure:
             )
         )  # fmt: skip
     figure.update_xaxes(title=f"time [{time_prefix}s]")
-    figure.update_yaxes(title=f"pressure [{prefix}{unit}]", zeroline=True)
+    figure.update_yaxes(title=f"{title} [{prefix}{unit}]", zeroline=True)
     return theme.style(figure, height=360)
 
 

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/base/system.hpp"
+#include "tailrace/run/account.hpp"
+#include "tailrace/run/driver.hpp"
+#include "tailrace/run/progress.hpp"
+
+/// The life of a run, from its directory to its account: what does not depend on the simulation.
+namespace tailrace::run {
+
+/// Exit statuses of native programs, and of the `tailrace` command.
+enum ExitStatus { success = 0, bad_input = 2, run_failed = 3, stopped_early = 4 };
+
+/// Exit status for an error or for the end of a run.
+int exit_status(ErrorKind kind) noexcept;
+int exit_status(Status status) noexcept;
+
+/// Prints "PROGRAM: message. Fix: hint" on standard error. @local
+void print_error(const std::string& program, const ErrorInfo& error) noexcept;
+
+/// What a user decides about any run.
+struct RunOptions {
+  std::string program;    ///< as it names itself in messages
+  std::string directory;  ///< where run.json, progress and traces go; empty: nowhere
+  bool overwrite = true;  ///< the directory may exist
+  std::optional<double> wall_limit_s;
+  output::Options write;
+};
+
+/// One run of a program, in this order: `prepare_directory`, `plan`, `open_output`, `drive`, `close`. Signals
+/// are heard from the construction on, and times count from there. One object per process.
+class Run {
+ public:
+  Run(mpi::CommView comm, RunOptions options);
+
+  /// What run.json tells; the simulation fills in what it knows.
+  [[nodiscard]] RunAccount& account() noexcept { return account_; }
+  [[nodiscard]] trace::Log& log() noexcept { return log_; }
+  /// Seconds since the start. @local
+  [[nodiscard]] double elapsed_s() const noexcept { return monotonic_s() - account_.start_s; }
+  /// What the user should know: printed by rank 0, and kept for run.json. @local
+  void warn(const std::string& message);
+
+  /// Makes the directory and removes what an earlier run left there. @collective{comm}, synchronises. Errors
+  /// (usage), on all ranks: it exists and may not, or cannot be made.
+  void prepare_directory();
+  /// Resolves the streams for this rank (`output::make_plan`). @collective{comm}, synchronises. Errors
+  /// (input), on all ranks.
+  void plan(std::vector<output::Stream> streams, const Box& own_box, Index3 domain);
+  /// Creates the output file with what was planned. The simulation stands, with arrays of
+  /// `simulation_bytes`, and has talked to the other ranks once. @collective{comm}, synchronises
+  output::Session& open_output(const std::string& path, const output::FileHead& head,
+                               std::int64_t simulation_bytes);
+  /// Largest memory of this rank during the run, known once the output is open. @local
+  [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
+
+  /// Runs the steps; see `run::drive`. @collective{comm}
+  template <Simulation S>
+  DriveResult drive(S& simulation, StepIndex steps, const Watch& watch,
+                    const std::function<void(StepIndex)>& after_step) {
+    start_steps(steps, watch);
+    const auto result = run::drive(
+        comm_, simulation, *session_, steps, watch_, stop_,
+        [&](const DriveResult& so_far) {
+          note_step(so_far);
+          after_step(so_far.steps_done);
+        },
+        log_);
+    progress_->update("closing", result.steps_done);
+    return result;
+  }
+
+  /// How a run ended, for people.
+  struct Summary {
+    RunEnd end;
+    double wait_s = 0;                      ///< largest over the ranks
+    std::optional<double> hidden_fraction;  ///< of all ranks
+  };
+  /// Takes the final fields, completes the output file with the `tail` and writes the account. What failed
+  /// stands in the summary, the same on all ranks; it is not thrown. `cells` are this rank's.
+  /// @collective{comm}, synchronises
+  Summary close(const DriveResult& result, const output::FieldLookup& field,
+                const std::function<output::FileTail()>& tail, std::int64_t cells);
+
+  /// Runs `body`, the whole program, and returns its exit status, or prints its error and returns
+  /// `status_of(kind)`. A failure that only this rank knows of aborts the job, after it left an account.
+  /// @collective{comm}
+  int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
+
+ private:
+  void start_steps(StepIndex steps, const Watch& watch);
+  void note_step(const DriveResult& so_far);
+  void tell_not_finite(StepIndex step);
+  void check_finite(const DriveResult& result);
+  void write_account(const RunEnd& end, std::int64_t cells);
+
+  mpi::CommView comm_;
+  RunOptions options_;
+  StopRequest stop_;
+  trace::Log log_{"main"};
+  RunAccount account_;
+  std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
+  output::Plan plan_;
+  std::unique_ptr<output::Session> session_;
+  std::optional<ProgressFile> progress_;
+  Watch watch_;
+  bool told_not_finite_ = false;
+};
+
+}  // namespace tailrace::run

@@ -1,0 +1,169 @@
+"""Planes, points and times of labelled arrays, by coordinates in metres and seconds."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from tailrace import kwave
+from tailrace.data.grid import AXES
+from tailrace.report.volumes import PICTURE_POINTS, Plane, Volume, find_peak
+
+NOT_SIGNED = ("maximum", "root mean square")
+
+
+def space_dims(array: xr.DataArray) -> dict[str, str]:
+    """The dimension of the array along every axis that it has, `{"x": "x_sg"}` for example."""
+    return {axis: dim for axis in AXES for dim in (axis, f"{axis}_sg") if dim in array.dims}
+
+
+def require_places(array: xr.DataArray) -> None:
+    """Positions are only known with the sensor mask; without it there is nothing to draw against."""
+    if not all(dim in array.coords for dim in space_dims(array).values()):
+        raise kwave.FileError(
+            f"{array.name}: where it was recorded is not known. Fix: open it with input=THE_INPUT_FILE, "
+            "or record with --copy_sensor_mask"
+        )
+
+
+def require_times(array: xr.DataArray) -> None:
+    """The time step stands in the output or, for outputs stripped of it, in the input."""
+    if "time" in array.dims and "time" not in array.coords:
+        raise kwave.FileError(
+            f"{array.name}: its time step is not known. Fix: open it with input=THE_INPUT_FILE"
+        )
+
+
+def nearest(array: xr.DataArray, dim: str, value: float) -> int:
+    """The index of the point or sample that is nearest to a coordinate; it must not lie outside."""
+    positions = array.coords[dim].values
+    unit = array.coords[dim].attrs.get("units", "")
+    half = (positions[1] - positions[0]) / 2 if len(positions) > 1 else np.inf
+    if not positions[0] - half <= value <= positions[-1] + half:
+        raise kwave.FileError(
+            f"{array.name}: {dim} = {value:g} {unit} lies outside; it runs from {positions[0]:g} to "
+            f"{positions[-1]:g} {unit}"
+        )
+    return int(np.abs(positions - value).argmin())
+
+
+def at_time(array: xr.DataArray, time_s: float | None) -> xr.DataArray:
+    """The sample at a time of a series; anything else as it is."""
+    if "time" not in array.dims:
+        if time_s is not None:
+            raise kwave.FileError(f"{array.name}: it is no series, time= has no meaning for it")
+        return array
+    if array.sizes["time"] == 0:
+        raise kwave.FileError(f"{array.name}: no sample is complete yet")
+    if time_s is None:
+        if array.sizes["time"] > 1:
+            first, last = (array.coords["time"].values[number] for number in (0, -1))
+            raise kwave.FileError(
+                f"{array.name}: a series of {array.sizes['time']} samples. "
+                f"Fix: time= between {first:g} and {last:g} s"
+            )
+        return array.isel(time=0)
+    return array.isel(time=nearest(array, "time", time_s))
+
+
+def is_signed(array: xr.DataArray) -> bool:
+    """Whether colours should be centred on zero: waves are, maxima and rms are not."""
+    reduction = str(array.attrs.get("reduction", ""))
+    return not reduction.startswith(NOT_SIGNED) and "heat" not in str(array.attrs.get("long_name", ""))
+
+
+def refuse_other_axes(array: xr.DataArray, given: dict) -> None:
+    """Positions must not be given along axes that the array does not have."""
+    for axis, value in given.items():
+        if value is not None and axis not in space_dims(array):
+            raise kwave.FileError(f"{array.name}: it has no {axis} axis")
+
+
+def refuse_any(array: xr.DataArray, given: dict) -> None:
+    """A two-dimensional field is shown whole."""
+    if any(value is not None for value in given.values()):
+        raise kwave.FileError(f"{array.name}: it is two-dimensional. Fix: leave x, y and z out")
+
+
+def normals(
+    array: xr.DataArray, given: dict[str, float | None], margin: tuple[int, int, int]
+) -> dict[str, int]:
+    """The planes to show: normal axis and index along it.
+
+    Those that were asked for; else the plane of a flat array; else the three through the largest magnitude,
+    looked for further than `margin` (x, y, z) from the border.
+    """
+    space = space_dims(array)
+    refuse_other_axes(array, given)
+    wanted = {axis: nearest(array, space[axis], value) for axis, value in given.items() if value is not None}
+    if wanted:
+        return wanted
+    flat = [axis for axis, dim in space.items() if array.sizes[dim] == 1]
+    if flat:
+        return {flat[0]: 0}
+    peak = find_peak(
+        Volume(array.transpose(*(space[axis] for axis in "zyx")), None, None), margin, is_signed(array)
+    )
+    index = peak.index if peak else tuple(array.sizes[space[axis]] // 2 for axis in AXES)
+    lengths = {axis: float(np.ptp(array.coords[dim].values)) for axis, dim in space.items()}
+    longest = max(lengths, key=lengths.get)
+    return {axis: index[AXES.index(axis)] for axis in sorted("zyx", key=lambda axis: axis == longest)}
+
+
+def plane(array: xr.DataArray, normal: str | None, index: int, points: int = PICTURE_POINTS) -> Plane:
+    """One plane, read with a stride where it has more than `points` points; `normal` None for a 2D array."""
+    space = space_dims(array)
+    at_mm = 0.0
+    if normal is not None:
+        dim = space.pop(normal)
+        at_mm = float(array.coords[dim].values[index]) * 1e3
+        array = array.isel({dim: index})
+    across, up = list(space)
+    if min(array.sizes[dim] for dim in space.values()) < 2:
+        raise kwave.FileError(
+            f"{array.name}: this plane is only a line of points. Fix: another plane, or plot.trace"
+        )
+    strides = {dim: math.ceil(array.sizes[dim] / points) for dim in space.values()}
+    array = array.isel({dim: slice(None, None, stride) for dim, stride in strides.items()})
+    array = array.transpose(space[up], space[across])
+    along_mm, up_mm = (array.coords[space[axis]].values * 1e3 for axis in (across, up))
+    values = np.asarray(array.values, dtype=np.float32)
+    normal_axis = AXES.index(normal) if normal else 2
+    return Plane(values, (AXES.index(across), AXES.index(up)), along_mm, up_mm, normal_axis, at_mm)
+
+
+def traces_at(array: xr.DataArray, given: dict[str, float | Sequence[float] | None]) -> list[xr.DataArray]:
+    """The series at points of a box, by coordinates; axes that were not given stand in the middle."""
+    require_places(array)
+    space = space_dims(array)
+    refuse_other_axes(array, given)
+    columns = []
+    for axis, dim in space.items():
+        value = given.get(axis)
+        middle = float(array.coords[dim].values[array.sizes[dim] // 2])
+        columns.append(np.atleast_1d(np.asarray(middle if value is None else value, dtype=float)))
+    try:
+        columns = np.broadcast_arrays(*columns)
+    except ValueError:
+        raise kwave.FileError(f"{array.name}: x, y and z must be numbers, or lists of one length") from None
+    found = []
+    for position in zip(*columns, strict=True):
+        index = {dim: nearest(array, dim, value) for dim, value in zip(space.values(), position, strict=True)}
+        found.append(array.isel(index))
+    return found
+
+
+def traces_of(array: xr.DataArray, sensor: int | Sequence[int] | None, most: int) -> list[xr.DataArray]:
+    """The series at sensor points, counted from 0; without `sensor` at most `most`, evenly spread."""
+    count = array.sizes["sensor"]
+    if sensor is None:
+        sensor = np.unique(np.linspace(0, count - 1, min(count, most)).astype(int)).tolist()
+    chosen = [int(number) for number in np.atleast_1d(sensor)]
+    wrong = [number for number in chosen if not 0 <= number < count]
+    if wrong:
+        raise kwave.FileError(
+            f"{array.name}: sensor {wrong[0]} is not there; sensors count from 0 to {count - 1}"
+        )
+    together = array.isel(sensor=chosen).load()  # One reading: k-Wave's files keep whole steps in a chunk.
+    return [together.isel(sensor=place).assign_coords(sensor=number) for place, number in enumerate(chosen)]

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "command_line.hpp"
+#include "tailrace/run/case_file.hpp"
+
+namespace tailrace::ultrasound {
+
+namespace {
+
+/// Runs a parser; what it finds wrong becomes a problem of the case.
+template <class Parse>
+void read(run::CaseFile& file, const Parse& parse) {
+  try {
+    parse();
+  } catch (const Error& error) {
+    file.add_problem("", error.info().message, error.info().hint);
+  }
+}
+
+/// Fills the options of the output: the command line goes before the case.
+void read_write(run::CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
+             flush = file.text("write.flush");
+  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
+  if (strategy) read(file, [&] { output::parse_strategy("write.strategy", *strategy, options); });
+  if (sink) read(file, [&] { output::parse_sink("write.sink", *sink, options); });
+  if (flush) read(file, [&] { output::parse_flush("write.flush", *flush, options); });
+  if (buffers && strategy.value_or("threads") == "threads") options.buffers = static_cast<int>(*buffers);
+  if (!typed.write.empty()) read(file, [&] { output::parse_strategy("--write", typed.write, options); });
+  if (!typed.sink.empty()) read(file, [&] { output::parse_sink("--sink", typed.sink, options); });
+  if (!typed.flush.empty()) read(file, [&] { output::parse_flush("--flush", typed.flush, options); });
+  if (!typed.pace.empty()) read(file, [&] { options.pace = output::parse_pace(typed.pace); });
+  if (!typed.fault.empty()) read(file, [&] { options.faults = output::parse_faults(typed.fault); });
+}
+
+void read_record(run::CaseFile& file, CommandLine& line) {
+  auto& record = line.options.record;
+  for (std::size_t i = 0; i < record_items.size(); ++i)
+    if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
+      record.wanted[i] = record.wanted[i] || *wanted;
+  if (const auto copy = file.boolean("record.copy_sensor_mask"))
+    record.copy_sensor_mask = record.copy_sensor_mask || *copy;
+  if (const auto start = file.integer("record.start", {1}); start && line.start == 0) line.start = *start;
+  record.apply_default();
+}
+
+/// Fills what the command line left open from the case, and lists what is wrong with it.
+void read_case(run::CaseFile& file, CommandLine& line) {
+  auto& options = line.options;
+  const auto simulation = file.required_text("case.simulation", "simulation = \"ultrasound\"");
+  if (!simulation.empty() && simulation != "ultrasound")
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
+                     "simulation = \"ultrasound\"");
+  options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
+  file.text("input.script");  // makes the input; the launcher runs it
+  options.input = file.required_file_name("input.file", "file = \"input.h5\", a k-Wave input file");
+  if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
+    line.benchmark_steps = *steps;
+  if (const auto name = file.text("model.precision"); name && line.precision.empty())
+    read(file, [&] { options.precision = parse_precision("model.precision", *name); });
+  read_record(file, line);
+  read_write(file, line.write, options.write);
+}
+
+/// Makes the resolved case complete.
+void set_defaults(run::CaseFile& file, const CommandLine& line) {
+  const auto& options = line.options;
+  const auto truth = [](bool value) { return value ? "true" : "false"; };
+  file.set_default("model.precision", to_string(options.precision));
+  for (std::size_t i = 0; i < record_items.size(); ++i)
+    file.set_default(fmt::format("record.{}", record_items[i].name), truth(options.record.wanted[i]));
+  file.set_default("record.copy_sensor_mask", truth(options.record.copy_sensor_mask));
+  file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
+  file.set_default("write.strategy", output::strategy_text(options.write));
+  file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options.write)));
+  file.set_default("write.sink", options.write.sink);
+  file.set_default("write.flush", options.write.flush_samples ? "sample" : "none");
+}
+
+run::CaseFile open_case(const CommandLine& line, bool native_input) {
+  if (!native_input) return run::CaseFile::read(line.case_file, line.overrides);
+  std::vector<std::string> settings{"case.simulation=ultrasound", "input.file=" + line.case_file};
+  settings.insert(settings.end(), line.overrides.begin(), line.overrides.end());
+  return run::CaseFile::from_overrides(line.case_file, settings);
+}
+
+}  // namespace
+
+void apply_case(CommandLine& line) {
+  const bool native_input = std::filesystem::path(line.case_file).extension() != ".toml";
+  auto file = open_case(line, native_input);
+  read_case(file, line);
+  set_defaults(file, line);
+  file.finish();
+  line.options.resolved = file.resolved();
+  if (native_input) line.options.resolved["input"]["file"] = line.options.input;
+}
+
+}  // namespace tailrace::ultrasound

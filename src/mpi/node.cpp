@@ -1,0 +1,118 @@
+#include "tailrace/mpi/node.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <string>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::mpi {
+
+namespace {
+
+/// The most ranks that may count as a node.
+int read_largest_node() {
+  const char* text = std::getenv("TAILRACE_RANKS_PER_NODE");
+  if (text == nullptr) return std::numeric_limits<int>::max();
+  const std::string value(text);
+  int most = 0;
+  const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), most);
+  if (code == std::errc() && end == value.data() + value.size() && most > 0) return most;
+  throw Error(
+      ErrorInfo{.kind = ErrorKind::usage,
+                .message = fmt::format("environment variable TAILRACE_RANKS_PER_NODE = \"{}\"", value),
+                .path = {},
+                .hint = "a number of at least 1, or unset it"});
+}
+
+/// The same on all ranks, or the same error.
+int largest_node(CommView parent) {
+  int most = 0;
+  agree_on(parent, [&] { most = read_largest_node(); });
+  return most;
+}
+
+/// The ranks of one machine, in the order of the parent.
+Comm split_by_machine(CommView parent, int most_ranks) {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(parent.get(), MPI_COMM_TYPE_SHARED, parent.rank(), MPI_INFO_NULL, &part),
+        "MPI_Comm_split_type");
+  const CommView view(part);
+  Comm machine = Comm::split(view, view.rank() / most_ranks);
+  check(MPI_Comm_free(&part), "MPI_Comm_free");
+  return machine;
+}
+
+std::size_t page_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+Node::Node(CommView parent) : Node(parent, largest_node(parent)) {}
+
+Node::Node(CommView parent, int most_ranks)
+    : comm_(split_by_machine(parent, most_ranks)), ranks_(static_cast<std::size_t>(comm_.view().size())) {
+  const int mine = parent.rank();
+  check(MPI_Allgather(&mine, 1, MPI_INT, ranks_.data(), 1, MPI_INT, comm_.view().get()), "MPI_Allgather");
+}
+
+std::optional<SharedMemory> SharedMemory::allocate(const Node& node, std::size_t bytes) {
+  const CommView comm = node.comm();
+  // MPI may keep something of its own in front: room for the part to begin on the next page.
+  const std::size_t pages = (bytes + page_bytes() - 1) / page_bytes() + 1;
+  MPI_Win window = MPI_WIN_NULL;
+  void* base = nullptr;
+  const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(pages * page_bytes()), 1, MPI_INFO_NULL,
+                                           comm.get(), &base, &window);
+  const bool everywhere = min(comm, std::int64_t{code == MPI_SUCCESS ? 1 : 0}) == 1;
+  if (!everywhere) return {};  // a window that some ranks have stays: freeing it would be collective
+  SharedMemory memory(comm, window);
+  memory.locate_parts();
+  return memory;
+}
+
+void SharedMemory::locate_parts() {
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    MPI_Aint size = 0;
+    int unit = 0;
+    void* part = nullptr;
+    check(MPI_Win_shared_query(window_, rank, &size, &unit, &part), "MPI_Win_shared_query");
+    // Memory is mapped by pages, so every rank finds the same place.
+    const auto place = reinterpret_cast<std::uintptr_t>(part);
+    const std::size_t skipped = (page_bytes() - place % page_bytes()) % page_bytes();
+    parts_.push_back(static_cast<std::byte*>(part) + skipped);
+  }
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : comm_(other.comm_),
+      window_(std::exchange(other.window_, MPI_WIN_NULL)),
+      parts_(std::move(other.parts_)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(comm_, other.comm_);
+  std::swap(window_, other.window_);
+  std::swap(parts_, other.parts_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (window_ == MPI_WIN_NULL || std::uncaught_exceptions() > 0) return;
+  MPI_Win_unlock_all(window_);
+  MPI_Win_free(&window_);
+}
+
+void SharedMemory::fence() const {
+  check(MPI_Win_sync(window_), "MPI_Win_sync");
+}
+
+}  // namespace tailrace::mpi

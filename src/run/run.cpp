@@ -1,0 +1,191 @@
+#include "tailrace/run/run.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+namespace tailrace::run {
+
+int exit_status(ErrorKind kind) noexcept {
+  return kind == ErrorKind::usage || kind == ErrorKind::input ? bad_input : run_failed;
+}
+
+int exit_status(Status status) noexcept {
+  switch (status) {
+    case Status::finished:
+      return success;
+    case Status::stopped:
+      return stopped_early;
+    case Status::failed:
+      break;
+  }
+  return run_failed;
+}
+
+void print_error(const std::string& program, const ErrorInfo& error) noexcept {
+  const std::string where = error.rank > 0 ? fmt::format(" (rank {})", error.rank) : "";
+  const std::string fix = error.hint.empty() ? "" : ". Fix: " + error.hint;
+  say(stderr, fmt::format("{}: {}{}{}\n", program, error.message, where, fix));
+}
+
+Run::Run(mpi::CommView comm, RunOptions options)
+    : comm_(comm), options_(std::move(options)), stop_(options_.wall_limit_s) {
+  account_.program = options_.program;
+  account_.start_s = monotonic_s();
+  account_.started = iso_time_now();
+  account_.strategy = output::strategy_text(options_.write);
+  account_.sink = options_.write.sink;
+}
+
+void Run::warn(const std::string& message) {
+  account_.warnings.push_back(message);
+  if (comm_.is_root()) say(stderr, fmt::format("{}: warning: {}\n", options_.program, message));
+}
+
+void Run::prepare_directory() {
+  if (options_.directory.empty()) return;
+  mpi::agree_on_root(comm_, [&] {
+    namespace fs = std::filesystem;
+    const fs::path directory = options_.directory;
+    const auto fail = [&](const std::string& what, const std::string& hint) {
+      throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                            .message = fmt::format("{}: {}", options_.directory, what),
+                            .path = options_.directory,
+                            .hint = hint});
+    };
+    if (fs::exists(directory) && !options_.overwrite)
+      fail("the run directory exists", "choose another --out, or add --overwrite");
+    std::error_code code;
+    for (const char* old : {"run.json", "report.html", "progress.json"}) fs::remove(directory / old, code);
+    fs::remove_all(directory / "trace", code);
+    fs::create_directories(directory / "trace", code);
+    if (code) fail("cannot be made: " + code.message(), "choose a directory that you may write to");
+  });
+}
+
+void Run::plan(std::vector<output::Stream> streams, const Box& own_box, Index3 domain) {
+  account_.outputs = describe_streams(streams);
+  account_.grid = domain;
+  mpi::agree_on(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
+}
+
+output::Session& Run::open_output(const std::string& path, const output::FileHead& head,
+                                  std::int64_t simulation_bytes) {
+  // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
+  // they keep. None of it grows afterwards.
+  predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
+  session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), head, options_.write, log_);
+  predicted_bytes_ += session_->memory_bytes();
+  if (!session_->warning().empty()) warn(session_->warning());
+  log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
+  return *session_;
+}
+
+void Run::start_steps(StepIndex steps, const Watch& watch) {
+  account_.steps_planned = steps;
+  watch_ = watch;
+  progress_.emplace(comm_.is_root() ? options_.directory : "", steps);
+}
+
+void Run::note_step(const DriveResult& so_far) {
+  progress_->update("running", so_far.steps_done);
+  if (!watch_.ends_run && so_far.not_finite_at) tell_not_finite(*so_far.not_finite_at);
+}
+
+/// Warns once of a field that went wrong.
+void Run::tell_not_finite(StepIndex step) {
+  if (std::exchange(told_not_finite_, true)) return;
+  warn(
+      fmt::format("{} holds NaN or infinity at step {}: the computation is unstable", watch_.quantity, step));
+}
+
+/// If the watched field went wrong on any rank: throws on all if that ended the run, else sees that the root
+/// has warned of it. @collective{comm}
+void Run::check_finite(const DriveResult& result) {
+  if (!watch_.ends_run) {
+    constexpr auto never = std::numeric_limits<StepIndex>::max();
+    const auto first = mpi::min(comm_, result.not_finite_at.value_or(never));
+    if (first != never) tell_not_finite(first);
+  }
+  if (result.status != Status::failed) return;
+  std::optional<ErrorInfo> mine;
+  if (result.not_finite_at)
+    mine = ErrorInfo{.kind = ErrorKind::unstable,
+                     .message = fmt::format(
+                         "{} holds NaN or infinity at step {} (looked at every {} steps): the computation is "
+                         "unstable",
+                         watch_.quantity, *result.not_finite_at, watch_.every),
+                     .path = {},
+                     .hint = watch_.hint};
+  mpi::agree(comm_, mine);
+}
+
+Run::Summary Run::close(const DriveResult& result, const output::FieldLookup& field,
+                        const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  Summary summary{
+      .end = {.status = result.status, .reason = {}, .error = {}, .steps_done = result.steps_done},
+      .hidden_fraction = {}};
+  auto& end = summary.end;
+  if (result.status == Status::stopped) end.reason = stop_.reason();
+  try {
+    session_->sample_final(result.steps_done, field);
+    session_->finish(result.steps_done, tail());
+    check_finite(result);
+  } catch (const Error& error) {
+    end.status = Status::failed;
+    end.error = error.info();
+  }
+  try {
+    write_account(end, cells);
+  } catch (const Error& error) {
+    if (!end.error) end.error = error.info();  // what failed first is what the user has to know
+  }
+  const auto& output = session_->account();
+  summary.wait_s = mpi::max(comm_, output.wait_s);
+  summary.hidden_fraction = hidden_fraction(mpi::sum(comm_, output.wait_s), mpi::sum(comm_, output.write_s));
+  return summary;
+}
+
+void Run::write_account(const RunEnd& end, std::int64_t cells) {
+  if (options_.directory.empty()) return;
+  if (comm_.is_root()) progress_->finish();
+  auto mine = account_from(log_);
+  mine.cells = cells;
+  mine.output = session_->account();
+  mine.predicted_memory_bytes = predicted_bytes_;
+  const double zero = mpi::min(comm_, account_.start_s);  // processes of one node share this clock
+  std::vector<const trace::Log*> logs{&log_};
+  if (session_->writer_log() != nullptr) logs.push_back(session_->writer_log());
+  try {
+    mpi::agree_on(comm_, [&] {
+      trace::write_csv(fmt::format("{}/trace/rank-{:05}.csv", options_.directory, comm_.rank()), logs, zero);
+    });
+  } catch (const Error& error) {
+    account_.warnings.push_back(error.info().message);
+  }
+  run::write_account(comm_, options_.directory, account_, end, mine);
+}
+
+int Run::guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    const auto error = describe_current_exception();
+    // An error that went through a verdict names its rank and stands on all ranks; any other is known here
+    // alone.
+    const bool shared = error.rank >= 0;
+    if (!shared || comm_.is_root()) print_error(options_.program, error);
+    if (shared) return status_of(error.kind);
+    try {
+      if (!options_.directory.empty() && std::filesystem::exists(options_.directory))
+        write_lone_failure(options_.directory, account_, error);
+    } catch (const Error& second) {
+      print_error(options_.program, second.info());
+    }
+    mpi::Environment::abort(status_of(error.kind));
+  }
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,69 @@
+#include "tailrace/mpi/node.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "mpi_case.hpp"
+#include "tailrace/base/error.hpp"
+
+using namespace tailrace;
+
+namespace {
+
+/// Sets the variable that limits nodes, and takes it back.
+class RanksPerNode {
+ public:
+  explicit RanksPerNode(const char* value) { setenv("TAILRACE_RANKS_PER_NODE", value, 1); }
+  ~RanksPerNode() { unsetenv("TAILRACE_RANKS_PER_NODE"); }
+};
+
+/// Fills this rank's part, then looks at those of all ranks of the node.
+std::int64_t wrong_in(const mpi::Node& node, std::size_t bytes, std::uint8_t salt) {
+  auto memory = mpi::SharedMemory::allocate(node, bytes);
+  REQUIRE(memory);
+  const auto value = [&](int rank) { return static_cast<std::byte>(31 * rank + salt); };
+  CHECK(reinterpret_cast<std::uintptr_t>(memory->part(node.comm().rank())) % 4096 == 0);
+  std::fill_n(memory->part(node.comm().rank()), bytes, value(node.comm().rank()));
+  memory->fence();
+  mpi::barrier(node.comm());
+  memory->fence();
+  std::int64_t wrong = 0;
+  for (int rank = 0; rank < node.comm().size(); ++rank)
+    wrong += static_cast<std::int64_t>(bytes) -
+             std::count(memory->part(rank), memory->part(rank) + bytes, value(rank));
+  return wrong;
+}
+
+}  // namespace
+
+MPI_CASE("ranks of one machine see each other's memory", ranks{1, 2, 3, 4, 7}) {
+  const mpi::Node node(comm);
+  CHECK(node.comm().size() == comm.size());
+  for (int rank = 0; rank < comm.size(); ++rank) CHECK(node.ranks()[static_cast<std::size_t>(rank)] == rank);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{4096}, std::size_t{100001}})
+    CHECK(wrong_in(node, bytes, 5) == 0);
+}
+
+MPI_CASE("a rank may have nothing to share", ranks{2, 3}) {
+  const mpi::Node node(comm);
+  auto memory = mpi::SharedMemory::allocate(node, comm.is_root() ? 0 : 64);
+  REQUIRE(memory);
+}
+
+MPI_CASE("nodes can be made smaller than they are", ranks{1, 3, 7}) {
+  const RanksPerNode limit("2");
+  const mpi::Node node(comm);
+  const int first = comm.rank() / 2 * 2;
+  CHECK(node.comm().size() == std::min(2, comm.size() - first));
+  CHECK(node.ranks().front() == first);
+  CHECK(wrong_in(node, 5000, 7) == 0);
+  CHECK(mpi::Node::alone(comm).ranks() == std::vector<int>{comm.rank()});
+}
+
+MPI_CASE("a size of nodes that is none is refused", ranks{1, 2}) {
+  for (const char* value : {"0", "-1", "two", "2x", ""}) {
+    const RanksPerNode limit(value);
+    CHECK_THROWS_AS(mpi::Node{comm}, Error);
+  }
+}

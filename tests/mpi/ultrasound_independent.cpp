@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "mpi_case.hpp"
+#include "temp_dir.hpp"
+#include "ultrasound_run.hpp"
+
+/// Every case of tests/data/ultrasound/independent, run as the program runs it, against the results of
+/// another solver in double precision (its README.md); and byte for byte the same for every rank count.
+namespace tailrace::ultrasound {
+
+namespace {
+
+using test::difference, test::limit_for, test::values_of;
+
+struct Case {
+  std::string directory;
+  std::vector<std::string> arguments, datasets;
+};
+
+/// All cases, in the same order on every rank.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TAILRACE_TEST_DATA "/ultrasound/independent")) {
+    if (!std::filesystem::exists(entry.path() / "case.json")) continue;
+    const auto facts = nlohmann::json::parse(std::ifstream(entry.path() / "case.json"));
+    cases.push_back({entry.path().string(), facts.at("arguments"), facts.at("datasets")});
+  }
+  std::sort(cases.begin(), cases.end(),
+            [](const Case& a, const Case& b) { return a.directory < b.directory; });
+  return cases;
+}
+
+/// What the first rank count wrote, by file and dataset.
+std::map<std::string, std::vector<double>>& first_results() {
+  static std::map<std::string, std::vector<double>> results;
+  return results;
+}
+
+void compare(const Case& item, const std::string& output_path, int ranks) {
+  const auto reference = h5::File::open(item.directory + "/reference.h5"),
+             output = h5::File::open(output_path);
+  for (const auto& path : item.datasets) {
+    const std::string what = fmt::format("{}: {} on {} ranks", item.directory, path, ranks);
+    CHECK_MESSAGE(output.has_dataset(path), what);
+    if (!output.has_dataset(path)) continue;
+    const double found = difference(reference, output, path);
+    CHECK_MESSAGE(found < limit_for(path), fmt::format("{}: {}", what, found));
+    const auto values = values_of(output, path);
+    const auto [known, is_first] = first_results().try_emplace(item.directory + path, values);
+    CHECK_MESSAGE(known->second == values, what << " differs from the first rank count");
+  }
+}
+
+}  // namespace
+
+MPI_CASE("independent references", ranks{1, 2, 3, 4, 7}) {
+  const auto cases = all_cases();
+  REQUIRE(!cases.empty());
+  const tailrace::test::TempDir mine;
+  const std::string output = mpi::broadcast(comm, mine.path(), 0) + "/output.h5";
+  for (const auto& item : cases) {
+    std::vector<std::string> words{"-i", item.directory + "/input.h5", "-o", output};
+    words.insert(words.end(), item.arguments.begin(), item.arguments.end());
+    const int status = test::run(comm, words);
+    CHECK_MESSAGE(status == 0, item.directory);
+    if (status == 0 && comm.is_root()) compare(item, output, comm.size());
+  }
+}
+
+}  // namespace tailrace::ultrasound
