@@ -73,6 +73,12 @@ std::string complaint_about_message(const Ended& ended, const std::string& path)
   return {};
 }
 
+/// Numbers that no computation could bear end in warnings.
+bool has_only_warnings(const std::string& words) {
+  return count_of(words, "tailrace-ultrasound: ") == count_of(words, "tailrace-ultrasound: warning: ") &&
+         count_of(words, "tailrace-ultrasound: ") == count_of(words, "\n");
+}
+
 std::string text_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -156,7 +162,9 @@ class Trial {
     std::ofstream(output_) << old_content;
     const auto before = files();
     const auto ended = run(input_, output_);
-    if (ended.status != 1 || ended.words != checked.words)
+    // HDF5 reads beyond its buffers for damaged texts: what stands there, and so the answer, may change.
+    if (mutant_.damaged && ended.status == 0) return {.answer = Answer::run, .complaint = {}};
+    if (ended.status != 1 || (ended.words != checked.words && !mutant_.damaged))
       return {.complaint = fmt::format("checked: {}run: {} {}", checked.words, ended.status, ended.words)};
     if (text_of(output_) != old_content || files() != before) return {.complaint = "the output was touched"};
     return {.answer = Answer::refused, .complaint = {}};
@@ -166,7 +174,7 @@ class Trial {
     if (!checked.words.empty()) return {.complaint = "accepted with words: " + checked.words};
     if (!is_small(input_)) return {.answer = Answer::accepted, .complaint = {}};
     const auto ended = run(input_, output_);
-    if (ended.status != 0 || !ended.words.empty())
+    if (ended.status != 0 || !has_only_warnings(ended.words))
       return {.complaint = fmt::format("accepted, but run: {} {}", ended.status, ended.words)};
     const auto contents = contents_of(output_);
     if (contents.at("/t_index") != contents.at("/Nt")) return {.complaint = "t_index is not Nt"};

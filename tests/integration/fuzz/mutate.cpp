@@ -116,6 +116,7 @@ class Changes {
   void change_shape() {
     auto& [name, item] = any_item();
     auto& shape = item.shape;
+    if (shape.empty()) return;
     switch (choose_.below(8)) {
       case 0:
         shape = {h5::element_count(shape)};
@@ -266,6 +267,7 @@ void change_bytes(Choose& choose, const std::string& path, Mutant& mutant) {
     mutant.story += fmt::format("cut to {} bytes; ", bytes.size());
   }
   mutant.harmless = false;
+  mutant.damaged = true;
   std::ofstream(path, std::ios::binary | std::ios::trunc)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
@@ -273,7 +275,7 @@ void change_bytes(Choose& choose, const std::string& path, Mutant& mutant) {
 /// Something that is no regular file.
 void replace_file(Choose& choose, const std::string& path, Mutant& mutant) {
   std::filesystem::remove(path);
-  mutant.harmless = mutant.in_a_file = false;
+  mutant.harmless = false;
   switch (choose.below(6)) {
     case 0:
       ::mkfifo(path.c_str(), 0600);
@@ -311,10 +313,10 @@ Mutant make_mutant(std::uint64_t seed, const std::string& path) {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (kind < 2) break;
     if (kind < 8) changes.change_form(harmless_forms);
-    if (kind >= 8 && kind < 80) change_once(choose, changes);
+    if (kind >= 8 && kind < 75) change_once(choose, changes);
   }
   write_case(mutant.input, path);
-  if (kind >= 80 && kind < 98) change_bytes(choose, path, mutant);
+  if (kind >= 75 && kind < 98) change_bytes(choose, path, mutant);
   if (kind >= 98) replace_file(choose, path, mutant);
   if (mutant.story.empty()) mutant.story = "nothing changed";
   return mutant;

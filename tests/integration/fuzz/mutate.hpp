@@ -10,9 +10,9 @@ namespace tailrace::fuzz {
 /// A changed input.
 struct Mutant {
   Case input;
-  std::string story;      ///< what was changed, for people
-  bool harmless = true;   ///< a reader still sees a valid input, the same as before
-  bool in_a_file = true;  ///< false: not a regular file stands in its place
+  std::string story;     ///< what was changed, for people
+  bool harmless = true;  ///< a reader still sees a valid input, the same as before
+  bool damaged = false;  ///< bytes of the file were changed or cut off
 };
 
 /// Changes a valid input in a random way, and writes it.
