@@ -157,6 +157,8 @@ class Trial {
 
   Verdict after_refusal(const Ended& checked) {
     if (mutant_.harmless) return {.complaint = "a valid input is refused: " + checked.words};
+    if (!mutant_.damaged && checked.words.find("is damaged: reading it") != std::string::npos)
+      return {.complaint = "a sound file ends the reader: " + checked.words};
     if (auto complaint = complaint_about_message(checked, input_); !complaint.empty())
       return {.complaint = complaint + ": " + checked.words};
     std::ofstream(output_) << old_content;
