@@ -99,14 +99,15 @@ void Console::failed() {
   rule("└", "┘");
 }
 
-void Console::start_progress() {
+void Console::start_progress(StepIndex done) {
+  first_ = done;
   rule("├", "┤");
   line("Progress   Elapsed [s]   Remaining [s]    Estimated finish");
 }
 
 void Console::progress(StepIndex step, StepIndex steps, double elapsed_s) {
   if (silent_ || step * 100 < next_percent_ * steps) return;
-  const double remaining = elapsed_s / static_cast<double>(step) * static_cast<double>(steps - step);
+  const double remaining = elapsed_s / static_cast<double>(step - first_) * static_cast<double>(steps - step);
   const auto finish = std::time(nullptr) + static_cast<std::time_t>(remaining);
   line(fmt::format("{:>5} %{:>15.2f}{:>16.2f}    {:%d/%m/%y %H:%M:%S}", step * 100 / steps, elapsed_s,
                    remaining, fmt::localtime(finish)));

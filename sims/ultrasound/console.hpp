@@ -23,7 +23,8 @@ class Console {
   void begin(const std::string& phase);
   void done(double seconds);
   void failed();
-  void start_progress();
+  /// The steps come from `done` + 1 on.
+  void start_progress(StepIndex done);
   void progress(StepIndex step, StepIndex steps, double elapsed_s);
   void summary(StepIndex steps, double seconds_per_step, double total_s, double wait_s,
                std::optional<double> hidden_fraction);
@@ -36,7 +37,7 @@ class Console {
 
   bool silent_;
   int verbosity_, progress_percent_;
-  StepIndex next_percent_;
+  StepIndex next_percent_, first_ = 0;
 };
 
 }  // namespace tailrace::ultrasound

@@ -6,9 +6,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "console.hpp"
 #include "input.hpp"
+#include "intensity.hpp"
+#include "leg.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "record.hpp"
@@ -35,6 +38,7 @@ run::RunOptions run_options(const Options& options) {
           .directory = options.run_directory,
           .overwrite = options.overwrite || !options.case_mode,
           .wall_limit_s = options.wall_limit_s,
+          .pause_after_s = options.checkpoint ? options.checkpoint->interval_s : std::nullopt,
           .write = options.write};
 }
 
@@ -47,7 +51,8 @@ class Program {
         options_(options),
         run_(run),
         console_(!comm.is_root() || options.quiet || options.check_only, options.verbosity,
-                 options.progress_percent) {}
+                 options.progress_percent),
+        leg_(comm, options) {}
 
   /// Returns the exit status. @collective
   int execute();
@@ -61,15 +66,26 @@ class Program {
   std::unique_ptr<Solver<Real>> make_solver(Input<Real> input);
   run::DriveResult simulate(Solver<Real>& solver);
   int close(Solver<Real>& solver, const run::DriveResult& result);
+  Intensity<Real> make_intensity(Solver<Real>& solver, const run::DriveResult& result,
+                                 output::Session& session);
+  int end(const run::Run::Summary& summary, const run::DriveResult& result);
   output::FileTail make_tail(StepIndex steps_done);
+  /// Samples that a series has at a step.
+  [[nodiscard]] StepIndex recorded_steps(StepIndex step) const noexcept {
+    return std::max<StepIndex>(step - options_.record.start + 1, 0);
+  }
+  [[nodiscard]] std::int64_t intensity_bytes() const;
 
   mpi::CommView comm_;
   const Options& options_;
   run::Run& run_;
   Console console_;
+  Leg leg_;
   PhaseTimes times_;
   run::Watch watch_{.quantity = "p", .hint = "a smaller time step, or a medium without extreme values"};
   StepIndex steps_ = 0;
+  Grid grid_;
+  SensorMask mask_;  ///< kept only for intensities
 };
 
 template <class Real>
@@ -79,12 +95,6 @@ int Program<Real>::execute() {
   console_.options(options_, comm_.size());
   Input<Real> input = load();
   if (options_.check_only) return run::success;
-  if (options_.checkpoint)
-    throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                          .message = "--checkpoint_file: this version cannot save the state of a run",
-                          .path = {},
-                          .rank = 0,
-                          .hint = "leave the checkpoint options out"});
   run_.prepare_directory();
   describe();
   auto solver = prepare(std::move(input));
@@ -117,6 +127,8 @@ Input<Real> Program<Real>::load() {
                                    .steps = options_.steps,
                                    .check_only = options_.check_only});
     steps_ = input.header.steps;
+    grid_ = input.header.grid;
+    if (options_.record.wants_intensity()) mask_ = input.mask;
     check(input);
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
@@ -137,8 +149,13 @@ void Program<Real>::check(const Input<Real>& input) {
     problems.throw_if_any();
   });
   const Grid& grid = input.header.grid;
-  run_.plan(make_streams(options_.record, input.header, input.mask, steps_),
-            grid.box_of(comm_.rank(), comm_.size()), grid.points);
+  auto streams = make_streams(options_.record, input.header, input.mask, steps_);
+  if (!options_.check_only)
+    leg_.begin({.description = input.description,
+                .minor_version = input.header.minor_version,
+                .points = grid.points},
+               grid, steps_, streams);
+  run_.plan(std::move(streams), grid.box_of(comm_.rank(), comm_.size()), grid.points);
   if (!options_.check_only) check_stability(input);
 }
 
@@ -181,11 +198,22 @@ std::unique_ptr<Solver<Real>> Program<Real>::prepare(Input<Real> input) {
   const auto head = make_file_head(input, options_.record, comm_, options_.threads);
   auto solver = make_solver(std::move(input));
   solver->rehearse();
-  run_.open_output(options_.output, head, solver->memory_bytes());
+  if (leg_.resumes()) solver->resume(leg_.read_state(solver->state()));
+  auto& session =
+      run_.open_output(options_.output, head, solver->memory_bytes() + intensity_bytes(), leg_.resume());
+  leg_.adopt(solver->state(), session);
   times_.preparation = monotonic_s() - before;
   console_.done(times_.preparation);
   console_.memory(run_.predicted_bytes());
   return solver;
+}
+
+/// What intensities will take at the end.
+template <class Real>
+std::int64_t Program<Real>::intensity_bytes() const {
+  if (!options_.record.wants_intensity()) return 0;
+  return Intensity<Real>::bytes(grid_, grid_.planes_of(comm_.rank(), comm_.size()), recorded_steps(steps_),
+                                options_.record.wants("Q_term"));
 }
 
 template <class Real>
@@ -205,9 +233,9 @@ template <class Real>
 run::DriveResult Program<Real>::simulate(Solver<Real>& solver) {
   // k-Wave's binaries compute on with NaN and end well; what starts them may rely on it.
   watch_.ends_run = options_.case_mode;
-  console_.start_progress();
+  console_.start_progress(leg_.steps().done);
   const double before = monotonic_s();
-  const auto result = run_.drive(solver, steps_, watch_, [&](StepIndex step) {
+  const auto result = run_.drive(solver, leg_.steps(), watch_, [&](StepIndex step) {
     console_.progress(step, steps_, monotonic_s() - before);
   });
   times_.simulation = monotonic_s() - before;
@@ -218,19 +246,43 @@ template <class Real>
 output::FileTail Program<Real>::make_tail(StepIndex steps_done) {
   const std::int64_t peak = peak_memory_bytes();
   const auto largest = mpi::max(comm_, peak), total = mpi::sum(comm_, peak);
-  return make_file_tail(steps_done, times_, largest, total);
+  return make_file_tail(steps_done, leg_.add_up(times_), largest, total);
 }
 
 template <class Real>
 int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
   const double before = monotonic_s();
-  const auto field = [&](const std::string& quantity) { return solver.field(quantity); };
+  std::optional<Intensity<Real>> intensity;
+  const auto fields = [&](output::Session& session) -> output::FieldLookup {
+    if (options_.record.wants_intensity()) intensity.emplace(make_intensity(solver, result, session));
+    return [&](const std::string& quantity) {
+      return intensity && intensity->has(quantity) ? intensity->field(quantity) : solver.field(quantity);
+    };
+  };
   const auto tail = [&] {
     times_.finishing = monotonic_s() - before;
     return make_tail(result.steps_done);
   };
-  const auto summary = run_.close(result, field, tail, solver.field("p").box.volume());
-  const auto steps = static_cast<double>(std::max<StepIndex>(result.steps_done, 1));
+  const auto save = [&](output::Session& session) { leg_.save(result.steps_done, solver.state(), session); };
+  const std::int64_t cells = solver.field("p").box.volume();
+  const auto summary =
+      leg_.stops(result) ? run_.suspend(result, save, tail, cells) : run_.close(result, fields, tail, cells);
+  return end(summary, result);
+}
+
+/// The mean intensity over what was recorded.
+template <class Real>
+Intensity<Real> Program<Real>::make_intensity(Solver<Real>& solver, const run::DriveResult& result,
+                                              output::Session& session) {
+  const auto recorded = result.status == run::Status::failed ? 0 : recorded_steps(result.steps_done);
+  if (recorded > 0) session.drain();
+  return {comm_, grid_, mask_, {options_.output, recorded}, options_.record.wants("Q_term"), solver.sweeps()};
+}
+
+/// Tells how the run ended; returns the exit status.
+template <class Real>
+int Program<Real>::end(const run::Run::Summary& summary, const run::DriveResult& result) {
+  const auto steps = static_cast<double>(std::max<StepIndex>(result.steps_done - leg_.steps().done, 1));
   console_.summary(result.steps_done, times_.simulation / steps, run_.elapsed_s(), summary.wait_s,
                    summary.hidden_fraction);
   const auto& end = summary.end;
@@ -238,7 +290,12 @@ int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
     console_.end("Failed");
     throw Error(*end.error);
   }
+  if (summary.paused) {
+    console_.end(fmt::format("Paused after step {} of {}", result.steps_done, steps_));
+    return run::success;
+  }
   const bool stopped = end.status == run::Status::stopped;
+  if (!stopped) leg_.remove();
   console_.end(stopped ? "Stopped in good order: " + end.reason : "End of computation");
   return stopped && !options_.case_mode ? kwave_error : run::exit_status(end.status);
 }

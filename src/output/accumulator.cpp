@@ -16,10 +16,6 @@ bool sums(Reduction reduction) noexcept {
   return reduction == Reduction::rms || reduction == Reduction::mean;
 }
 
-h5::ElementType accumulator_type(const Piece& piece, Reduction reduction) noexcept {
-  return sums(reduction) ? h5::ElementType::float64 : piece.type;
-}
-
 template <class T>
 T initial_value(Reduction reduction) noexcept {
   // FLT_MAX for doubles too, as k-Wave starts: every file begins with the same values whatever its element
@@ -71,12 +67,16 @@ void convert(const T* values, Reduction reduction, std::int64_t samples, std::in
 
 }  // namespace
 
+h5::ElementType Accumulator::state_type(const Piece& piece, Reduction reduction) noexcept {
+  return sums(reduction) ? h5::ElementType::float64 : piece.type;
+}
+
 std::int64_t Accumulator::bytes(const Piece& piece, Reduction reduction) noexcept {
-  return piece.values * static_cast<std::int64_t>(h5::size_bytes(accumulator_type(piece, reduction)));
+  return piece.values * static_cast<std::int64_t>(h5::size_bytes(state_type(piece, reduction)));
 }
 
 Accumulator::Accumulator(const Piece& piece, Reduction reduction) : piece_(&piece), reduction_(reduction) {
-  with_float_type(accumulator_type(piece, reduction), [&](auto* type) {
+  with_float_type(state_type(piece, reduction), [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     values_ = AlignedVector<T>(static_cast<std::size_t>(piece.values), initial_value<T>(reduction));
   });
@@ -101,6 +101,25 @@ void Accumulator::result(std::int64_t samples, std::int64_t first, std::int64_t 
         },
         values_);
   });
+}
+
+void Accumulator::unfinished(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
+  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(piece_->type) == out.size(),
+                 "room for the unfinished values");
+  with_float_type(piece_->type, [&](auto* type) {
+    using Out = std::remove_pointer_t<decltype(type)>;
+    Out* const to = reinterpret_cast<Out*>(out.data());
+    std::visit(
+        [&](const auto& values) {
+          for (std::int64_t i = 0; i < count; ++i)
+            to[i] = static_cast<Out>(values[static_cast<std::size_t>(first + i)]);
+        },
+        values_);
+  });
+}
+
+std::span<std::byte> Accumulator::state() noexcept {
+  return std::visit([](auto& values) { return std::as_writable_bytes(std::span(values)); }, values_);
 }
 
 }  // namespace tailrace::output

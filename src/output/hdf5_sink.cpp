@@ -1,15 +1,11 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <climits>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 
+#include "hdf5_file.hpp"
 #include "sinks.hpp"
-#include "space.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/verdict.hpp"
@@ -18,86 +14,6 @@
 namespace tailrace::output {
 
 namespace {
-
-/// Puts the whole layout into a new file; returns the offset of each stream dataset, then that of the record.
-std::vector<std::int64_t> lay_out(h5::File& file, const SinkContext& context) {
-  for (const auto& attribute : context.head.attributes) file.create_attribute("/", attribute);
-  for (const auto& dataset : context.head.datasets) {
-    file.create_dataset(dataset.spec);
-    file.write_bytes(dataset.spec.path, dataset.spec.type, dataset.values);
-  }
-  std::vector<std::int64_t> offsets;
-  const auto create = [&](const h5::DatasetSpec& spec) {
-    offsets.push_back(
-        static_cast<std::int64_t>(file.create_dataset(spec).value_or(0)));  // 0: no values, never used
-  };
-  for (const auto& stream : context.plan.streams)
-    for (const auto& spec : stream.datasets) create(spec);
-  const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()), 0);
-  create({.path = record_path,
-          .shape = {1, 1, slots.size()},
-          .type = h5::ElementType::uint64,
-          .attributes = {{.name = "data_type", .value = std::string("long")},
-                         {.name = "domain_type", .value = std::string("real")}}});
-  file.write<std::uint64_t>(record_path, slots);
-  file.close();
-  return offsets;
-}
-
-/// What the unreduced samples after step `after` take in the file.
-std::vector<Region> regions_after(const Plan& plan, const std::vector<std::int64_t>& offsets,
-                                  StepIndex after) {
-  std::vector<Region> regions;
-  std::size_t dataset = 0;
-  for (const auto& stream : plan.streams) {
-    for (const auto& spec : stream.datasets) {
-      const std::int64_t offset = offsets[dataset++];
-      const auto bytes = static_cast<std::int64_t>(h5::element_count(spec.shape) * h5::size_bytes(spec.type));
-      const StepIndex samples = stream.cadence.samples();
-      if (stream.reduction != Reduction::none || samples == 0) continue;
-      const std::int64_t used = bytes / samples * stream.cadence.samples_until(after);
-      regions.push_back({offset + used, bytes - used});
-    }
-  }
-  return regions;
-}
-
-/// Removes what was left of a file that could not be completed.
-void remove_file(const std::string& path) noexcept {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
-}
-
-/// Where a file is made before it takes its place: beside it, or at once where something that is no file has
-/// the name.
-std::string place_to_create(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ? path + ".partial" : path;
-}
-
-/// Creates the file with its whole layout. It appears only when it is complete: even a process that is killed
-/// here leaves a file that can be read, or none.
-std::vector<std::int64_t> create_file(const SinkContext& context) {
-  std::error_code code;
-  const auto target = std::filesystem::weakly_canonical(context.path, code);  // behind symbolic links
-  const std::string path = code ? context.path : target.string(), place = place_to_create(path);
-  if (access(path.c_str(), W_OK) != 0 && errno != ENOENT)
-    throw Error(
-        ErrorInfo{.kind = ErrorKind::io,
-                  .message = fmt::format("{}: cannot be created: {}", context.path, std::strerror(errno)),
-                  .path = context.path,
-                  .hint = "check the permissions, or write to another file"});
-  if (place != path) remove_file(path);  // its space may be what the new one needs
-  try {
-    auto file = h5::File::create(place, context.path);
-    auto offsets = lay_out(file, context);
-    if (place != path) std::filesystem::rename(place, path);
-    return offsets;
-  } catch (...) {
-    remove_file(place);
-    throw;
-  }
-}
 
 /// Runs `action` on the file; HDF5's errors, which name it in their text only, leave with its path.
 template <class Action>
@@ -114,9 +30,14 @@ void with_path(const std::string& path, const Action& action) {
 class Hdf5Sink final : public Sink {
  public:
   explicit Hdf5Sink(const SinkContext& context) : path_(context.path), plan_(context.plan) {
-    mpi::agree_on_root(context.comm, [&] { create(context); });
-    mpi::broadcast(context.comm, offsets_, 0);
-    record_offset_ = offsets_.back() + context.comm.rank() * std::int64_t{sizeof(std::uint64_t)};
+    bool in_place = true;
+    mpi::agree_on_root(context.comm, [&] { in_place = find_or_create(context); });
+    if (mpi::min(context.comm, std::int64_t{in_place}) == 0) {
+      places_ = replace_by_copy(context);
+      if (context.comm.is_root()) note_copy();
+    }
+    share_places(context.comm);
+    mpi::agree_on_root(context.comm, [&] { prepare(context.resume_after); });
     mpi::agree_on(context.comm,
                   [&] { file_.emplace(path_, make_write_call(context.options, context.comm.rank())); });
   }
@@ -124,7 +45,7 @@ class Hdf5Sink final : public Sink {
   Written write(std::span<const Extent> extents, StepIndex step) override {
     Written written;
     for (const auto& extent : extents) {
-      const std::int64_t offset = offsets_[extent.dataset] + extent.offset_bytes;
+      const std::int64_t offset = places_.datasets[extent.dataset] + extent.offset_bytes;
       if (offset != next_offset_ || pieces_.size() == IOV_MAX) written.operations += write_gathered(step);
       if (pieces_.empty()) first_offset_ = offset;
       pieces_.push_back(
@@ -138,15 +59,20 @@ class Hdf5Sink final : public Sink {
   }
 
   void record(StepIndex steps) override {
-    const auto slot = static_cast<std::uint64_t>(steps);
-    file_->write_directly(std::as_bytes(std::span(&slot, 1)), record_offset_);
+    std::fill(slots_.begin(), slots_.end(), static_cast<std::uint64_t>(steps));
+    if (!slots_.empty()) file_->write_directly(std::as_bytes(std::span(slots_)), first_slot_);
     recorded_ = steps;
   }
 
   void flush() override { file_->flush(); }
 
+  void publish(mpi::CommView comm, StepIndex steps) override {
+    if (lacks_slots(comm)) mpi::agree_on_root(comm, [&] { set_record(path_, places_, steps); });
+  }
+
   void close(mpi::CommView comm, const FileTail& tail, bool complete) override {
     const auto end = [&] {
+      if (comm.is_root() && complete && lacks_slots(comm)) set_record(path_, places_, recorded_);
       if (comm.is_root()) close_layout(tail, complete);
       file_->flush();
       file_->close();
@@ -166,15 +92,55 @@ class Hdf5Sink final : public Sink {
     unflushed_bytes_ = 0;
   }
 
-  void create(const SinkContext& context) {
-    const bool enough = has_space(path_, static_cast<double>(plan_.file_bytes()), warning_);
-    with_path(path_, [&] { offsets_ = create_file(context); });
-    if (enough) reserve(path_, regions_after(plan_, offsets_, 0));
+  /// Creates the file, or finds its places. Returns false if it has to be copied first.
+  bool find_or_create(const SinkContext& context) {
+    bool in_place = true;
+    enough_space_ = has_space(path_, static_cast<double>(plan_.file_bytes()), warning_);
+    with_path(path_, [&] {
+      if (context.resume_after == 0) {
+        places_ = create_file(context);
+        return;
+      }
+      const auto found = find_places(context);
+      in_place = found.has_value();
+      if (found) places_ = *found;
+    });
+    return in_place;
+  }
+
+  void note_copy() {
+    if (!warning_.empty()) warning_ += "; ";
+    warning_ += fmt::format("{} was laid out by another program and has been copied into our layout", path_);
+  }
+
+  void share_places(mpi::CommView comm) {
+    std::vector<std::int64_t> numbers = places_.datasets;
+    numbers.insert(numbers.end(), {places_.record, places_.record_slots});
+    mpi::broadcast(comm, numbers, 0);
+    places_.record = numbers.end()[-2];
+    places_.record_slots = numbers.back();
+    places_.datasets.assign(numbers.begin(), numbers.end() - 2);
+    if (lacks_slots(comm)) return;
+    const std::int64_t first = places_.record_slots * comm.rank() / comm.size(),
+                       end = places_.record_slots * (comm.rank() + 1) / comm.size();
+    first_slot_ = places_.record + first * std::int64_t{sizeof(std::uint64_t)};
+    slots_.resize(static_cast<std::size_t>(end - first));
+  }
+
+  /// The file was made by fewer ranks than there are now: its record stands still until all ranks meet.
+  [[nodiscard]] bool lacks_slots(mpi::CommView comm) const noexcept {
+    return comm.size() > places_.record_slots;
+  }
+
+  /// Samples after step `after` are going to be written again, and may be other ones.
+  void prepare(StepIndex after) {
+    if (after > 0) set_record(path_, places_, after);
+    if (enough_space_) reserve(path_, regions_after(plan_, places_, after));
   }
 
   void close_layout(const FileTail& tail, bool complete) const {
     with_path(path_, [&] { write_tail(tail, complete); });
-    if (complete) release(path_, regions_after(plan_, offsets_, recorded_));
+    if (complete) release(path_, regions_after(plan_, places_, recorded_));
   }
 
   /// Writes the pieces gathered so far, which are neighbours in the file, in one operation.
@@ -204,8 +170,10 @@ class Hdf5Sink final : public Sink {
 
   std::string path_, warning_;
   const Plan& plan_;
-  std::vector<std::int64_t> offsets_;  ///< of the streams' datasets, then of the record
-  std::int64_t record_offset_ = 0, unflushed_bytes_ = 0;
+  bool enough_space_ = true;  ///< on the root
+  Hdf5Places places_;
+  std::vector<std::uint64_t> slots_;  ///< this rank's part of the record
+  std::int64_t first_slot_ = 0, unflushed_bytes_ = 0;
   StepIndex recorded_ = 0;
   std::optional<RawFile> file_;
   std::vector<iovec> pieces_;

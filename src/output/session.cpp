@@ -1,46 +1,47 @@
 #include "tailrace/output/session.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "resume.hpp"
+#include "running_stream.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/accumulator.hpp"
 #include "tailrace/output/pack.hpp"
 
 namespace tailrace::output {
 
 namespace {
 
-/// A stream with what has been taken of it.
-struct RunningStream {
-  const PlannedStream* planned;
-  std::vector<Accumulator> accumulators;
-  StepIndex samples = 0;
-  StepIndex taken_at = -1;
-
-  explicit RunningStream(const PlannedStream& stream) : planned(&stream) {
-    if (!accumulates()) return;
-    for (const auto& piece : stream.pieces) accumulators.emplace_back(piece, stream.reduction);
-  }
-  [[nodiscard]] bool unreduced() const noexcept { return planned->reduction == Reduction::none; }
-  [[nodiscard]] bool is_final() const noexcept { return planned->reduction == Reduction::final; }
-  [[nodiscard]] bool accumulates() const noexcept { return !unreduced() && !is_final(); }
-};
+/// What becomes of the reductions when a file is closed.
+enum class Ending { finished, suspended };
 
 }  // namespace
 
 class Session::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
-       trace::Log& log)
+       trace::Log& log, const Resume& resume)
       : comm_(mpi::Comm::duplicate(comm)),
         plan_(std::move(plan)),
         log_(log),
-        flush_samples_(options.flush_samples) {
-    sink_ = create_sink({.comm = comm_, .path = path, .plan = plan_, .head = head, .options = options});
+        flush_samples_(options.flush_samples),
+        reached_(resume.after) {
     memory_bytes_ = plan_.memory_bytes(buffer_count(options));
-    mpi::agree_on(comm_, [&] {
+    // Before the sink opens the file, and perhaps keeps it open or replaces it.
+    if (resume.after > 0) mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
+    const auto take_up = [&] {
       for (const auto& stream : plan_.streams) streams_.emplace_back(stream);
+      if (resume.after > 0) restore(streams_, path, resume);
+    };
+    mpi::agree_on(comm_, take_up, close_limit_s);
+    sink_ = create_sink({.comm = comm_,
+                         .path = path,
+                         .plan = plan_,
+                         .head = head,
+                         .options = options,
+                         .resume_after = resume.after});
+    mpi::agree_on(comm_, [&] {
       writer_ = create_writer(
           {.sink = *sink_, .staging_bytes = plan_.staging_bytes(), .options = options, .log = log});
     });
@@ -53,6 +54,7 @@ class Session::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void sample(StepIndex step, const FieldLookup& field) {
+    reached_ = step;
     if (writer_->failure()) return;
     if (writer_->idle()) submit_gathered();
     accumulate(step, field);
@@ -66,8 +68,29 @@ class Session::Impl {
       if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
   }
 
-  void finish(StepIndex last_step, const FileTail& tail) {
-    const auto failure = shared_failure([&] { write_rest(last_step); });
+  void drain() {
+    const auto failure = shared_failure([&] {
+      flush_taken(reached_);
+      throw_failure();
+    });
+    if (failure && failure->rank < 0) give_up(*failure);
+    if (failure) throw Error(*failure);
+    sink_->publish(comm_, reached_);
+  }
+
+  void save_accumulators(Impl& checkpoint, StepIndex step) {
+    auto target = checkpoint.streams_.end() - std::count_if(streams_.begin(), streams_.end(),
+                                                            [](const auto& s) { return s.accumulates(); });
+    for (auto& stream : streams_)
+      if (stream.accumulates()) checkpoint.take_state(*target++, stream, step);
+  }
+
+  [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
+    return output::accumulator_streams(plan_.streams, first_dataset);
+  }
+
+  void end(StepIndex last_step, const FileTail& tail, Ending ending) {
+    const auto failure = shared_failure([&] { write_rest(last_step, ending); });
     if (failure && failure->rank < 0) give_up(*failure);
     const auto close_failure = error_of([&] {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
@@ -180,11 +203,34 @@ class Session::Impl {
     }
   }
 
+  /// Takes the values of an accumulating stream of another session as they stand.
+  void take_state(RunningStream& target, RunningStream& source, StepIndex step) {
+    target.taken_at = step;
+    for (std::size_t i = 0; i < source.accumulators.size(); ++i) {
+      const Piece& piece = target.planned->pieces[i];
+      const auto state = source.accumulators[i].state();
+      submit_in_portions(piece, step, [&](std::int64_t first, std::int64_t, std::span<std::byte> out) {
+        std::memcpy(out.data(), state.data() + static_cast<std::size_t>(first) * h5::size_bytes(piece.type),
+                    out.size());
+      });
+    }
+  }
+
   /// Everything that is still to be written, the record and the flush to the device last.
-  void write_rest(StepIndex last_step) {
+  void write_rest(StepIndex last_step, Ending ending) {
     if (!writer_->failure()) {
       submit_gathered();
-      write_reductions(last_step);
+      write_reductions(last_step, ending);
+    }
+    flush_taken(last_step);
+    add_up_account();
+    throw_failure();
+  }
+
+  /// Has the writer put all that was taken onto the device, unless it has failed.
+  void flush_taken(StepIndex last_step) {
+    if (!writer_->failure()) {
+      submit_gathered();
       Lease job = acquire(last_step);
       job->record = last_step;
       job->flush = true;
@@ -195,16 +241,22 @@ class Session::Impl {
       writer_->drain();
       account_.wait_s += scope.stop();
     }
-    add_up_account();
+  }
+
+  void throw_failure() const {
     if (const auto failure = writer_->failure()) throw Error(*failure);
   }
 
-  void write_reductions(StepIndex last_step) {
+  void write_reductions(StepIndex last_step, Ending ending) {
     for (const auto& stream : streams_) {
+      if (ending == Ending::suspended && stream.samples == 0) continue;
       for (const auto& accumulator : stream.accumulators)
         submit_in_portions(accumulator.piece(), last_step,
                            [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-                             accumulator.result(stream.samples, first, count, out);
+                             if (ending == Ending::suspended)
+                               accumulator.unfinished(first, count, out);
+                             else
+                               accumulator.result(stream.samples, first, count, out);
                            });
     }
   }
@@ -241,6 +293,7 @@ class Session::Impl {
   Plan plan_;
   trace::Log& log_;
   bool flush_samples_;
+  StepIndex reached_;  ///< the last step that was seen
   std::int64_t memory_bytes_ = 0;
   std::vector<RunningStream> streams_;
   Account account_;
@@ -251,7 +304,11 @@ class Session::Impl {
 
 Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
                  const Options& options, trace::Log& log)
-    : impl_(std::make_unique<Impl>(comm, path, std::move(plan), head, options, log)) {}
+    : Session(comm, std::move(path), std::move(plan), head, options, log, Resume{}) {}
+
+Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
+                 const Options& options, trace::Log& log, const Resume& resume)
+    : impl_(std::make_unique<Impl>(comm, path, std::move(plan), head, options, log, resume)) {}
 
 Session::~Session() = default;
 
@@ -265,7 +322,19 @@ std::optional<ErrorInfo> Session::failure() const {
   return impl_->failure();
 }
 void Session::finish(StepIndex last_step, const FileTail& tail) {
-  impl_->finish(last_step, tail);
+  impl_->end(last_step, tail, Ending::finished);
+}
+void Session::suspend(StepIndex last_step, const FileTail& tail) {
+  impl_->end(last_step, tail, Ending::suspended);
+}
+void Session::drain() {
+  impl_->drain();
+}
+std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
+  return impl_->accumulator_streams(first_dataset);
+}
+void Session::save_accumulators(Session& checkpoint, StepIndex step) {
+  impl_->save_accumulators(*checkpoint.impl_, step);
 }
 const Account& Session::account() const noexcept {
   return impl_->account();

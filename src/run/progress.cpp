@@ -15,12 +15,16 @@ void ProgressFile::update(const char* phase, StepIndex step) {
   constexpr double shortest_interval_s = 0.2;
   const double now = monotonic_s();
   if (directory_.empty() || (now - last_s_ < shortest_interval_s && last_phase_ == phase)) return;
-  if (first_step_s_ == 0 && step > 0) first_step_s_ = now;
+  if (first_step_s_ == 0 && step > 0) {
+    first_step_s_ = now;
+    first_step_ = step;
+  }
   last_s_ = now;
   last_phase_ = phase;
   const double running = now - first_step_s_;
-  const double remaining =
-      step > 1 ? running / static_cast<double>(step - 1) * static_cast<double>(steps_ - step) : 0;
+  const double remaining = step > first_step_ ? running / static_cast<double>(step - first_step_) *
+                                                    static_cast<double>(steps_ - step)
+                                              : 0;
   const nlohmann::json json{{"phase", phase},
                             {"step", step},
                             {"steps", steps_},

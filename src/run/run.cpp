@@ -31,7 +31,7 @@ void print_error(const std::string& program, const ErrorInfo& error) noexcept {
 }
 
 Run::Run(mpi::CommView comm, RunOptions options)
-    : comm_(comm), options_(std::move(options)), stop_(options_.wall_limit_s) {
+    : comm_(comm), options_(std::move(options)), stop_(options_.wall_limit_s, options_.pause_after_s) {
   account_.program = options_.program;
   account_.start_s = monotonic_s();
   account_.started = iso_time_now();
@@ -73,10 +73,16 @@ void Run::plan(std::vector<output::Stream> streams, const Box& own_box, Index3 d
 
 output::Session& Run::open_output(const std::string& path, const output::FileHead& head,
                                   std::int64_t simulation_bytes) {
+  return open_output(path, head, simulation_bytes, output::Resume{});
+}
+
+output::Session& Run::open_output(const std::string& path, const output::FileHead& head,
+                                  std::int64_t simulation_bytes, const output::Resume& resume) {
   // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
   // they keep. None of it grows afterwards.
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
-  session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), head, options_.write, log_);
+  session_ =
+      std::make_unique<output::Session>(comm_, path, std::move(plan_), head, options_.write, log_, resume);
   predicted_bytes_ += session_->memory_bytes();
   if (!session_->warning().empty()) warn(session_->warning());
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
@@ -122,16 +128,41 @@ void Run::check_finite(const DriveResult& result) {
   mpi::agree(comm_, mine);
 }
 
-Run::Summary Run::close(const DriveResult& result, const output::FieldLookup& field,
+Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
                         const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  return end_with(
+      result, result.status == Status::stopped ? stop_.reason() : "",
+      [&] {
+        session_->sample_final(result.steps_done, fields(*session_));
+        session_->finish(result.steps_done, tail());
+      },
+      cells);
+}
+
+Run::Summary Run::suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
+                          const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  const bool paused = mpi::max(comm_, std::int64_t{stop_.ends_run()}) == 0;
+  auto stopped = result;
+  stopped.status = Status::stopped;
+  auto summary = end_with(
+      stopped, paused ? "paused, to be gone on with" : stop_.reason(),
+      [&] {
+        save(*session_);
+        session_->suspend(result.steps_done, tail());
+      },
+      cells);
+  summary.paused = paused && !summary.end.error;
+  return summary;
+}
+
+Run::Summary Run::end_with(const DriveResult& result, const std::string& reason,
+                           const std::function<void()>& complete_output, std::int64_t cells) {
   Summary summary{
-      .end = {.status = result.status, .reason = {}, .error = {}, .steps_done = result.steps_done},
+      .end = {.status = result.status, .reason = reason, .error = {}, .steps_done = result.steps_done},
       .hidden_fraction = {}};
   auto& end = summary.end;
-  if (result.status == Status::stopped) end.reason = stop_.reason();
   try {
-    session_->sample_final(result.steps_done, field);
-    session_->finish(result.steps_done, tail());
+    complete_output();
     check_finite(result);
   } catch (const Error& error) {
     end.status = Status::failed;

@@ -14,8 +14,8 @@ volatile std::sig_atomic_t caught_signal = 0;
 constexpr std::array stop_signals{SIGTERM, SIGINT, SIGUSR2};
 }  // namespace
 
-StopRequest::StopRequest(std::optional<double> wall_limit_s)
-    : wall_limit_s_(wall_limit_s), start_s_(monotonic_s()) {
+StopRequest::StopRequest(std::optional<double> wall_limit_s, std::optional<double> pause_after_s)
+    : wall_limit_s_(wall_limit_s), pause_after_s_(pause_after_s), start_s_(monotonic_s()) {
   caught_signal = 0;
   struct sigaction action {};
   action.sa_handler = [](int number) { caught_signal = number; };
@@ -30,6 +30,10 @@ StopRequest::~StopRequest() {
 }
 
 bool StopRequest::requested() const noexcept {
+  return ends_run() || (pause_after_s_ && monotonic_s() - start_s_ > *pause_after_s_);
+}
+
+bool StopRequest::ends_run() const noexcept {
   return caught_signal != 0 || (wall_limit_s_ && monotonic_s() - start_s_ > *wall_limit_s_);
 }
 
@@ -44,7 +48,8 @@ std::string StopRequest::reason() const {
     default:
       break;
   }
-  if (requested()) return fmt::format("wall-clock limit of {} s", *wall_limit_s_);
+  if (ends_run()) return fmt::format("wall-clock limit of {} s", *wall_limit_s_);
+  if (requested()) return fmt::format("time to pause after {} s", *pause_after_s_);
   return "another rank was asked to stop";
 }
 

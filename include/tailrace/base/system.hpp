@@ -11,9 +11,10 @@ namespace tailrace {
 double monotonic_s() noexcept;
 /// CPU seconds used by the calling thread.
 double thread_cpu_s() noexcept;
-/// Largest resident memory of this process so far, in bytes.
+/// Largest resident memory of this process so far, in bytes. Of memory that processes share, each has its
+/// part.
 std::int64_t peak_memory_bytes() noexcept;
-/// Resident memory of this process now, in bytes.
+/// Resident memory of this process now, in bytes, counted likewise.
 std::int64_t resident_memory_bytes() noexcept;
 /// Memory of this machine, in bytes.
 std::int64_t physical_memory_bytes() noexcept;
@@ -23,6 +24,10 @@ std::string host_name();
 std::string iso_time_now();
 /// Sleeps for `seconds` without using the processor.
 void sleep_s(double seconds) noexcept;
+
+/// Gives a complete file its final name, in place of an older one, so that it keeps it after a crash of the
+/// machine too. Errors (io).
+void replace_file(const std::string& from, const std::string& to);
 
 /// A pause that grows with the time spent in it, from 20 microseconds to 2 milliseconds: waiting that leaves
 /// the core to others, and that adds a thousandth to a long wait.

@@ -125,6 +125,9 @@ class File {
   [[nodiscard]] Found look_up(const std::string& path) const;
   [[nodiscard]] bool has_dataset(const std::string& path) const { return look_up(path) == Found::dataset; }
   [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< of the root group
+  [[nodiscard]] bool has_group(const std::string& path) const;
+  /// The absolute paths of all datasets, in whichever group.
+  [[nodiscard]] std::vector<std::string> dataset_paths() const;
   [[nodiscard]] Shape shape(const std::string& dataset) const;
   [[nodiscard]] ElementType type(const std::string& dataset) const;
   /// The element type in words, whatever it is, for messages.
@@ -145,6 +148,15 @@ class File {
   void read_slab(const std::string& dataset, const Shape& start, const Shape& count, std::span<T> out) const {
     read_bytes(dataset, element_type_of<T>(), start, count, std::as_writable_bytes(out));
   }
+
+  /// Reads `count` elements of a dataset from number `first` on, counted in the order of its last index
+  /// fastest, converted to `type`, whatever its shape and its layout in the file. `out` holds `count`
+  /// elements.
+  void read_range(const std::string& dataset, std::uint64_t first, std::uint64_t count, ElementType type,
+                  std::span<std::byte> out) const;
+  /// Where the first byte of a dataset is, if it can be written in place: one stretch of the file, allocated,
+  /// its elements as this machine has them in memory.
+  [[nodiscard]] std::optional<std::uint64_t> place(const std::string& dataset) const;
 
   /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file,
   /// nothing for an empty one.

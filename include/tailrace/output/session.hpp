@@ -11,6 +11,7 @@
 #include "tailrace/output/file_content.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/output/plan.hpp"
+#include "tailrace/output/resume.hpp"
 #include "tailrace/output/stream.hpp"
 #include "tailrace/output/writer.hpp"
 #include "tailrace/trace/trace.hpp"
@@ -28,6 +29,13 @@ class Session {
   /// same error or none. `plan` was made for the box of this rank; the streams are the same on all ranks.
   Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const Options& options,
           trace::Log& log);
+  /// Opens the file that a run over the same streams left, on any number of ranks, and goes on after step
+  /// `resume.after`: nothing up to that step is written again, the reductions begin where they were. A file
+  /// that cannot be written in place, because another program laid it out, is copied and replaced; `warning`
+  /// says so. With `resume.after` 0 as above. @collective{comm}, synchronises. Errors (input), before
+  /// anything is changed: what the file lacks, has in another shape or type, or holds beyond the streams.
+  Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const Options& options,
+          trace::Log& log, const Resume& resume);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -49,6 +57,23 @@ class Session {
   /// texts of the tail if they could be written, and its record tells which samples are there. A reduction
   /// that never took a sample is the largest float for min, the smallest for max, 0 for rms and mean.
   void finish(StepIndex last_step, const FileTail& tail);
+
+  /// As `finish`, for a run that another one goes on with: min and max stand in the file as they are, rms and
+  /// mean as the raw sums (of squares), as k-Wave leaves them; reductions without a sample are not written.
+  /// @collective{comm}
+  void suspend(StepIndex last_step, const FileTail& tail);
+
+  /// Waits until all samples taken so far are in the file and on the device, where every rank may read them,
+  /// and the record says so. Sampling may go on after it. @collective{comm}, synchronises; throws the same
+  /// error on all ranks if any writer failed at any time.
+  void drain();
+
+  /// The streams that a checkpoint's plan needs, after its own, for `save_accumulators`; their datasets are
+  /// counted from `first_dataset` on. @local
+  [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const;
+  /// Puts the running reductions as they are after `step`, sums in double precision, into the last streams of
+  /// `checkpoint`. @local
+  void save_accumulators(Session& checkpoint, StepIndex step);
 
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;

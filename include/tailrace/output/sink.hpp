@@ -43,6 +43,10 @@ class Sink {
   virtual void record(StepIndex steps) = 0;
   /// Puts everything that this rank has written onto the device. @local
   virtual void flush() = 0;
+  /// After all ranks have flushed what they took up to step `steps`: makes it readable in the file for any
+  /// process. Nothing by default: what is flushed into a plain file can be read.
+  /// @collective{comm}, synchronises; every rank throws the same error or none.
+  virtual void publish(mpi::CommView, StepIndex) {}
   /// Ends this rank's part, then the root writes the tail (after a failure its texts only) and flushes the
   /// file.
   /// @collective{comm}, synchronises; every rank throws the same error or none.
@@ -59,6 +63,7 @@ struct SinkContext {
   const Plan& plan;  ///< outlives the sink
   const FileHead& head;
   const Options& options;
+  StepIndex resume_after = 0;  ///< the file holds the samples up to this step: open it instead of creating it
 };
 
 /// Creates the file of the sink that the options name. @collective{context.comm}, synchronises; every rank

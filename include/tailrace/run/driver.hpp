@@ -31,29 +31,37 @@ struct DriveResult {
   std::optional<StepIndex> not_finite_at;  ///< where this rank first saw NaN or infinity
 };
 
-/// Runs steps 1 to `steps`: computes, hands the samples to the output, and once per step learns, without
-/// waiting for it, whether a writer failed, the watched field went wrong or a stop was asked for on any rank.
-/// All ranks leave after the same step. @collective{comm}
+/// The steps that one run of a program takes of a computation, which may take several.
+struct StepSpan {
+  StepIndex done = 0;     ///< the state is the one after this step; earlier runs came so far
+  StepIndex last = 0;     ///< to be done now
+  StepIndex planned = 0;  ///< of the whole computation
+};
+
+/// Runs steps `steps.done` + 1 to `steps.last`: computes, hands the samples to the output, and once per step
+/// learns, without waiting for it, whether a writer failed, the watched field went wrong or a stop was asked
+/// for on any rank. All ranks leave after the same step. @collective{comm}
 template <Simulation S>
-DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, StepIndex steps,
+DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, const StepSpan& steps,
                   const Watch& watch, const StopRequest& stop,
                   const std::function<void(const DriveResult&)>& after_step, trace::Log& log) {
   mpi::StepVerdict verdict(comm);
   DriveResult result;
   const auto field = [&](const std::string& quantity) { return simulation.field(quantity); };
-  for (StepIndex step = 1; step <= steps; ++step) {
+  result.steps_done = steps.done;
+  for (StepIndex step = steps.done + 1; step <= steps.last; ++step) {
     {
       const trace::Scope scope(log, trace::Kind::compute, step);
       simulation.advance(step);
     }
     session.sample(step, field);
     result.steps_done = step;
-    if (!result.not_finite_at && watch.is_due(step, steps) && !is_finite(field(watch.quantity)))
+    if (!result.not_finite_at && watch.is_due(step, steps.last) && !is_finite(field(watch.quantity)))
       result.not_finite_at = step;
     const auto outcome = verdict.finish();
     if (outcome.failing_rank >= 0)
       result.status = Status::failed;
-    else if (outcome.stop && step < steps)
+    else if (outcome.stop && step < steps.last)
       result.status = Status::stopped;
     if (result.status != Status::finished) return result;
     verdict.start(session.failure().has_value() || (watch.ends_run && result.not_finite_at),

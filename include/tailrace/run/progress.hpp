@@ -17,7 +17,7 @@ class ProgressFile {
 
  private:
   std::string directory_;
-  StepIndex steps_;
+  StepIndex steps_, first_step_ = 0;
   double start_s_, first_step_s_ = 0, last_s_ = 0;
   std::string last_phase_;
 };

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string directory;  ///< where run.json, progress and traces go; empty: nowhere
   bool overwrite = true;  ///< the directory may exist
   std::optional<double> wall_limit_s;
+  std::optional<double> pause_after_s;  ///< then the run ends in order to be gone on with; see `suspend`
   output::Options write;
 };
 
@@ -57,14 +58,18 @@ class Run {
   /// `simulation_bytes`, and has talked to the other ranks once. @collective{comm}, synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes);
+  /// As above, for a computation that goes on: opens the file that an earlier run left. @collective{comm},
+  /// synchronises
+  output::Session& open_output(const std::string& path, const output::FileHead& head,
+                               std::int64_t simulation_bytes, const output::Resume& resume);
   /// Largest memory of this rank during the run, known once the output is open. @local
   [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
 
   /// Runs the steps; see `run::drive`. @collective{comm}
   template <Simulation S>
-  DriveResult drive(S& simulation, StepIndex steps, const Watch& watch,
+  DriveResult drive(S& simulation, const StepSpan& steps, const Watch& watch,
                     const std::function<void(StepIndex)>& after_step) {
-    start_steps(steps, watch);
+    start_steps(steps.planned, watch);
     const auto result = run::drive(
         comm_, simulation, *session_, steps, watch_, stop_,
         [&](const DriveResult& so_far) {
@@ -76,17 +81,28 @@ class Run {
     return result;
   }
 
+  /// Computes, from what is recorded, what the final fields need beside the simulation, and returns where to
+  /// find them. @collective
+  using FinalFields = std::function<output::FieldLookup(output::Session&)>;
+
   /// How a run ended, for people.
   struct Summary {
     RunEnd end;
+    bool paused = false;                    ///< stopped only in order to be gone on with
     double wait_s = 0;                      ///< largest over the ranks
     std::optional<double> hidden_fraction;  ///< of all ranks
   };
   /// Takes the final fields, completes the output file with the `tail` and writes the account. What failed
   /// stands in the summary, the same on all ranks; it is not thrown. `cells` are this rank's.
   /// @collective{comm}, synchronises
-  Summary close(const DriveResult& result, const output::FieldLookup& field,
+  Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells);
+
+  /// As `close`, for a run that stopped before the end of the computation and that another one goes on with:
+  /// `save` keeps the simulation's state, then the reductions are left unfinished in the file. If the state
+  /// cannot be kept, the file stays as it is. @collective{comm}, synchronises
+  Summary suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
+                  const std::function<output::FileTail()>& tail, std::int64_t cells);
 
   /// Runs `body`, the whole program, and returns its exit status, or prints its error and returns
   /// `status_of(kind)`. A failure that only this rank knows of aborts the job, after it left an account.
@@ -98,6 +114,8 @@ class Run {
   void note_step(const DriveResult& so_far);
   void tell_not_finite(StepIndex step);
   void check_finite(const DriveResult& result);
+  Summary end_with(const DriveResult& result, const std::string& reason,
+                   const std::function<void()>& complete_output, std::int64_t cells);
   void write_account(const RunEnd& end, std::int64_t cells);
 
   mpi::CommView comm_;

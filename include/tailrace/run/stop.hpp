@@ -5,24 +5,27 @@
 
 namespace tailrace::run {
 
-/// Reasons to end a run early and in good order: a signal (SIGTERM, SIGINT, SIGUSR2) or the wall-clock limit.
-/// Launchers forward SIGUSR2 to all ranks where they would answer SIGINT by killing them.
+/// Reasons to end a run early and in good order: a signal (SIGTERM, SIGINT, SIGUSR2), the wall-clock limit,
+/// or the time to pause, when a run is to be gone on with by another one. Launchers forward SIGUSR2 to all
+/// ranks where they would answer SIGINT by killing them.
 class StopRequest {
  public:
   /// Installs the signal handlers, and ignores SIGXFSZ: a limit on the size of files becomes a write error
   /// with its reason. One object per process.
-  explicit StopRequest(std::optional<double> wall_limit_s);
+  explicit StopRequest(std::optional<double> wall_limit_s, std::optional<double> pause_after_s = {});
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
   ~StopRequest();
 
   /// Whether this process was asked to stop. @local
   [[nodiscard]] bool requested() const noexcept;
+  /// Whether that was more than the time to pause. @local
+  [[nodiscard]] bool ends_run() const noexcept;
   /// Why, for people; "another rank was asked to stop" where this one was not. @local
   [[nodiscard]] std::string reason() const;
 
  private:
-  std::optional<double> wall_limit_s_;
+  std::optional<double> wall_limit_s_, pause_after_s_;
   double start_s_;
 };
 

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grid.hpp"
+#include "output_file.hpp"
+#include "state.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/options.hpp"
+#include "tailrace/output/session.hpp"
+
+/// k-Wave checkpoint files: a run stops, another one goes on (docs/formats/ultrasound_checkpoint.md).
+namespace tailrace::ultrasound {
+
+/// What a checkpoint repeats from the input.
+struct CheckpointOrigin {
+  std::string description;
+  int minor_version = 2;
+  Index3 points;
+};
+
+/// What a checkpoint file says of itself.
+struct CheckpointHeader {
+  StepIndex step = 0;
+  bool has_reductions = false;  ///< it holds the running reductions too, as ours do
+};
+
+/// Names of the arrays that a checkpoint of such a grid holds, as in `StateArray`.
+std::vector<std::string> checkpoint_arrays(Index3 points);
+
+/// Puts the state after `step` and the running reductions of `session` into the file at `path`. First what
+/// the session took goes to the device; the file takes its name when it is complete and on the device itself,
+/// so that an older one stays valid until then. All ranks write, each its part. `options` give pace and
+/// faults.
+/// @collective{comm}, synchronises; every rank throws the same error or none.
+void write_checkpoint(mpi::CommView comm, const std::string& path, const CheckpointOrigin& origin,
+                      StepIndex step, const std::vector<StateArray>& state, output::Session& session,
+                      const output::Options& options);
+
+/// Looks at the file of a run on `points` that takes `steps` steps. @collective{comm}, synchronises. Errors
+/// (input), the same on all ranks: all that is wrong.
+CheckpointHeader inspect_checkpoint(mpi::CommView comm, const std::string& path, Index3 points,
+                                    StepIndex steps);
+
+/// Fills this rank's part of the state, converted to the arrays' types. @collective{comm}, synchronises.
+void read_checkpoint(mpi::CommView comm, const std::string& path, const std::vector<StateArray>& state);
+
+/// Looks whether the output file at `path` belongs to the checkpoint and to a run of `steps` steps on `grid`;
+/// returns the times of the legs so far. `reduces`: the run records reductions. @collective{comm},
+/// synchronises. Errors (input), the same on all ranks: all that is wrong.
+PhaseTimes inspect_left_output(mpi::CommView comm, const std::string& path,
+                               const CheckpointHeader& checkpoint, const Grid& grid, StepIndex steps,
+                               bool reduces);
+
+}  // namespace tailrace::ultrasound

@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "tailrace/base/check.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/h5/file.hpp"
+
+namespace tailrace::h5 {
+
+namespace {
+
+/// Some neighbours in the order of a dataset's elements that also form a box in its index space.
+struct Slab {
+  Shape start, count;
+  std::uint64_t elements = 0;
+};
+
+/// The longest slab that begins at element `first` and has at most `most` elements.
+Slab next_slab(const Shape& shape, std::uint64_t first, std::uint64_t most) {
+  const std::size_t rank = shape.size();
+  Slab slab{.start = Shape(rank), .count = Shape(rank, 1), .elements = 1};
+  for (std::size_t axis = rank; axis-- > 0; first /= shape[axis]) slab.start[axis] = first % shape[axis];
+  for (std::size_t axis = rank; axis-- > 0;) {
+    const std::uint64_t count = std::min(shape[axis] - slab.start[axis], most / slab.elements);
+    slab.count[axis] = count;
+    slab.elements *= count;
+    if (count < shape[axis]) break;  // rows of a part of an axis are no neighbours
+  }
+  return slab;
+}
+
+}  // namespace
+
+void File::read_range(const std::string& dataset, std::uint64_t first, std::uint64_t count, ElementType type,
+                      std::span<std::byte> out) const {
+  const Shape extents = shape(dataset);
+  TAILRACE_CHECK(first + count <= element_count(extents), "the range lies in dataset " + dataset);
+  TAILRACE_CHECK(count * size_bytes(type) == out.size(), "room for a range of dataset " + dataset);
+  for (std::size_t position = 0; count > 0;) {
+    const Slab slab = next_slab(extents, first, count);
+    const std::size_t bytes = slab.elements * size_bytes(type);
+    read_bytes(dataset, type, slab.start, slab.count, out.subspan(position, bytes));
+    position += bytes;
+    first += slab.elements;
+    count -= slab.elements;
+  }
+}
+
+bool File::has_group(const std::string& path) const {
+  if (H5Lexists(handle_.get(), path.c_str(), H5P_DEFAULT) <= 0) return false;
+  const hid_t id = H5Gopen2(handle_.get(), path.c_str(), H5P_DEFAULT);
+  if (id >= 0) H5Gclose(id);
+  return id >= 0;
+}
+
+std::vector<std::string> File::dataset_paths() const {
+  std::vector<std::string> paths;
+  const auto operation = about("listing");
+  const herr_t code = H5Lvisit(
+      handle_.get(), H5_INDEX_NAME, H5_ITER_INC,
+      [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+        static_cast<std::vector<std::string>*>(data)->push_back(std::string("/") + name);
+        return 0;
+      },
+      &paths);
+  if (code < 0)
+    throw Error(
+        ErrorInfo{.kind = ErrorKind::io, .message = operation.text + " failed", .path = path_, .hint = {}});
+  std::erase_if(paths, [&](const std::string& path) { return !has_dataset(path); });
+  return paths;
+}
+
+std::optional<std::uint64_t> File::place(const std::string& dataset) const {
+  const auto operation = about("layout of dataset " + dataset);
+  const Handle set = open_dataset(dataset);
+  const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, operation);
+  if (H5Pget_layout(properties.get()) != H5D_CONTIGUOUS || H5Pget_external_count(properties.get()) > 0)
+    return {};
+  const Handle type(H5Dget_type(set.get()), H5Tclose, operation);
+  const Handle native(H5Tget_native_type(type.get(), H5T_DIR_ASCEND), H5Tclose, operation);
+  if (H5Tequal(type.get(), native.get()) <= 0) return {};
+  const haddr_t offset = H5Dget_offset(set.get());
+  if (offset == HADDR_UNDEF) return {};
+  return offset;
+}
+
+}  // namespace tailrace::h5

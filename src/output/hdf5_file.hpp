@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "space.hpp"
+#include "tailrace/output/sink.hpp"
+
+namespace tailrace::output {
+
+/// Where everything is in a file of the sink `hdf5`.
+struct Hdf5Places {
+  std::vector<std::int64_t> datasets;         ///< first byte of each stream dataset, 0 where it is empty
+  std::int64_t record = 0, record_slots = 0;  ///< first byte and number of the record's slots
+};
+
+/// Creates the file with its whole layout. It appears only when it is complete: even a process that is killed
+/// here leaves a file that can be read, or none. @local
+Hdf5Places create_file(const SinkContext& context);
+
+/// The places in a file that an earlier run left, whose datasets are known to have the right shapes; nothing
+/// if it cannot be written in place. @local. Errors (io): no permission to write.
+std::optional<Hdf5Places> find_places(const SinkContext& context);
+
+/// Replaces a file that cannot be written in place by one that can and that holds what the old one does up to
+/// step `context.resume_after`. All ranks copy. The new file takes its place when it is complete.
+/// @collective{context.comm}, synchronises; every rank throws the same error or none.
+Hdf5Places replace_by_copy(const SinkContext& context);
+
+/// Notes in all slots of the record that the samples up to `steps` are there. @local
+void set_record(const std::string& path, const Hdf5Places& places, StepIndex steps);
+
+/// What the unreduced samples after step `after` take in the file.
+std::vector<Region> regions_after(const Plan& plan, const Hdf5Places& places, StepIndex after);
+
+}  // namespace tailrace::output

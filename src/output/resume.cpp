@@ -1,0 +1,174 @@
+#include "resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/h5/file.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+bool accumulates(const PlannedStream& stream) noexcept {
+  return stream.reduction != Reduction::none && stream.reduction != Reduction::final;
+}
+
+h5::ElementType state_type_of(const PlannedStream& stream, h5::ElementType type) noexcept {
+  Piece piece;
+  piece.type = type;
+  return Accumulator::state_type(piece, stream.reduction);
+}
+
+bool is_float(h5::ElementType type) noexcept {
+  return type == h5::ElementType::float32 || type == h5::ElementType::float64;
+}
+
+h5::File open_left_file(const std::string& path) {
+  try {
+    return h5::File::open(path);
+  } catch (const Error& error) {
+    auto info = error.info();
+    info.hint = "give the file that the run left which is to go on, or start from the beginning";
+    throw Error(info);
+  }
+}
+
+/// Where the values of a stream's dataset are, with their element type.
+std::string path_of_state(const h5::DatasetSpec& spec, const Resume& resume) {
+  return resume.accumulators.empty() ? spec.path : accumulator_group + spec.path;
+}
+
+/// True if a file after that step may be without the stream's datasets: k-Wave makes some at the end.
+bool may_lack(const PlannedStream& stream, StepIndex after) noexcept {
+  return stream.reduction == Reduction::final || stream.cadence.samples_until(after) == 0;
+}
+
+void check_dataset(const h5::File& file, const std::string& path, const h5::DatasetSpec& spec,
+                   Problems& problems) {
+  if (!file.has_dataset(path)) {
+    problems.add(fmt::format("dataset {} is missing", path));
+    return;
+  }
+  if (const auto shape = file.shape(path); shape != spec.shape)
+    problems.add(fmt::format("dataset {} has shape {}, this run records {}", path, h5::to_string(shape),
+                             h5::to_string(spec.shape)));
+  if (const auto type = file.type(path); type != spec.type)
+    problems.add(fmt::format("dataset {} has elements of {}, this run records {}", path, file.type_text(path),
+                             h5::to_string(spec.type)));
+}
+
+/// Results that this run would leave as they are, although they lack its steps.
+void check_for_others(const h5::File& file, const std::set<std::string>& known, Problems& problems) {
+  for (const auto& path : file.dataset_paths())
+    if (!known.contains(path) && is_float(file.type(path)) && h5::element_count(file.shape(path)) > 1)
+      problems.add(fmt::format("dataset {} is not recorded by this run", path));
+}
+
+/// Reads runs of a dataset, which ascend, one after the other into `out`. Runs that lie near each other are
+/// read together.
+void read_runs(const h5::File& file, const std::string& path, const std::vector<Run>& runs,
+               h5::ElementType type, std::span<std::byte> out) {
+  constexpr std::int64_t window_values = 1 << 20;
+  const std::size_t size = h5::size_bytes(type);
+  std::vector<std::byte> window;
+  std::size_t position = 0;
+  for (std::size_t first = 0, end = 0; first < runs.size(); first = end) {
+    const std::int64_t begin = runs[first].offset;
+    while (end < runs.size() &&
+           (end == first || runs[end].offset + runs[end].length - begin <= window_values))
+      ++end;
+    const auto values = static_cast<std::size_t>(runs[end - 1].offset + runs[end - 1].length - begin);
+    const auto from = static_cast<std::uint64_t>(begin);
+    if (end - first == 1) {
+      file.read_range(path, from, values, type, out.subspan(position, values * size));
+      position += values * size;
+      continue;
+    }
+    window.resize(values * size);
+    file.read_range(path, from, values, type, window);
+    for (std::size_t i = first; i < end; ++i) {
+      const std::size_t bytes = static_cast<std::size_t>(runs[i].length) * size;
+      std::memcpy(out.data() + position,
+                  window.data() + static_cast<std::size_t>(runs[i].offset - begin) * size, bytes);
+      position += bytes;
+    }
+  }
+}
+
+}  // namespace
+
+void check_resumable(const std::string& path, const Plan& plan, const FileHead& head, const Resume& resume) {
+  const auto file = open_left_file(path);
+  Problems problems(fmt::format("{}: cannot be gone on with after step {}", path, resume.after));
+  std::set<std::string> known{record_path};
+  for (const auto& dataset : head.datasets) known.insert(dataset.spec.path);
+  for (const auto& stream : plan.streams)
+    for (const auto& spec : stream.datasets) {
+      if (file.has_dataset(spec.path) || !may_lack(stream, resume.after))
+        check_dataset(file, spec.path, spec, problems);
+      known.insert(spec.path);
+    }
+  check_for_others(file, known, problems);
+  if (!problems.empty())
+    problems.add("the file was made with other options or for another input",
+                 "run with the options and the input of the first leg, or start from the beginning");
+  if (!resume.accumulators.empty()) {
+    const auto kept = open_left_file(resume.accumulators);
+    Problems missing(resume.accumulators);
+    for (const auto& stream : plan.streams)
+      for (auto spec : stream.datasets) {
+        if (!accumulates(stream)) continue;
+        spec.type = state_type_of(stream, spec.type);
+        check_dataset(kept, path_of_state(spec, resume), spec, missing);
+      }
+    problems.merge(missing);
+  }
+  problems.throw_if_any();
+}
+
+void restore(std::vector<RunningStream>& streams, const std::string& path, const Resume& resume) {
+  const auto file = open_left_file(resume.accumulators.empty() ? path : resume.accumulators);
+  std::size_t first_dataset = 0;
+  for (auto& stream : streams) {
+    const auto& planned = *stream.planned;
+    if (stream.accumulates()) stream.samples = planned.cadence.samples_until(resume.after);
+    // What never took a sample need not have been written.
+    if (stream.samples > 0)
+      for (auto& accumulator : stream.accumulators) {
+        const Piece& piece = accumulator.piece();
+        read_runs(file, path_of_state(planned.datasets[piece.dataset - first_dataset], resume), piece.runs,
+                  Accumulator::state_type(piece, planned.reduction), accumulator.state());
+      }
+    first_dataset += planned.datasets.size();
+  }
+}
+
+std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>& streams,
+                                               std::size_t first_dataset) {
+  std::vector<PlannedStream> kept;
+  std::size_t first_of_stream = 0;
+  for (const auto& stream : streams) {
+    if (accumulates(stream)) {
+      auto copy = stream;
+      copy.reduction = Reduction::final;
+      for (auto& spec : copy.datasets) {
+        spec.path = accumulator_group + spec.path;
+        spec.type = state_type_of(stream, spec.type);
+      }
+      for (auto& piece : copy.pieces) {
+        piece.dataset = piece.dataset - first_of_stream + first_dataset;
+        piece.type = state_type_of(stream, piece.type);
+      }
+      first_dataset += copy.datasets.size();
+      kept.push_back(std::move(copy));
+    }
+    first_of_stream += stream.datasets.size();
+  }
+  return kept;
+}
+
+}  // namespace tailrace::output

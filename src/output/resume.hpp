@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "running_stream.hpp"
+#include "tailrace/output/file_content.hpp"
+#include "tailrace/output/plan.hpp"
+#include "tailrace/output/resume.hpp"
+
+namespace tailrace::output {
+
+/// Looks whether the file at `path` was laid out for the streams of the plan and for nothing else, and
+/// whether the running reductions are where `resume` says. @local. Errors (input): all that is wrong, in one
+/// message.
+void check_resumable(const std::string& path, const Plan& plan, const FileHead& head, const Resume& resume);
+
+/// Gives the streams back what they had taken up to `resume.after`: numbers of samples, and the values of
+/// this rank's accumulators. @local. Errors (io, input): what cannot be read.
+void restore(std::vector<RunningStream>& streams, const std::string& path, const Resume& resume);
+
+/// The streams by which a checkpoint keeps the running reductions of others: one each, of reduction `final`,
+/// in the order of the others. Its pieces stand packed in the accumulators. Datasets are counted from
+/// `first_dataset` on.
+std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>& streams,
+                                               std::size_t first_dataset);
+
+}  // namespace tailrace::output

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "tailrace/output/accumulator.hpp"
+#include "tailrace/output/plan.hpp"
+
+namespace tailrace::output {
+
+/// A stream with what has been taken of it.
+struct RunningStream {
+  const PlannedStream* planned;
+  std::vector<Accumulator> accumulators;  ///< one per piece, of a reduction that accumulates
+  StepIndex samples = 0;
+  StepIndex taken_at = -1;
+
+  explicit RunningStream(const PlannedStream& stream) : planned(&stream) {
+    if (!accumulates()) return;
+    for (const auto& piece : stream.pieces) accumulators.emplace_back(piece, stream.reduction);
+  }
+  [[nodiscard]] bool unreduced() const noexcept { return planned->reduction == Reduction::none; }
+  [[nodiscard]] bool is_final() const noexcept { return planned->reduction == Reduction::final; }
+  [[nodiscard]] bool accumulates() const noexcept { return !unreduced() && !is_final(); }
+};
+
+}  // namespace tailrace::output

@@ -1,0 +1,210 @@
+"""Runs in legs: triggers, signals, and kill -9 at any moment; every one ends as a run without a stop."""
+
+import contextlib
+import os
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import h5py
+import pytest
+
+import jobs
+from conftest import RECORD
+from kwave_input import STEPS, small_input
+from test_kill import ranks_under_way
+
+pytestmark = pytest.mark.mpi
+MOST_LEGS = 60
+SLOW = ["--pace", "latency=5ms"]
+
+
+class Legs:
+    """The files of one run in legs, and the command line that all its legs have in common."""
+
+    def __init__(self, source: Path, directory: Path, *options: str, steps: int | None = 7) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.output, self.state = directory / "out.h5", directory / "state.h5"
+        files = ["-i", source, "-o", self.output, "--checkpoint_file", self.state]
+        trigger = [] if steps is None else ["--checkpoint_timesteps", steps]
+        self.words = [*files, *trigger, "--quiet", *RECORD, *options]
+
+    def start(self, ranks: int, *more: str) -> jobs.Job:
+        return jobs.Job([*self.words, *more], ranks)
+
+    def run(self, ranks: int, *more: str) -> jobs.Ended:
+        ended = self.start(ranks, *more).wait()
+        assert ended.status == 0, ended
+        return ended
+
+    def run_to_the_end(self, ranks: int, *more: str) -> int:
+        """Legs until one finishes; returns their number."""
+        for leg in range(1, MOST_LEGS):
+            self.run(ranks, *more)
+            if not self.state.exists():
+                return leg
+        raise AssertionError("the run does not end")
+
+    def steps_saved(self) -> int:
+        with h5py.File(self.state, "r") as file:
+            return int(file["t_index"][()].item())
+
+
+def assert_finished(legs: Legs, clean: Path) -> None:
+    jobs.assert_equal_files(legs.output, clean)
+    assert jobs.recorded_steps(legs.output) == STEPS
+    assert not legs.state.exists()
+    left = [path.name for path in legs.output.parent.iterdir() if path.name.endswith(".partial")]
+    assert not left
+
+
+def test_timesteps_are_those_of_each_leg(small, clean, tmp_path):
+    legs = Legs(small, tmp_path, steps=25)
+    legs.run(2)
+    assert legs.steps_saved() == 25
+    legs.run(1)
+    assert legs.steps_saved() == 50
+    legs.run(3)
+    assert_finished(legs, clean(1))
+
+
+def test_interval_ends_a_leg(small, clean, tmp_path):
+    """Counted from the start of the leg; the first of both triggers wins."""
+    legs = Legs(small, tmp_path, "--checkpoint_interval", "1", steps=None)
+    ended = legs.start(2, "--pace", "latency=100ms", "--write", "blocking").wait()
+    assert ended.status == 0, ended
+    assert 0 < legs.steps_saved() < STEPS
+    legs.words = [word if word != "1" else "1000" for word in legs.words]
+    before = legs.steps_saved()
+    legs.run(3, "--checkpoint_timesteps", "4")
+    assert legs.steps_saved() == before + 4
+    legs.run(1)
+    assert_finished(legs, clean(1))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_signal_saves_the_state_too(ranks, small, clean, tmp_path):
+    """The exit status is that of a stop without checkpoints."""
+    legs = Legs(small, tmp_path, steps=1000)
+    job = legs.start(ranks, "--pace", "latency=20ms")
+    job.wait_for(lambda: jobs.recorded_steps(legs.output) >= 5, "recorded step")
+    job.send(signal.SIGTERM, rank=ranks - 1)
+    ended = job.wait()
+    assert ended.status == 1, ended
+    assert 5 <= legs.steps_saved() < STEPS
+    legs.run(2)
+    assert_finished(legs, clean(1))
+
+
+def test_times_add_up(small, tmp_path):
+    legs = Legs(small, tmp_path, steps=20)
+
+    def simulated() -> float:
+        with h5py.File(legs.output, "r") as file:
+            return float(file.attrs["simulation_phase_execution_time"].decode().rstrip("s"))
+
+    times = []
+    while not times or legs.state.exists():
+        legs.run(1, *SLOW, "--write", "blocking")
+        times.append(simulated())
+    assert len(times) == 3
+    least_s = 20 * 5e-3  # a leg's sleep for its writes
+    assert times[0] >= least_s
+    assert times[1] >= times[0] + least_s
+    assert times[2] >= times[1] + least_s
+
+
+def test_an_old_output_without_a_checkpoint_is_replaced(small, clean, tmp_path):
+    legs = Legs(small, tmp_path, steps=1000)
+    legs.output.write_text("something else")
+    legs.run(2)
+    assert_finished(legs, clean(1))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda legs: legs.output.unlink(), "out.h5: cannot be opened: No such file or directory"),
+        (lambda legs: legs.state.write_text("no HDF5"), "state.h5: is not an HDF5 file"),
+        (lambda legs: os.truncate(legs.state, 5000), "state.h5: is damaged or truncated"),
+        (lambda legs: small_input((20, 20, 18)).write(legs.state), 'file_type is "input", not "checkpoint"'),
+    ],
+)
+def test_a_broken_pair_is_one_message(spoil, told, small, tmp_path):
+    legs = Legs(small, tmp_path)
+    legs.run(2)
+    spoil(legs)
+    ended = legs.start(2).wait()
+    assert ended.status == 1, ended
+    assert len(jobs.messages(ended)) == 1, ended
+    assert told in ended.err
+    assert "Fix: " in ended.err
+
+
+def kill_and_go_on(source: Path, clean: Path, directory: Path, kill: list[str]) -> None:
+    """A leg is killed by a fault of its own; going on ends well."""
+    legs = Legs(source, directory, steps=20)
+    legs.run(2)
+    ended = legs.start(2, "--fault", ";".join(kill)).wait()
+    assert ended.status != 0, ended
+    assert legs.steps_saved() == 20
+    legs.run_to_the_end(2)
+    assert_finished(legs, clean)
+
+
+def test_killed_within_a_leg(small, clean, tmp_path):
+    """In the middle of a write of step 30, ten after the checkpoint."""
+    kills = [[f"kill:rank={victim},step=30"] for victim in (0, 1)]
+    whole = clean(1)
+    tasks = [partial(kill_and_go_on, small, whole, tmp_path / str(i), kill) for i, kill in enumerate(kills)]
+    jobs.in_parallel(tasks, 2)
+
+
+def test_killed_while_the_checkpoint_is_written(small, clean, tmp_path):
+    """Half of a write to the new checkpoint is done: the old one is still there, and so are its samples."""
+    whole = clean(1)
+    # The state's writes carry the step of the checkpoint, as the last samples do: strike one further on.
+    kills = [[f"kill:rank={victim},step=40,nth={nth}"] for victim in (0, 1) for nth in (3, 6)]
+    tasks = [partial(kill_and_go_on, small, whole, tmp_path / str(i), kill) for i, kill in enumerate(kills)]
+    jobs.in_parallel(tasks, 2)
+
+
+def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, delays: list[float]) -> int:
+    """Every leg is killed after a delay, as long as there are delays; returns how many blows struck."""
+    legs = Legs(source, directory, *SLOW)
+    blows = 0
+    for number, delay_s in enumerate(delays):
+        job = legs.start(ranks)
+        with contextlib.suppress(AssertionError):  # over before all ranks were seen
+            job.wait_for(lambda started=job: ranks_under_way(started) == ranks, "rank")
+        time.sleep(delay_s)
+        pids = job.rank_processes()
+        if job.process.poll() is None and len(pids) == ranks:
+            job.blow = time.monotonic()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pids[number % ranks], signal.SIGKILL)
+        ended = job.wait()
+        assert ended.seconds < jobs.ENDS_WITHIN_S
+        blows += ended.status != 0
+        if legs.output.exists() and not legs.state.exists() and ended.status == 0:
+            break  # the last leg got through
+    if legs.state.exists() or not legs.output.exists() or jobs.recorded_steps(legs.output) < STEPS:
+        legs.run_to_the_end(ranks)
+    assert_finished(legs, clean)
+    return blows
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_killed_again_and_again(ranks, small, clean, tmp_path):
+    delays = [0.02 + 0.05 * (number * 7 % 5) for number in range(5)]
+    assert killed_at_random(small, clean(1), tmp_path, ranks, delays) > 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_killed_at_many_moments(ranks, small, clean, tmp_path):
+    whole = clean(1)
+    for number in range(12):
+        delays = [0.011 * ((number * 5 + leg * 3) % 23) for leg in range(8)]
+        killed_at_random(small, whole, tmp_path / str(number), ranks, delays)

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "../unit/output_pattern.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/output/session.hpp"
+#include "temp_dir.hpp"
+
+/// What the tests of sessions share: directories, heads and tails, streams of all kinds.
+namespace tailrace::output::trial {
+
+using Split = std::vector<Box> (*)(Index3 domain, int parts);
+inline const std::vector<std::string> strategies{"blocking", "threads:1", "threads", "threads:4"};
+
+inline Options options_of(const std::string& strategy, const std::string& fault = {}) {
+  return parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});
+}
+
+/// A directory of the root that all ranks know.
+class SharedDir {
+ public:
+  explicit SharedDir(mpi::CommView comm) {
+    if (comm.is_root()) directory_.emplace();
+    path_ = mpi::broadcast(comm, directory_ ? directory_->path() : "", 0);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::optional<test::TempDir> directory_;
+  std::string path_;
+};
+
+inline FileHead head() {
+  const std::vector<std::uint64_t> zero{0};
+  FileHead result;
+  StaticDataset index;
+  index.spec.path = "/t_index";
+  index.spec.shape = {1, 1, 1};
+  index.spec.type = h5::ElementType::uint64;
+  index.values.assign(sizeof(std::uint64_t), std::byte{0});
+  result.datasets.push_back(index);
+  result.attributes.push_back({.name = "created_by", .value = std::string("a test"), .reserved_bytes = 0});
+  result.attributes.push_back({.name = "run_time", .value = std::string(), .reserved_bytes = 64});
+  return result;
+}
+
+inline FileTail tail(StepIndex steps) {
+  const auto value = static_cast<std::uint64_t>(steps);
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  FileTail result;
+  result.attributes.emplace_back("run_time", "12.5 s");
+  result.datasets.emplace_back("/t_index", std::vector<std::byte>(bytes.begin(), bytes.end()));
+  return result;
+}
+
+inline std::vector<std::uint64_t> record(const h5::File& file) {
+  std::vector<std::uint64_t> slots(file.shape(record_path).back());
+  file.read(record_path, std::span(slots));
+  return slots;
+}
+
+inline constexpr Cadence six_steps{.first = 1, .every = 1, .last = 6};
+
+inline Stream stream(const std::string& name, const Selection& selection, Reduction reduction, Index3 domain,
+                     Cadence cadence = six_steps, h5::ElementType type = h5::ElementType::float32) {
+  return pattern::make_stream(name, selection, reduction, cadence, type, domain);
+}
+
+/// Boxes of all kinds: overlapping, full rows, single points, reaching over several ranks.
+inline Boxes many_boxes(Index3 n, std::size_t count) {
+  Boxes boxes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto k = static_cast<std::int64_t>(i);
+    const Index3 lo{k * 5 % n.x, k * 3 % n.y, k * 7 % n.z};
+    const Index3 size{1 + k % 4, 1 + k % 3, 1 + k % 6};
+    boxes.boxes.push_back(
+        {lo, {std::min(lo.x + size.x, n.x), std::min(lo.y + size.y, n.y), std::min(lo.z + size.z, n.z)}});
+  }
+  return boxes;
+}
+
+inline Points some_points(Index3 n) {
+  return {
+      {{n.x - 1, n.y - 1, n.z - 1}, {0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {0, 0, 0}, {n.x / 2, n.y / 2, n.z / 2}}};
+}
+
+inline std::vector<Stream> streams_of_all_kinds(Index3 n) {
+  const Boxes boxes = many_boxes(n, 9);
+  const Cadence sparse{.first = 2, .every = 3, .last = 6};
+  return {stream("whole", Whole{}, Reduction::none, n),
+          stream("sparse", Whole{}, Reduction::none, n, sparse),
+          stream("points", some_points(n), Reduction::none, n),
+          stream("boxes", boxes, Reduction::none, n),
+          stream("doubles", boxes, Reduction::none, n, sparse, h5::ElementType::float64),
+          stream("max", Whole{}, Reduction::max, n),
+          stream("min", some_points(n), Reduction::min, n, sparse),
+          stream("rms", boxes, Reduction::rms, n),
+          stream("mean", boxes, Reduction::mean, n),
+          stream("last", Whole{}, Reduction::final, n),
+          stream("last_boxes", boxes, Reduction::final, n)};
+}
+
+template <class Action>
+std::optional<ErrorInfo> error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.info();
+  }
+  return {};
+}
+
+}  // namespace tailrace::output::trial

@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "mpi_case.hpp"
+#include "output_trial.hpp"
+#include "ultrasound_run.hpp"
+
+/// Runs of the whole program in legs, on changing numbers of ranks.
+namespace tailrace::ultrasound {
+
+namespace {
+
+using output::trial::SharedDir;
+using test::difference, test::limit_for, test::run;
+namespace fs = std::filesystem;
+
+const std::string data = TAILRACE_TEST_DATA "/ultrasound/";
+const std::vector<std::string> heterogeneous{
+    "-i",          data + "tvsp_heterogeneous_nonlinear_cuboid/input.h5",
+    "--benchmark", "70",
+    "-s",          "41",
+    "-p",          "-u",
+    "--p_rms",     "--p_max",
+    "--p_min",     "--p_max_all",
+    "--p_final",   "--u_rms",
+    "--u_final"};
+const std::vector<std::string> dirichlet{"-i",          data + "tvsp_dirichlet_v11_checkpoint/input.h5",
+                                         "--p_raw",     "--p_rms",
+                                         "--p_max",     "--p_min",
+                                         "--u_rms",     "--u_max",
+                                         "--u_min",     "--p_max_all",
+                                         "--u_max_all", "--u_min_all",
+                                         "--p_final"};
+constexpr StepIndex heterogeneous_steps = 70;
+
+/// Runs the program on the first `ranks` ranks; returns its exit status. @collective{comm}
+int run_on(mpi::CommView comm, int ranks, std::vector<std::string> words,
+           const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  int status = 0;
+  auto some = mpi::Comm::split(comm, comm.rank() < ranks ? 0 : -1);
+  if (!some.empty()) {
+    status = run(some, words);
+    some.close();
+  }
+  mpi::barrier(comm);
+  return static_cast<int>(mpi::max(comm, std::int64_t{status}));
+}
+
+/// A directory with the output and the checkpoint of one run in legs.
+struct Legs {
+  mpi::CommView comm;
+  SharedDir directory{comm};
+  std::vector<std::string> words;
+
+  [[nodiscard]] std::string output() const { return directory.file("out.h5"); }
+  [[nodiscard]] std::string checkpoint() const { return directory.file("state.h5"); }
+  /// One leg; returns whether a checkpoint is there after it.
+  bool run_leg(int ranks, StepIndex steps, const std::string& strategy = "threads") {
+    CHECK(run_on(comm, ranks, words,
+                 {"-o", output(), "--checkpoint_file", checkpoint(), "--checkpoint_timesteps",
+                  fmt::format("{}", steps), "--write", strategy}) == 0);
+    const bool exists = fs::exists(checkpoint());
+    mpi::barrier(comm);
+    return exists;
+  }
+};
+
+using Contents = std::map<std::string, std::vector<std::byte>>;
+
+/// The bytes of every dataset but the record, and the names of all datasets and root attributes.
+Contents contents(const std::string& path) {
+  Contents all;
+  const auto file = h5::File::open(path);
+  for (const auto& name : file.dataset_paths()) {
+    auto& bytes = all[name];
+    const auto count = h5::element_count(file.shape(name));
+    if (name == output::record_path) continue;
+    bytes.resize(count * h5::size_bytes(file.type(name)));
+    file.read_range(name, 0, count, file.type(name), bytes);
+  }
+  return all;
+}
+
+/// What a run without a stop leaves, made once for each list of words.
+const Contents& whole_run(mpi::CommView comm, const std::vector<std::string>& words) {
+  static std::map<std::vector<std::string>, Contents> known;
+  const bool missing = mpi::max(comm, std::int64_t{!known.contains(words)}) > 0;
+  if (missing) {
+    const SharedDir directory(comm);
+    CHECK(run_on(comm, 1, words, {"-o", directory.file("out.h5")}) == 0);
+    known[words] = comm.is_root() ? contents(directory.file("out.h5")) : Contents{};
+    mpi::barrier(comm);
+  }
+  return known.at(words);
+}
+
+void check_equal(mpi::CommView comm, const std::string& path, const Contents& wanted) {
+  if (comm.is_root()) {
+    const auto found = contents(path);
+    CHECK(found.size() == wanted.size());
+    for (const auto& [name, bytes] : wanted)
+      CHECK_MESSAGE((found.contains(name) && found.at(name) == bytes), name);
+  }
+  mpi::barrier(comm);
+}
+
+std::int64_t number_in(const std::string& path, const char* name) {
+  std::vector<std::int64_t> value(1);
+  h5::File::open(path).read(name, std::span(value));
+  return value[0];
+}
+
+}  // namespace
+
+MPI_CASE("two legs on a and b ranks end as a run without a stop, byte for byte", ranks{2, 3, 4}) {
+  const auto& wanted = whole_run(comm, heterogeneous);
+  const std::vector<std::string> strategies{"blocking", "threads", "threads:3"};
+  for (int a = 1; a <= comm.size(); ++a)
+    for (int b = 1; b <= comm.size(); ++b) {
+      if (std::max(a, b) < comm.size() && comm.size() > 2) continue;  // these ran on fewer ranks
+      CAPTURE(a);
+      CAPTURE(b);
+      Legs legs{.comm = comm, .words = heterogeneous};
+      const StepIndex stop = 5 + 12 * a + 3 * b;  // before and after the first sample
+      CHECK(legs.run_leg(a, stop, strategies[static_cast<std::size_t>(a) % 3]));
+      if (comm.is_root()) CHECK(number_in(legs.output(), "t_index") == stop);
+      mpi::barrier(comm);
+      CHECK(!legs.run_leg(b, heterogeneous_steps, strategies[static_cast<std::size_t>(b) % 3]));
+      check_equal(comm, legs.output(), wanted);
+    }
+}
+
+MPI_CASE("many legs, some of them before the first sample", ranks{1, 3}) {
+  const auto& wanted = whole_run(comm, heterogeneous);
+  Legs legs{.comm = comm, .words = heterogeneous};
+  int count = 1;
+  for (; legs.run_leg(1 + count % comm.size(), 8); ++count)
+    if (comm.is_root()) CHECK(number_in(legs.checkpoint(), "t_index") == 8 * count);
+  CHECK(count == 9);
+  check_equal(comm, legs.output(), wanted);
+}
+
+MPI_CASE("a leg may end with the run's last step", ranks{2}) {
+  const auto& wanted = whole_run(comm, heterogeneous);
+  Legs legs{.comm = comm, .words = heterogeneous};
+  CHECK(legs.run_leg(2, heterogeneous_steps / 2));
+  CHECK(!legs.run_leg(1, heterogeneous_steps / 2));
+  check_equal(comm, legs.output(), wanted);
+}
+
+MPI_CASE("double precision goes on in double precision", ranks{1, 2, 3}) {
+  auto words = heterogeneous;
+  words.insert(words.end(), {"--precision", "float64"});
+  const auto& wanted = whole_run(comm, words);
+  Legs legs{.comm = comm, .words = words};
+  CHECK(legs.run_leg(comm.size(), 60));
+  if (comm.is_root()) CHECK(h5::File::open(legs.checkpoint()).type("ux_sgx") == h5::ElementType::float64);
+  mpi::barrier(comm);
+  CHECK(!legs.run_leg(1, heterogeneous_steps));
+  check_equal(comm, legs.output(), wanted);
+}
+
+MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1, 2, 3, 4, 7}) {
+  const std::string from = data + "tvsp_dirichlet_v11_checkpoint/";
+  Legs legs{.comm = comm, .words = dirichlet};
+  if (comm.is_root()) {
+    fs::copy_file(from + "checkpoint_t120.h5", legs.checkpoint());
+    fs::copy_file(from + "output_after_leg1.h5", legs.output());
+  }
+  mpi::barrier(comm);
+  CHECK(legs.run_leg(comm.size(), 30));
+  CHECK(!legs.run_leg(1 + comm.size() / 2, 200));
+  if (comm.is_root()) {
+    const auto reference = h5::File::open(from + "reference_double.h5"),
+               result = h5::File::open(legs.output());
+    for (const auto& name : reference.dataset_names()) {
+      const double found = difference(reference, result, name);
+      CHECK_MESSAGE(found < limit_for(name), fmt::format("{} of {}", found, name));
+    }
+    CHECK(number_in(legs.output(), "t_index") == 200);
+    // What k-Wave's leg took is counted: 0.34 s of simulation, 0.65 s in all.
+    const auto time = result.text_attribute("/", "simulation_phase_execution_time");
+    REQUIRE(time);
+    CHECK(std::stod(*time) >= 0.34);
+  }
+  mpi::barrier(comm);
+}
+
+MPI_CASE("what does not belong together is refused, and stays as it is", ranks{1, 3}) {
+  Legs legs{.comm = comm, .words = dirichlet};
+  CHECK(legs.run_leg(comm.size(), 20));
+  const auto before = comm.is_root() ? contents(legs.output()) : Contents{};
+  const auto run_again = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), {"-o", legs.output(), "--checkpoint_file", legs.checkpoint(),
+                               "--checkpoint_timesteps", "9"});
+    return run_on(comm, comm.size(), words, more);
+  };
+  CHECK(run_again(dirichlet, {"--u_raw"}) == 1);
+  CHECK(run_again({dirichlet.begin(), dirichlet.end() - 2}, {}) == 1);  // without two that were recorded
+  CHECK(run_again(dirichlet, {"-s", "5"}) == 1);
+  CHECK(run_again(heterogeneous, {}) == 1);
+  CHECK(run_on(comm, comm.size(), dirichlet,
+               {"-o", legs.checkpoint(), "--checkpoint_file", legs.checkpoint(), "--checkpoint_timesteps",
+                "9"}) == 1);
+  check_equal(comm, legs.output(), before);
+  CHECK(!legs.run_leg(1, 200));
+  check_equal(comm, legs.output(), whole_run(comm, dirichlet));
+}
+
+}  // namespace tailrace::ultrasound
