@@ -16,11 +16,11 @@
 /// k-Wave input files (docs/formats/ultrasound_input.md).
 namespace tailrace::ultrasound {
 
-/// What an input file says of a time-varying source before its points and signals.
+/// A source as the scalars of an input file describe it.
 struct SourceHeader {
-  std::int64_t steps = 0;  ///< length of the signals; 0: there is no such source
+  std::int64_t steps = 0;  ///< time points of the signal; 0: no such source
   SourceMode mode = SourceMode::additive;
-  bool one_signal = true;
+  bool one_signal = true;  ///< for all points
 };
 
 /// The numbers of an input file, as every rank knows them. Plain bytes, so that one rank reads them for all.
@@ -30,7 +30,7 @@ struct InputHeader {
   Physics physics;
   int minor_version = 2;
   SourceHeader pressure;
-  std::array<SourceHeader, axis_count> velocity;  ///< x, y, z
+  std::array<SourceHeader, axis_count> velocity;  ///< x, y, z; the third without meaning in two dimensions
   std::int64_t transducer_steps = 0;              ///< 0: no transducer
   bool has_initial_pressure = false;
   bool cuboid_mask = false;
@@ -44,7 +44,7 @@ struct SensorMask {
   std::vector<Box> cuboids;           ///< of a cuboid mask
 };
 
-/// An input file, read. The grid-sized parts hold this rank's planes only.
+/// An input file, read. The grid-sized parts hold this rank's planes only, the sources this rank's points.
 template <class Real>
 struct Input {
   InputHeader header;
@@ -57,14 +57,15 @@ struct Input {
 /// What has to hold beyond the file itself.
 struct InputNeeds {
   bool mask = true;                   ///< some stream samples at the sensors
+  bool non_staggered = false;         ///< some stream wants the velocity at the pressure points
   std::int64_t start_step = 1;        ///< first recorded step, at most the last
   std::optional<std::int64_t> steps;  ///< to be run instead of the file's Nt
   bool check_only = false;            ///< look at every value but keep none of the grid-sized datasets
 };
 
-/// Reads and checks a whole input file; every rank reads the planes it owns. @collective{comm}, synchronises.
-/// Errors (input), the same on all ranks: all problems of the file together, each naming dataset, value and
-/// fix.
+/// Reads and checks a whole input file; every rank reads the planes it owns. `Real` is float or double.
+/// @collective{comm}, synchronises. Errors (input), the same on all ranks: all problems of the file together,
+/// each naming dataset, value and fix.
 template <class Real>
 Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputNeeds& needs);
 

@@ -3,13 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "bad_values.hpp"
 #include "input.hpp"
+#include "input_sources.hpp"
 #include "tailrace/base/error.hpp"
 
 namespace tailrace::ultrasound {
-
-/// Which finite values a dataset may hold.
-enum class Accepted { any, not_negative, positive };
 
 /// A dataset with one value per grid point, or a single one for a homogeneous medium.
 struct GridDataset {
@@ -35,7 +34,7 @@ struct HeaderAndLists {
   InputHeader header;
   std::string description;
   SensorMask mask;
-  std::vector<std::int64_t> source_indices;  ///< linear, from 0
+  SourceLists sources;
 };
 
 /// Reads everything but the grid-sized datasets and the source signals. Problems go to the list; what could

@@ -52,31 +52,48 @@ class HeadBuilder {
   output::FileHead head_;
 };
 
+void add_axis(const Grid& grid, std::size_t axis, HeadBuilder& head) {
+  const char name = axis_names[axis];
+  head.real(fmt::format("d{}", name), grid.spacing_m[axis]);
+  head.integer(fmt::format("pml_{}_size", name), grid.pml.size[axis]);
+  head.real(fmt::format("pml_{}_alpha", name), grid.pml.alpha[axis]);
+}
+
+/// Mode and number of signals; `stem` is "p" or "u".
+void add_mode(const char* stem, const SourceHeader& source, HeadBuilder& head) {
+  head.integer(fmt::format("{}_source_mode", stem), static_cast<std::int64_t>(source.mode));
+  head.integer(fmt::format("{}_source_many", stem), source.one_signal ? 0 : 1);
+}
+
+void add_sources(const InputHeader& header, HeadBuilder& head) {
+  head.integer("p_source_flag", header.pressure.steps);
+  head.integer("p0_source_flag", header.has_initial_pressure ? 1 : 0);
+  head.integer("transducer_source_flag", header.transducer_steps);
+  const SourceHeader* velocity = nullptr;
+  for (std::size_t axis = 0; axis < header.grid.dimensions(); ++axis) {
+    const auto& source = header.velocity[axis];
+    head.integer(fmt::format("u{}_source_flag", axis_names[axis]), source.steps);
+    if (source.steps > 0) velocity = &source;  // mode and number of signals are the same for all
+  }
+  if (header.pressure.steps > 0) add_mode("p", header.pressure, head);
+  if (velocity != nullptr) add_mode("u", *velocity, head);
+}
+
 void add_scalars(const InputHeader& header, HeadBuilder& head) {
   const auto extents = header.grid.extents();
-  for (std::size_t axis = 0; axis < axis_count; ++axis) {
-    const char name = axis_names[axis];
-    head.integer(fmt::format("N{}", name), extents[axis]);
-    head.real(fmt::format("d{}", name), header.grid.spacing_m[axis]);
-    head.integer(fmt::format("pml_{}_size", name), header.grid.pml.size[axis]);
-    head.real(fmt::format("pml_{}_alpha", name), header.grid.pml.alpha[axis]);
-    head.integer(fmt::format("u{}_source_flag", name), 0);
-  }
+  for (std::size_t axis = 0; axis < axis_count; ++axis)  // Nz = 1 is how readers know two dimensions
+    head.integer(fmt::format("N{}", axis_names[axis]), extents[axis]);
+  for (std::size_t axis = 0; axis < header.grid.dimensions(); ++axis) add_axis(header.grid, axis, head);
   head.integer("Nt", header.steps);
   head.real("dt", header.grid.dt_s);
   head.real("c_ref", header.grid.c_ref_m_s);
   head.integer("t_index", 0);
-  head.integer("p_source_flag", header.pressure.steps);
-  head.integer("p0_source_flag", header.has_initial_pressure ? 1 : 0);
-  head.integer("transducer_source_flag", 0);
+  add_sources(header, head);
   head.integer("nonuniform_grid_flag", 0);
   head.integer("nonlinear_flag", header.physics.nonlinear ? 1 : 0);
   head.integer("absorbing_flag", static_cast<std::int64_t>(header.physics.absorption));
+  if (header.physics.absorption != Absorption::none) head.real("alpha_power", header.physics.alpha_power);
   head.integer("axisymmetric_flag", 0);
-  if (header.pressure.steps > 0) {
-    head.integer("p_source_mode", static_cast<std::int64_t>(header.pressure.mode));
-    head.integer("p_source_many", header.pressure.one_signal ? 0 : 1);
-  }
 }
 
 /// The mask as it stood in the input: indices and corners counted from 1.
@@ -106,14 +123,15 @@ std::string seconds(double value) {
 template <class Real>
 output::FileHead make_file_head(const Input<Real>& input, const Record& record, mpi::CommView comm,
                                 int threads) {
-  constexpr std::size_t room = 32;
+  constexpr std::size_t room = 32, longest_description = 32 << 10;
   const auto hosts = mpi::gather(comm, host_name(), 0);
   HeadBuilder head;
   add_scalars(input.header, head);
   if (record.copy_sensor_mask) add_mask(input.header, input.mask, head);
   head.text("created_by", "tailrace-ultrasound " TAILRACE_VERSION);
   head.text("creation_date", fmt::format("{:%d/%m/%y, %H:%M:%S}", fmt::localtime(std::time(nullptr))));
-  head.text("file_description", input.description);
+  // HDF5 keeps an attribute in at most 64 KiB, and all of the root together.
+  head.text("file_description", input.description.substr(0, longest_description));
   head.text("file_type", "output");
   head.text("major_version", "1");
   head.text("minor_version", "2");

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -34,28 +35,42 @@ double thread_cpu_s() noexcept {
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/// The bytes that a line "KEY: n kB" of a file of /proc tells, 0 if there is none.
+static std::int64_t proc_bytes(const char* path, const char* key) noexcept {
+  FILE* file = std::fopen(path, "r");
+  if (file == nullptr) return 0;
+  long kib = 0;
+  std::array<char, 256> line{};
+  const std::size_t length = std::strlen(key);
+  while (kib == 0 && std::fgets(line.data(), line.size(), file) != nullptr)
+    if (std::strncmp(line.data(), key, length) == 0) kib = std::strtol(line.data() + length, nullptr, 10);
+  std::fclose(file);
+  return std::int64_t{kib} * 1024;
+}
+
+/// What the resident memory counts too much: pages that several processes share are each process's own there.
+static std::int64_t shared_by_others_bytes() noexcept {
+  const auto share = proc_bytes("/proc/self/smaps_rollup", "Pss_Shmem:");
+  const auto all = proc_bytes("/proc/self/status", "RssShmem:");
+  return share > 0 && share < all ? all - share : 0;
+}
+
 std::int64_t peak_memory_bytes() noexcept {
   // getrusage would also count what the process held before it became this program: a copy of its parent.
-  long peak_kib = 0;
-  if (FILE* file = std::fopen("/proc/self/status", "r")) {
-    std::array<char, 256> line{};
-    while (peak_kib == 0 && std::fgets(line.data(), line.size(), file) != nullptr)
-      if (std::sscanf(line.data(), "VmHWM: %ld kB", &peak_kib) != 1) peak_kib = 0;
-    std::fclose(file);
-  }
-  if (peak_kib > 0) return std::int64_t{peak_kib} * 1024;
+  if (const auto peak = proc_bytes("/proc/self/status", "VmHWM:"); peak > 0)
+    return peak - shared_by_others_bytes();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
 std::int64_t resident_memory_bytes() noexcept {
-  long total_pages = 0, resident_pages = 0;
-  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%ld %ld", &total_pages, &resident_pages) != 2) resident_pages = 0;
-    std::fclose(file);
-  }
-  return static_cast<std::int64_t>(resident_pages) * sysconf(_SC_PAGESIZE);
+  return proc_bytes("/proc/self/status", "VmRSS:") - shared_by_others_bytes();
+}
+
+std::int64_t physical_memory_bytes() noexcept {
+  return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::string host_name() {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <mutex>
-#include <numeric>
 
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
@@ -61,6 +61,17 @@ Handle access_without_locks() {
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
   check(H5Pset_file_locking(access.get(), 0, 1), "switching file locks off");
 #endif
+  return access;
+}
+
+/// Access to objects that does not follow links into other files: they may be pipes, which never answer, or
+/// missing where the file has been copied to.
+Handle access_within_file() {
+  Handle access(H5Pcreate(H5P_LINK_ACCESS), H5Pclose, "making link access properties");
+  const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) {
+    return herr_t{-1};
+  };
+  check(H5Pset_elink_cb(access.get(), refuse, nullptr), "refusing links into other files");
   return access;
 }
 
@@ -148,7 +159,11 @@ const char* to_string(ElementType type) noexcept {
 }
 
 std::uint64_t element_count(const Shape& shape) noexcept {
-  return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>{});
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  std::uint64_t count = 1;
+  for (const auto extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count)) return std::numeric_limits<std::uint64_t>::max();
+  return count;
 }
 
 std::string to_string(const Shape& shape) {
@@ -161,12 +176,16 @@ File File::open(const std::string& path) {
     return Error(ErrorInfo{
         .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, why), .path = path, .hint = hint});
   };
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);  // to open a pipe would wait for its other end
+  if (std::filesystem::is_directory(status)) throw bad("is a directory", "give a k-Wave input file (.h5)");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw bad("is no regular file", "give a k-Wave input file (.h5)");
   std::FILE* probe = std::fopen(path.c_str(), "rb");
   if (probe == nullptr)
     throw bad(fmt::format("cannot be opened: {}", std::strerror(errno)),
               "check the path and the permissions");
   std::fclose(probe);
-  if (std::filesystem::is_directory(path)) throw bad("is a directory", "give a k-Wave input file (.h5)");
   if (H5Fis_hdf5(path.c_str()) <= 0) throw bad("is not an HDF5 file", "give a k-Wave input file (.h5)");
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0)
@@ -204,14 +223,19 @@ void File::close() {
   handle_.close(about("closing"));
 }
 
-bool File::has_dataset(const std::string& path) const {
+Found File::look_up(const std::string& path) const {
   // H5Lexists wants every group on the way to exist.
   for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
-    if (H5Lexists(handle_.get(), path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
-  if (H5Lexists(handle_.get(), path.c_str(), H5P_DEFAULT) <= 0) return false;
-  const hid_t id = H5Dopen2(handle_.get(), path.c_str(), H5P_DEFAULT);
-  if (id >= 0) H5Dclose(id);
-  return id >= 0;
+    if (H5Lexists(handle_.get(), path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return Found::nothing;
+  if (H5Lexists(handle_.get(), path.c_str(), H5P_DEFAULT) <= 0) return Found::nothing;
+  H5L_info_t link;
+  if (H5Lget_info(handle_.get(), path.c_str(), &link, H5P_DEFAULT) < 0) return Found::nothing;
+  if (link.type == H5L_TYPE_EXTERNAL) return Found::other_file;
+  const hid_t id = H5Oopen(handle_.get(), path.c_str(), access_within_file().get());
+  if (id < 0) return Found::nothing;
+  const bool is_dataset = H5Iget_type(id) == H5I_DATASET;
+  H5Oclose(id);
+  return is_dataset ? Found::dataset : Found::other_object;
 }
 
 std::vector<std::string> File::dataset_names() const {
@@ -231,6 +255,17 @@ std::vector<std::string> File::dataset_names() const {
 Handle File::open_dataset(const std::string& dataset) const {
   return {H5Dopen2(handle_.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose,
           about("opening dataset " + dataset)};
+}
+
+Storage File::storage(const std::string& dataset) const {
+  const auto operation = about("storage of " + dataset);
+  const Handle set = open_dataset(dataset);
+  const Handle layout(H5Dget_create_plist(set.get()), H5Pclose, operation);
+  hsize_t file_bytes = 0;  // a damaged dataset may claim more
+  check(H5Fget_filesize(handle_.get(), &file_bytes), operation);
+  return {.bytes = std::min<std::uint64_t>(H5Dget_storage_size(set.get()), file_bytes),
+          .in_other_files =
+              H5Pget_layout(layout.get()) == H5D_VIRTUAL || H5Pget_external_count(layout.get()) > 0};
 }
 
 Shape File::shape(const std::string& dataset) const {
@@ -278,6 +313,7 @@ std::optional<std::string> File::text_attribute(const std::string& object, const
   const Handle type(H5Aget_type(attribute.get()), H5Tclose, operation);
   const Handle space(H5Aget_space(attribute.get()), H5Sclose, operation);
   if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
+  if (H5Tget_size(type.get()) > longest_text) return {};
   if (H5Tis_variable_str(type.get()) > 0) {
     char* text = nullptr;
     check(H5Aread(attribute.get(), type.get(), &text), operation);

@@ -12,7 +12,20 @@ import numpy as np
 import pytest
 
 import jobs
-from kwave_input import GRID, KwaveInput, real, small_input, with_index_mask
+from kwave_input import (
+    GRID,
+    KwaveInput,
+    burst,
+    in_format,
+    real,
+    small_input,
+    source_points,
+    with_index_mask,
+    with_stokes,
+    with_transducer,
+    with_velocity_source,
+)
+from tailrace.kwave_file import long
 
 Spoil = Callable[[KwaveInput], object]
 
@@ -61,11 +74,46 @@ def points(*indices: int) -> Spoil:
     return lambda case: with_index_mask(case, list(indices))
 
 
-def source_points(*indices: int) -> Spoil:
-    return shaped("p_source_index", np.array(indices, dtype="<u8").reshape(1, 1, -1))
+def sources_at(*indices: int) -> Spoil:
+    return shaped("p_source_index", long(list(indices)))
+
+
+def adding(**datasets: np.ndarray) -> Spoil:
+    return lambda case: case.datasets.update(datasets)
+
+
+def homogeneous(points: int) -> Spoil:
+    """A cube of so many points along each axis that takes no room in the file."""
+
+    def enlarge(case: KwaveInput) -> None:
+        for name, values in case.datasets.items():
+            if values.shape == (NZ, NY, NX):
+                case.datasets[name] = values[:1, :1, :1]
+        case.set("Nx", points).set("Ny", points).set("Nz", points)
+
+    return enlarge
+
+
+def changed(case: KwaveInput, datasets: dict[str, np.ndarray | None]) -> None:
+    for name, values in datasets.items():
+        if values is None:
+            del case.datasets[name]
+        else:
+            case.datasets[name] = values
+
+
+def velocity(many: bool = False, **datasets: np.ndarray | None) -> Spoil:
+    """Velocity sources along x and y, then with other datasets."""
+    return lambda case: changed(with_velocity_source(case, {"x": 20, "y": 4}, many=many), datasets)
+
+
+def transducer(**datasets: np.ndarray | None) -> Spoil:
+    """A transducer of 34 time points and delays up to 7, then with other datasets."""
+    return lambda case: changed(with_transducer(case), datasets)
 
 
 NX, NY, NZ = GRID
+POINTS = len(source_points(GRID))
 VOLUME = NX * NY * NZ
 NAN, INF = float("nan"), float("inf")
 
@@ -136,28 +184,83 @@ SPOILT: dict[str, tuple[Spoil, list[str]]] = {
     "cuboid reversed": (cuboid(1, 9, 1, 2, 8, 2), ["cuboid 1", "9 to 8", "along y"]),
     "cuboid from 0": (cuboid(1, 1, 0, 2, 2, 2), ["cuboid 1", "0 to 2", "along z"]),
     "cuboid of five": (cuboid(1, 1, 1, 2, 2), ["sensor_mask_corners", "5", "x1 y1 z1 x2 y2 z2"]),
-    "source at 0": (source_points(0), ["p_source_index", "0 at position 1"]),
+    "source at 0": (sources_at(0), ["p_source_index", "0 at position 1"]),
     "source beyond the grid": (
-        source_points(1, VOLUME + 9),
+        sources_at(1, VOLUME + 9),
         ["p_source_index", f"{VOLUME + 9} at position 2"],
     ),
-    "no source point": (source_points(), ["p_source_index", "empty"]),
+    "no source point": (sources_at(), ["p_source_index", "empty"]),
     "unknown source mode": (having("p_source_mode", 3), ["p_source_mode = 3", "2 (additive)"]),
     "alpha_power 1": (having("alpha_power", 1), ["alpha_power = 1", "other than 1"]),
     "alpha_power 4": (having("alpha_power", 4), ["alpha_power = 4", "between 0 and 3"]),
     "layer too thick": (having("pml_y_size", NY // 2 + 1), ["pml_y_size = 11", f"0 to {NY // 2}"]),
     "layer far too thick": (having("pml_z_size", 2**63), ["pml_z_size", str(2**63)]),
     "no grid points": (having("Nx", 0), ["Nx = 0"]),
-    "two dimensions": (having("Nz", 1), ["Nz = 1", "two-dimensional"]),
+    "one plane of a volume": (having("Nz", 1), ["c0", f"({NZ}, {NY}, {NX})", f"(1, {NY}, {NX})"]),
     "giant grid": (having("Nx", 2**40), ["Nx", str(2**40)]),
     "other grid": (having("Nz", NZ + 1), ["c0", f"({NZ}, {NY}, {NX})", f"({NZ + 1}, {NY}, {NX})"]),
     "time step 0": (having("dt", 0), ["dt = 0", "above 0"]),
     "NaN spacing": (having("dx", NAN), ["dx = nan"]),
     "no steps": (having("Nt", 0), ["Nt = 0"]),
     "unknown mask": (having("sensor_mask_type", 2), ["sensor_mask_type = 2", "0 (points) or 1 (cuboids)"]),
-    "unknown absorption": (having("absorbing_flag", 3), ["absorbing_flag = 3", "1 (power law)"]),
-    "velocity source": (having("ux_source_flag", 10), ["ux_source_flag = 10", "velocity"]),
-    "uneven grid": (having("nonuniform_grid_flag", 1), ["nonuniform_grid_flag = 1"]),
+    "unknown absorption": (
+        having("absorbing_flag", 3),
+        ["absorbing_flag = 3", "1 (power law) or 2 (Stokes)"],
+    ),
+    "uneven grid": (having("nonuniform_grid_flag", 1), ["nonuniform_grid_flag = 1", "uniform"]),
+    "axisymmetric": (having("axisymmetric_flag", 1), ["axisymmetric_flag = 1", "Cartesian"]),
+    "elastic": (adding(elastic_flag=long(1)), ["elastic_flag = 1", "fluids"]),
+    "stress source": (adding(sxx_source_flag=long(9)), ["sxx_source_flag = 9", "fluids"]),
+    "too many points": (
+        lambda case: case.set("Nx", 2**20).set("Ny", 2**20).set("Nz", 2**20),
+        ["Nx = 1048576", str(2**60), "2^44"],
+    ),
+    "more than this machine can hold": (homogeneous(2**14), [f"Nx = {2**14}", "GiB", "machine"]),
+    "too many steps": (having("Nt", 2**62), [f"Nt = {2**62}"]),
+    "Stokes before 1.2": (lambda case: in_format(with_stokes(case), 1), ["absorbing_flag = 2", "1.1"]),
+    "Stokes of another power": (
+        lambda case: with_stokes(case).set("alpha_power", 1.5),
+        ["alpha_power = 1.5 with absorbing_flag = 2", "Fix: 2"],
+    ),
+    "velocity flag alone": (
+        having("ux_source_flag", 10),
+        ["dataset u_source_index is missing", "u_source_mode", "u_source_many", "ux_source_input"],
+    ),
+    "velocity signal too short": (
+        velocity(ux_source_input=real([burst(19)[:, None]])),
+        ["ux_source_input has shape (1, 19, 1), 19 values", "20 values: ux_source_flag = 20"],
+    ),
+    "more velocity points than signals": (
+        velocity(many=True, u_source_index=long([*source_points(GRID), 1])),
+        ["ux_source_input", f"{20 * (POINTS + 1)} values", f"of {POINTS + 1} source points"],
+    ),
+    "NaN in a velocity signal": (
+        velocity(uy_source_input=real([[[0], [0], [NAN], [INF]]])),
+        ["uy_source_input: 2 values are not usable, first nan at time point 3"],
+    ),
+    "velocity source beyond the grid": (
+        velocity(u_source_index=long([1, VOLUME + 1])),
+        ["u_source_index", f"{VOLUME + 1} at position 2", f"1 to {VOLUME}"],
+    ),
+    "unknown velocity mode": (velocity(u_source_mode=long(7)), ["u_source_mode = 7"]),
+    "transducer without delays": (transducer(delay_mask=None), ["dataset delay_mask is missing"]),
+    "fewer delays than points": (
+        transducer(delay_mask=long([1, 2])),
+        ["delay_mask has 2 values", f"{POINTS}: one per point of u_source_index"],
+    ),
+    "delay of 0": (
+        transducer(delay_mask=long([1] * (POINTS - 1) + [0])),
+        ["delay_mask: 1 of", f"0 at position {POINTS}", "from 1 to 7"],
+    ),
+    "delay beyond the signal": (
+        transducer(delay_mask=long([8] * POINTS)),
+        [f"delay_mask: {POINTS} of {POINTS}", "8 at position 1", "from 1 to 7", "has 40 values"],
+    ),
+    "transducer signal too short": (
+        transducer(transducer_source_input=real(burst(33))),
+        ["transducer_source_input has 33 values", "at least 34: transducer_source_flag = 34"],
+    ),
+    "delays as float": (transducer(delay_mask=real([1] * POINTS)), ["delay_mask holds 32-bit float"]),
 }
 
 
@@ -219,7 +322,7 @@ MANY: list[Spoil] = [
     having("pml_x_size", 99),
     as_type("BonA", "<f8"),
     cuboid(5, 5, 5, 4, 99, 0),
-    source_points(0, 1),
+    sources_at(0, 1),
     having("alpha_power", 1),
 ]
 MANY_WORDS = [

@@ -6,6 +6,7 @@ import copy
 import importlib
 import importlib.util
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -126,18 +127,23 @@ class Problem:
             **also,
         )
 
-    def by_legacy_call(self, ranks: int, sensor, source=None, **options) -> dict | None:
-        """With our program through the older call, which keeps a list of what to record."""
+    def by_older_call(self, directory: Path, ranks: int, sensor, **options) -> dict | None:
+        """With our program through the call that keeps a list of what to record; it leaves its files."""
         call = getattr(self.kwave, f"kspaceFirstOrder{len(self.points)}D")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return call(
                 self.grid,
-                copy.deepcopy(source or self.source),
+                copy.deepcopy(self.source),
                 sensor,
                 copy.deepcopy(self.medium),
                 self.kwave.SimulationOptions(
-                    save_to_disk=True, pml_inside=True, pml_size=list(self.pml), smooth_p0=False, **options
+                    save_to_disk=True,
+                    pml_inside=True,
+                    pml_size=list(self.pml),
+                    smooth_p0=False,
+                    data_path=str(directory),
+                    **options,
                 ),
                 self.kwave.SimulationExecutionOptions(binary_path=binary(ranks), show_sim_log=False),
             )
@@ -220,13 +226,13 @@ def test_scaled_sources_in_three_dimensions(kwave, ranks):
 
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("points", [(40, 36), (28, 26, 24)], ids=["2D", "3D"])
-def test_older_call_with_sources_and_records(kwave, points, ranks):
+def test_older_call_with_sources_and_records(kwave, points, ranks, tmp_path):
     """The older call scales sources itself. Homogeneous, because the two calls average densities apart."""
     problem = Problem(kwave, points, varied=False)
     problem.pressure_source("additive", 1)
     problem.velocity_source("additive-no-correction", 1)
     records = ["p", "p_max", "p_rms", "u", "u_max", "u_non_staggered", "p_final"]
-    found = problem.by_legacy_call(ranks, problem.sensor(*records))
+    found = problem.by_older_call(tmp_path, ranks, problem.sensor(*records))
     expected = problem.by_package("p", "p_max", "p_rms", "u_staggered", "u", "p_final")
     axes = "xyz"[: len(points)]
     speed = max(np.abs(expected[f"u{axis}_staggered"]).max() for axis in axes)
@@ -242,12 +248,12 @@ def test_older_call_with_sources_and_records(kwave, points, ranks):
     assert_close(found["p_final"].T[inside], expected["p_final"], np.abs(expected["p"]).max())
 
 
-def test_older_call_from_a_later_step(kwave):
+def test_older_call_from_a_later_step(kwave, tmp_path):
     problem = Problem(kwave, (36, 34), varied=False)
-    problem.velocity_source("dirichlet", 1)
+    problem.velocity_source("additive", 1)
     sensor = problem.sensor("p")
     sensor.record_start_index = 21
-    found = problem.by_legacy_call(1, sensor)
+    found = problem.by_older_call(tmp_path, 1, sensor)
     assert_close(problem.in_order(found["p"]), problem.by_package("p")["p"][:, 20:])
 
 
@@ -258,8 +264,7 @@ def test_boxes_are_recorded_outside_the_package(kwave, tmp_path):
     corners = np.array([[10, 9, 8, 14, 12, 10], [16, 6, 12, 16, 20, 12]]).T
     sensor = kwave.kSensor(mask=corners)
     sensor.record = ["p"]
-    options = {"save_to_disk_exit": True, "data_path": str(tmp_path), "input_filename": "in.h5"}
-    problem.by_legacy_call(1, sensor, **options)
+    problem.by_older_call(tmp_path, 1, sensor, save_to_disk_exit=True, input_filename="in.h5")
     command = [binary(), "-i", tmp_path / "in.h5", "-o", tmp_path / "out.h5", "-t", "1"]
     subprocess.run(command, check=True, capture_output=True)
     problem.mask = np.ones(problem.points, dtype=bool)
@@ -305,3 +310,28 @@ def test_import_in_a_fresh_process(opencv):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("0.6.")
     assert before == sorted(path for path in package.rglob("*") if "__pycache__" not in path.parts)
+
+
+HOWTO = Path(__file__).resolve().parents[2] / "docs/howto/k-wave.md"
+
+
+def test_howto(tmp_path):
+    """What the document shows, in its order: lines of Python in one session, and commands between them."""
+    root = HOWTO.parents[2]
+    for name in ("tailrace", "build"):
+        (tmp_path / name).symlink_to(root / name)
+    blocks = re.findall(r"^```(python|sh)\n(.*?)^```", HOWTO.read_text(), re.MULTILINE | re.DOTALL)
+    assert {kind for kind, _ in blocks} == {"python", "sh"}
+    steps = "import subprocess\n"
+    for kind, text in blocks:
+        steps += text if kind == "python" else f"subprocess.run(['sh', '-ec', {text!r}], check=True)\n"
+    done = subprocess.run(
+        [sys.executable, "-"],
+        input=steps,
+        cwd=tmp_path,
+        env=jobs.environment("howto"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

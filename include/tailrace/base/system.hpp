@@ -11,10 +11,13 @@ namespace tailrace {
 double monotonic_s() noexcept;
 /// CPU seconds used by the calling thread.
 double thread_cpu_s() noexcept;
-/// Largest resident memory of this process so far, in bytes.
+/// Largest resident memory of this process so far, in bytes. Of memory that processes share, each has its
+/// part.
 std::int64_t peak_memory_bytes() noexcept;
-/// Resident memory of this process now, in bytes.
+/// Resident memory of this process now, in bytes, counted likewise.
 std::int64_t resident_memory_bytes() noexcept;
+/// Memory of this machine, in bytes.
+std::int64_t physical_memory_bytes() noexcept;
 /// Name of this machine.
 std::string host_name();
 /// The current time as ISO 8601 with the offset from UTC.

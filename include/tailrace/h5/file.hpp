@@ -67,6 +67,7 @@ constexpr ElementType element_type_of() noexcept {
 
 /// Extents of a dataset, slowest first, as HDF5 counts them.
 using Shape = std::vector<std::uint64_t>;
+/// The product of the extents; the largest number there is where it does not fit.
 std::uint64_t element_count(const Shape& shape) noexcept;
 std::string to_string(const Shape& shape);
 
@@ -77,6 +78,20 @@ struct Attribute {
   /// For text: bytes reserved in the file, so that a longer value can replace it later; 0 takes the text's
   /// length.
   std::size_t reserved_bytes = 0;
+};
+
+/// What a name in a file stands for.
+enum class Found {
+  nothing,       ///< no such name, or a link that leads nowhere
+  dataset,       ///< a dataset of this file
+  other_object,  ///< a group or a type
+  other_file,    ///< a link into another file, which is not followed
+};
+
+/// Where the values of a dataset lie.
+struct Storage {
+  std::uint64_t bytes = 0;      ///< in the file, compressed where it is
+  bool in_other_files = false;  ///< as external or virtual storage
 };
 
 /// A dataset to create.
@@ -90,7 +105,10 @@ struct DatasetSpec {
 /// One HDF5 file.
 class File {
  public:
-  /// Opens for reading. Errors (input): missing, unreadable, not HDF5, truncated.
+  static constexpr std::size_t longest_text = 1 << 20;
+
+  /// Opens for reading. Links into other files are not followed. Errors (input): missing, unreadable, no
+  /// regular file, not HDF5, truncated.
   static File open(const std::string& path);
   /// Opens an existing file for changes in place.
   static File open_for_update(const std::string& path);
@@ -104,7 +122,8 @@ class File {
   /// Writes everything to the operating system and closes; errors are reported here.
   void close();
 
-  [[nodiscard]] bool has_dataset(const std::string& path) const;
+  [[nodiscard]] Found look_up(const std::string& path) const;
+  [[nodiscard]] bool has_dataset(const std::string& path) const { return look_up(path) == Found::dataset; }
   [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< of the root group
   [[nodiscard]] bool has_group(const std::string& path) const;
   /// The absolute paths of all datasets, in whichever group.
@@ -113,7 +132,9 @@ class File {
   [[nodiscard]] ElementType type(const std::string& dataset) const;
   /// The element type in words, whatever it is, for messages.
   [[nodiscard]] std::string type_text(const std::string& dataset) const;
-  /// Text of an attribute, with or without a terminator in the file; nothing if it is missing or is no text.
+  [[nodiscard]] Storage storage(const std::string& dataset) const;
+  /// Text of an attribute, with or without a terminator in the file; nothing if it is missing, is no text or
+  /// is longer than `longest_text` bytes.
   [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
                                                           const std::string& name) const;
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
+
+from tailrace.kwave_file import long, real, write_file
 
 SENSOR_POINTS_ACROSS = 128
 PML_SIZE = 10
@@ -21,11 +22,12 @@ class Case:
 
 
 def write_input(path: Path, case: Case) -> None:
-    with h5py.File(path, "w") as file:
-        for name, text in HEADER.items():
-            write_text(file, name, text)
-        for name, value in (settings(case) | medium(case) | source(case) | sensor(case)).items():
-            write_dataset(file, name, value)
+    values = settings(case) | medium(case) | source(case) | sensor(case)
+    write_file(path, HEADER, {name: in_file_type(value) for name, value in values.items()})
+
+
+def in_file_type(value: Any) -> np.ndarray:
+    return real(value) if np.asarray(value).dtype.kind == "f" else long(value)
 
 
 HEADER = {
@@ -104,20 +106,3 @@ def sensor(case: Case) -> dict[str, Any]:
 def middle(points: int) -> np.ndarray:
     across = min(points, SENSOR_POINTS_ACROSS)
     return np.arange(across) + (points - across) // 2
-
-
-def write_text(owner: Any, name: str, text: str) -> None:
-    """A null-terminated fixed-length string attribute, as k-Wave's readers want it."""
-    data = text.encode("ascii") + b"\0"
-    kind = h5py.h5t.C_S1.copy()
-    kind.set_size(len(data))
-    attribute = h5py.h5a.create(owner.id, name.encode(), kind, h5py.h5s.create(h5py.h5s.SCALAR))
-    attribute.write(np.array(data, dtype=f"S{len(data)}"), mtype=kind)
-
-
-def write_dataset(file: h5py.File, name: str, value: Any) -> None:
-    array = np.asarray(value)
-    array = array.astype(np.float32 if array.dtype.kind == "f" else np.uint64)
-    dataset = file.create_dataset(name, data=array.reshape(1, 1, 1) if array.ndim == 0 else array)
-    write_text(dataset, "data_type", "float" if array.dtype.kind == "f" else "long")
-    write_text(dataset, "domain_type", "real")

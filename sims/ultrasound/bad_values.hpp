@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "tailrace/mpi/comm.hpp"
+
+namespace tailrace::ultrasound {
+
+/// Which finite values a dataset may hold.
+enum class Accepted { any, not_negative, positive };
+
+bool is_good(double value, Accepted accepted) noexcept;
+/// What to write instead, for a message.
+const char* fix_for(Accepted accepted) noexcept;
+
+/// Values that a dataset may not hold: how many, and where the first one is (position in the dataset).
+struct BadValues {
+  std::int64_t count = 0, first = std::numeric_limits<std::int64_t>::max();
+  double example = 0;
+
+  void note(std::int64_t index, double value) noexcept;
+  /// "3 values are not usable, first nan".
+  [[nodiscard]] std::string text() const;
+};
+
+/// What all ranks found together. @collective{comm}
+BadValues combined(mpi::CommView comm, const BadValues& mine);
+
+}  // namespace tailrace::ultrasound
