@@ -145,8 +145,8 @@ def test_a_broken_pair_is_one_message(spoil, told, small, tmp_path):
     assert "Fix: " in ended.err
 
 
-# At its last step the second leg below writes samples, then the checkpoint, then reductions. Of what is struck:
-# the number of the write, whether it leaves a partial checkpoint, and the step to go on from.
+# At its last step the second leg below writes samples, then the checkpoint, then reductions. Which write is
+# struck: its number, whether it leaves a partial checkpoint, and the step to go on from.
 MOMENTS = {
     "the samples": (4, False, 20),
     "the reductions in the checkpoint": (9, True, 20),
