@@ -170,15 +170,22 @@ Intensity<Real>::Intensity(mpi::CommView comm, const Grid& grid, const SensorMas
       if (mean_[axis].data() != nullptr)
         std::fill_n(mean_[axis].data(), mean_[axis].stride_z() * planes.size(), Real(0));
     }
+  if (series.samples > 0) read_means(comm, mask, series, planes);
+  if (with_heat) deposit_heat(sweeps);
+}
+
+template <class Real>
+void Intensity<Real>::read_means(mpi::CommView comm, const SensorMask& mask, const RecordedSeries& series,
+                                 Range planes) {
   mpi::agree_on(comm, [&] {
     const auto file = h5::File::open(series.path);
     const std::int64_t width = portion_width(series.samples);
     SeriesProduct product(series.samples, width);
-    const Portions portions(grid, mask, planes, series.samples, width);
+    const Portions portions(grid_, mask, planes, series.samples, width);
     for (const auto& portion : portions.all()) {
       product.read_pressure(file, portion);
       for (std::size_t axis = 0; axis < axis_count; ++axis) {
-        const auto file_axis = grid.file_axis(axis);
+        const auto file_axis = grid_.file_axis(axis);
         if (!file_axis) continue;
         product.read_velocity(file, fmt::format("/u{}_non_staggered", axis_names[*file_axis]), portion);
         for (std::size_t i = 0; i < portion.points.size(); ++i)
@@ -186,7 +193,6 @@ Intensity<Real>::Intensity(mpi::CommView comm, const Grid& grid, const SensorMas
       }
     }
   });
-  if (with_heat) deposit_heat(sweeps);
 }
 
 template <class Real>
@@ -206,6 +212,11 @@ void Intensity<Real>::deposit_heat(Sweeps<Real>& sweeps) {
 }
 
 template <class Real>
+bool Intensity<Real>::has(const std::string& quantity) noexcept {
+  return quantity == "Q_term" || (quantity.starts_with('I') && quantity.ends_with("_avg"));
+}
+
+template <class Real>
 output::FieldView Intensity<Real>::field(const std::string& quantity) const {
   if (quantity == "Q_term") return field_view(grid_, heat_);
   for (std::size_t axis = 0; axis < axis_count; ++axis)
@@ -216,10 +227,14 @@ output::FieldView Intensity<Real>::field(const std::string& quantity) const {
 }
 
 template <class Real>
-std::int64_t Intensity<Real>::bytes() const noexcept {
-  std::int64_t sum = heat_.bytes();
-  for (const auto& field : mean_) sum += field.bytes();
-  return sum;
+std::int64_t Intensity<Real>::bytes(const Grid& grid, Range planes, StepIndex samples,
+                                    bool with_heat) noexcept {
+  constexpr std::int64_t series = 3;  // pressure, velocity, and one of them as it is read
+  const Index3 n = grid.folded();
+  const auto field = n.x * n.y * planes.size() * std::int64_t{sizeof(Real)};
+  const auto fields = static_cast<std::int64_t>(grid.dimensions()) + (with_heat ? 3 : 0);
+  const auto portion = samples > 0 ? portion_width(samples) * samples * std::int64_t{sizeof(double)} : 0;
+  return fields * field + series * portion;
 }
 
 template class Intensity<float>;

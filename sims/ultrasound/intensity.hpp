@@ -14,8 +14,8 @@ namespace tailrace::ultrasound {
 
 /// The recorded series from which intensities follow: pressure and non-staggered velocities at the sensors.
 struct RecordedSeries {
-  std::string path;  ///< an output file with complete series that may be read
-  StepIndex samples = 0;
+  std::string path;       ///< an output file with complete series that may be read
+  StepIndex samples = 0;  ///< none: all means are 0
 };
 
 /// Time-averaged acoustic intensity at the sensors, and the volume rate of heat deposition that follows from
@@ -30,11 +30,15 @@ class Intensity {
   Intensity(mpi::CommView comm, const Grid& grid, const SensorMask& mask, const RecordedSeries& series,
             bool with_heat, Sweeps<Real>& sweeps);
 
+  /// Whether `quantity` is one of those that `field` knows. @local
+  [[nodiscard]] static bool has(const std::string& quantity) noexcept;
   /// This rank's part of "Ix_avg", "Iy_avg", "Iz_avg" in W/m^2 or "Q_term" in W/m^3. @local
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
-  [[nodiscard]] std::int64_t bytes() const noexcept;
+  /// Bytes that it will take on a rank with these planes, the memory of its construction included.
+  static std::int64_t bytes(const Grid& grid, Range planes, StepIndex samples, bool with_heat) noexcept;
 
  private:
+  void read_means(mpi::CommView comm, const SensorMask& mask, const RecordedSeries& series, Range planes);
   void deposit_heat(Sweeps<Real>& sweeps);
 
   Grid grid_;

@@ -6,9 +6,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "console.hpp"
 #include "input.hpp"
+#include "intensity.hpp"
 #include "leg.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
@@ -64,8 +66,15 @@ class Program {
   std::unique_ptr<Solver<Real>> make_solver(Input<Real> input);
   run::DriveResult simulate(Solver<Real>& solver);
   int close(Solver<Real>& solver, const run::DriveResult& result);
+  Intensity<Real> make_intensity(Solver<Real>& solver, const run::DriveResult& result,
+                                 output::Session& session);
   int end(const run::Run::Summary& summary, const run::DriveResult& result);
   output::FileTail make_tail(StepIndex steps_done);
+  /// Samples that a series has at a step.
+  [[nodiscard]] StepIndex recorded_steps(StepIndex step) const noexcept {
+    return std::max<StepIndex>(step - options_.record.start + 1, 0);
+  }
+  [[nodiscard]] std::int64_t intensity_bytes() const;
 
   mpi::CommView comm_;
   const Options& options_;
@@ -75,6 +84,8 @@ class Program {
   PhaseTimes times_;
   run::Watch watch_{.quantity = "p", .hint = "a smaller time step, or a medium without extreme values"};
   StepIndex steps_ = 0;
+  Grid grid_;
+  SensorMask mask_;  ///< kept only for intensities
 };
 
 template <class Real>
@@ -116,6 +127,8 @@ Input<Real> Program<Real>::load() {
                                    .steps = options_.steps,
                                    .check_only = options_.check_only});
     steps_ = input.header.steps;
+    grid_ = input.header.grid;
+    if (options_.record.wants_intensity()) mask_ = input.mask;
     check(input);
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
@@ -186,12 +199,21 @@ std::unique_ptr<Solver<Real>> Program<Real>::prepare(Input<Real> input) {
   auto solver = make_solver(std::move(input));
   solver->rehearse();
   if (leg_.resumes()) solver->resume(leg_.read_state(solver->state()));
-  auto& session = run_.open_output(options_.output, head, solver->memory_bytes(), leg_.resume());
+  auto& session =
+      run_.open_output(options_.output, head, solver->memory_bytes() + intensity_bytes(), leg_.resume());
   leg_.adopt(solver->state(), session);
   times_.preparation = monotonic_s() - before;
   console_.done(times_.preparation);
   console_.memory(run_.predicted_bytes());
   return solver;
+}
+
+/// What intensities will take at the end.
+template <class Real>
+std::int64_t Program<Real>::intensity_bytes() const {
+  if (!options_.record.wants_intensity()) return 0;
+  return Intensity<Real>::bytes(grid_, grid_.planes_of(comm_.rank(), comm_.size()), recorded_steps(steps_),
+                                options_.record.wants("Q_term"));
 }
 
 template <class Real>
@@ -230,7 +252,13 @@ output::FileTail Program<Real>::make_tail(StepIndex steps_done) {
 template <class Real>
 int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
   const double before = monotonic_s();
-  const auto field = [&](const std::string& quantity) { return solver.field(quantity); };
+  std::optional<Intensity<Real>> intensity;
+  const auto fields = [&](output::Session& session) -> output::FieldLookup {
+    if (options_.record.wants_intensity()) intensity.emplace(make_intensity(solver, result, session));
+    return [&](const std::string& quantity) {
+      return intensity && intensity->has(quantity) ? intensity->field(quantity) : solver.field(quantity);
+    };
+  };
   const auto tail = [&] {
     times_.finishing = monotonic_s() - before;
     return make_tail(result.steps_done);
@@ -238,8 +266,17 @@ int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
   const auto save = [&](output::Session& session) { leg_.save(result.steps_done, solver.state(), session); };
   const std::int64_t cells = solver.field("p").box.volume();
   const auto summary =
-      leg_.stops(result) ? run_.suspend(result, save, tail, cells) : run_.close(result, field, tail, cells);
+      leg_.stops(result) ? run_.suspend(result, save, tail, cells) : run_.close(result, fields, tail, cells);
   return end(summary, result);
+}
+
+/// The mean intensity over what was recorded.
+template <class Real>
+Intensity<Real> Program<Real>::make_intensity(Solver<Real>& solver, const run::DriveResult& result,
+                                              output::Session& session) {
+  const auto recorded = result.status == run::Status::failed ? 0 : recorded_steps(result.steps_done);
+  if (recorded > 0) session.drain();
+  return {comm_, grid_, mask_, {options_.output, recorded}, options_.record.wants("Q_term"), solver.sweeps()};
 }
 
 /// Tells how the run ended; returns the exit status.

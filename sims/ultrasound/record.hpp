@@ -69,6 +69,8 @@ struct Record {
   void apply_default() noexcept;
   /// Whether an item of this name is wanted.
   [[nodiscard]] bool wants(const std::string& name) const;
+  /// Whether something is wanted that is computed from the mean intensity.
+  [[nodiscard]] bool wants_intensity() const { return wants("I_avg") || wants("Q_term"); }
   [[nodiscard]] bool needs_mask() const noexcept;
 };
 

@@ -128,12 +128,12 @@ void Run::check_finite(const DriveResult& result) {
   mpi::agree(comm_, mine);
 }
 
-Run::Summary Run::close(const DriveResult& result, const output::FieldLookup& field,
+Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
                         const std::function<output::FileTail()>& tail, std::int64_t cells) {
   return end_with(
       result, result.status == Status::stopped ? stop_.reason() : "",
       [&] {
-        session_->sample_final(result.steps_done, field);
+        session_->sample_final(result.steps_done, fields(*session_));
         session_->finish(result.steps_done, tail());
       },
       cells);

@@ -67,7 +67,10 @@ Outcome run_counter(mpi::CommView comm, StepIndex bad_step, bool ends_run) {
   const Watch watch{.quantity = "n", .every = 8, .ends_run = ends_run, .hint = "count less"};
   const auto result = run.drive(counter, {.last = steps, .planned = steps}, watch, [](StepIndex) {});
   Outcome outcome{run.close(
-                      result, [&](const std::string& name) { return counter.field(name); },
+                      result,
+                      [&](output::Session&) -> output::FieldLookup {
+                        return [&](const std::string& name) { return counter.field(name); };
+                      },
                       [] { return output::FileTail(); }, box.volume()),
                   {},
                   -1};

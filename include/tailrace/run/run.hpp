@@ -81,6 +81,10 @@ class Run {
     return result;
   }
 
+  /// Computes, from what is recorded, what the final fields need beside the simulation, and returns where to
+  /// find them. @collective
+  using FinalFields = std::function<output::FieldLookup(output::Session&)>;
+
   /// How a run ended, for people.
   struct Summary {
     RunEnd end;
@@ -91,7 +95,7 @@ class Run {
   /// Takes the final fields, completes the output file with the `tail` and writes the account. What failed
   /// stands in the summary, the same on all ranks; it is not thrown. `cells` are this rank's.
   /// @collective{comm}, synchronises
-  Summary close(const DriveResult& result, const output::FieldLookup& field,
+  Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells);
 
   /// As `close`, for a run that stopped before the end of the computation and that another one goes on with:
