@@ -159,8 +159,10 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
         run.drive(counter, {.done = done, .last = steps, .planned = steps}, {}, [](StepIndex) {});
     bool saved = false;
     const auto save = [&](output::Session&) { saved = true; };
-    const auto field = [&](const std::string& name) { return counter.field(name); };
-    const auto summary = last_leg ? run.close(result, field, no_tail, box.volume())
+    const auto fields = [&](output::Session&) {
+      return [&](const std::string& name) { return counter.field(name); };
+    };
+    const auto summary = last_leg ? run.close(result, fields, no_tail, box.volume())
                                   : run.suspend(result, save, no_tail, box.volume());
     CHECK_FALSE(summary.end.error.has_value());
     CHECK(saved == !last_leg);
