@@ -274,8 +274,16 @@ int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
 template <class Real>
 Intensity<Real> Program<Real>::make_intensity(Solver<Real>& solver, const run::DriveResult& result,
                                               output::Session& session) {
-  const auto recorded = result.status == run::Status::failed ? 0 : recorded_steps(result.steps_done);
-  if (recorded > 0) session.drain();
+  StepIndex recorded = 0;
+  if (result.status != run::Status::failed && recorded_steps(result.steps_done) > 0) {
+    const StepIndex readable = session.drain();
+    recorded = recorded_steps(readable);
+    if (readable < result.steps_done)
+      run_.warn(
+          fmt::format("the mean intensity covers the samples up to step {} only: the later ones were not yet "
+                      "in the file when the run was stopped",
+                      readable));
+  }
   return {comm_, grid_, mask_, {options_.output, recorded}, options_.record.wants("Q_term"), solver.sweeps()};
 }
 

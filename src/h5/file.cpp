@@ -277,6 +277,7 @@ Handle File::open_dataset(const std::string& dataset) const {
 }
 
 DatasetStorage File::storage(const std::string& dataset) const {
+  const LibraryLock lock;
   const auto operation = about("storage of " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle layout(H5Dget_create_plist(set.get()), H5Pclose, operation);

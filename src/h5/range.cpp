@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "library.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/h5/file.hpp"
@@ -46,6 +47,7 @@ void File::read_range(const std::string& dataset, std::uint64_t first, std::uint
 }
 
 bool File::has_group(const std::string& path) const {
+  const LibraryLock lock;
   if (H5Lexists(handle_.get(), path.c_str(), H5P_DEFAULT) <= 0) return false;
   const hid_t id = H5Gopen2(handle_.get(), path.c_str(), H5P_DEFAULT);
   if (id >= 0) H5Gclose(id);
@@ -53,6 +55,7 @@ bool File::has_group(const std::string& path) const {
 }
 
 std::vector<std::string> File::dataset_paths() const {
+  const LibraryLock lock;
   std::vector<std::string> paths;
   const auto operation = about("listing");
   const herr_t code = H5Lvisit(
@@ -70,6 +73,7 @@ std::vector<std::string> File::dataset_paths() const {
 }
 
 std::optional<std::uint64_t> File::place(const std::string& dataset) const {
+  const LibraryLock lock;
   const auto operation = about("layout of dataset " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, operation);

@@ -72,6 +72,15 @@ std::optional<ErrorInfo> ChunkFile::failure() const {
   return failure_;
 }
 
+StepIndex ChunkFile::commit_now() {
+  Parcel parcel = make_parcel({.kind = ParcelKind::flush, .step = recorded_});
+  queue_.wait_for_room(parcel.bytes());
+  if (queue_.reserve(parcel.bytes())) queue_.put(std::move(parcel));
+  for (Backoff backoff; !queue_.idle() && !failure();) backoff.pause();
+  if (const auto failed = failure()) throw Error(*failed);
+  return recorded_;
+}
+
 void ChunkFile::finish() noexcept {
   queue_.close();
   if (thread_.joinable()) thread_.join();
@@ -221,6 +230,7 @@ void ChunkFile::write_record() {
     limit = std::min(limit, stream.complete_before(stream.grid.chunk(key.second)));
   }
   const StepIndex all = std::min(limit, *std::min_element(steps_.begin(), steps_.end()));
+  recorded_ = all;
   std::vector<std::uint64_t> slots(slots_, static_cast<std::uint64_t>(all));
   if (slots_ == steps_.size())
     for (std::size_t rank = 0; rank < slots_; ++rank)

@@ -53,6 +53,9 @@ class ChunkFile {
   /// What is to be written. After a failure it takes everything and throws it away.
   [[nodiscard]] ParcelQueue& queue() noexcept { return queue_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
+  /// Waits until the complete chunks of all that was put into the queue are on the device; returns the step
+  /// up to which the file holds everything. @local. Errors (io): what failed at any time.
+  StepIndex commit_now();
   /// Waits until all that was put into the queue is in the file, incomplete chunks too, and closes it; what
   /// failed is kept. @local
   void finish() noexcept;
@@ -88,6 +91,7 @@ class ChunkFile {
   std::size_t slots_ = 0;         ///< of the record in the file
   std::int64_t uncommitted_bytes_ = 0;
   bool changed_ = false;
+  std::atomic<StepIndex> recorded_ = 0;  ///< what the last commit holds of all ranks
   double last_commit_s_ = 0, write_s_ = 0, write_cpu_s_ = 0;
   ParcelQueue queue_;
   mutable std::mutex mutex_;

@@ -65,6 +65,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
 
   void progress() override;
   bool keeps_up(StepIndex step) override;
+  StepIndex settle() override;
   void complete() override;
   void abandon() noexcept override;
   [[nodiscard]] double write_s() const noexcept override { return file_ ? file_->write_s() : 0; }
@@ -362,6 +363,19 @@ void Hdf5ChunkedSink::wait_until_moved() {
                   fmt::format("{}: samples still under way between ranks after {} s", path_, close_limit_s));
     backoff.pause();
   }
+}
+
+StepIndex Hdf5ChunkedSink::settle() {
+  due_part_ = ++parts_;
+  parts_under_way_.clear();
+  const auto moved = [&] {
+    progress();
+    return sender_ ? sender_->has_sent(due_part_) : receiver_->has_part(due_part_);
+  };
+  for (Backoff backoff; !moved();) backoff.pause();
+  std::int64_t recorded = 0;
+  mpi::agree_on_root(comm_, [&] { recorded = file_->commit_now(); });
+  return mpi::max(comm_, recorded);
 }
 
 void Hdf5ChunkedSink::complete() {

@@ -67,11 +67,13 @@ class Session::Impl {
       if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
   }
 
-  void drain() {
+  StepIndex drain() {
     const auto failure = shared_failure([&] { flush_taken(reached_); });
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
+    if (exchange_ != nullptr) return std::min(reached_, exchange_->settle());
     sink_->publish(comm_, reached_);
+    return reached_;
   }
 
   void save_accumulators(Impl& checkpoint, StepIndex step) {
@@ -376,8 +378,8 @@ void Session::finish(StepIndex last_step, const FileTail& tail) {
 void Session::suspend(StepIndex last_step, const FileTail& tail) {
   impl_->end(last_step, tail, Ending::suspended);
 }
-void Session::drain() {
-  impl_->drain();
+StepIndex Session::drain() {
+  return impl_->drain();
 }
 std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
   return impl_->accumulator_streams(first_dataset);

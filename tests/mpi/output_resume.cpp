@@ -41,7 +41,7 @@ void keep_accumulators(mpi::CommView comm, Session& session, const std::string& 
   session.drain();
   trace::Log log("checkpoint");
   Plan plan{.domain = domain, .own_box = own, .streams = session.accumulator_streams(0)};
-  Session checkpoint(comm, path, std::move(plan), FileHead{}, options_of("blocking"), log);
+  Session checkpoint(comm, path, std::move(plan), FileHead{}, options_of({.strategy = "blocking"}), log);
   session.save_accumulators(checkpoint, 0);
   checkpoint.finish(0, {});
 }
@@ -54,7 +54,7 @@ void run_on(mpi::CommView comm, const std::string& directory, const Leg& leg) {
   const bool kept = leg.from > 0 && std::filesystem::exists(checkpoint_of(directory));
   mpi::barrier(comm);
   Session session(comm, output_of(directory), make_plan(leg.streams, own, domain), head(),
-                  options_of(leg.strategy), log,
+                  options_of({.strategy = leg.strategy}), log,
                   {.after = leg.from, .accumulators = kept ? checkpoint_of(directory) : ""});
   for (StepIndex step = leg.from + 1; step <= leg.to; ++step) {
     field.set(step);
@@ -230,7 +230,7 @@ MPI_CASE("a file of another program is copied, told of, and never without its sa
   {
     trace::Log log("main");
     const Session session(comm, path, make_plan(streams_of_all_kinds(domain), own, domain), head(),
-                          options_of("threads"), log,
+                          options_of({}), log,
                           {.after = 4, .accumulators = checkpoint_of(directory.path())});
     CHECK((session.warning().find("copied") != std::string::npos) == comm.is_root());
   }
@@ -293,7 +293,7 @@ MPI_CASE("what is drained can be read by every rank, and sampling goes on", rank
                   make_plan({stream("p", Whole{}, Reduction::none, domain),
                              stream("last", Whole{}, Reduction::final, domain)},
                             own, domain),
-                  head(), options_of("threads"), log);
+                  head(), options_of({}), log);
   for (StepIndex step = 1; step <= all_steps; ++step) {
     field.set(step);
     session.sample(step, lookup);
@@ -319,7 +319,7 @@ MPI_CASE("a failed write is the same error of a drain on all ranks", ranks{1, 3}
   trace::Log log("main");
   Session session(comm, directory.file("out.h5"),
                   make_plan({stream("p", Whole{}, Reduction::none, domain)}, own, domain), head(),
-                  options_of("threads", fmt::format("write:rank={},error=ENOSPC", comm.size() - 1)), log);
+                  options_of({}, fmt::format("write:rank={},error=ENOSPC", comm.size() - 1)), log);
   session.sample(1, [&](const std::string&) { return field.view(); });
   for (int time = 0; time < 2; ++time) {
     const auto error = error_of([&] { session.drain(); });

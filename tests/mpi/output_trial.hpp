@@ -33,9 +33,6 @@ inline const std::vector<Way> ways = all_ways();
 inline Options options_of(const Way& way, const std::string& fault = {}) {
   return parse_options({.write = way.strategy, .sink = way.sink, .pace = {}, .fault = fault});
 }
-inline Options options_of(const std::string& strategy, const std::string& fault = {}) {
-  return options_of(Way{.strategy = strategy}, fault);
-}
 
 /// A directory of the root that all ranks know.
 class SharedDir {

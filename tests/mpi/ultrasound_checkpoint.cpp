@@ -82,11 +82,11 @@ void write(mpi::CommView comm, const std::string& directory, Index3 points, Step
   output::Session session(
       comm, directory + "/out.h5",
       output::make_plan({trial::stream("m", output::Whole{}, output::Reduction::max, points)}, own, points),
-      trial::head(), trial::options_of("threads"), log);
+      trial::head(), trial::options_of({}), log);
   field.set(step);
   session.sample(step, [&](const std::string&) { return field.view(); });
   write_checkpoint(comm, directory + "/checkpoint.h5", {.description = "a test", .points = points}, step,
-                   state.arrays(), session, trial::options_of("threads", fault));
+                   state.arrays(), session, trial::options_of({}, fault));
 }
 
 template <class Real>

@@ -64,10 +64,11 @@ class Session {
   /// @collective{comm}
   void suspend(StepIndex last_step, const FileTail& tail);
 
-  /// Waits until all samples taken so far are in the file and on the device, where every rank may read them,
-  /// and the record says so. Sampling may go on after it. @collective{comm}, synchronises; throws the same
-  /// error on all ranks if any writer failed at any time.
-  void drain();
+  /// Waits until the samples taken so far are in the file and on the device, where every rank may read them,
+  /// and the record says so. Returns the step up to which they are there: the last one, but for sinks that
+  /// keep small samples until more of them come. Sampling may go on after it. @collective{comm},
+  /// synchronises; throws the same error on all ranks if any writer failed at any time.
+  StepIndex drain();
 
   /// The streams that a checkpoint's plan needs, after its own, for `save_accumulators`; their datasets are
   /// counted from `first_dataset` on. @local
