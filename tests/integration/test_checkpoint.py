@@ -1,7 +1,9 @@
 """Runs in legs: triggers, signals, and kill -9 at any moment; every one ends as a run without a stop."""
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import time
 from functools import partial
@@ -16,6 +18,7 @@ from kwave_input import STEPS, small_input
 from test_kill import ranks_under_way
 
 pytestmark = pytest.mark.mpi
+DATA = Path(__file__).resolve().parents[1] / "data" / "ultrasound"
 MOST_LEGS = 60
 SLOW = ["--pace", "latency=5ms"]
 
@@ -142,32 +145,71 @@ def test_a_broken_pair_is_one_message(spoil, told, small, tmp_path):
     assert "Fix: " in ended.err
 
 
-def kill_and_go_on(source: Path, clean: Path, directory: Path, kill: list[str]) -> None:
-    """A leg is killed by a fault of its own; going on ends well."""
-    legs = Legs(source, directory, steps=20)
-    legs.run(2)
-    ended = legs.start(2, "--fault", ";".join(kill)).wait()
-    assert ended.status != 0, ended
-    assert legs.steps_saved() == 20
-    legs.run_to_the_end(2)
-    assert_finished(legs, clean)
+# At its last step the second leg below writes samples, then the checkpoint, then reductions. Which write is
+# struck: its number, whether it leaves a partial checkpoint, and the step to go on from.
+MOMENTS = {
+    "the samples": (4, False, 20),
+    "the reductions in the checkpoint": (9, True, 20),
+    "the last array of the state": (18, True, 20),
+    "the unfinished reductions in the output": (19, False, 40),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_in_the_middle_of_writing(moment, small, clean, tmp_path):
+    """Half of a write is done. Whatever it was, there is a checkpoint, and the output has what it needs."""
+    whole = clean(1)
+    nth, partial_checkpoint, step = MOMENTS[moment]
+
+    def kill(victim: int) -> None:
+        legs = Legs(small, tmp_path / str(victim), steps=20)
+        legs.run(2)
+        ended = legs.start(2, "--fault", f"kill:rank={victim},step=40,nth={nth}").wait()
+        assert ended.status != 0, ended
+        assert Path(f"{legs.state}.partial").exists() == partial_checkpoint
+        assert legs.steps_saved() == step
+        legs.run_to_the_end(2 - victim)
+        assert_finished(legs, whole)
+
+    jobs.in_parallel([partial(kill, victim) for victim in (0, 1)])
 
 
 def test_killed_within_a_leg(small, clean, tmp_path):
     """In the middle of a write of step 30, ten after the checkpoint."""
-    kills = [[f"kill:rank={victim},step=30"] for victim in (0, 1)]
-    whole = clean(1)
-    tasks = [partial(kill_and_go_on, small, whole, tmp_path / str(i), kill) for i, kill in enumerate(kills)]
-    jobs.in_parallel(tasks, 2)
+    legs = Legs(small, tmp_path, steps=20)
+    legs.run(2)
+    ended = legs.start(3, "--fault", "kill:rank=1,step=30").wait()
+    assert ended.status != 0, ended
+    assert legs.steps_saved() == 20
+    legs.run_to_the_end(2)
+    assert_finished(legs, clean(1))
 
 
-def test_killed_while_the_checkpoint_is_written(small, clean, tmp_path):
-    """Half of a write to the new checkpoint is done: the old one is still there, and so are its samples."""
-    whole = clean(1)
-    # The state's writes carry the step of the checkpoint, as the last samples do: strike one further on.
-    kills = [[f"kill:rank={victim},step=40,nth={nth}"] for victim in (0, 1) for nth in (3, 6)]
-    tasks = [partial(kill_and_go_on, small, whole, tmp_path / str(i), kill) for i, kill in enumerate(kills)]
-    jobs.in_parallel(tasks, 2)
+def legs_after_k_wave(directory: Path) -> Legs:
+    """The state that k-Wave's own binary left, whose reductions stand in the output alone."""
+    source = DATA / "tvsp_dirichlet_v11_checkpoint"
+    legs = Legs(source / "input.h5", directory, steps=1000)
+    shutil.copy(source / "checkpoint_t120.h5", legs.state)
+    shutil.copy(source / "output_after_leg1.h5", legs.output)
+    arguments = json.loads((source / "case.json").read_text())["args"]
+    legs.words = [word for word in legs.words if word not in RECORD] + arguments
+    return legs
+
+
+def test_killed_while_reductions_replace_those_of_k_wave(tmp_path):
+    """The output holds half of the final reductions then, and no longer those of the first leg."""
+    whole = legs_after_k_wave(tmp_path / "whole")
+    whole.run(2)
+    legs = legs_after_k_wave(tmp_path / "killed")
+    ended = legs.start(2, "--fault", "kill:rank=1,step=200,nth=6").wait()
+    assert ended.status != 0, ended
+    assert legs.state.exists()
+    found, final = jobs.read_datasets(legs.output), jobs.read_datasets(whole.output)
+    assert (found["p_rms"] == final["p_rms"]).all(), "the blow came too early for this test"
+    assert not (found["ux_max_all"] == final["ux_max_all"]).all(), "the blow came too late for this test"
+    legs.run(3)
+    jobs.assert_equal_files(legs.output, whole.output)
+    assert not legs.state.exists()
 
 
 def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, delays: list[float]) -> int:
@@ -185,7 +227,7 @@ def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, del
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pids[number % ranks], signal.SIGKILL)
         ended = job.wait()
-        assert ended.seconds < jobs.ENDS_WITHIN_S
+        assert ended.status == 0 or ended.seconds < jobs.ENDS_WITHIN_S, ended
         blows += ended.status != 0
         if legs.output.exists() and not legs.state.exists() and ended.status == 0:
             break  # the last leg got through
@@ -195,10 +237,13 @@ def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, del
     return blows
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_killed_again_and_again(ranks, small, clean, tmp_path):
-    delays = [0.02 + 0.05 * (number * 7 % 5) for number in range(5)]
-    assert killed_at_random(small, clean(1), tmp_path, ranks, delays) > 0
+def test_killed_again_and_again(small, clean, tmp_path):
+    whole = clean(1)
+    delays = [0.02 + 0.05 * (number * 7 % 5) for number in range(4)]
+    tasks = [
+        partial(killed_at_random, small, whole, tmp_path / str(ranks), ranks, delays) for ranks in (1, 2, 3)
+    ]
+    assert sum(jobs.in_parallel(tasks)) > 0
 
 
 @pytest.mark.full

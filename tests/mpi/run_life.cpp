@@ -131,4 +131,53 @@ MPI_CASE("NaN is only told where the run has to go on", ranks{1, 2, 3}) {
   CHECK(outcome.account["warnings"][0] == "n holds NaN or infinity at step 24: the computation is unstable");
 }
 
+MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) {
+  std::optional<test::TempDir> directory;
+  if (comm.is_root()) directory.emplace();
+  const auto path = mpi::broadcast(comm, directory ? directory->path() : "", 0) + "/output.h5";
+  constexpr StepIndex steps = 50;
+  const Range planes{domain.z * comm.rank() / comm.size(), domain.z * (comm.rank() + 1) / comm.size()};
+  const Box box{{0, 0, planes.begin}, {domain.x, domain.y, planes.end}};
+  const output::Stream stream{.name = "n",
+                              .quantity = "n",
+                              .unit = "1",
+                              .cadence = {.first = 1, .every = 1, .last = steps},
+                              .datasets = {{"/n", {steps, 5, 2, 3}, h5::ElementType::float32, {}}}};
+  const auto no_tail = [] { return output::FileTail(); };
+  StepIndex done = 0;
+  for (const bool last_leg : {false, true}) {
+    const std::optional<double> pause_after_s = last_leg ? std::nullopt : std::optional(0.0);
+    Run run(comm, {.program = "a test",
+                   .directory = {},
+                   .wall_limit_s = {},
+                   .pause_after_s = pause_after_s,
+                   .write = {}});
+    run.plan({stream}, box, domain);
+    Counter counter(box, 1000);
+    run.open_output(path, {}, counter.memory_bytes(), {.after = done});
+    const auto result =
+        run.drive(counter, {.done = done, .last = steps, .planned = steps}, {}, [](StepIndex) {});
+    bool saved = false;
+    const auto save = [&](output::Session&) { saved = true; };
+    const auto fields = [&](output::Session&) {
+      return [&](const std::string& name) { return counter.field(name); };
+    };
+    const auto summary = last_leg ? run.close(result, fields, no_tail, box.volume())
+                                  : run.suspend(result, save, no_tail, box.volume());
+    CHECK_FALSE(summary.end.error.has_value());
+    CHECK(saved == !last_leg);
+    CHECK(summary.paused == !last_leg);
+    CHECK(summary.end.status == (last_leg ? Status::finished : Status::stopped));
+    CHECK(result.steps_done > done);
+    done = result.steps_done;
+    CHECK((done == steps) == last_leg);
+  }
+  mpi::barrier(comm);
+  if (!comm.is_root()) return;
+  std::vector<float> values(steps * 30);
+  h5::File::open(path).read<float>("/n", values);
+  for (StepIndex step = 1; step <= steps; ++step)
+    CHECK(values[static_cast<std::size_t>(step * 30 - 1)] == static_cast<float>(step));
+}
+
 }  // namespace tailrace::run

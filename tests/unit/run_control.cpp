@@ -27,6 +27,17 @@ TEST_CASE("a stop is asked for by signals and by the wall-clock limit") {
   CHECK(hasty.reason() == "wall-clock limit of 0 s");
 }
 
+TEST_CASE("a pause asks for a stop that does not end the run") {
+  const StopRequest patient({}, 1000.0), pausing({}, 0.0), ending(0.0, 0.0);
+  sleep_s(1e-3);
+  CHECK_FALSE(patient.requested());
+  CHECK(pausing.requested());
+  CHECK_FALSE(pausing.ends_run());
+  CHECK(pausing.reason() == "time to pause after 0 s");
+  CHECK(ending.ends_run());
+  CHECK(ending.reason() == "wall-clock limit of 0 s");
+}
+
 TEST_CASE("the progress file is whole at any time and goes away in the end") {
   const test::TempDir directory;
   ProgressFile progress(directory.path(), 10);

@@ -30,7 +30,7 @@ struct RunOptions {
   std::string directory;  ///< where run.json, progress and traces go; empty: nowhere
   bool overwrite = true;  ///< the directory may exist
   std::optional<double> wall_limit_s;
-  std::optional<double> pause_after_s;  ///< then the run ends in order to be gone on with; see `suspend`
+  std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
   output::Options write;
 };
 
