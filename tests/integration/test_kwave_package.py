@@ -127,7 +127,9 @@ class Problem:
             **also,
         )
 
-    def by_older_call(self, directory: Path, ranks: int, sensor, **options) -> dict | None:
+    def by_older_call(
+        self, directory: Path, ranks: int, sensor, checkpoint: dict | None = None, **options
+    ) -> dict | None:
         """With our program through the call that keeps a list of what to record; it leaves its files."""
         call = getattr(self.kwave, f"kspaceFirstOrder{len(self.points)}D")
         with warnings.catch_warnings():
@@ -145,7 +147,9 @@ class Problem:
                     data_path=str(directory),
                     **options,
                 ),
-                self.kwave.SimulationExecutionOptions(binary_path=binary(ranks), show_sim_log=False),
+                self.kwave.SimulationExecutionOptions(
+                    binary_path=binary(ranks), show_sim_log=False, **checkpoint or {}
+                ),
             )
 
     def parts(self, source) -> tuple:
@@ -255,6 +259,22 @@ def test_older_call_from_a_later_step(kwave, tmp_path):
     sensor.record_start_index = 21
     found = problem.by_older_call(tmp_path, 1, sensor)
     assert_close(problem.in_order(found["p"]), problem.by_package("p")["p"][:, 20:])
+
+
+def test_older_call_in_legs(kwave, tmp_path):
+    """The package's checkpoint options: the call is repeated until the last step is there."""
+    problem = Problem(kwave, (36, 34), varied=False)
+    problem.pressure_source("additive", 1)
+    files = {"input_filename": "in.h5", "output_filename": "out.h5"}
+    legs = {"checkpoint_file": tmp_path / "state.h5", "checkpoint_timesteps": 25}
+    reached = []
+    while not reached or reached[-1] < STEPS:
+        found = problem.by_older_call(tmp_path, 1, problem.sensor("p", "p_max"), legs, **files)
+        reached.append(int(found["t_index"]))
+    assert reached == [25, 50, 60]
+    expected = problem.by_package("p", "p_max")
+    assert_close(problem.in_order(found["p"]), expected["p"])
+    assert_close(problem.in_order(found["p_max"]), expected["p_max"])
 
 
 def test_boxes_are_recorded_outside_the_package(kwave, tmp_path):

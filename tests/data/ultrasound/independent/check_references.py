@@ -13,7 +13,8 @@ import numpy as np
 from kwave.solvers.kspace_solver import Simulation
 
 import small_inputs as make
-from cases import BOX, all_cases, assembled, patch
+from case import BOX, assembled, patch
+from cases import all_cases
 from make_references import differences, read_table
 from reference_solver import FileSimulation, record
 

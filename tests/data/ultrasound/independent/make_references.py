@@ -13,7 +13,8 @@ import kwave
 import numpy as np
 
 import small_inputs
-from cases import Case, all_cases
+from case import Case
+from cases import all_cases
 from reference_solver import record
 
 HERE = Path(__file__).resolve().parent
