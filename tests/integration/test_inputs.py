@@ -28,7 +28,7 @@ from kwave_input import (
 )
 from tailrace.kwave_file import long, real
 
-RECORD = ["-p", "--p_rms", "--p_final"]
+RECORD = ["-p", "-u", "--p_rms", "--p_final"]
 GRIDS = {"3D": GRID, "2D": GRID_2D}
 
 

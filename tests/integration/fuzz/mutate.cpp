@@ -10,27 +10,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 
 namespace tailrace::fuzz {
 
 namespace {
 
-const std::vector<float> odd_reals{0,
-                                   -0.0F,
-                                   1,
-                                   -1,
-                                   0.5F,
-                                   1e-45F,
-                                   -1e-45F,
-                                   1e-38F,
-                                   1e-30F,
-                                   1e30F,
-                                   3.4e38F,
-                                   -3.4e38F,
-                                   std::numeric_limits<float>::quiet_NaN(),
-                                   std::numeric_limits<float>::infinity(),
-                                   -std::numeric_limits<float>::infinity()};
+constexpr std::uint64_t power_of_two(int exponent) {
+  return std::uint64_t{1} << exponent;
+}
+const std::vector<float> odd_reals{0,      -0.0F, 1,       -1,       0.5F, 1e-45F,   -1e-45F,  1e-38F,
+                                   1e-30F, 1e30F, 3.4e38F, -3.4e38F, NAN,  INFINITY, -INFINITY};
 const std::vector<std::uint64_t> odd_integers{0,
                                               1,
                                               2,
@@ -39,19 +28,40 @@ const std::vector<std::uint64_t> odd_integers{0,
                                               7,
                                               100,
                                               1000,
-                                              (std::uint64_t{1} << 20),
-                                              (std::uint64_t{1} << 20) + 1,
-                                              (std::uint64_t{1} << 31) - 1,
-                                              (std::uint64_t{1} << 31),
-                                              (std::uint64_t{1} << 32),
-                                              (std::uint64_t{1} << 32) + 1,
-                                              (std::uint64_t{1} << 40),
-                                              (std::uint64_t{1} << 53),
-                                              (std::uint64_t{1} << 62),
-                                              (std::uint64_t{1} << 63) - 1,
-                                              (std::uint64_t{1} << 63),
-                                              std::numeric_limits<std::uint64_t>::max() - 1,
-                                              std::numeric_limits<std::uint64_t>::max()};
+                                              power_of_two(20),
+                                              power_of_two(20) + 1,
+                                              power_of_two(31) - 1,
+                                              power_of_two(31),
+                                              power_of_two(32),
+                                              power_of_two(32) + 1,
+                                              power_of_two(40),
+                                              power_of_two(53),
+                                              power_of_two(62),
+                                              power_of_two(63) - 1,
+                                              power_of_two(63),
+                                              ~std::uint64_t{1},
+                                              ~std::uint64_t{0}};
+const std::vector<std::string> flags{"Nx",
+                                     "Ny",
+                                     "Nz",
+                                     "Nt",
+                                     "p_source_flag",
+                                     "p0_source_flag",
+                                     "ux_source_flag",
+                                     "uy_source_flag",
+                                     "uz_source_flag",
+                                     "transducer_source_flag",
+                                     "nonlinear_flag",
+                                     "absorbing_flag",
+                                     "axisymmetric_flag",
+                                     "nonuniform_grid_flag",
+                                     "elastic_flag",
+                                     "sensor_mask_type",
+                                     "p_source_mode",
+                                     "p_source_many",
+                                     "u_source_mode",
+                                     "u_source_many",
+                                     "pml_x_size"};
 
 /// The changes of one input.
 class Changes {
@@ -76,28 +86,7 @@ class Changes {
   }
 
   void change_flag() {
-    const std::vector<std::string> names{"Nx",
-                                         "Ny",
-                                         "Nz",
-                                         "Nt",
-                                         "p_source_flag",
-                                         "p0_source_flag",
-                                         "ux_source_flag",
-                                         "uy_source_flag",
-                                         "uz_source_flag",
-                                         "transducer_source_flag",
-                                         "nonlinear_flag",
-                                         "absorbing_flag",
-                                         "axisymmetric_flag",
-                                         "nonuniform_grid_flag",
-                                         "elastic_flag",
-                                         "sensor_mask_type",
-                                         "p_source_mode",
-                                         "p_source_many",
-                                         "u_source_mode",
-                                         "u_source_many",
-                                         "pml_x_size"};
-    const auto& name = choose_.one_of(names);
+    const auto& name = choose_.one_of(flags);
     const auto value = choose_.percent(60) ? choose_.below(12) : choose_.one_of(odd_integers);
     case_.items[name] = {{1, 1, 1}, std::vector<std::uint64_t>{value}, {{"data_type", "long"}}};
     tell("{} = {}", name, value);

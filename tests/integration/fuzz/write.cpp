@@ -2,9 +2,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
+#include <optional>
 
 #include "case.hpp"
 
@@ -94,57 +94,73 @@ void create_zeros(const Parts& parts, hid_t type) {
   create(parts, type, type, zeros.data());
 }
 
-void make_type_form(Parts& parts) {
-  const hid_t native = parts.memory_type();
-  const void* const values = parts.values();
+/// Types that HDF5 has by name and that numbers can be converted to.
+std::optional<hid_t> number_type(const Parts& parts) {
   switch (parts.item.form) {
     case Form::big_endian:
-      return create(parts, parts.item.is_integer() ? H5T_STD_U64BE : H5T_IEEE_F32BE, native, values);
+      return parts.item.is_integer() ? H5T_STD_U64BE : H5T_IEEE_F32BE;
     case Form::double_precision:
-      return create(parts, H5T_IEEE_F64LE, native, values);
+      return H5T_IEEE_F64LE;
     case Form::small_integer:
-      return create(parts, H5T_STD_U8LE, native, values);
+      return H5T_STD_U8LE;
     case Form::signed_integer:
-      return create(parts, H5T_STD_I64LE, native, values);
+      return H5T_STD_I64LE;
     case Form::half_integer:
-      return create(parts, H5T_STD_U32LE, native, values);
-    case Form::bits:
-      return create_zeros(parts, H5T_STD_B64LE);
+      return H5T_STD_U32LE;
     default:
-      break;
+      return {};
   }
-  const auto made = [&](hid_t type) { return Handle(type, H5Tclose, "type"); };
+}
+
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "type");
+  H5Tset_size(type.get(), bytes);
+  return type;
+}
+
+Handle pair_type() {
+  Handle type(H5Tcreate(H5T_COMPOUND, 8), H5Tclose, "type");
+  H5Tinsert(type.get(), "value", 0, H5T_NATIVE_FLOAT);
+  H5Tinsert(type.get(), "other", 4, H5T_NATIVE_FLOAT);
+  return type;
+}
+
+Handle named_values_type() {
+  Handle type(H5Tenum_create(H5T_NATIVE_UINT64), H5Tclose, "type");
+  const std::uint64_t zero = 0, one = 1;
+  H5Tenum_insert(type.get(), "ZERO", &zero);
+  H5Tenum_insert(type.get(), "ONE", &one);
+  return type;
+}
+
+/// Types that no number can be converted to.
+Handle other_type(const Parts& parts) {
   const hsize_t three = 3;
-  if (parts.item.form == Form::text) {
-    const Handle type = made(H5Tcopy(H5T_C_S1));
-    H5Tset_size(type.get(), 8);
-    create_zeros(parts, type.get());
-  } else if (parts.item.form == Form::variable_text) {
-    const Handle type = made(H5Tcopy(H5T_C_S1));
-    H5Tset_size(type.get(), H5T_VARIABLE);
-    create_zeros(parts, type.get());
-  } else if (parts.item.form == Form::compound) {
-    const Handle type = made(H5Tcreate(H5T_COMPOUND, 8));
-    H5Tinsert(type.get(), "value", 0, H5T_NATIVE_FLOAT);
-    H5Tinsert(type.get(), "other", 4, H5T_NATIVE_FLOAT);
-    create_zeros(parts, type.get());
-  } else if (parts.item.form == Form::reference) {
-    create_zeros(parts, H5T_STD_REF_OBJ);
-  } else if (parts.item.form == Form::array) {
-    create_zeros(parts, made(H5Tarray_create2(native, 1, &three)).get());
-  } else if (parts.item.form == Form::variable_length) {
-    create_zeros(parts, made(H5Tvlen_create(native)).get());
-  } else if (parts.item.form == Form::enumeration) {
-    const Handle type = made(H5Tenum_create(H5T_NATIVE_UINT64));
-    const std::uint64_t zero = 0, one = 1;
-    H5Tenum_insert(type.get(), "ZERO", &zero);
-    H5Tenum_insert(type.get(), "ONE", &one);
-    create_zeros(parts, type.get());
-  } else {
-    const Handle type = made(H5Tcreate(H5T_OPAQUE, 8));
-    H5Tset_tag(type.get(), "opaque");
-    create_zeros(parts, type.get());
+  switch (parts.item.form) {
+    case Form::bits:
+      return {H5Tcopy(H5T_STD_B64LE), H5Tclose, "type"};
+    case Form::text:
+      return text_type(8);
+    case Form::variable_text:
+      return text_type(H5T_VARIABLE);
+    case Form::compound:
+      return pair_type();
+    case Form::reference:
+      return {H5Tcopy(H5T_STD_REF_OBJ), H5Tclose, "type"};
+    case Form::array:
+      return {H5Tarray_create2(parts.memory_type(), 1, &three), H5Tclose, "type"};
+    case Form::variable_length:
+      return {H5Tvlen_create(parts.memory_type()), H5Tclose, "type"};
+    case Form::enumeration:
+      return named_values_type();
+    default:
+      return {H5Tcreate(H5T_OPAQUE, 8), H5Tclose, "type"};
   }
+}
+
+void make_type_form(const Parts& parts) {
+  if (const auto type = number_type(parts)) return create(parts, *type, parts.memory_type(), parts.values());
+  create_zeros(parts, other_type(parts).get());
 }
 
 void make_external(Parts& parts) {
@@ -162,55 +178,40 @@ void make_external(Parts& parts) {
   create(parts, parts.file_type(), 0, nullptr);
 }
 
-void make_storage_form(Parts& parts) {
+void set_filters(const Parts& parts) {
   const hid_t layout = parts.layout.get();
+  if (parts.item.form == Form::deflated) H5Pset_deflate(layout, 1);
+  if (parts.item.form != Form::checked) return;
+  H5Pset_shuffle(layout);
+  H5Pset_fletcher32(layout);
+}
+
+/// A shape of which nothing is written, in chunks.
+void claim(Parts& parts, const std::vector<hsize_t>& extents) {
+  const std::vector<hsize_t> chunk(extents.size(), 64);
+  H5Pset_chunk(parts.layout.get(), static_cast<int>(chunk.size()), chunk.data());
+  parts.space = space_of(extents);
+  parts.write = false;
+}
+
+void make_storage_form(Parts& parts) {
   constexpr hsize_t large = hsize_t{1} << 20;
   const float nan = std::nanf("");
-  const std::vector<hsize_t> unlimited(parts.item.shape.size(), H5S_UNLIMITED), chunk(3, 64);
-  switch (parts.item.form) {
-    case Form::chunked:
-    case Form::deflated:
-    case Form::checked:
-    case Form::extendable:
-      set_chunks(parts);
-      if (parts.item.form == Form::deflated) H5Pset_deflate(layout, 1);
-      if (parts.item.form == Form::checked && (H5Pset_shuffle(layout) < 0 || H5Pset_fletcher32(layout) < 0))
-        return;
-      if (parts.item.form == Form::extendable && !unlimited.empty())
-        parts.space = space_of(parts.extents(), unlimited.data());
-      break;
-    case Form::compact:
-      H5Pset_layout(layout, H5D_COMPACT);
-      break;
-    case Form::later:
-      H5Pset_alloc_time(layout, H5D_ALLOC_TIME_LATE);
-      break;
-    case Form::scalar_space:
-      parts.space = Handle(H5Screate(H5S_SCALAR), H5Sclose, "space");
-      break;
-    case Form::null_space:
-      parts.space = Handle(H5Screate(H5S_NULL), H5Sclose, "space");
-      parts.write = false;
-      break;
-    case Form::unwritten:
-    case Form::filled_with_nan:
-      set_chunks(parts);
-      parts.write = false;
-      if (parts.item.form == Form::filled_with_nan) H5Pset_fill_value(layout, H5T_NATIVE_FLOAT, &nan);
-      break;
-    case Form::huge:
-      H5Pset_chunk(layout, 3, chunk.data());
-      parts.space = space_of({large, large, large});
-      parts.write = false;
-      break;
-    case Form::overflowing:
-      H5Pset_chunk(layout, 3, chunk.data());
-      parts.space = space_of({hsize_t{1} << 32, hsize_t{1} << 31, 2});
-      parts.write = false;
-      break;
-    default:
-      break;
-  }
+  const std::vector<hsize_t> unlimited(parts.item.shape.size(), H5S_UNLIMITED);
+  const auto form = parts.item.form;
+  const bool unwritten = form == Form::unwritten || form == Form::filled_with_nan;
+  if (unwritten || (form >= Form::chunked && form <= Form::extendable)) set_chunks(parts);
+  set_filters(parts);
+  if (form == Form::extendable && !unlimited.empty())
+    parts.space = space_of(parts.extents(), unlimited.data());
+  if (form == Form::compact) H5Pset_layout(parts.layout.get(), H5D_COMPACT);
+  if (form == Form::later) H5Pset_alloc_time(parts.layout.get(), H5D_ALLOC_TIME_LATE);
+  if (form == Form::scalar_space) parts.space = Handle(H5Screate(H5S_SCALAR), H5Sclose, "space");
+  if (form == Form::null_space) parts.space = Handle(H5Screate(H5S_NULL), H5Sclose, "space");
+  if (form == Form::filled_with_nan) H5Pset_fill_value(parts.layout.get(), H5T_NATIVE_FLOAT, &nan);
+  if (unwritten || form == Form::null_space) parts.write = false;
+  if (form == Form::huge) claim(parts, {large, large, large});
+  if (form == Form::overflowing) claim(parts, {hsize_t{1} << 32, hsize_t{1} << 31, 2});
   create(parts, parts.file_type(), parts.memory_type(), parts.values());
 }
 
