@@ -20,14 +20,16 @@ find_package(nlohmann_json REQUIRED)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(FFTW3 REQUIRED IMPORTED_TARGET fftw3)
 pkg_check_modules(FFTW3F REQUIRED IMPORTED_TARGET fftw3f)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 
 # The serial HDF5: distributions keep serial and parallel builds side by side, and only the serial one is needed.
-pkg_search_module(HDF5_SERIAL IMPORTED_TARGET hdf5-serial hdf5)
+# 1.10.3 is the first with H5Dwrite_chunk.
+pkg_search_module(HDF5_SERIAL IMPORTED_TARGET hdf5-serial>=1.10.3 hdf5>=1.10.3)
 if(HDF5_SERIAL_FOUND)
   add_library(tailrace_hdf5 ALIAS PkgConfig::HDF5_SERIAL)
 else()
   set(HDF5_PREFER_PARALLEL FALSE)
-  find_package(HDF5 1.10 REQUIRED COMPONENTS C)
+  find_package(HDF5 1.10.3 REQUIRED COMPONENTS C)
   add_library(tailrace_hdf5 ALIAS hdf5::hdf5)
 endif()
 if(TAILRACE_TESTS)

@@ -17,6 +17,14 @@ std::string trimmed(std::string text) {
 
 }  // namespace
 
+std::string quoted(const std::string& text) {
+  constexpr std::size_t longest = 60;
+  std::string shown = text.substr(0, longest);
+  for (auto& letter : shown)
+    if (letter < ' ' || letter > '~') letter = '?';
+  return fmt::format("\"{}{}\"", shown, text.size() > longest ? "..." : "");
+}
+
 bool HeaderReader::attempt(const std::function<void()>& action) {
   try {
     action();
@@ -53,8 +61,8 @@ bool HeaderReader::has_good_attributes(const std::string& name, h5::ElementType 
   const auto data_type = trimmed(file_.text_attribute(name, "data_type").value_or(wanted)),
              domain_type = trimmed(file_.text_attribute(name, "domain_type").value_or("real"));
   if (data_type == wanted && domain_type == "real") return true;
-  add(fmt::format("dataset {} has attributes data_type = \"{}\", domain_type = \"{}\"", name, data_type,
-                  domain_type),
+  add(fmt::format("dataset {} has attributes data_type = {}, domain_type = {}", name, quoted(data_type),
+                  quoted(domain_type)),
       fmt::format("data_type = \"{}\" and domain_type = \"real\"", wanted));
   return false;
 }
@@ -160,7 +168,8 @@ std::optional<std::string> HeaderReader::text(const std::string& name, const std
 void HeaderReader::must_be(const std::string& name, const std::string& wanted) {
   const auto value = text(name, wanted);
   if (value && *value != wanted)
-    add(fmt::format("root attribute {} = \"{}\"", name, *value), fmt::format("{} = \"{}\"", name, wanted));
+    add(fmt::format("root attribute {} = {}", name, quoted(*value)),
+        fmt::format("{} = \"{}\"", name, wanted));
 }
 
 std::optional<std::string> entries_outside(const std::vector<std::uint64_t>& values, std::uint64_t most) {

@@ -57,6 +57,9 @@ class HeaderReader {
   Problems& problems_;
 };
 
+/// A text of a file for a message: in quotes, its start only if it is long, without what no terminal shows.
+std::string quoted(const std::string& text);
+
 /// How many entries lie outside 1..most and where the first one stands, for a message; nothing if none does.
 std::optional<std::string> entries_outside(const std::vector<std::uint64_t>& values, std::uint64_t most);
 

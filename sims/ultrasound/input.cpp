@@ -9,6 +9,7 @@
 #include "bad_values.hpp"
 #include "input_header.hpp"
 #include "input_sources.hpp"
+#include "tailrace/base/rehearsal.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
 
@@ -138,11 +139,31 @@ void check_memory(mpi::CommView comm, const Grid& grid, Problems& problems) {
                "run on more machines, or with a smaller grid");
 }
 
+/// HDF5 trusts what a file says of itself: damaged files can make it crash or walk in circles. A copy of this
+/// process goes first through all that the file says; only plain values are read elsewhere.
+void rehearse_reading(const std::string& path, const InputNeeds& needs) {
+  constexpr unsigned limit_s = 50;  // before other ranks give up waiting for this one
+  const auto trouble = rehearse(
+      [&] {
+        Problems ignored(path);
+        read_header(h5::File::open(path), needs, ignored);
+      },
+      limit_s);
+  if (!trouble) return;
+  throw Error(ErrorInfo{.kind = ErrorKind::input,
+                        .message = fmt::format("{}: is damaged: reading it {}", path, *trouble),
+                        .path = path,
+                        .hint = "copy or generate the file again"});
+}
+
 /// Opens the file and reads the small parts on the root, then shares them.
 HeaderAndLists read_shared_header(mpi::CommView comm, const std::string& path, const InputNeeds& needs,
                                   Problems& problems) {
   HeaderAndLists lists;
-  mpi::agree_on_root(comm, [&] { lists = read_header(h5::File::open(path), needs, problems); });
+  mpi::agree_on_root(comm, [&] {
+    rehearse_reading(path, needs);
+    lists = read_header(h5::File::open(path), needs, problems);
+  });
   mpi::broadcast_bytes(comm, std::as_writable_bytes(std::span(&lists.header, 1)), 0);
   mpi::broadcast(comm, lists.mask.indices, 0);
   mpi::broadcast(comm, lists.mask.cuboids, 0);

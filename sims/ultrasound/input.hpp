@@ -57,7 +57,6 @@ struct Input {
 /// What has to hold beyond the file itself.
 struct InputNeeds {
   bool mask = true;                   ///< some stream samples at the sensors
-  bool non_staggered = false;         ///< some stream wants the velocity at the pressure points
   std::int64_t start_step = 1;        ///< first recorded step, at most the last
   std::optional<std::int64_t> steps;  ///< to be run instead of the file's Nt
   bool check_only = false;            ///< look at every value but keep none of the grid-sized datasets

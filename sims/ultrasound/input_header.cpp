@@ -23,7 +23,7 @@ void read_versions(HeaderReader& reader, InputHeader& header) {
   if (*minor == "0" || *minor == "1" || *minor == "2")
     header.minor_version = (*minor)[0] - '0';
   else
-    reader.add(fmt::format("root attribute minor_version = \"{}\"", *minor),
+    reader.add(fmt::format("root attribute minor_version = {}", quoted(*minor)),
                "format versions 1.0, 1.1 and 1.2 are read: minor_version = \"0\", \"1\" or \"2\"");
 }
 
@@ -201,9 +201,6 @@ HeaderAndLists read_header(const h5::File& file, const InputNeeds& needs, Proble
   auto& header = result.header;
   read_versions(reader, header);
   result.description = reader.text("file_description").value_or("");
-  if (needs.non_staggered && header.minor_version == 0)
-    reader.add("u_non_staggered_raw is asked for, which inputs of format 1.0 do not allow",
-               "record u_raw, or write the input in format 1.1 or 1.2");
   read_extents(reader, header.grid);
   read_grid(reader, needs, header);
   refuse_other_physics(reader, header);

@@ -114,7 +114,9 @@ void add_write_options(CLI::App& app, CommandLine& line) {
   app.add_option("--write", line.write.write, "who writes: blocking, threads[:BUFFERS]")
       ->type_name("STRATEGY")
       ->group("Output");
-  app.add_option("--sink", line.write.sink, "what the file is: hdf5")->type_name("SINK")->group("Output");
+  app.add_option("--sink", line.write.sink, "what the file is: hdf5, hdf5-chunked[:LEVEL]")
+      ->type_name("SINK")
+      ->group("Output");
   app.add_option("-c", line.deflate_level,
                  "compression: 0 none (default), 1 to 9 sink hdf5-chunked with that level")
       ->check(within(0, 9))

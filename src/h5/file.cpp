@@ -10,6 +10,8 @@
 #include <limits>
 #include <mutex>
 
+#include "library.hpp"
+#include "storage_driver.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
 
@@ -31,7 +33,42 @@ std::string reason() {
   return text.empty() ? "no reason given" : text;
 }
 
-[[noreturn]] void fail(const Operation& operation) {
+ElementType type_of(hid_t type) {
+  const auto size = H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+      return size == 4 ? ElementType::float32 : size == 8 ? ElementType::float64 : ElementType::other;
+    case H5T_INTEGER:
+      if (size != 8) return ElementType::other;
+      return H5Tget_sign(type) == H5T_SGN_NONE ? ElementType::uint64 : ElementType::int64;
+    default:
+      return ElementType::other;
+  }
+}
+
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "making a text type");
+  check(H5Tset_size(type.get(), bytes), "setting the size of a text type");
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLTERM), "setting the padding of a text type");
+  return type;
+}
+
+}  // namespace
+
+LibraryLock::LibraryLock() {
+  static auto& mutex = *new std::recursive_mutex;  // for handles that live as long as the process
+  lock_ = std::unique_lock(mutex);
+  static std::once_flag once;
+  // At exit HDF5 would close once more what it could not close before, such as a file on a full disk, and
+  // crash (1.10.8). Our handles close everything.
+  std::call_once(once, [] { H5dont_atexit(); });
+  // HDF5 prints its error stack, one per thread where it knows threads, to stderr unless told not to; ours
+  // goes into the exception.
+  thread_local const herr_t silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  static_cast<void>(silenced);
+}
+
+void fail(const Operation& operation) {
   throw Error(ErrorInfo{.kind = ErrorKind::io,
                         .message = fmt::format("{}: {}", operation.text, reason()),
                         .path = operation.path,
@@ -42,20 +79,6 @@ void check(herr_t code, const Operation& operation) {
   if (code < 0) fail(operation);
 }
 
-/// To be called before anything else of HDF5.
-void silence_hdf5() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    // At exit HDF5 would close once more what it could not close before, such as a file on a full disk, and
-    // crash (1.10.8). Our handles close everything.
-    H5dont_atexit();
-    // HDF5 prints its error stack to stderr unless told not to; ours goes into the exception.
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  });
-}
-
-/// File access without HDF5's locks: a reader that holds one (h5py does while it looks at a running job's
-/// file) must not keep the job from closing its own file.
 Handle access_without_locks() {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making file access properties");
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
@@ -92,37 +115,18 @@ hid_t native_type(ElementType type) {
   return H5I_INVALID_HID;
 }
 
-ElementType type_of(hid_t type) {
-  const auto size = H5Tget_size(type);
-  switch (H5Tget_class(type)) {
-    case H5T_FLOAT:
-      return size == 4 ? ElementType::float32 : size == 8 ? ElementType::float64 : ElementType::other;
-    case H5T_INTEGER:
-      if (size != 8) return ElementType::other;
-      return H5Tget_sign(type) == H5T_SGN_NONE ? ElementType::uint64 : ElementType::int64;
-    default:
-      return ElementType::other;
-  }
-}
-
-Handle text_type(std::size_t bytes) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "making a text type");
-  check(H5Tset_size(type.get(), bytes), "setting the size of a text type");
-  check(H5Tset_strpad(type.get(), H5T_STR_NULLTERM), "setting the padding of a text type");
-  return type;
-}
-
-}  // namespace
-
 Handle::Handle(hid_t id, Closer closer, const Operation& operation) : id_(id), closer_(closer) {
   if (id < 0) fail(operation);
 }
 
 Handle::~Handle() {
-  if (closer_ != nullptr && id_ >= 0) closer_(id_);
+  if (closer_ == nullptr || id_ < 0) return;
+  const LibraryLock lock;
+  closer_(id_);
 }
 
 void Handle::close(const Operation& operation) {
+  const LibraryLock lock;
   const auto closer = std::exchange(closer_, nullptr);
   const auto id = std::exchange(id_, H5I_INVALID_HID);
   if (closer != nullptr && closer(id) < 0) fail(operation);
@@ -171,7 +175,7 @@ std::string to_string(const Shape& shape) {
 }
 
 File File::open(const std::string& path) {
-  silence_hdf5();
+  const LibraryLock lock;
   const auto bad = [&](const std::string& why, const std::string& hint) {
     return Error(ErrorInfo{
         .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, why), .path = path, .hint = hint});
@@ -194,15 +198,23 @@ File File::open(const std::string& path) {
 }
 
 File File::open_for_update(const std::string& path) {
-  silence_hdf5();
+  const LibraryLock lock;
   const Handle access = access_without_locks();
   Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose,
                 Operation(path + ": cannot be opened for update", path));
   return {std::move(handle), path};
 }
 
+File File::open_for_update(const std::string& path, Storage& storage) {
+  const LibraryLock lock;
+  const Handle access = access_through(storage);
+  Handle handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose,
+                Operation(path + ": cannot be opened for update", path));
+  return {std::move(handle), path};
+}
+
 File File::create(const std::string& path, const std::string& name) {
-  silence_hdf5();
+  const LibraryLock lock;
   // Linux sizes the pieces of its page cache by the alignment of a write: 256 datasets that take 32 KiB at a
   // time cost half the CPU time when they start at multiples of 64 KiB (docs/explain/output.md).
   constexpr hsize_t aligned_from_bytes = 256 * 1024, alignment_in_file = 64 * 1024;
@@ -219,11 +231,17 @@ File File::create(const std::string& path, const std::string& name) {
   return {Handle(id, H5Fclose, "creating"), name};
 }
 
+void File::flush() {
+  const LibraryLock lock;
+  check(H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL), about("flushing"));
+}
+
 void File::close() {
   handle_.close(about("closing"));
 }
 
 Found File::look_up(const std::string& path) const {
+  const LibraryLock lock;
   // H5Lexists wants every group on the way to exist.
   for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     if (H5Lexists(handle_.get(), path.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return Found::nothing;
@@ -239,6 +257,7 @@ Found File::look_up(const std::string& path) const {
 }
 
 std::vector<std::string> File::dataset_names() const {
+  const LibraryLock lock;
   std::vector<std::string> names;
   check(H5Literate(
             handle_.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
@@ -257,7 +276,7 @@ Handle File::open_dataset(const std::string& dataset) const {
           about("opening dataset " + dataset)};
 }
 
-Storage File::storage(const std::string& dataset) const {
+DatasetStorage File::storage(const std::string& dataset) const {
   const auto operation = about("storage of " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle layout(H5Dget_create_plist(set.get()), H5Pclose, operation);
@@ -269,6 +288,7 @@ Storage File::storage(const std::string& dataset) const {
 }
 
 Shape File::shape(const std::string& dataset) const {
+  const LibraryLock lock;
   const Handle set = open_dataset(dataset);
   const Handle space(H5Dget_space(set.get()), H5Sclose, about("shape of " + dataset));
   const int rank = H5Sget_simple_extent_ndims(space.get());
@@ -280,12 +300,14 @@ Shape File::shape(const std::string& dataset) const {
 }
 
 ElementType File::type(const std::string& dataset) const {
+  const LibraryLock lock;
   const Handle set = open_dataset(dataset);
   const Handle type(H5Dget_type(set.get()), H5Tclose, about("type of " + dataset));
   return type_of(type.get());
 }
 
 std::string File::type_text(const std::string& dataset) const {
+  const LibraryLock lock;
   const Handle set = open_dataset(dataset);
   const Handle type(H5Dget_type(set.get()), H5Tclose, about("type of " + dataset));
   const auto bits = 8 * H5Tget_size(type.get());
@@ -305,6 +327,7 @@ std::string File::type_text(const std::string& dataset) const {
 }
 
 std::optional<std::string> File::text_attribute(const std::string& object, const std::string& name) const {
+  const LibraryLock lock;
   if (H5Aexists_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return {};
   const auto operation = about(fmt::format("attribute {} of {}", name, object));
   const Handle attribute(
@@ -330,6 +353,7 @@ std::optional<std::string> File::text_attribute(const std::string& object, const
 
 void File::read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                       std::span<std::byte> out) const {
+  const LibraryLock lock;
   const auto operation = about("reading dataset " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle file_space(H5Dget_space(set.get()), H5Sclose, operation);
@@ -347,22 +371,29 @@ void File::read_bytes(const std::string& dataset, ElementType type, const Shape&
     fail(operation);
 }
 
-std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
+Handle File::create_with(const DatasetSpec& spec, const Handle& creation) {
   const auto operation = about("creating dataset " + spec.path);
   const std::vector<hsize_t> extents(spec.shape.begin(), spec.shape.end());
   const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
                      operation);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, operation);
   check(H5Pset_create_intermediate_group(links.get(), 1), operation);
+  check(H5Pset_obj_track_times(creation.get(), 0), operation);  // equal runs give equal files
+  Handle set(H5Dcreate2(handle_.get(), spec.path.c_str(), native_type(spec.type), space.get(), links.get(),
+                        creation.get(), H5P_DEFAULT),
+             H5Dclose, operation);
+  for (const auto& attribute : spec.attributes) create_attribute(spec.path, attribute);
+  return set;
+}
+
+std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
+  const LibraryLock lock;
+  const auto operation = about("creating dataset " + spec.path);
   const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
   check(H5Pset_layout(layout.get(), H5D_CONTIGUOUS), operation);
   check(H5Pset_alloc_time(layout.get(), H5D_ALLOC_TIME_EARLY), operation);
   check(H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER), operation);
-  check(H5Pset_obj_track_times(layout.get(), 0), operation);  // equal runs give equal files
-  const Handle set(H5Dcreate2(handle_.get(), spec.path.c_str(), native_type(spec.type), space.get(),
-                              links.get(), layout.get(), H5P_DEFAULT),
-                   H5Dclose, operation);
-  for (const auto& attribute : spec.attributes) create_attribute(spec.path, attribute);
+  const Handle set = create_with(spec, layout);
   if (element_count(spec.shape) == 0) return {};
   const haddr_t offset = H5Dget_offset(set.get());
   if (offset == HADDR_UNDEF) fail({operation.text + ": no offset in the file", path_});
@@ -370,6 +401,7 @@ std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
 }
 
 void File::write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values) {
+  const LibraryLock lock;
   const auto operation = about("writing dataset " + dataset);
   const Handle set = open_dataset(dataset);
   const Handle space(H5Dget_space(set.get()), H5Sclose, operation);
@@ -379,6 +411,7 @@ void File::write_bytes(const std::string& dataset, ElementType type, std::span<c
 }
 
 void File::create_attribute(const std::string& object, const Attribute& attribute) {
+  const LibraryLock lock;
   const auto operation = about(fmt::format("writing attribute {} of {}", attribute.name, object));
   const Handle target(H5Oopen(handle_.get(), object.c_str(), H5P_DEFAULT), H5Oclose, operation);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, operation);
@@ -402,6 +435,7 @@ void File::create_attribute(const std::string& object, const Attribute& attribut
 
 void File::update_text_attribute(const std::string& object, const std::string& name,
                                  const std::string& text) {
+  const LibraryLock lock;
   const auto operation = about(fmt::format("updating attribute {} of {}", name, object));
   const Handle attribute(
       H5Aopen_by_name(handle_.get(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
@@ -413,7 +447,7 @@ void File::update_text_attribute(const std::string& object, const std::string& n
 }
 
 std::string library_version() {
-  silence_hdf5();
+  const LibraryLock lock;
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   return fmt::format("{}.{}.{}", major, minor, release);

@@ -39,4 +39,32 @@ MPI_Request start_receive(CommView comm, std::byte* first, MPI_Datatype block, i
   return request;
 }
 
+std::optional<Arrival> find_arrival(CommView comm, int tag) {
+  int found = 0, bytes = 0;
+  Arrival arrival;
+  MPI_Status status;
+  check(MPI_Improbe(MPI_ANY_SOURCE, tag, comm.get(), &found, &arrival.handle, &status), "MPI_Improbe");
+  if (found == 0) return {};
+  check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  arrival.source = status.MPI_SOURCE;
+  arrival.bytes = bytes;
+  return arrival;
+}
+
+MPI_Request start_receive(const Arrival& arrival, std::span<std::byte> out) {
+  TAILRACE_CHECK(static_cast<std::int64_t>(out.size()) == arrival.bytes, "room for the message");
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Message handle = arrival.handle;
+  check(MPI_Imrecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, &handle, &request), "MPI_Imrecv");
+  return request;
+}
+
+MPI_Request start_patient_send(CommView comm, std::span<const std::byte> bytes, int to, int tag) {
+  TAILRACE_CHECK(bytes.size() <= INT_MAX, "a message has at most 2^31 - 1 bytes");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Issend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.get(), &request),
+        "MPI_Issend");
+  return request;
+}
+
 }  // namespace tailrace::mpi

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "new_file.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
@@ -18,13 +19,8 @@ namespace tailrace::output {
 
 namespace {
 
-/// Puts the whole layout into a new file.
-Hdf5Places lay_out(h5::File& file, const SinkContext& context, const FileHead& head) {
-  for (const auto& attribute : head.attributes) file.create_attribute("/", attribute);
-  for (const auto& dataset : head.datasets) {
-    file.create_dataset(dataset.spec);
-    file.write_bytes(dataset.spec.path, dataset.spec.type, dataset.values);
-  }
+/// Puts the streams' datasets and the record into a new file.
+Hdf5Places lay_out(h5::File& file, const SinkContext& context) {
   Hdf5Places places;
   const auto create = [&](const h5::DatasetSpec& spec) {
     return static_cast<std::int64_t>(file.create_dataset(spec).value_or(0));  // 0: no values, never used
@@ -34,34 +30,9 @@ Hdf5Places lay_out(h5::File& file, const SinkContext& context, const FileHead& h
   const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()),
                                          static_cast<std::uint64_t>(context.resume_after));
   places.record_slots = context.comm.size();
-  places.record = create({.path = record_path,
-                          .shape = {1, 1, slots.size()},
-                          .type = h5::ElementType::uint64,
-                          .attributes = {{.name = "data_type", .value = std::string("long")},
-                                         {.name = "domain_type", .value = std::string("real")}}});
+  places.record = create(record_spec(context.comm.size()));
   file.write<std::uint64_t>(record_path, slots);
-  file.close();
   return places;
-}
-
-/// Removes what was left of a file that could not be completed.
-void remove_file(const std::string& path) noexcept {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
-}
-
-/// Where a file is made before it takes its place: beside it, or at once where something that is no file has
-/// the name.
-std::string place_to_create(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ? path + ".partial" : path;
-}
-
-/// The file's own name behind symbolic links.
-std::string target_of(const std::string& path) {
-  std::error_code code;
-  const auto target = std::filesystem::weakly_canonical(path, code);
-  return code ? path : target.string();
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -124,18 +95,9 @@ void copy_share(const SinkContext& context, const std::string& to, const Hdf5Pla
 }  // namespace
 
 Hdf5Places create_file(const SinkContext& context) {
-  const std::string path = target_of(context.path), place = place_to_create(path);
-  if (access(path.c_str(), W_OK) != 0 && errno != ENOENT) fail(context.path, "cannot be created");
-  if (place != path) remove_file(path);  // its space may be what the new one needs
-  try {
-    auto file = h5::File::create(place, context.path);
-    auto places = lay_out(file, context, context.head);
-    if (place != path) std::filesystem::rename(place, path);
-    return places;
-  } catch (...) {
-    remove_file(place);
-    throw;
-  }
+  Hdf5Places places;
+  create_file(context, [&](h5::File& file) { places = lay_out(file, context); });
+  return places;
 }
 
 std::optional<Hdf5Places> find_places(const SinkContext& context) {
@@ -164,7 +126,9 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
     mpi::agree_on_root(context.comm, [&] {
       const auto head = head_of_left_file(h5::File::open(context.path), context.head);
       auto file = h5::File::create(place, context.path);
-      places = lay_out(file, context, head);
+      write_head(file, head);
+      places = lay_out(file, context);
+      file.close();
     });
     places.datasets.push_back(places.record);
     mpi::broadcast(context.comm, places.datasets, 0);

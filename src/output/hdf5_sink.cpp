@@ -5,27 +5,15 @@
 #include <optional>
 
 #include "hdf5_file.hpp"
+#include "new_file.hpp"
 #include "sinks.hpp"
 #include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/raw_file.hpp"
 
 namespace tailrace::output {
 
 namespace {
-
-/// Runs `action` on the file; HDF5's errors, which name it in their text only, leave with its path.
-template <class Action>
-void with_path(const std::string& path, const Action& action) {
-  try {
-    action();
-  } catch (...) {
-    auto info = describe_current_exception();
-    info.path = path;
-    throw Error(info);
-  }
-}
 
 class Hdf5Sink final : public Sink {
  public:
@@ -139,7 +127,7 @@ class Hdf5Sink final : public Sink {
   }
 
   void close_layout(const FileTail& tail, bool complete) const {
-    with_path(path_, [&] { write_tail(tail, complete); });
+    with_path(path_, [&] { write_tail(path_, tail, complete); });
     if (complete) release(path_, regions_after(plan_, places_, recorded_));
   }
 
@@ -158,14 +146,6 @@ class Hdf5Sink final : public Sink {
     }
     clear();
     return 1;
-  }
-
-  void write_tail(const FileTail& tail, bool complete) const {
-    auto file = h5::File::open_for_update(path_);
-    for (const auto& [name, text] : tail.attributes) file.update_text_attribute("/", name, text);
-    if (complete)
-      for (const auto& [name, bytes] : tail.datasets) file.write_bytes(name, file.type(name), bytes);
-    file.close();
   }
 
   std::string path_, warning_;

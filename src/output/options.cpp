@@ -126,34 +126,39 @@ auto with_form(const char* option, const std::string& text, const std::string& f
   try {
     return parse();
   } catch (const Error& error) {
-    const auto& info = error.info();
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                          .message = fmt::format("{} {}: {}", option, text, info.message),
+                          .message = fmt::format("{} {}: {}", option, text, error.info().message),
                           .path = {},
-                          .hint = form.empty() ? info.hint : form});
+                          .hint = form});
   }
 }
 
-std::string strategy_forms() {
-  std::vector<const char*> forms;
-  for (const auto& entry : strategies()) forms.push_back(entry.form);
-  return fmt::format("one of {}", fmt::join(forms, ", "));
+template <class Table>
+std::string forms(const Table& table) {
+  std::vector<const char*> list;
+  for (const auto& entry : table) list.push_back(entry.form);
+  return fmt::format("one of {}", fmt::join(list, ", "));
+}
+
+/// Reads NAME or NAME:ARGUMENT by the entry of the name, which is returned.
+template <class Find>
+const auto& parse_entry(const std::string& text, const Find& find, Options& options) {
+  const auto colon = text.find(':');
+  const auto& entry = find(text.substr(0, colon));
+  if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing stands behind the colon");
+  entry.parse(colon == std::string::npos ? "" : text.substr(colon + 1), options);
+  return entry;
 }
 
 }  // namespace
 
 void parse_strategy(const char* name, const std::string& text, Options& options) {
-  with_form(name, text, strategy_forms(), [&] {
-    const auto colon = text.find(':');
-    const auto& entry = find_strategy(text.substr(0, colon));
-    if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing stands behind the colon");
-    entry.parse(colon == std::string::npos ? "" : text.substr(colon + 1), options);
-    options.strategy = entry.name;
-  });
+  with_form(name, text, forms(strategies()),
+            [&] { options.strategy = parse_entry(text, find_strategy, options).name; });
 }
 
 void parse_sink(const char* name, const std::string& text, Options& options) {
-  with_form(name, text, "", [&] { options.sink = find_sink(text).name; });
+  with_form(name, text, forms(sinks()), [&] { options.sink = parse_entry(text, find_sink, options).name; });
 }
 
 void parse_flush(const char* name, const std::string& text, Options& options) {

@@ -13,26 +13,39 @@ namespace tailrace::output {
 
 namespace {
 
+/// For names behind which nothing may stand.
 void parse_nothing(const std::string& argument, Options&) {
-  if (!argument.empty()) throw Error(ErrorKind::usage, fmt::format("blocking takes no \"{}\"", argument));
+  if (!argument.empty()) throw Error(ErrorKind::usage, fmt::format("takes no \"{}\"", argument));
+}
+std::string no_argument(const Options&) {
+  return {};
+}
+
+/// A number from 1 to `most`; `fallback` if there is none.
+int parse_number(const std::string& argument, const char* what, int most, int fallback) {
+  if (argument.empty()) return fallback;
+  int number = 0;
+  const char* const end = argument.data() + argument.size();
+  const auto [stop, code] = std::from_chars(argument.data(), end, number);
+  if (code != std::errc{} || stop != end || number < 1 || number > most)
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no {} from 1 to {}", argument, what, most));
+  return number;
 }
 
 void parse_buffers(const std::string& argument, Options& options) {
-  if (argument.empty()) return;
-  int buffers = 0;
-  const char* const end = argument.data() + argument.size();
-  const auto [stop, code] = std::from_chars(argument.data(), end, buffers);
-  if (code != std::errc{} || stop != end || buffers < 1 || buffers > most_buffers)
-    throw Error(ErrorKind::usage,
-                fmt::format("\"{}\" is no number of buffers from 1 to {}", argument, most_buffers));
-  options.buffers = buffers;
+  options.buffers = parse_number(argument, "number of buffers", most_buffers, options.buffers);
+}
+
+void parse_level(const std::string& argument, Options& options) {
+  constexpr int most_level = 9;  // of zlib
+  options.deflate_level = parse_number(argument, "level", most_level, options.deflate_level);
 }
 
 constexpr std::array strategy_table{
     StrategyEntry{.name = "blocking",
                   .form = "blocking",
                   .parse = parse_nothing,
-                  .argument = [](const Options&) { return std::string(); },
+                  .argument = no_argument,
                   .buffers = [](const Options&) { return 1; },
                   .make = make_blocking_writer},
     StrategyEntry{.name = "threads",
@@ -44,7 +57,16 @@ constexpr std::array strategy_table{
 };
 
 constexpr std::array sink_table{
-    SinkEntry{.name = "hdf5", .create = create_hdf5_sink},
+    SinkEntry{.name = "hdf5",
+              .form = "hdf5",
+              .parse = parse_nothing,
+              .argument = no_argument,
+              .create = create_hdf5_sink},
+    SinkEntry{.name = "hdf5-chunked",
+              .form = "hdf5-chunked[:LEVEL]",
+              .parse = parse_level,
+              .argument = [](const Options& options) { return fmt::format(":{}", options.deflate_level); },
+              .create = create_hdf5_chunked_sink},
 };
 
 template <class Table>
@@ -85,6 +107,10 @@ std::unique_ptr<Writer> create_writer(const WriterContext& context) {
 
 std::string strategy_text(const Options& options) {
   return options.strategy + find_strategy(options.strategy).argument(options);
+}
+
+std::string sink_text(const Options& options) {
+  return options.sink + find_sink(options.sink).argument(options);
 }
 
 int buffer_count(const Options& options) {

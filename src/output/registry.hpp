@@ -22,6 +22,10 @@ struct StrategyEntry {
 /// A sink of `--sink`.
 struct SinkEntry {
   const char* name;
+  const char* form;  ///< as the user writes it
+  /// Reads what stands behind the colon, nothing if there is none. Errors (usage).
+  void (*parse)(const std::string& argument, Options& options);
+  std::string (*argument)(const Options& options);  ///< the reverse of `parse`, with the colon
   std::unique_ptr<Sink> (*create)(const SinkContext& context);
 };
 

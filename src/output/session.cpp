@@ -6,6 +6,7 @@
 #include "resume.hpp"
 #include "running_stream.hpp"
 #include "tailrace/base/check.hpp"
+#include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/pack.hpp"
 
@@ -27,7 +28,6 @@ class Session::Impl {
         log_(log),
         flush_samples_(options.flush_samples),
         reached_(resume.after) {
-    memory_bytes_ = plan_.memory_bytes(buffer_count(options));
     // Before the sink opens the file, and perhaps keeps it open or replaces it.
     if (resume.after > 0) mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
     const auto take_up = [&] {
@@ -41,6 +41,8 @@ class Session::Impl {
                          .head = head,
                          .options = options,
                          .resume_after = resume.after});
+    exchange_ = sink_->exchange();
+    memory_bytes_ = plan_.memory_bytes(buffer_count(options)) + sink_->memory_bytes();
     mpi::agree_on(comm_, [&] {
       writer_ = create_writer(
           {.sink = *sink_, .staging_bytes = plan_.staging_bytes(), .options = options, .log = log});
@@ -48,6 +50,7 @@ class Session::Impl {
   }
 
   ~Impl() {
+    if (exchange_ != nullptr) exchange_->abandon();
     if (gathering_) writer_->submit(std::move(*gathering_));
   }
   Impl(const Impl&) = delete;
@@ -55,12 +58,8 @@ class Session::Impl {
 
   void sample(StepIndex step, const FieldLookup& field) {
     reached_ = step;
-    if (writer_->failure()) return;
-    if (writer_->idle()) submit_gathered();
-    accumulate(step, field);
-    if (plan_.records(step)) take_samples(step, field);
-    for (auto& stream : streams_)
-      if (stream.is_final() && step == stream.planned->cadence.last) take_final(stream, step, field);
+    if (!writer_->failure()) take_due(step, field);
+    if (exchange_ != nullptr) keep_up(step);
   }
 
   void sample_final(StepIndex step, const FieldLookup& field) {
@@ -69,10 +68,7 @@ class Session::Impl {
   }
 
   void drain() {
-    const auto failure = shared_failure([&] {
-      flush_taken(reached_);
-      throw_failure();
-    });
+    const auto failure = shared_failure([&] { flush_taken(reached_); });
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
     sink_->publish(comm_, reached_);
@@ -90,7 +86,7 @@ class Session::Impl {
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
-    const auto failure = shared_failure([&] { write_rest(last_step, ending); });
+    const auto failure = shared_failure([&] { write_and_complete(last_step, ending); });
     if (failure && failure->rank < 0) give_up(*failure);
     const auto close_failure = error_of([&] {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
@@ -135,6 +131,28 @@ class Session::Impl {
     return error_of([&] { mpi::agree(comm_, mine, close_limit_s); });
   }
 
+  void take_due(StepIndex step, const FieldLookup& field) {
+    if (writer_->idle()) submit_gathered();
+    accumulate(step, field);
+    if (plan_.records(step)) take_samples(step, field);
+    bool has_final = false;
+    for (auto& stream : streams_) {
+      if (!stream.is_final() || step != stream.planned->cadence.last) continue;
+      take_final(stream, step, field);
+      has_final = true;
+    }
+    if (has_final) submit_record(step);
+  }
+
+  /// Waits while other ranks depend on this one to take in their samples.
+  void keep_up(StepIndex step) {
+    if (exchange_->keeps_up(step)) return;
+    trace::Scope scope(log_, trace::Kind::output_wait, step);
+    for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();
+    account_.wait_s += scope.stop();
+    ++account_.waits;
+  }
+
   void accumulate(StepIndex step, const FieldLookup& field) {
     for (auto& stream : streams_) {
       if (!stream.accumulates() || !stream.planned->cadence.is_due(step)) continue;
@@ -153,7 +171,9 @@ class Session::Impl {
     if (!gathering_) gathering_.emplace(acquire(step));
     pack_samples(step, field, **gathering_);
     const auto next = static_cast<std::size_t>(plan_.step_bytes());
-    if (next == 0 || (*gathering_)->room() < next || writer_->idle()) submit_gathered();
+    // Others may wait for what is to be moved.
+    if (exchange_ != nullptr || next == 0 || (*gathering_)->room() < next || writer_->idle())
+      submit_gathered();
   }
 
   void submit_gathered() {
@@ -216,35 +236,60 @@ class Session::Impl {
     }
   }
 
-  /// Everything that is still to be written, the record and the flush to the device last.
-  void write_rest(StepIndex last_step, Ending ending) {
-    if (!writer_->failure()) {
-      submit_gathered();
-      write_reductions(last_step, ending);
-    }
-    flush_taken(last_step);
+  void submit_record(StepIndex step, bool flush = false) {
+    Lease job = acquire(step);
+    job->record = step;
+    job->flush = flush;
+    writer_->submit(std::move(job));
+  }
+
+  /// Everything that is still to be written, and what the sink moves between ranks, whatever fails.
+  void write_and_complete(StepIndex last_step, Ending ending) {
+    auto failure = error_of([&] { write_rest(last_step, ending); });
+    trace::Scope scope(log_, trace::Kind::output_wait, last_step);
+    wait_for_writer();
+    const auto unsent = error_of([&] {
+      if (exchange_ != nullptr) exchange_->complete();
+    });
+    account_.wait_s += scope.stop();
     add_up_account();
-    throw_failure();
+    if (!failure) failure = writer_->failure();
+    if (!failure) failure = unsent;
+    if (failure) throw Error(*failure);
+  }
+
+  /// The reductions, the record and the flush to the device.
+  void write_rest(StepIndex last_step, Ending ending) {
+    if (writer_->failure()) return;
+    submit_gathered();
+    write_reductions(last_step, ending);
+    submit_record(last_step, true);
   }
 
   /// Has the writer put all that was taken onto the device, unless it has failed.
-  void flush_taken(StepIndex last_step) {
+  void flush_taken(StepIndex step) {
     if (!writer_->failure()) {
       submit_gathered();
-      Lease job = acquire(last_step);
-      job->record = last_step;
-      job->flush = true;
-      writer_->submit(std::move(job));
+      submit_record(step, true);
     }
-    {
-      trace::Scope scope(log_, trace::Kind::output_wait, last_step);
-      writer_->drain();
-      account_.wait_s += scope.stop();
-    }
+    trace::Scope scope(log_, trace::Kind::output_wait, step);
+    wait_for_writer();
+    account_.wait_s += scope.stop();
+    if (const auto failure = writer_->failure()) throw Error(*failure);
   }
 
-  void throw_failure() const {
-    if (const auto failure = writer_->failure()) throw Error(*failure);
+  void wait_for_writer() {
+    if (exchange_ != nullptr)
+      for (Backoff backoff; !writer_->idle(); backoff.pause()) exchange_->progress();
+    writer_->drain();
+  }
+
+  Lease wait_for_buffer() {
+    if (exchange_ == nullptr) return writer_->acquire();
+    for (Backoff backoff;; backoff.pause()) {
+      exchange_->progress();
+      if (auto lease = writer_->try_acquire()) return std::move(*lease);
+    }
   }
 
   void write_reductions(StepIndex last_step, Ending ending) {
@@ -265,7 +310,7 @@ class Session::Impl {
     auto lease = writer_->try_acquire();
     if (!lease) {
       trace::Scope scope(log_, trace::Kind::output_wait, step);
-      lease.emplace(writer_->acquire());
+      lease.emplace(wait_for_buffer());
       account_.wait_s += scope.stop();
       ++account_.waits;
     }
@@ -287,6 +332,9 @@ class Session::Impl {
     account_.write_cpu_s = written.write_cpu_s;
     account_.bytes = written.bytes;
     account_.writes = written.writes;
+    if (exchange_ == nullptr) return;
+    account_.write_s += exchange_->write_s();
+    account_.write_cpu_s += exchange_->write_cpu_s();
   }
 
   mpi::Comm comm_;
@@ -298,6 +346,7 @@ class Session::Impl {
   std::vector<RunningStream> streams_;
   Account account_;
   std::unique_ptr<Sink> sink_;
+  Exchange* exchange_ = nullptr;    // of the sink, if it has one
   std::unique_ptr<Writer> writer_;  // after the sink: it ends before
   std::optional<Lease> gathering_;  // after the writer, to whose pool it belongs
 };

@@ -1,31 +1,13 @@
-#include <pthread.h>
-
 #include <atomic>
-#include <csignal>
 #include <deque>
 #include <thread>
 
+#include "signals.hpp"
 #include "writers.hpp"
 
 namespace tailrace::output {
 
 namespace {
-
-/// Keeps signals away from threads that start during its life: they belong to the simulation's thread.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 /// One persistent thread that writes the jobs in the order of their submission. It makes no MPI call.
 class ThreadsWriter final : public Writer {

@@ -45,10 +45,12 @@ void run(mpi::CommView world, const std::string& path, const OptionTexts& texts)
 
 }  // namespace
 
-/// output_victim FILE STRATEGY FAULT [KILL_AFTER_SECONDS]: a run that is going to be killed.
+/// output_victim FILE SINK STRATEGY FAULT [KILL_AFTER_SECONDS]: a run that is going to be killed.
 int main(int argc, char** argv) {
   mpi::Environment environment(argc, argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() > 3) kill_later(environment.world(), std::atof(words[3].c_str()));
-  run(environment.world(), words.at(0), {.write = words.at(1), .sink = {}, .pace = {}, .fault = words.at(2)});
+  if (words.size() > 4) kill_later(environment.world(), std::atof(words[4].c_str()));
+  // With the sink hdf5-chunked, samples become part of the file when they are flushed.
+  run(environment.world(), words.at(0),
+      {.write = words.at(2), .sink = words.at(1), .pace = {}, .flush = "sample", .fault = words.at(3)});
 }

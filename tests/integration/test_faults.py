@@ -16,6 +16,8 @@ pytestmark = pytest.mark.mpi
 # From the failure to the end of the job.
 SECONDS = 10.0
 STRATEGIES = ["threads", "blocking"]
+# With the sink hdf5-chunked, samples become part of the file when they are flushed, or after a second.
+SINKS = {"hdf5": ["--sink", "hdf5"], "hdf5-chunked": ["--sink", "hdf5-chunked:1", "--flush", "sample"]}
 
 
 def write_case(directory: Path, input_file: Path) -> Path:
@@ -35,10 +37,13 @@ def case(small, tmp_path) -> Path:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize(("ranks", "failing"), [(2, 0), (2, 1), (3, 1)])
-def test_write_error_on_one_rank(ranks, failing, strategy, case, small, clean, tmp_path):
+@pytest.mark.parametrize(
+    ("sink", "ranks", "failing"),
+    [("hdf5", 2, 0), ("hdf5", 2, 1), ("hdf5", 3, 1), ("hdf5-chunked", 1, 0), ("hdf5-chunked", 3, 0)],
+)
+def test_write_error_on_one_rank(sink, ranks, failing, strategy, case, small, clean, tmp_path):
     fault = f"write:rank={failing},step=20,error=EIO"
-    options = ["--quiet", "--write", strategy, "--fault", fault]
+    options = ["--quiet", "--write", strategy, "--fault", fault, *SINKS[sink]]
     run_dir, native = tmp_path / "run", tmp_path / "out.h5"
     in_case_mode, as_kwave = jobs.in_parallel(
         [
@@ -72,13 +77,14 @@ def test_write_errors_at_the_start_everywhere_and_at_the_end(fault, case, clean,
     jobs.assert_recorded_samples_equal(tmp_path / "run" / "output.h5", clean(2))
 
 
+@pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_short_writes_and_stalls_are_made_good(strategy, small, clean, tmp_path):
+def test_short_writes_and_stalls_are_made_good(sink, strategy, small, clean, tmp_path):
     whole = clean(3)
 
     def run(number: int, fault: str) -> None:
         output = tmp_path / f"{number}.h5"
-        options = ["--quiet", "--write", strategy, "--fault", fault]
+        options = ["--quiet", "--write", strategy, "--fault", fault, *SINKS[sink]]
         ended = jobs.run("-i", small, "-o", output, *RECORD, *options, ranks=3)
         assert ended.status == 0, ended
         jobs.assert_equal_files(output, whole, but=())
@@ -108,11 +114,13 @@ def small_disk(tmp_path):
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
+@pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize(("ranks", "strategy"), [(2, "threads"), (3, "threads"), (2, "blocking")])
-def test_disk_that_is_too_small(ranks, strategy, case, clean, small_disk):
+def test_disk_that_is_too_small(sink, ranks, strategy, case, clean, small_disk):
     """It holds half of the series, so it is full in mid-run, for the account of the run too."""
     run_dir = small_disk("2m") / "run"
-    ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--write", strategy, ranks=ranks)
+    options = ["--quiet", "--write", strategy, *SINKS[sink]]
+    ended = jobs.run("--case", case, "--out", run_dir, *options, ranks=ranks)
     assert ended.status == 3 and ended.seconds < SECONDS, ended
     assert "the run will fail when it is full" in ended.err
     (message,) = jobs.messages(ended)

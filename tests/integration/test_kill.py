@@ -11,7 +11,7 @@ import pytest
 
 import jobs
 from conftest import RECORD
-from test_faults import write_case
+from test_faults import SINKS, write_case
 
 pytestmark = pytest.mark.mpi
 
@@ -26,29 +26,33 @@ def assert_ended_by_itself(ended: jobs.Ended) -> None:
     assert ended.seconds < jobs.ENDS_WITHIN_S, ended
 
 
+@pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize("strategy", ["threads", "blocking"])
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_in_the_middle_of_a_write(ranks, strategy, small, clean, tmp_path):
+def test_in_the_middle_of_a_write(sink, ranks, strategy, small, clean, tmp_path):
     """The first half of a write is in the file when the process dies."""
     whole = clean(ranks)
 
     def kill(victim: int) -> None:
         output = tmp_path / f"{victim}.h5"
-        options = ["--quiet", "--write", strategy, "--fault", f"kill:rank={victim},step=20"]
+        options = ["--quiet", "--write", strategy, "--fault", f"kill:rank={victim},step=20", *SINKS[sink]]
         ended = jobs.run("-i", small, "-o", output, *RECORD, *options, ranks=ranks)
         assert_ended_by_itself(ended)  # set-up and twenty steps included
         assert 1 <= jobs.assert_recorded_samples_equal(output, whole) < 20
 
-    jobs.in_parallel([partial(kill, victim) for victim in range(ranks)])
+    writing = range(ranks) if sink == "hdf5" else [0]
+    jobs.in_parallel([partial(kill, victim) for victim in writing])
 
 
+@pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_while_computing(ranks, case, clean, tmp_path):
+def test_while_computing(sink, ranks, case, clean, tmp_path):
     whole = clean(ranks)
 
     def kill(victim: int) -> None:
         run_dir = tmp_path / f"run{victim}"
-        job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=20ms"], ranks)
+        options = ["--quiet", "--pace", "latency=20ms", *SINKS[sink]]
+        job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
         job.wait_for(lambda: jobs.recorded_steps(run_dir / "output.h5") >= 3, "recorded step")
         job.send(signal.SIGKILL, rank=victim)
         assert_ended_by_itself(job.wait())
@@ -58,14 +62,16 @@ def test_while_computing(ranks, case, clean, tmp_path):
     jobs.in_parallel([partial(kill, victim) for victim in range(ranks)])
 
 
+@pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_during_set_up(ranks, case, clean, tmp_path):
+def test_during_set_up(sink, ranks, case, clean, tmp_path):
     """From our own first line on, at growing distances: there may be no file yet, but never a broken one."""
     whole = clean(ranks)
 
     def kill(number: int, delay_s: float) -> None:
         run_dir = tmp_path / f"run{number}"
-        job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=50ms"], ranks)
+        options = ["--quiet", "--pace", "latency=50ms", *SINKS[sink]]
+        job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
         job.wait_for(lambda: ranks_under_way(job) == ranks, "rank")
         time.sleep(delay_s)
         job.send(signal.SIGKILL, rank=number % ranks)
@@ -151,12 +157,14 @@ def test_launcher_is_killed(case, clean, tmp_path):
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("sink", SINKS)
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_at_many_moments(ranks, case, clean, tmp_path):
+def test_at_many_moments(sink, ranks, case, clean, tmp_path):
     """Killed at points all over a run, by the clock."""
     for number in range(40):
         run_dir = tmp_path / f"run{number}"
-        job = jobs.Job(["--case", case, "--out", run_dir, "--quiet", "--pace", "latency=2ms"], ranks)
+        options = ["--quiet", "--pace", "latency=2ms", *SINKS[sink]]
+        job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
         job.wait_for(lambda started=job: ranks_under_way(started) == ranks, "rank")
         time.sleep(0.02 * number)
         if job.process.poll() is None and len(pids := job.rank_processes()) == ranks:

@@ -275,6 +275,13 @@ def test_boxes_are_recorded_outside_the_package(kwave, tmp_path):
             assert_close(file[name][()].T, expected)
 
 
+def test_number_of_a_graphics_card_is_ignored(kwave):
+    problem = Problem(kwave, (30, 28), varied=False)
+    problem.source.p0 = 1e5 * ball(problem.points, 4)
+    found = problem.by_program(problem.source, 1, device_num=0)
+    assert_close(sensor_data(found, problem.mask)["p"], problem.by_package("p")["p"])
+
+
 def test_failure_of_the_program_is_seen(kwave):
     problem = Problem(kwave, (30, 28), varied=False)
     problem.source.p0 = np.full(problem.points, np.nan)

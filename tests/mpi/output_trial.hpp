@@ -15,8 +15,26 @@ namespace tailrace::output::trial {
 using Split = std::vector<Box> (*)(Index3 domain, int parts);
 inline const std::vector<std::string> strategies{"blocking", "threads:1", "threads", "threads:4"};
 
+inline const std::vector<std::string> sinks{"hdf5", "hdf5-chunked"};
+
+/// A way into the file.
+struct Way {
+  std::string strategy = "threads", sink = "hdf5";
+};
+
+inline std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  for (const auto& sink : sinks)
+    for (const auto& strategy : strategies) ways.push_back({strategy, sink});
+  return ways;
+}
+inline const std::vector<Way> ways = all_ways();
+
+inline Options options_of(const Way& way, const std::string& fault = {}) {
+  return parse_options({.write = way.strategy, .sink = way.sink, .pace = {}, .fault = fault});
+}
 inline Options options_of(const std::string& strategy, const std::string& fault = {}) {
-  return parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});
+  return options_of(Way{.strategy = strategy}, fault);
 }
 
 /// A directory of the root that all ranks know.

@@ -45,6 +45,17 @@ TEST_CASE("strategies are read and written back") {
   CHECK(parse_options(texts("threads:5", "", "", "")).buffers == 5);
 }
 
+TEST_CASE("sinks are read and written back") {
+  CHECK(sink_text(parse_options({})) == "hdf5");
+  CHECK(sink_text(parse_options(texts("", "hdf5-chunked", "", ""))) == "hdf5-chunked:4");
+  const Options options = parse_options(texts("", "hdf5-chunked:9", "", ""));
+  CHECK(options.sink == "hdf5-chunked");
+  CHECK(options.deflate_level == 9);
+  CHECK(sink_text(options) == "hdf5-chunked:9");
+  for (const char* bad : {"hdf5-chunked:", "hdf5-chunked:0", "hdf5-chunked:10", "hdf5-chunked:x", "hdf5:4"})
+    CHECK_MESSAGE(contains(message_of(texts("", bad, "", "")), "hdf5, hdf5-chunked[:LEVEL]"), bad);
+}
+
 TEST_CASE("a pace") {
   const Pace pace = parse_pace("bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=7");
   CHECK(pace.bandwidth_bytes_s == 50e6);

@@ -12,8 +12,8 @@
 #include <vector>
 
 /// Serial HDF5 behind owning handles. Every call is checked; HDF5's own error stack goes into the exception.
-/// No function here communicates, and all calls of a process must come from one thread (the serial library is
-/// not thread-safe).
+/// No function here communicates. Threads may call it at the same time, each with files of its own: they take
+/// turns, as most builds of the library are for one thread.
 namespace tailrace::h5 {
 
 /// What is being done to which file, for the error if it fails.
@@ -89,7 +89,7 @@ enum class Found {
 };
 
 /// Where the values of a dataset lie.
-struct Storage {
+struct DatasetStorage {
   std::uint64_t bytes = 0;      ///< in the file, compressed where it is
   bool in_other_files = false;  ///< as external or virtual storage
 };
@@ -102,6 +102,10 @@ struct DatasetSpec {
   std::vector<Attribute> attributes;
 };
 
+class Storage;
+struct ChunkLayout;
+class ChunkedDataset;
+
 /// One HDF5 file.
 class File {
  public:
@@ -112,6 +116,8 @@ class File {
   static File open(const std::string& path);
   /// Opens an existing file for changes in place.
   static File open_for_update(const std::string& path);
+  /// The same with all access through `storage`, which outlives the file; `path` stands in messages only.
+  static File open_for_update(const std::string& path, Storage& storage);
   /// Creates or truncates a file; datasets of 256 KiB and more start at multiples of 64 KiB, so that the page
   /// cache can hold their samples in few large pieces.
   static File create(const std::string& path) { return create(path, path); }
@@ -119,6 +125,8 @@ class File {
   static File create(const std::string& path, const std::string& name);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Writes everything to the operating system.
+  void flush();
   /// Writes everything to the operating system and closes; errors are reported here.
   void close();
 
@@ -132,7 +140,7 @@ class File {
   [[nodiscard]] ElementType type(const std::string& dataset) const;
   /// The element type in words, whatever it is, for messages.
   [[nodiscard]] std::string type_text(const std::string& dataset) const;
-  [[nodiscard]] Storage storage(const std::string& dataset) const;
+  [[nodiscard]] DatasetStorage storage(const std::string& dataset) const;
   /// Text of an attribute, with or without a terminator in the file; nothing if it is missing, is no text or
   /// is longer than `longest_text` bytes.
   [[nodiscard]] std::optional<std::string> text_attribute(const std::string& object,
@@ -157,10 +165,19 @@ class File {
   /// Where the first byte of a dataset is, if it can be written in place: one stretch of the file, allocated,
   /// its elements as this machine has them in memory.
   [[nodiscard]] std::optional<std::uint64_t> place(const std::string& dataset) const;
+  /// As `read_slab`, for elements whose type is known only at run time.
+  void read_slab_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
+                       std::span<std::byte> out) const {
+    read_bytes(dataset, type, start, count, out);
+  }
 
   /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file,
   /// nothing for an empty one.
   std::optional<std::uint64_t> create_dataset(const DatasetSpec& spec);
+  /// Creates a dataset, with at least one element, of chunks that take space when they are written.
+  void create_chunked_dataset(const DatasetSpec& spec, const ChunkLayout& layout);
+  /// How a dataset is cut into chunks; nothing if it is not. Errors (input): filters unknown here.
+  [[nodiscard]] std::optional<ChunkLayout> chunk_layout(const std::string& dataset) const;
   template <class T>
   void write(const std::string& dataset, std::span<const T> values) {
     write_bytes(dataset, element_type_of<T>(), std::as_bytes(values));
@@ -173,10 +190,12 @@ class File {
   void update_text_attribute(const std::string& object, const std::string& name, const std::string& text);
 
  private:
+  friend class ChunkedDataset;
   File(Handle handle, std::string path) : handle_(std::move(handle)), path_(std::move(path)) {}
   void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                   std::span<std::byte> out) const;
   [[nodiscard]] Handle open_dataset(const std::string& dataset) const;
+  Handle create_with(const DatasetSpec& spec, const Handle& creation);
   /// An operation on this file, by name.
   [[nodiscard]] Operation about(const std::string& what) const { return {path_ + ": " + what, path_}; }
 

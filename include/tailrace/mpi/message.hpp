@@ -3,6 +3,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "tailrace/mpi/comm.hpp"
@@ -42,5 +44,20 @@ class BlockType {
 /// request is complete. Both sides agree on the number of bytes, not on the shape. @local, does not wait.
 MPI_Request start_send(CommView comm, const std::byte* first, MPI_Datatype block, int to, int tag);
 MPI_Request start_receive(CommView comm, std::byte* first, MPI_Datatype block, int from, int tag);
+
+/// A message on its way that only its finder can receive any more.
+struct Arrival {
+  int source = 0;
+  std::int64_t bytes = 0;
+  MPI_Message handle = MPI_MESSAGE_NULL;
+};
+
+/// Looks for a message with this tag from any rank. @local, does not wait.
+std::optional<Arrival> find_arrival(CommView comm, int tag);
+/// Starts to receive it into as many bytes; they belong to MPI until the request is complete. @local
+MPI_Request start_receive(const Arrival& arrival, std::span<std::byte> out);
+/// Starts to send bytes, at most 2^31 - 1, that the receiver's MPI must not take in before they are looked
+/// for: the request is complete when they were. @local, does not wait.
+MPI_Request start_patient_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);
 
 }  // namespace tailrace::mpi

@@ -43,6 +43,7 @@ struct Options {
   std::string strategy = "threads";  ///< who writes; see `parse_options` for the names
   int buffers = 2;                   ///< staging buffers per rank of the strategy `threads`
   std::string sink = "hdf5";         ///< what the file is
+  int deflate_level = 4;             ///< of the sink `hdf5-chunked`, 1 (fast) to 9 (small)
   bool flush_samples = false;        ///< what is written is put onto the device at once
   std::optional<Pace> pace;
   std::vector<Fault> faults;
@@ -53,7 +54,7 @@ inline constexpr int most_buffers = 1000;
 /// The options as texts of a command line or case file; empty texts leave the defaults.
 struct OptionTexts {
   std::string write;       ///< blocking | threads[:BUFFERS]
-  std::string sink;        ///< hdf5
+  std::string sink;        ///< hdf5 | hdf5-chunked[:LEVEL]
   std::string pace;        ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
   std::string flush = {};  ///< none | sample
   std::string fault;       ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
@@ -70,6 +71,8 @@ std::vector<Fault> parse_faults(const std::string& text);
 
 /// The strategy as it is given to `--write`, such as "threads:2".
 std::string strategy_text(const Options& options);
+/// The sink as it is given to `--sink`, such as "hdf5-chunked:4".
+std::string sink_text(const Options& options);
 /// Staging buffers that a rank needs under the strategy.
 int buffer_count(const Options& options);
 

@@ -45,7 +45,8 @@ class Session {
   void sample(StepIndex step, const FieldLookup& field);
 
   /// Takes the streams with reduction `final` at `step`, unless they were taken there. `sample` does it at
-  /// the last step of their cadence; a run that stops earlier calls this before `finish`. @local
+  /// the last step of their cadence; a run that stops earlier calls this before `finish`, without waiting for
+  /// other ranks in between. @local
   void sample_final(StepIndex step, const FieldLookup& field);
 
   /// The first failure of this rank's writer, if any. @local

@@ -29,6 +29,31 @@ struct Written {
 /// slow device is no failure, and a rank that dies ends the job by itself.
 inline constexpr double close_limit_s = 3600;
 
+/// What a sink moves between ranks while the run goes on. All functions are called by the simulation's
+/// thread.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  /// Moves what can be moved now; a thread that waits for output calls it again and again. @local, does not
+  /// wait. Errors: MPI's own.
+  virtual void progress() = 0;
+  /// As `progress`; false as long as the simulation must not go beyond `step`: this rank still has samples
+  /// that must leave, or others have some that it must take in, before all can go on. It makes sure that no
+  /// rank waits for another one inside a step. To be called for each step. @local, does not wait.
+  virtual bool keeps_up(StepIndex step) = 0;
+  /// Moves and writes everything that is left, once this rank's writer has drained or failed.
+  /// @collective{comm} of the sink, waits. Errors (io): the sink's own failures, on the ranks that see them.
+  virtual void complete() = 0;
+  /// Ends the exchange without the other ranks: nothing is moved any more, and no writer waits for it. @local
+  virtual void abandon() noexcept = 0;
+
+  /// Seconds that threads of the sink have spent in writing, and of these those of the processor. After
+  /// `complete`.
+  [[nodiscard]] virtual double write_s() const noexcept = 0;
+  [[nodiscard]] virtual double write_cpu_s() const noexcept = 0;
+};
+
 /// A file format that takes samples. It is created and closed by all ranks together; in between each rank's
 /// writer calls it a few times per sample, alone, from one thread at a time, and it must not communicate
 /// then.
@@ -52,6 +77,10 @@ class Sink {
   /// @collective{comm}, synchronises; every rank throws the same error or none.
   virtual void close(mpi::CommView comm, const FileTail& tail, bool complete) = 0;
 
+  /// What it moves between ranks, null if every rank writes for itself.
+  [[nodiscard]] virtual Exchange* exchange() noexcept { return nullptr; }
+  /// Bytes that it takes on this rank beside the staging buffers.
+  [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept { return 0; }
   /// What the user should know before the run starts, such as a disk that is too small. On the root only.
   [[nodiscard]] virtual const std::string& warning() const noexcept = 0;
 };

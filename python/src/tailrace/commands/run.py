@@ -32,7 +32,9 @@ def run(
     write: Annotated[
         str | None, typer.Option(metavar="STRATEGY", help="Who writes: blocking, threads[:BUFFERS].")
     ] = None,
-    sink: Annotated[str | None, typer.Option(metavar="SINK", help="Format of the output: hdf5.")] = None,
+    sink: Annotated[
+        str | None, typer.Option(metavar="SINK", help="Format of the output: hdf5, hdf5-chunked[:LEVEL].")
+    ] = None,
     bind: Annotated[
         str, typer.Option(metavar="HOW", help="Bind ranks: auto, none, core, numa, socket.")
     ] = "auto",

@@ -252,7 +252,10 @@ def transducers() -> list[Case]:
     cases = []
     where = patch(BOX)
     elements = np.arange(int(where.sum()))
-    for name, delays in (("transducer", 7 * elements % 23), ("transducer_no_delay", 0 * elements)):
+    for name, delays in (
+        ("transducer", elements % 7 * 2 + elements // 7),
+        ("transducer_no_delay", 0 * elements),
+    ):
         media = make.tissue(BOX, b_on_a=6.0, alpha=0.75, power=1.5)
         source = make.transducer(BOX, where, burst(65), delays)
         table = assembled(BOX, media, make.sensor_points(BOX, 10, seed=8), source)

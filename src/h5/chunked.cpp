@@ -1,0 +1,85 @@
+#include "tailrace/h5/chunked.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "library.hpp"
+#include "tailrace/base/error.hpp"
+
+namespace tailrace::h5 {
+
+namespace {
+
+const hsize_t* extents_of(const Shape& shape) {
+  return reinterpret_cast<const hsize_t*>(shape.data());
+}
+
+/// Reads the filters of a dataset; false if there is one that is not known here, or they stand in another
+/// order.
+bool read_filters(hid_t creation, ChunkLayout& layout) {
+  for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
+    unsigned flags = 0, settings = 0;
+    std::array<unsigned, 8> values{};
+    std::size_t count = values.size();
+    const auto filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &count, values.data(), 0,
+                                       nullptr, &settings);
+    if (filter == H5Z_FILTER_SHUFFLE && i == 0)
+      layout.shuffle = true;
+    else if (filter == H5Z_FILTER_DEFLATE && layout.deflate < 0 && count > 0)
+      layout.deflate = static_cast<int>(values[0]);
+    else
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void File::create_chunked_dataset(const DatasetSpec& spec, const ChunkLayout& layout) {
+  const LibraryLock lock;
+  const auto operation = about("creating dataset " + spec.path);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
+  check(H5Pset_chunk(creation.get(), static_cast<int>(layout.chunk.size()), extents_of(layout.chunk)),
+        operation);
+  if (layout.shuffle) check(H5Pset_shuffle(creation.get()), operation);
+  if (layout.deflate >= 0)
+    check(H5Pset_deflate(creation.get(), static_cast<unsigned>(layout.deflate)), operation);
+  create_with(spec, creation);
+}
+
+std::optional<ChunkLayout> File::chunk_layout(const std::string& dataset) const {
+  const LibraryLock lock;
+  const auto operation = about("layout of " + dataset);
+  const Handle set = open_dataset(dataset);
+  const Handle creation(H5Dget_create_plist(set.get()), H5Pclose, operation);
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return {};
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  const int rank = H5Pget_chunk(creation.get(), static_cast<int>(extents.size()), extents.data());
+  if (rank < 0) fail(operation);
+  ChunkLayout layout{.chunk = Shape(extents.begin(), extents.begin() + rank)};
+  if (!read_filters(creation.get(), layout))
+    throw Error(ErrorInfo{
+        .kind = ErrorKind::input,
+        .message = fmt::format("{}: dataset {} has a filter other than shuffle and deflate", path_, dataset),
+        .path = path_,
+        .hint = "write to a new file"});
+  return layout;
+}
+
+ChunkedDataset::ChunkedDataset(const File& file, const std::string& dataset)
+    : operation_(file.about("writing a chunk of " + dataset)) {
+  const LibraryLock lock;
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, operation_);
+  check(H5Pset_chunk_cache(access.get(), 1, 0, 0), operation_);  // whole chunks pass it by
+  handle_ = Handle(H5Dopen2(file.handle_.get(), dataset.c_str(), access.get()), H5Dclose, operation_);
+}
+
+void ChunkedDataset::write_chunk(const Shape& start, std::span<const std::byte> bytes,
+                                 std::uint32_t skipped) {
+  const LibraryLock lock;
+  check(H5Dwrite_chunk(handle_.get(), H5P_DEFAULT, skipped, extents_of(start), bytes.size(), bytes.data()),
+        operation_);
+}
+
+}  // namespace tailrace::h5

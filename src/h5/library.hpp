@@ -1,0 +1,30 @@
+#pragma once
+
+#include <mutex>
+
+#include "tailrace/h5/file.hpp"
+
+/// What the files of this module share.
+namespace tailrace::h5 {
+
+/// The right to call HDF5, which most builds make for one thread only. Held by every function of this module
+/// that calls it; may be taken again by the thread that has it.
+class LibraryLock {
+ public:
+  LibraryLock();
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+};
+
+/// Throws `Error` (io) with HDF5's reason.
+[[noreturn]] void fail(const Operation& operation);
+void check(herr_t code, const Operation& operation);
+
+hid_t native_type(ElementType type);
+
+/// File access without HDF5's locks: a reader that holds one (h5py does while it looks at a running job's
+/// file) must not keep the job from closing its own file.
+Handle access_without_locks();
+
+}  // namespace tailrace::h5

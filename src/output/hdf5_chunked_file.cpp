@@ -1,0 +1,249 @@
+#include "hdf5_chunked_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "new_file.hpp"
+#include "signals.hpp"
+#include "tailrace/base/check.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/output/file_content.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+/// Adds what happens during its life to seconds of the clock and of the processor.
+class Cost {
+ public:
+  Cost(double& wall_s, double& cpu_s) : wall_s_(wall_s), cpu_s_(cpu_s) {}
+  Cost(const Cost&) = delete;
+  Cost& operator=(const Cost&) = delete;
+  ~Cost() {
+    wall_s_ += monotonic_s() - start_s_;
+    cpu_s_ += thread_cpu_s() - start_cpu_s_;
+  }
+
+ private:
+  double &wall_s_, &cpu_s_;
+  double start_s_ = monotonic_s(), start_cpu_s_ = thread_cpu_s();
+};
+
+/// Gives a parcel's room back when it is done with, also when that ends by an exception.
+class Room {
+ public:
+  Room(ParcelQueue& queue, std::int64_t bytes) : queue_(queue), bytes_(bytes) {}
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  ~Room() { queue_.release(bytes_); }
+
+ private:
+  ParcelQueue& queue_;
+  std::int64_t bytes_;
+};
+
+}  // namespace
+
+ChunkFile::ChunkFile(ChunkFileSetup setup)
+    : path_(setup.path),
+      datasets_(setup.datasets),
+      level_(setup.level),
+      storage_(setup.path, std::move(setup.call)),
+      open_datasets_(setup.datasets.size()),
+      steps_(static_cast<std::size_t>(setup.ranks), 0),
+      last_commit_s_(monotonic_s()),
+      queue_(setup.queue_bytes) {
+  with_path(path_, [&] {
+    file_ = h5::File::open_for_update(path_, storage_);
+    slots_ = h5::element_count(file_->shape(record_path));
+    std::vector<std::uint64_t> recorded(slots_);
+    file_->read<std::uint64_t>(record_path, recorded);
+    if (!recorded.empty())
+      std::fill(steps_.begin(), steps_.end(),
+                static_cast<StepIndex>(*std::min_element(recorded.begin(), recorded.end())));
+  });
+  const SignalsBlocked blocked;
+  thread_ = std::jthread([this] { work(); });
+}
+
+std::optional<ErrorInfo> ChunkFile::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+void ChunkFile::finish() noexcept {
+  queue_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ChunkFile::work() noexcept {
+  try {
+    write_queue();
+    const Cost cost(write_s_, write_cpu_s_);
+    write_incomplete();
+    commit(false);
+  } catch (...) {
+    keep_failure();
+  }
+  close();
+}
+
+void ChunkFile::keep_failure() {
+  {
+    const std::scoped_lock lock(mutex_);
+    failure_ = describe_current_exception();
+  }
+  queue_.discard();
+}
+
+void ChunkFile::write_queue() {
+  for (;;) {
+    const auto parcel = queue_.take_within(commit_every_s);
+    const Cost cost(write_s_, write_cpu_s_);
+    if (parcel) {
+      const Room room(queue_, parcel->bytes());
+      write(*parcel);
+    } else if (queue_.closed()) {
+      return;
+    }
+    commit_if_due();
+  }
+}
+
+void ChunkFile::write(const Parcel& parcel) {
+  if (parcel.message.empty()) return;  // a rank's last words
+  const ParcelHead head = parcel.head();
+  storage_.set_step(head.step);
+  switch (head.kind) {
+    case ParcelKind::chunk: {
+      const auto dataset = static_cast<std::size_t>(head.dataset);
+      write_chunk(dataset, datasets_[dataset].grid.chunk(head.number), parcel.content(), head.skipped);
+      break;
+    }
+    case ParcelKind::values:
+      for_each_stretch(parcel, [&](const StretchHead& stretch, std::span<const std::byte> bytes) {
+        add_values(stretch, bytes);
+      });
+      break;
+    case ParcelKind::record:
+      steps_[static_cast<std::size_t>(parcel.source)] = head.number;
+      changed_ = true;
+      break;
+    case ParcelKind::flush:
+      commit(true);
+      break;
+  }
+}
+
+void ChunkFile::write_chunk(std::size_t dataset, const ChunkPlace& place, std::span<const std::byte> bytes,
+                            std::uint32_t skipped) {
+  const ChunkedStream& stream = datasets_[dataset];
+  auto& open = open_datasets_[dataset];
+  with_path(path_, [&] {
+    if (!open) open.emplace(*file_, stream.path);
+    open->write_chunk(stream.grid.start(place), bytes, skipped);
+  });
+  throw_if_failed();
+  uncommitted_bytes_ += static_cast<std::int64_t>(bytes.size());
+  changed_ = true;
+  // The chunk's old bytes, to which the file still refers, are free for HDF5: nothing may be put there
+  // before.
+  if (stream.continues(place)) commit(false);
+}
+
+void ChunkFile::add_values(const StretchHead& head, std::span<const std::byte> bytes) {
+  const auto dataset = static_cast<std::size_t>(head.dataset);
+  const ChunkedStream& stream = datasets_[dataset];
+  const ChunkPlace place = stream.grid.at(head.offset_bytes);
+  auto chunk = open_.find({dataset, place.number});
+  if (chunk == open_.end())
+    chunk = open_.emplace(std::pair(dataset, place.number), open_chunk(stream, place)).first;
+  std::memcpy(chunk->second.bytes.data() + (head.offset_bytes - place.begin), bytes.data(), bytes.size());
+  chunk->second.filled += head.bytes;
+  if (chunk->second.filled == place.bytes) write_open(chunk);
+}
+
+OpenChunk ChunkFile::open_chunk(const ChunkedStream& stream, const ChunkPlace& place) const {
+  OpenChunk chunk{.bytes = std::vector<std::byte>(static_cast<std::size_t>(stream.grid.chunk_bytes()))};
+  if (!stream.continues(place)) return chunk;
+  chunk.filled = stream.present_bytes - place.begin;
+  const h5::Shape start = stream.grid.start(place), shape = file_->shape(stream.path);
+  h5::Shape count = stream.layout.chunk;
+  for (std::size_t axis = 0; axis < count.size(); ++axis)
+    count[axis] = std::min(count[axis], shape[axis] - start[axis]);
+  const std::span<std::byte> bytes(chunk.bytes.data(), static_cast<std::size_t>(place.bytes));
+  with_path(path_,
+            [&] { file_->read_slab_bytes(stream.path, file_->type(stream.path), start, count, bytes); });
+  return chunk;
+}
+
+void ChunkFile::write_open(OpenChunks::iterator chunk) {
+  const auto [dataset, number] = chunk->first;
+  const ChunkedStream& stream = datasets_[dataset];
+  const auto filtered = filter_chunk(chunk->second.bytes, static_cast<std::size_t>(stream.element_bytes),
+                                     stream.layout, level_);
+  open_.erase(chunk);
+  write_chunk(dataset, stream.grid.chunk(number), filtered.bytes, filtered.skipped);
+}
+
+void ChunkFile::write_incomplete() {
+  while (!open_.empty()) write_open(open_.begin());
+}
+
+void ChunkFile::commit_if_due() {
+  if (!changed_) return;
+  if (uncommitted_bytes_ >= commit_every_bytes || monotonic_s() - last_commit_s_ >= commit_every_s)
+    commit(false);
+}
+
+void ChunkFile::commit(bool to_device) {
+  with_path(path_, [&] {
+    file_->flush();
+    throw_if_failed();
+    write_record();
+    throw_if_failed();
+  });
+  if (to_device)
+    storage_.flush();
+  else
+    storage_.start_flush();
+  changed_ = false;
+  uncommitted_bytes_ = 0;
+  last_commit_s_ = monotonic_s();
+}
+
+/// Tells what the commit has put into the file: no samples of chunks that are not complete.
+void ChunkFile::write_record() {
+  StepIndex limit = std::numeric_limits<StepIndex>::max();
+  for (const auto& [key, chunk] : open_) {
+    const ChunkedStream& stream = datasets_[key.first];
+    limit = std::min(limit, stream.complete_before(stream.grid.chunk(key.second)));
+  }
+  const StepIndex all = std::min(limit, *std::min_element(steps_.begin(), steps_.end()));
+  std::vector<std::uint64_t> slots(slots_, static_cast<std::uint64_t>(all));
+  if (slots_ == steps_.size())
+    for (std::size_t rank = 0; rank < slots_; ++rank)
+      slots[rank] = static_cast<std::uint64_t>(std::min(limit, steps_[rank]));
+  storage_.set_bookkeeping(true);
+  file_->write<std::uint64_t>(record_path, slots);
+  storage_.set_bookkeeping(false);
+}
+
+void ChunkFile::throw_if_failed() const {
+  if (storage_.failure()) throw Error(*storage_.failure());
+}
+
+void ChunkFile::close() noexcept {
+  try {
+    open_datasets_.clear();
+    file_->close();
+    file_.reset();
+    throw_if_failed();
+  } catch (...) {
+    if (!failure()) keep_failure();
+  }
+  storage_.cut_off_rest();
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/h5/file.hpp"
+#include "tailrace/output/sink.hpp"
+
+/// What the HDF5 sinks do alike: a file's birth and its end.
+namespace tailrace::output {
+
+/// Runs `action` on the file; HDF5's errors, which name it in their text only, leave with its path.
+template <class Action>
+void with_path(const std::string& path, const Action& action) {
+  try {
+    action();
+  } catch (...) {
+    auto info = describe_current_exception();
+    info.path = path;
+    throw Error(info);
+  }
+}
+
+/// The file's own name behind symbolic links. @local
+std::string target_of(const std::string& path);
+/// Removes what was left of a file that could not be completed. @local
+void remove_file(const std::string& path) noexcept;
+/// Puts the head into a new file. @local
+void write_head(h5::File& file, const FileHead& head);
+
+/// Creates the file: the head, then what `lay_out` makes. It appears only when it is complete: even a process
+/// that is killed here leaves a file that can be read, or none. Errors (io).
+void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out);
+
+/// The dataset of the record for as many writers.
+h5::DatasetSpec record_spec(int writers);
+
+/// Puts the tail into a file that nobody else has open: all of it, or after a failure its texts. Errors (io).
+void write_tail(const std::string& path, const FileTail& tail, bool complete);
+
+}  // namespace tailrace::output
