@@ -2,7 +2,9 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
@@ -85,17 +87,18 @@ Contents contents(const std::string& path) {
   return all;
 }
 
-/// What a run without a stop leaves, made once for each list of words.
-const Contents& whole_run(mpi::CommView comm, const std::vector<std::string>& words) {
-  static std::map<std::vector<std::string>, Contents> known;
-  const bool missing = mpi::max(comm, std::int64_t{!known.contains(words)}) > 0;
+/// What a run without a stop leaves, made once for each number of ranks and list of words.
+const Contents& whole_run(mpi::CommView comm, const std::vector<std::string>& words, int ranks = 1) {
+  static std::map<std::pair<int, std::vector<std::string>>, Contents> known;
+  const std::pair key(ranks, words);
+  const bool missing = mpi::max(comm, std::int64_t{!known.contains(key)}) > 0;
   if (missing) {
     const SharedDir directory(comm);
-    CHECK(run_on(comm, 1, words, {"-o", directory.file("out.h5")}) == 0);
-    known[words] = comm.is_root() ? contents(directory.file("out.h5")) : Contents{};
+    CHECK(run_on(comm, ranks, words, {"-o", directory.file("out.h5")}) == 0);
+    known[key] = comm.is_root() ? contents(directory.file("out.h5")) : Contents{};
     mpi::barrier(comm);
   }
-  return known.at(words);
+  return known.at(key);
 }
 
 void check_equal(mpi::CommView comm, const std::string& path, const Contents& wanted) {
@@ -162,6 +165,24 @@ MPI_CASE("double precision goes on in double precision", ranks{1, 2, 3}) {
   mpi::barrier(comm);
   CHECK(!legs.run_leg(1, heterogeneous_steps));
   check_equal(comm, legs.output(), wanted);
+}
+
+MPI_CASE("every kind of source, medium, mask and grid goes on as if it had not stopped", ranks{1, 2, 3}) {
+  for (const char* name :
+       {"2d_intensity", "2d_stokes", "2d_initial_pressure", "intensity_boxes", "transducer",
+        "initial_pressure_and_velocity_source", "velocity_additive_many", "velocity_and_pressure", "odd_all",
+        "pressure_dirichlet_many", "sensors_unsorted", "stokes_nonlinear", "reductions"}) {
+    const std::string from = data + "independent/" + name;
+    std::vector<std::string> words =
+        nlohmann::json::parse(std::ifstream(from + "/case.json")).at("arguments");
+    words.insert(words.end(), {"-i", from + "/input.h5"});
+    const auto& wanted = whole_run(comm, words, comm.size());
+    const auto steps = number_in(from + "/input.h5", "/Nt");
+    Legs legs{.comm = comm, .words = words};
+    CHECK(legs.run_leg(comm.size(), steps / 3));
+    CHECK(!legs.run_leg(comm.size(), steps));
+    check_equal(comm, legs.output(), wanted);
+  }
 }
 
 MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1, 2, 3, 4, 7}) {
