@@ -114,8 +114,8 @@ void FftPlan<Real>::execute(std::complex<Real>* values) const {
 }
 
 template <class Real>
-PlaneTransform<Real>::PlaneTransform(std::int64_t nx, std::int64_t ny)
-    : nx_(nx), ny_(ny), half_nx_(nx / 2 + 1), pitch_((half_nx_ + 3) / 4 * 4) {
+PlaneTransform<Real>::PlaneTransform(std::int64_t nx, std::int64_t ny, std::int64_t group)
+    : nx_(nx), ny_(ny), half_nx_(nx / 2 + 1), pitch_((half_nx_ + group - 1) / group * group) {
   AlignedVector<Complex> sample(static_cast<std::size_t>(std::max(nx * pairs_at_once, pitch_ * ny)));
   rows_forward_ = FftPlan<Real>(nx, pairs_at_once, 1, nx, sample.data(), FFTW_FORWARD);
   rows_inverse_ = FftPlan<Real>(nx, pairs_at_once, 1, nx, sample.data(), FFTW_BACKWARD);
@@ -192,7 +192,7 @@ void PlaneTransform<Real>::filter_columns(Complex* plane, const Complex* factor)
 }
 
 template <class Real>
-ColumnTransform<Real>::ColumnTransform(std::int64_t nz, std::int64_t columns) : nz_(nz) {
+ColumnTransform<Real>::ColumnTransform(std::int64_t nz, std::int64_t columns, std::int64_t widest) : nz_(nz) {
   // FFTW is fastest on full vectors of four columns. An odd number of such fours keeps the distance of the
   // elements of a column away from powers of two, which would make them fall into the same cache sets: six
   // times slower at nz = 256.

@@ -45,10 +45,11 @@ class PlaneTransform {
     AlignedVector<Complex> pairs;
   };
 
-  PlaneTransform(std::int64_t nx, std::int64_t ny);
+  /// The pitch is a multiple of `group`, which is one of 4.
+  PlaneTransform(std::int64_t nx, std::int64_t ny, std::int64_t group = 4);
 
   [[nodiscard]] std::int64_t half_nx() const noexcept { return half_nx_; }
-  /// Distance of the rows of a spectrum: half_nx and up to three zeros, which keep FFTW's vectors full.
+  /// Distance of the rows of a spectrum: half_nx and some zeros, which keep FFTW's vectors full.
   [[nodiscard]] std::int64_t pitch() const noexcept { return pitch_; }
   [[nodiscard]] Scratch make_scratch() const;
 
@@ -77,7 +78,8 @@ template <class Real>
 class ColumnTransform {
  public:
   using Complex = std::complex<Real>;
-  ColumnTransform(std::int64_t nz, std::int64_t columns);
+  /// For blocks of at most `widest` of so many columns, a multiple of 4.
+  ColumnTransform(std::int64_t nz, std::int64_t columns, std::int64_t widest = 44);
 
   /// Columns handled by one call.
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }
@@ -86,8 +88,6 @@ class ColumnTransform {
   void inverse(Complex* block) const;
 
  private:
-  static constexpr std::int64_t widest = 44;
-
   std::int64_t nz_, width_;
   FftPlan<Real> forward_, inverse_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "tailrace/base/error.hpp"
 
@@ -11,11 +12,23 @@ namespace tailrace::ultrasound {
 
 namespace {
 
+/// Columns of a block. Where the columns of one row are shared out among ranks, whole blocks are: a column
+/// has to stand at the same place of the same block for any number of ranks, since the compiler rounds
+/// differently in the middle of a loop and at its end. Smaller blocks leave enough of them to share out.
+constexpr std::int64_t block_of_one_row = 12, block_of_many_rows = 44;
+
 /// The columns of one rank: rows along y, or groups of neighbouring kx where there is only one row.
 ColumnRange columns_of(mpi::CommView comm, std::int64_t ny, std::int64_t pitch, std::int64_t group) {
   if (ny > 1) return {layout::split(ny, comm.size(), comm.rank()), {0, pitch}};
   const Range groups = layout::split(pitch / group, comm.size(), comm.rank());
   return {{0, 1}, {groups.begin * group, groups.end * group}};
+}
+
+/// `n` rounded up to whole cache lines and whole groups.
+template <class Element>
+std::int64_t aligned_length(std::int64_t n, std::int64_t group) {
+  const auto unit = std::lcm(group, static_cast<std::int64_t>(padded<Element>(1)));
+  return (n + unit - 1) / unit * unit;
 }
 
 /// The node, if its ranks can have as much common memory as a solver asks for; else this rank alone.
@@ -43,13 +56,14 @@ template <class Real>
 SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
     : node_(sharing_node(comm, grid, sizeof(Complex))),
       ranks_(comm.size()),
-      plane_transform_(grid.folded().x, grid.folded().y),
+      group_(grid.folded().y == 1 ? block_of_one_row : 4),
+      plane_transform_(grid.folded().x, grid.folded().y, group_),
       ny_(grid.folded().y),
       nz_(grid.folded().z),
       planes_(grid.planes_of(comm.rank(), comm.size())),
-      columns_(columns_of(comm, ny_, pitch(), group)),
-      column_transform_(nz_, pitch()),
-      plane_stride_(static_cast<std::int64_t>(padded<Complex>(static_cast<std::size_t>(pitch() * ny_)))),
+      columns_(columns_of(comm, ny_, pitch(), group_)),
+      column_transform_(nz_, pitch(), split_along_kx() ? block_of_one_row : block_of_many_rows),
+      plane_stride_(aligned_length<Complex>(pitch() * ny_, group_)),
       column_stride_y_(columns_.kx.size()),
       column_stride_z_(columns_.kx.size() * columns_.y.size()) {
   if (std::ssize(node_.ranks()) < ranks_) plan_exchanges(comm);
@@ -59,29 +73,31 @@ template <class Real>
 void SpectralSpace<Real>::plan_exchanges(mpi::CommView comm) {
   // The exchange counts in groups, so that no group is torn apart.
   using layout::Axis;
-  const Index3 spectrum{pitch() / group, ny_, nz_};
+  const Index3 spectrum{pitch() / group_, ny_, nz_};
   const Axis split_axis = split_along_kx() ? Axis::x : Axis::y;
   const auto by_planes = layout::Decomposition::slab(spectrum, Axis::z, comm.size());
   const auto by_columns = layout::Decomposition::slab(spectrum, split_axis, comm.size());
-  const layout::LocalLayout planes_layout{pitch() / group, plane_stride_ / group},
-      columns_layout{column_stride_y_ / group, column_stride_z_ / group};
+  const layout::LocalLayout planes_layout{pitch() / group_, plane_stride_ / group_},
+      columns_layout{column_stride_y_ / group_, column_stride_z_ / group_};
   pieces_ = overlap_pieces;
-  to_columns_.emplace(comm, layout::TransposeConfig{.from = by_planes,
-                                                    .to = by_columns,
-                                                    .from_layout = planes_layout,
-                                                    .to_layout = columns_layout,
-                                                    .element_bytes = group * sizeof(Complex),
-                                                    .piece_axis = Axis::z,
-                                                    .left_out = node_.ranks(),
-                                                    .pieces = pieces_});
-  to_planes_.emplace(comm, layout::TransposeConfig{.from = by_columns,
-                                                   .to = by_planes,
-                                                   .from_layout = columns_layout,
-                                                   .to_layout = planes_layout,
-                                                   .element_bytes = group * sizeof(Complex),
-                                                   .piece_axis = split_axis,
-                                                   .left_out = node_.ranks(),
-                                                   .pieces = pieces_});
+  to_columns_.emplace(
+      comm, layout::TransposeConfig{.from = by_planes,
+                                    .to = by_columns,
+                                    .from_layout = planes_layout,
+                                    .to_layout = columns_layout,
+                                    .element_bytes = static_cast<std::size_t>(group_) * sizeof(Complex),
+                                    .piece_axis = Axis::z,
+                                    .left_out = node_.ranks(),
+                                    .pieces = pieces_});
+  to_planes_.emplace(
+      comm, layout::TransposeConfig{.from = by_columns,
+                                    .to = by_planes,
+                                    .from_layout = columns_layout,
+                                    .to_layout = planes_layout,
+                                    .element_bytes = static_cast<std::size_t>(group_) * sizeof(Complex),
+                                    .piece_axis = split_axis,
+                                    .left_out = node_.ranks(),
+                                    .pieces = pieces_});
 }
 
 template <class Real>
@@ -89,7 +105,7 @@ ColumnRange SpectralSpace<Real>::column_piece(int k) const {
   if (!to_planes_) return columns_;
   const Range piece = to_planes_->piece(k);
   if (!split_along_kx()) return {piece, columns_.kx};
-  return {columns_.y, {piece.begin * group, piece.end * group}};
+  return {columns_.y, {piece.begin * group_, piece.end * group_}};
 }
 
 template <class Real>

@@ -99,10 +99,10 @@ class SpectralSpace {
   [[nodiscard]] bool split_along_kx() const noexcept { return ny_ == 1; }
   static constexpr int overlap_pieces =
       4;  // all but the last quarter of an exchange can hide behind computation
-  static constexpr std::int64_t group = 4;  // neighbouring kx that stay together: one full vector
 
   mpi::Node node_;
   int ranks_;
+  std::int64_t group_;  // neighbouring kx that stay together
   PlaneTransform<Real> plane_transform_;
   std::int64_t ny_, nz_;
   Range planes_;
