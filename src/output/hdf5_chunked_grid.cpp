@@ -111,7 +111,7 @@ bool ChunkedStream::owns(const ChunkPlace& place) const noexcept {
 StepIndex ChunkedStream::complete_before(const ChunkPlace& place) const noexcept {
   if (!series) return std::numeric_limits<StepIndex>::max();
   const StepIndex sample = std::max(place.begin, present_bytes) / sample_bytes;
-  return cadence.first + sample * cadence.every - 1;
+  return std::max<StepIndex>(cadence.step_of(sample) - 1, 0);
 }
 
 std::int64_t ChunkedStream::shared_bytes() const noexcept {
