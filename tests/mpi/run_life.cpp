@@ -56,12 +56,14 @@ Outcome run_counter(mpi::CommView comm, StepIndex bad_step, bool ends_run) {
   const Range planes{domain.z * comm.rank() / comm.size(), domain.z * (comm.rank() + 1) / comm.size()};
   const Box box{{0, 0, planes.begin}, {domain.x, domain.y, planes.end}};
   const bool fails = planes.end == domain.z && !planes.empty();
-  output::Stream stream{.name = "n",
-                        .quantity = "n",
-                        .unit = "1",
-                        .cadence = {.first = 1, .every = 1, .last = steps},
-                        .datasets = {{"/n", {steps, 5, 2, 3}, h5::ElementType::float32, {}}}};
-  run.plan({stream}, box, domain);
+  const output::Stream stream{"n",
+                              "n",
+                              "one",
+                              output::Whole{},
+                              output::Reduction::none,
+                              {1, 1, steps, {}},
+                              {{"/n", {steps, 5, 2, 3}, h5::ElementType::float32, {}}}};
+  run.plan({stream}, {}, box, domain);
   Counter counter(box, fails ? bad_step : never);
   run.open_output(path + "/output.h5", {}, counter.memory_bytes());
   const Watch watch{.quantity = "n", .every = 8, .ends_run = ends_run, .hint = "count less"};
