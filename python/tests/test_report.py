@@ -96,6 +96,28 @@ def test_scripts_cannot_be_ended_by_the_title(tmp_path):
     assert "</script><script>alert(1)</script>" in page.words
 
 
+def test_output_tables_are_shown(tmp_path):
+    directory = run_dirs.write_run(tmp_path / "run")
+    with h5py.File(directory / "output.h5", "a") as file:
+        nz, ny, nx = (int(file[name][0, 0, 0]) for name in ("Nz", "Ny", "Nx"))
+        steps = int(file["Nt"][0, 0, 0])
+        ramp = np.arange(2 * nz * ny * nx, dtype=np.float32).reshape(2, nz, ny, nx)
+        whole, loud = "whole", json.dumps({"box": [[1, 2, 3], [nx - 1, ny - 1, 3]]})
+        for name, values, selection, reduction in (
+            ("snap", ramp, whole, "none"),
+            ("loud", ramp[:1, 3:4, 2:, 1:], loud, "max"),
+        ):
+            file[f"{name}/values"] = values
+            file[f"{name}/step"] = [steps - 1, steps][: len(values)]
+            file[f"{name}/time_s"] = [0.0, 1e-7][: len(values)]
+            about = {"quantity": "p", "unit": "Pa", "selection": selection, "reduction": reduction}
+            file[name].attrs.update(about)
+    page = page_of(directory)
+    assert "Output snap: pressure" in page.words and "Output loud: maximum pressure" in page.words
+    assert f"at step {steps}, the last of 2 samples" in page.words
+    assert len(page.figures) == 14
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 7, 40])
 def test_any_number_of_ranks(tmp_path, ranks):
     page = page_of(run_dirs.write_run(tmp_path / "run", ranks=ranks))

@@ -44,7 +44,7 @@ void read_record(run::CaseFile& file, CommandLine& line) {
   if (const auto copy = file.boolean("record.copy_sensor_mask"))
     record.copy_sensor_mask = record.copy_sensor_mask || *copy;
   if (const auto start = file.integer("record.start", {1}); start && line.start == 0) line.start = *start;
-  record.apply_default();
+  if (line.options.outputs.empty()) record.apply_default();
 }
 
 /// Fills what the command line left open from the case, and lists what is wrong with it.
@@ -61,6 +61,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
     line.benchmark_steps = *steps;
   if (const auto name = file.text("model.precision"); name && line.precision.empty())
     read(file, [&] { options.precision = parse_precision("model.precision", *name); });
+  options.outputs = run::read_output_tables(file, offered_quantities(), "pml");
   read_record(file, line);
   read_write(file, line.write, options.write);
 }
@@ -76,7 +77,7 @@ void set_defaults(run::CaseFile& file, const CommandLine& line) {
   file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
   file.set_default("write.strategy", output::strategy_text(options.write));
   file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options.write)));
-  file.set_default("write.sink", options.write.sink);
+  file.set_default("write.sink", output::sink_text(options.write));
   file.set_default("write.flush", options.write.flush_samples ? "sample" : "none");
 }
 

@@ -46,7 +46,8 @@ void Console::title() {
 void Console::options(const Options& options, int ranks) {
   pair("Ranks:", fmt::format("{}", ranks));
   pair("Threads per rank:", fmt::format("{}", options.threads));
-  pair("Output:", ::tailrace::output::strategy_text(options.write) + ", " + options.write.sink);
+  pair("Output:", ::tailrace::output::strategy_text(options.write) + ", " +
+                      ::tailrace::output::sink_text(options.write));
   pair("Precision:", to_string(options.precision));
   if (verbosity_ < 1) return;
   if (options.gpu_named) pair("GPU number:", "ignored");

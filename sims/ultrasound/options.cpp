@@ -202,7 +202,7 @@ void finish_native_mode(CommandLine& line) {
                       {"write",
                        {{"strategy", output::strategy_text(options.write)},
                         {"buffers", output::buffer_count(options.write)},
-                        {"sink", options.write.sink},
+                        {"sink", output::sink_text(options.write)},
                         {"flush", options.write.flush_samples ? "sample" : "none"}}}};
 }
 

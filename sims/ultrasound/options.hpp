@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "record.hpp"
 #include "tailrace/output/options.hpp"
+#include "tailrace/run/case_output.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -42,6 +44,7 @@ struct Options {
   std::optional<Checkpointing> checkpoint;
   bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for
   Record record;
+  std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of a case
   ::tailrace::output::Options write;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 };

@@ -84,6 +84,8 @@ class Program {
   PhaseTimes times_;
   run::Watch watch_{.quantity = "p", .hint = "a smaller time step, or a medium without extreme values"};
   StepIndex steps_ = 0;
+  output::FileHead head_;
+  output::Cadence non_staggered_;  // steps at which velocities are wanted at the grid points
   Grid grid_;
   SensorMask mask_;  ///< kept only for intensities
 };
@@ -143,19 +145,28 @@ Input<Real> Program<Real>::load() {
 /// What has to fit between the options and the input.
 template <class Real>
 void Program<Real>::check(const Input<Real>& input) {
+  const auto& header = input.header;
+  head_ = make_file_head(input, options_.record, comm_, options_.threads);
+  std::vector<output::Stream> streams;
+  run::CaseOutputs outputs;
   mpi::agree_on(comm_, [&] {
     Problems problems(options_.input);
-    problems.merge(check_record(options_.record, input.header));
+    problems.merge(check_record(options_.record, header));
     problems.throw_if_any();
+    streams = make_streams(options_.record, header, input.mask, steps_);
+    auto domain = make_output_domain(header, steps_);
+    domain.taken_paths.emplace_back(output::record_path);
+    for (const auto& dataset : head_.datasets) domain.taken_paths.push_back(dataset.spec.path);
+    outputs = run::CaseOutputs(options_.outputs, domain, options_.case_file);
   });
-  const Grid& grid = input.header.grid;
-  auto streams = make_streams(options_.record, input.header, input.mask, steps_);
   if (!options_.check_only)
     leg_.begin({.description = input.description,
-                .minor_version = input.header.minor_version,
-                .points = grid.points},
-               grid, steps_, streams);
-  run_.plan(std::move(streams), grid.box_of(comm_.rank(), comm_.size()), grid.points);
+                .minor_version = header.minor_version,
+                .points = header.grid.points},
+               header.grid, steps_, streams);
+  non_staggered_ = non_staggered_cadence(streams, outputs.streams());
+  const Box own_box = header.grid.box_of(comm_.rank(), comm_.size());
+  run_.plan(std::move(streams), std::move(outputs), own_box, header.grid.points);
   if (!options_.check_only) check_stability(input);
 }
 
@@ -195,12 +206,11 @@ template <class Real>
 std::unique_ptr<Solver<Real>> Program<Real>::prepare(Input<Real> input) {
   const double before = monotonic_s();
   console_.begin("Preparing");
-  const auto head = make_file_head(input, options_.record, comm_, options_.threads);
   auto solver = make_solver(std::move(input));
   solver->rehearse();
   if (leg_.resumes()) solver->resume(leg_.read_state(solver->state()));
   auto& session =
-      run_.open_output(options_.output, head, solver->memory_bytes() + intensity_bytes(), leg_.resume());
+      run_.open_output(options_.output, head_, solver->memory_bytes() + intensity_bytes(), leg_.resume());
   leg_.adopt(solver->state(), session);
   times_.preparation = monotonic_s() - before;
   console_.done(times_.preparation);
@@ -223,9 +233,8 @@ std::unique_ptr<Solver<Real>> Program<Real>::make_solver(Input<Real> input) {
   Model<Real> model{.grid = header.grid,
                     .physics = header.physics,
                     .medium = make_medium(std::move(input.medium), header.physics, header.grid, planes),
-                    .sources = std::move(input.sources)};
-  if (options_.record.wants("u_non_staggered_raw"))
-    model.non_staggered = {.first = options_.record.start, .every = 1, .last = steps_};
+                    .sources = std::move(input.sources),
+                    .non_staggered = non_staggered_};
   return std::make_unique<Solver<Real>>(comm_, std::move(model), run_.log());
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace tailrace::ultrasound {
@@ -118,6 +119,51 @@ std::vector<output::Stream> make_streams(const Record& record, const InputHeader
       streams.push_back(make_stream(item, axis_names[axis], record, header, mask, steps));
   }
   return streams;
+}
+
+std::vector<run::OfferedQuantity> offered_quantities() {
+  std::vector<run::OfferedQuantity> list{{"p", "Pa"}};
+  for (const char* pattern : {"u?", "u?_non_staggered"})
+    for (const char axis : axis_names) list.push_back({with_axis(pattern, axis), "m/s"});
+  return list;
+}
+
+run::OutputDomain make_output_domain(const InputHeader& header, StepIndex steps) {
+  const Grid& grid = header.grid;
+  const auto& layer = grid.pml.size;
+  const Index3 n = grid.points;
+  run::OutputDomain domain{
+      .points = n,
+      .interior = {{layer[0], layer[1], layer[2]}, {n.x - layer[0], n.y - layer[1], n.z - layer[2]}},
+      .steps = steps,
+      .time_of_step_0_s = -grid.dt_s,
+      .dt_s = grid.dt_s,
+      .quantities = {"p"},
+      .taken_paths = {}};
+  for (std::size_t axis = 0; axis < grid.dimensions(); ++axis) {
+    domain.quantities.push_back(with_axis("u?", axis_names[axis]));
+    if (header.minor_version > 0)
+      domain.quantities.push_back(with_axis("u?_non_staggered", axis_names[axis]));
+  }
+  for (const auto& item : record_items)
+    for (const char axis : axis_names)
+      domain.taken_paths.push_back(fmt::format("/{}", with_axis(item.dataset, axis)));
+  return domain;
+}
+
+output::Cadence non_staggered_cadence(const std::vector<output::Stream>& streams,
+                                      const std::vector<output::Stream>& more) {
+  std::vector<output::Cadence> cadences;
+  for (const auto* list : {&streams, &more})
+    for (const auto& stream : *list)
+      if (stream.quantity.ends_with("_non_staggered")) cadences.push_back(stream.cadence);
+  if (cadences.empty()) return {};
+  const auto same = [&](const output::Cadence& cadence) { return cadence == cadences.front(); };
+  if (std::all_of(cadences.begin(), cadences.end(), same)) return cadences.front();
+  std::set<StepIndex> steps;
+  for (const auto& cadence : cadences)
+    for (const auto step : cadence.steps()) steps.insert(step);
+  return output::Cadence::of_list({steps.begin(), steps.end()});
 }
 
 }  // namespace tailrace::ultrasound

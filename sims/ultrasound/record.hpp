@@ -7,6 +7,7 @@
 #include "input.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/output/stream.hpp"
+#include "tailrace/run/case_output.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -76,6 +77,18 @@ struct Record {
 
 /// What is wanted but cannot be had from such an input. @local
 Problems check_record(const Record& record, const InputHeader& header);
+
+/// What the [[output]] tables of a case may name, in inputs of three dimensions.
+std::vector<run::OfferedQuantity> offered_quantities();
+
+/// What a run of `steps` steps offers to the [[output]] tables of its case: its quantities, the grid with and
+/// without the absorbing layers, times as k-Wave counts them (the state after the first step is at 0 s), and
+/// the names that k-Wave gives to streams.
+run::OutputDomain make_output_domain(const InputHeader& header, StepIndex steps);
+
+/// All steps at which some stream takes velocities at the grid points.
+output::Cadence non_staggered_cadence(const std::vector<output::Stream>& streams,
+                                      const std::vector<output::Stream>& more);
 
 /// The streams of a run of `steps` steps, with the names, shapes and types that k-Wave's readers expect
 /// (docs/formats/ultrasound_output.md).

@@ -111,7 +111,7 @@ bool ChunkedStream::owns(const ChunkPlace& place) const noexcept {
 StepIndex ChunkedStream::complete_before(const ChunkPlace& place) const noexcept {
   if (!series) return std::numeric_limits<StepIndex>::max();
   const StepIndex sample = std::max(place.begin, present_bytes) / sample_bytes;
-  return cadence.first + sample * cadence.every - 1;
+  return std::max<StepIndex>(cadence.step_of(sample) - 1, 0);
 }
 
 std::int64_t ChunkedStream::shared_bytes() const noexcept {
@@ -147,7 +147,9 @@ std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::
       if (!layout.chunk.empty()) {
         mapped.grid = ChunkGrid(spec.shape, layout.chunk, size);
         mapped.sample_bytes = mapped.grid.total_bytes() / (series ? stream.cadence.samples() : 1);
-        if (series) mapped.present_bytes = mapped.sample_bytes * stream.cadence.samples_until(present_until);
+        // The state before the first step is not in a file that holds no step yet.
+        if (series && present_until > 0)
+          mapped.present_bytes = mapped.sample_bytes * stream.cadence.samples_until(present_until);
       }
       all.push_back(std::move(mapped));
     }

@@ -33,6 +33,7 @@ void write_head(h5::File& file, const FileHead& head) {
     file.create_dataset(dataset.spec);
     file.write_bytes(dataset.spec.path, dataset.spec.type, dataset.values);
   }
+  for (const auto& [group, attribute] : head.group_attributes) file.create_attribute(group, attribute);
 }
 
 void remove_file(const std::string& path) noexcept {

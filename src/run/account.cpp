@@ -165,15 +165,17 @@ json describe_streams(const std::vector<output::Stream>& streams) {
     json paths = json::array();
     for (const auto& dataset : stream.datasets) paths.push_back(dataset.path);
     const bool series = stream.reduction == output::Reduction::none;
-    list.push_back({{"name", stream.name},
-                    {"quantity", stream.quantity},
-                    {"unit", stream.unit},
-                    {"reduce", output::to_string(stream.reduction)},
-                    {"paths", paths},
-                    {"file", "output.h5"},
-                    {"first_step", stream.cadence.first},
-                    {"every", stream.cadence.every},
-                    {"samples", series ? stream.cadence.samples() : 1}});
+    json entry{{"name", stream.name},
+               {"quantity", stream.quantity},
+               {"unit", stream.unit},
+               {"reduce", output::to_string(stream.reduction)},
+               {"paths", paths},
+               {"file", "output.h5"},
+               {"first_step", stream.cadence.first},
+               {"every", stream.cadence.every},
+               {"samples", series ? stream.cadence.samples() : 1}};
+    if (!stream.cadence.at.empty()) entry["at"] = stream.cadence.at;
+    list.push_back(std::move(entry));
   }
   return list;
 }

@@ -36,16 +36,23 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+/// The table at a name, such as "time", or "output[1]" for one of a list; made if it is a plain name.
+toml::table* inner_table(toml::table& table, const std::string& name) {
+  if (name.ends_with("]")) {
+    const auto node = table.at_path(name);
+    if (auto* listed = node.as_table()) return listed;
+    throw Error(ErrorKind::usage, fmt::format("--set {}: the case has no such table", name));
+  }
+  if (auto* inner = table.get_as<toml::table>(name)) return inner;
+  return table.insert_or_assign(name, toml::table{}).first->second.as_table();
+}
+
 /// Puts a value at a dotted key, making the tables on the way.
 void put(toml::table& root, const std::string& key, const toml::node& value) {
   toml::table* table = &root;
   std::size_t start = 0;
-  for (auto dot = key.find('.'); dot != std::string::npos; start = dot + 1, dot = key.find('.', start)) {
-    const std::string name = key.substr(start, dot - start);
-    auto* inner = table->get_as<toml::table>(name);
-    if (inner == nullptr) inner = table->insert_or_assign(name, toml::table{}).first->second.as_table();
-    table = inner;
-  }
+  for (auto dot = key.find('.'); dot != std::string::npos; start = dot + 1, dot = key.find('.', start))
+    table = inner_table(*table, key.substr(start, dot - start));
   value.visit([&](const auto& node) { table->insert_or_assign(key.substr(start), node); });
 }
 
@@ -73,11 +80,41 @@ void apply(toml::table& root, const std::vector<std::string>& overrides) {
 void list_keys(const toml::table& table, const std::string& prefix, std::vector<std::string>& keys) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
-    if (const auto* inner = node.as_table())
+    const auto* list = node.as_array();
+    if (const auto* inner = node.as_table()) {
       list_keys(*inner, key + ".", keys);
-    else
+    } else if (list != nullptr && list->is_array_of_tables()) {
+      for (std::size_t i = 0; i < list->size(); ++i)
+        list_keys(*list->get(i)->as_table(), fmt::format("{}[{}].", key, i), keys);
+    } else {
       keys.push_back(key);
+    }
   }
+}
+
+/// The integers of a list, or nothing if it is no list or holds anything else.
+std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return {};
+  std::vector<std::int64_t> values;
+  for (const auto& item : *list) {
+    const auto value = item.value_exact<std::int64_t>();
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> integer_lists_of(const toml::node& node) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return {};
+  std::vector<std::vector<std::int64_t>> lists;
+  for (const auto& item : *list) {
+    auto values = integers_of(item);
+    if (!values) return {};
+    lists.push_back(std::move(*values));
+  }
+  return lists;
 }
 
 nlohmann::json to_json(const toml::node& node) {
@@ -187,6 +224,47 @@ std::optional<std::string> CaseFile::text(const std::string& key) {
   if (const auto value = node.value_exact<std::string>(); value && !value->empty()) return value;
   add_problem(key, fmt::format("{} is not a text", shown(*node.node())), "write it in quotes");
   return {};
+}
+
+std::optional<std::vector<std::int64_t>> CaseFile::integers(const std::string& key) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  auto values = integers_of(*node.node());
+  if (!values)
+    add_problem(key, fmt::format("{} is not a list of integers", shown(*node.node())),
+                "write them as [10, 20]");
+  return values;
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> CaseFile::integer_lists(const std::string& key) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  auto lists = integer_lists_of(*node.node());
+  if (!lists)
+    add_problem(key, fmt::format("{} is not a list of lists of integers", shown(*node.node())),
+                "write them as [[1, 2, 3], [4, 5, 6]]");
+  return lists;
+}
+
+std::size_t CaseFile::tables(const std::string& key) {
+  const auto node = state_->table.at_path(key);
+  if (!node) return 0;
+  const auto* list = node.as_array();
+  if (list != nullptr && list->is_array_of_tables()) return list->size();
+  state_->known.insert(key);
+  if (list == nullptr || !list->empty())
+    add_problem(key, "is not a list of tables", fmt::format("head each of them with [[{}]]", key));
+  return 0;
+}
+
+std::vector<std::string> CaseFile::names(const std::string& key) const {
+  std::vector<std::string> names;
+  const auto node = state_->table.at_path(key);
+  if (const auto* table = node.as_table())
+    for (const auto& [name, value] : *table) names.emplace_back(name.str());
+  return names;
 }
 
 std::string CaseFile::required_text(const std::string& key, const std::string& fix) {

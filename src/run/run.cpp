@@ -36,7 +36,7 @@ Run::Run(mpi::CommView comm, RunOptions options)
   account_.start_s = monotonic_s();
   account_.started = iso_time_now();
   account_.strategy = output::strategy_text(options_.write);
-  account_.sink = options_.write.sink;
+  account_.sink = output::sink_text(options_.write);
 }
 
 void Run::warn(const std::string& message) {
@@ -65,7 +65,9 @@ void Run::prepare_directory() {
   });
 }
 
-void Run::plan(std::vector<output::Stream> streams, const Box& own_box, Index3 domain) {
+void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
+  outputs_ = std::move(outputs);
+  streams.insert(streams.end(), outputs_.streams().begin(), outputs_.streams().end());
   account_.outputs = describe_streams(streams);
   account_.grid = domain;
   mpi::agree_on(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
@@ -81,8 +83,10 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
   // they keep. None of it grows afterwards.
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
-  session_ =
-      std::make_unique<output::Session>(comm_, path, std::move(plan_), head, options_.write, log_, resume);
+  auto whole_head = head;
+  outputs_.add_to(whole_head);
+  session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, options_.write,
+                                               log_, resume);
   predicted_bytes_ += session_->memory_bytes();
   if (!session_->warning().empty()) warn(session_->warning());
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
@@ -134,7 +138,9 @@ Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
       result, result.status == Status::stopped ? stop_.reason() : "",
       [&] {
         session_->sample_final(result.steps_done, fields(*session_));
-        session_->finish(result.steps_done, tail());
+        auto whole_tail = tail();
+        outputs_.add_to(whole_tail, result.steps_done);
+        session_->finish(result.steps_done, whole_tail);
       },
       cells);
 }

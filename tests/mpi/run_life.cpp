@@ -38,6 +38,18 @@ class Counter {
   std::vector<float> values_;
 };
 
+/// The stream of all values of "n".
+output::Stream every_step(StepIndex steps) {
+  const auto samples = static_cast<std::uint64_t>(steps);
+  return {"n",
+          "n",
+          "one",
+          output::Whole{},
+          output::Reduction::none,
+          {1, 1, steps, {}},
+          {{"/n", {samples, 5, 2, 3}, h5::ElementType::float32, {}}}};
+}
+
 struct Outcome {
   Run::Summary summary;
   nlohmann::json account;  // on the root
@@ -56,12 +68,8 @@ Outcome run_counter(mpi::CommView comm, StepIndex bad_step, bool ends_run) {
   const Range planes{domain.z * comm.rank() / comm.size(), domain.z * (comm.rank() + 1) / comm.size()};
   const Box box{{0, 0, planes.begin}, {domain.x, domain.y, planes.end}};
   const bool fails = planes.end == domain.z && !planes.empty();
-  output::Stream stream{.name = "n",
-                        .quantity = "n",
-                        .unit = "1",
-                        .cadence = {.first = 1, .every = 1, .last = steps},
-                        .datasets = {{"/n", {steps, 5, 2, 3}, h5::ElementType::float32, {}}}};
-  run.plan({stream}, box, domain);
+  const auto stream = every_step(steps);
+  run.plan({stream}, {}, box, domain);
   Counter counter(box, fails ? bad_step : never);
   run.open_output(path + "/output.h5", {}, counter.memory_bytes());
   const Watch watch{.quantity = "n", .every = 8, .ends_run = ends_run, .hint = "count less"};
@@ -138,11 +146,7 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
   constexpr StepIndex steps = 50;
   const Range planes{domain.z * comm.rank() / comm.size(), domain.z * (comm.rank() + 1) / comm.size()};
   const Box box{{0, 0, planes.begin}, {domain.x, domain.y, planes.end}};
-  const output::Stream stream{.name = "n",
-                              .quantity = "n",
-                              .unit = "1",
-                              .cadence = {.first = 1, .every = 1, .last = steps},
-                              .datasets = {{"/n", {steps, 5, 2, 3}, h5::ElementType::float32, {}}}};
+  const auto stream = every_step(steps);
   const auto no_tail = [] { return output::FileTail(); };
   StepIndex done = 0;
   for (const bool last_leg : {false, true}) {
@@ -152,7 +156,7 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
                    .wall_limit_s = {},
                    .pause_after_s = pause_after_s,
                    .write = {}});
-    run.plan({stream}, box, domain);
+    run.plan({stream}, {}, box, domain);
     Counter counter(box, 1000);
     run.open_output(path, {}, counter.memory_bytes(), {.after = done});
     const auto result =

@@ -102,6 +102,8 @@ TEST_CASE("the number of a GPU is accepted") {
 
 TEST_CASE("the level of compression chooses the sink") {
   CHECK(options_of({"-c", "0"}).write.sink == "hdf5");
+  CHECK(output::sink_text(options_of({"-c", "3"}).write) == "hdf5-chunked:3");
+  CHECK(output::sink_text(options_of({"-c9"}).write) == "hdf5-chunked:9");
   CHECK(holds(message_with_files({"-c", "10"}), "-c"));
   CHECK(holds(message_with_files({"-c", "3", "--sink", "hdf5"}), "-c and --sink both"));
 }

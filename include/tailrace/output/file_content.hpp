@@ -20,6 +20,7 @@ struct FileHead {
   std::vector<StaticDataset> datasets;
   std::vector<h5::Attribute>
       attributes;  ///< of the root; texts known only at the end reserve their bytes here
+  std::vector<std::pair<std::string, h5::Attribute>> group_attributes;  ///< of groups that datasets make
 };
 
 /// What is put into the file when it is closed: replaced root texts and values of small datasets of the head.

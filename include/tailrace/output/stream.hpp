@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,19 +33,40 @@ using Selection = std::variant<Points, Boxes, Whole>;
 enum class Reduction { none, min, max, rms, mean, final };
 const char* to_string(Reduction reduction) noexcept;
 
-/// The steps at which a stream takes samples: every `every` steps from `first` on, up to and with `last`.
+/// The steps at which a stream takes samples: every `every` steps from `first` on, up to and with `last`; or,
+/// if it is not empty, those of the ascending list `at`, of which `first` and `last` are the ends.
 struct Cadence {
   StepIndex first = 1, every = 1, last = 0;
+  std::vector<StepIndex> at = {};
 
+  static Cadence of_list(std::vector<StepIndex> steps) {
+    return {.first = steps.front(), .every = 1, .last = steps.back(), .at = std::move(steps)};
+  }
   [[nodiscard]] bool is_due(StepIndex step) const noexcept {
+    if (!at.empty()) return std::binary_search(at.begin(), at.end(), step);
     return step >= first && step <= last && (step - first) % every == 0;
   }
   /// Number of samples at or before `step`.
   [[nodiscard]] StepIndex samples_until(StepIndex step) const noexcept {
+    if (!at.empty()) return std::upper_bound(at.begin(), at.end(), step) - at.begin();
     const StepIndex end = step < last ? step : last;
     return end < first ? 0 : (end - first) / every + 1;
   }
   [[nodiscard]] StepIndex samples() const noexcept { return samples_until(last); }
+  /// The step of a sample counted from 0.
+  [[nodiscard]] StepIndex step_of(StepIndex sample) const noexcept {
+    if (at.empty()) return first + sample * every;
+    return sample < samples() ? at[static_cast<std::size_t>(sample)] : last + 1;
+  }
+  /// The steps of all samples.
+  [[nodiscard]] std::vector<StepIndex> steps() const {
+    if (!at.empty()) return at;
+    std::vector<StepIndex> list;
+    for (StepIndex step = first; step <= last; step += every) list.push_back(step);
+    return list;
+  }
+
+  friend bool operator==(const Cadence&, const Cadence&) = default;
 };
 
 /// A quantity on its way to the file: what, where, when, and the datasets that take it.

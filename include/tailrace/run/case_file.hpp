@@ -20,7 +20,7 @@ struct Limits {
 
 /// A case: a TOML file with overrides from the command line. Reading a key marks it as known; `finish`
 /// reports every key that nobody asked for, together with all other problems. Keys are written with dots
-/// ("record.p_max").
+/// ("record.p_max"), elements of lists of tables with their number ("output[0].name").
 class CaseFile {
  public:
   /// Reads `path` and applies "key=value" overrides, whose values are read as TOML and otherwise taken as
@@ -39,6 +39,14 @@ class CaseFile {
   std::optional<std::int64_t> integer(const std::string& key, Limits<std::int64_t> limits);
   std::optional<double> real(const std::string& key, Limits<double> limits);
   std::optional<std::string> text(const std::string& key);
+  /// A list of integers, or of such lists: "at" and "select.box" for example.
+  std::optional<std::vector<std::int64_t>> integers(const std::string& key);
+  std::optional<std::vector<std::vector<std::int64_t>>> integer_lists(const std::string& key);
+  /// Number of tables that stand under [[key]]; their keys are written "key[0].name". Something else than
+  /// tables there becomes a problem.
+  std::size_t tables(const std::string& key);
+  /// The names in a table, without reading any; empty if there is no table at the key.
+  [[nodiscard]] std::vector<std::string> names(const std::string& key) const;
   /// Text that has to be there; its absence becomes a problem with the fix given.
   std::string required_text(const std::string& key, const std::string& fix);
   /// As `required_text`, for a file name: a relative one is taken from the directory of the case file.

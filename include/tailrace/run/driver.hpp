@@ -49,6 +49,7 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
   DriveResult result;
   const auto field = [&](const std::string& quantity) { return simulation.field(quantity); };
   result.steps_done = steps.done;
+  if (steps.done == 0) session.sample(0, field);  // the state before the first step
   for (StepIndex step = steps.done + 1; step <= steps.last; ++step) {
     {
       const trace::Scope scope(log, trace::Kind::compute, step);

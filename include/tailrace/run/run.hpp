@@ -8,6 +8,7 @@
 
 #include "tailrace/base/system.hpp"
 #include "tailrace/run/account.hpp"
+#include "tailrace/run/case_output.hpp"
 #include "tailrace/run/driver.hpp"
 #include "tailrace/run/progress.hpp"
 
@@ -51,11 +52,12 @@ class Run {
   /// Makes the directory and removes what an earlier run left there. @collective{comm}, synchronises. Errors
   /// (usage), on all ranks: it exists and may not, or cannot be made.
   void prepare_directory();
-  /// Resolves the streams for this rank (`output::make_plan`). @collective{comm}, synchronises. Errors
-  /// (input), on all ranks.
-  void plan(std::vector<output::Stream> streams, const Box& own_box, Index3 domain);
-  /// Creates the output file with what was planned. The simulation stands, with arrays of
-  /// `simulation_bytes`, and has talked to the other ranks once. @collective{comm}, synchronises
+  /// Resolves the streams of the simulation and the outputs of the case for this rank (`output::make_plan`).
+  /// @collective{comm}, synchronises. Errors (input), on all ranks.
+  void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
+  /// Creates the output file with what was planned; the outputs of the case are added to the head. The
+  /// simulation stands, with arrays of `simulation_bytes`, and has talked to the other ranks once.
+  /// @collective{comm}, synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes);
   /// As above, for a computation that goes on: opens the file that an earlier run left. @collective{comm},
@@ -124,6 +126,7 @@ class Run {
   trace::Log log_{"main"};
   RunAccount account_;
   std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
+  CaseOutputs outputs_;
   output::Plan plan_;
   std::unique_ptr<output::Session> session_;
   std::optional<ProgressFile> progress_;

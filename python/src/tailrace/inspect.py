@@ -141,7 +141,7 @@ def inspect_file(path: Path, verify: bool = False) -> FileInfo:
 
 
 def _describe(dataset: h5py.Dataset, rec: record.Record) -> DatasetInfo:
-    described = kwave.meaning(dataset.name) or kwave.Meaning("", "")
+    described = kwave.meaning_of(dataset) or kwave.Meaning("", "")
     axis = kwave.time_axis(dataset)
     single = dataset.size == 1 and dataset.dtype.kind in "iuf" and axis is None
     return DatasetInfo(

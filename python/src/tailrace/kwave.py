@@ -51,6 +51,13 @@ _FIXED = {
 }
 
 
+_TABLE_PARTS = {
+    "step": "steps of the samples",
+    "time_s": "times of the samples",
+    "points": "sampled points (x, y, z), from 0",
+}
+
+
 class FileError(Exception):
     """A file or directory that cannot be used; the message names it and says what to do."""
 
@@ -80,6 +87,25 @@ def meaning(path: str) -> Meaning | None:
         if stem != name and stem in ("p", *COMPONENTS):
             return Meaning(*_quantity(stem), reduction)
     return _by_ending(name)
+
+
+def meaning_of(dataset: h5py.Dataset) -> Meaning | None:
+    """The meaning of a dataset of an open file: by its name, or by the attributes of its [[output]] group."""
+    group = dataset.parent
+    if not is_output_table(group):
+        return meaning(dataset.name)
+    if dataset.name != f"{group.name}/values":
+        return Meaning(_TABLE_PARTS.get(dataset.name.split("/")[-1], ""), "")
+    about = {key: text(value) for key, value in group.attrs.items()}
+    named = meaning(about.get("quantity", "")) or Meaning(about.get("quantity", ""), "")
+    reduction = {"none": "series", "min": "minimum", "max": "maximum", "rms": "root mean square"}
+    kind = about.get("reduction", "none")
+    return Meaning(named.quantity, about.get("unit", named.unit), reduction.get(kind, kind))
+
+
+def is_output_table(group: h5py.Group) -> bool:
+    """Whether a group was written for an [[output]] table of a case."""
+    return all(name in group for name in ("values", "step", "time_s"))
 
 
 def _quantity(name: str) -> tuple[str, str]:

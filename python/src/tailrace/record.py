@@ -67,6 +67,8 @@ def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
     unknown.
     """
     axis = kwave.time_axis(dataset)
+    if axis is not None and "step" in dataset.parent:
+        return _samples_of_table(dataset, record)
     if axis is not None:
         return record.samples(dataset.shape[axis])
     parts = dataset.name.strip("/").split("/")
@@ -74,3 +76,15 @@ def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
     if described is None or not described.reduction:
         return 1
     return int(record.closed)
+
+
+def _samples_of_table(values: h5py.Dataset, record: Record) -> int | None:
+    """Complete samples of an [[output]] table. The step of a reduction is 0 until it is written; the state
+    before the first step is sure once a step is recorded.
+    """
+    steps = values.parent["step"][()].reshape(-1)
+    if kwave.meaning_of(values).reduction != "series":
+        return int(record.closed and steps[0] > 0)
+    if record.steps is None:
+        return None
+    return int((steps <= record.steps).sum()) if record.steps > 0 else 0

@@ -1,5 +1,6 @@
 """The result section: what the run computed, as pictures and key numbers."""
 
+import json
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -8,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tailrace import kwave
+from tailrace.record import complete_samples
 from tailrace.report import field_figures, theme
 from tailrace.report.field_figures import DARK_LINE, LIGHT_LINE, Shades
 from tailrace.report.load import Case, Run, read_case
@@ -15,6 +17,7 @@ from tailrace.report.parts import Number, Picture, Section
 from tailrace.report.sensors import Mask, box_volumes, collect_series, read_mask
 from tailrace.report.volumes import (
     AXES,
+    SEARCH_VALUES,
     Peak,
     Plane,
     Volume,
@@ -28,6 +31,7 @@ from tailrace.units import si_text
 
 _WHOLE = ("p_max_all", "p_min_all", "ux_max_all", "uy_max_all", "uz_max_all")
 _BOXES = ("p_max", "p_rms", "p_min", "ux_max", "ux_rms", "uy_max", "uz_max")
+MOST_TABLES = 6
 _FINAL = ("p_final", "ux_final", "uy_final", "uz_final")
 
 
@@ -78,7 +82,7 @@ def _fill(section: Section, source: Source) -> None:
         )
     elif record.steps is not None and record.steps < source.case.steps:
         section.notes.append(f"The run stopped after {record.steps} of {source.case.steps} steps.")
-    for build in (_whole, _boxes, _series, _final, _initial, _medium):
+    for build in (_whole, _boxes, _series, _final, _tables, _initial, _medium):
         section.pictures += build(source)
     if not section.pictures:
         section.notes.append("No pressure or velocity was recorded that could be shown.")
@@ -313,6 +317,46 @@ def _final(source: Source) -> list[Picture]:
             heading,
         )
     ]
+
+
+def _tables(source: Source) -> list[Picture]:
+    """The last complete sample of every [[output]] table that is more than a few points."""
+    groups = [item for item in source.output.values() if isinstance(item, h5py.Group)]
+    tables = [group for group in groups if kwave.is_output_table(group) and group["values"].ndim == 4]
+    pictures = [_table(source, group) for group in tables[:MOST_TABLES]]
+    return [picture for picture in pictures if picture is not None]
+
+
+def _table(source: Source, group: h5py.Group) -> Picture | None:
+    values, name = group["values"], group.name.strip("/")
+    count = complete_samples(values, source.case.record)
+    if not count or values.size // values.shape[0] > SEARCH_VALUES:
+        return None
+    meaning = kwave.meaning_of(values)
+    series = meaning.reduction == "series"
+    volume = Volume(_InMemory(values[count - 1], name), source.case, _table_corner(group))
+    signed = series or meaning.reduction in ("minimum", "mean", "final")
+    peak = find_peak(volume, signed=signed)
+    planes = planes_through(volume, peak.index) if peak else []
+    if not planes:
+        return None
+    quantity = meaning.quantity.removesuffix(", staggered")
+    title = quantity if series else _title(meaning)
+    figure = _cuts(
+        source, planes[:2], Shades(title, meaning.unit, signed), field_figures.PAGE_WIDTH, DARK_LINE
+    )
+    step = int(group["step"][count - 1])
+    when = f"at step {step}, the last of {count} samples" if series else f"over the steps up to {step}"
+    return Picture(figure, f"{title.capitalize()} {when}, cut through its peak.", f"Output {name}: {title}")
+
+
+def _table_corner(group: h5py.Group) -> tuple[int, int, int] | None:
+    """The grid index (x, y, z) of the first point of an [[output]] table."""
+    selection = kwave.text(group.attrs.get("selection", ""))
+    try:
+        return (0, 0, 0) if selection == "whole" else tuple(json.loads(selection)["box"][0])
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
 def _initial(source: Source) -> list[Picture]:

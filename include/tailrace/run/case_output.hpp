@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/output/file_content.hpp"
+#include "tailrace/output/stream.hpp"
+#include "tailrace/run/case_file.hpp"
+
+/// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
+/// at which points and steps.
+namespace tailrace::run {
+
+/// A quantity that a simulation offers for [[output]].
+struct OfferedQuantity {
+  std::string name, unit;
+};
+
+/// An [[output]] table as written: right by itself, not yet compared with the domain and the steps of the
+/// run.
+struct OutputTable {
+  enum class Shape { whole, box, points, plane };
+  std::string key;  ///< "output[0]", for messages
+  std::string name, quantity, unit;
+  Shape shape = Shape::whole;
+  std::vector<std::vector<std::int64_t>> corners;  ///< low and high corner, inclusive; or the points; x, y, z
+  std::size_t plane_axis = 0;                      ///< 0, 1, 2: x, y, z
+  std::int64_t plane_index = 0;
+  bool interior = false;                     ///< without the layers at the boundaries
+  StepIndex first = 0, every = 0, last = 0;  ///< 0: not given
+  std::vector<StepIndex> at;
+  bool initial = false;
+  output::Reduction reduction = output::Reduction::none;
+  h5::ElementType type = h5::ElementType::float32;
+};
+
+/// Reads all [[output]] tables of a case; what is wrong with them becomes problems of the file. `layers` is
+/// the key with which a simulation lets its boundary layers be left out ("pml"), empty if it has none. @local
+std::vector<OutputTable> read_output_tables(CaseFile& file, const std::vector<OfferedQuantity>& offered,
+                                            const std::string& layers);
+
+/// What a run gives to its outputs.
+struct OutputDomain {
+  Index3 points;
+  Box interior;         ///< the points outside of boundary layers
+  StepIndex steps = 0;  ///< of the run
+  double time_of_step_0_s = 0, dt_s = 0;
+  std::vector<std::string> quantities;   ///< that exist in this domain
+  std::vector<std::string> taken_paths;  ///< what the file holds besides
+};
+
+/// The outputs of a case on their way to the file: group /NAME with `values`, `step` and `time_s`.
+class CaseOutputs {
+ public:
+  CaseOutputs() = default;
+  /// Compares the tables with the domain. Errors (input): all problems together. @local
+  CaseOutputs(const std::vector<OutputTable>& tables, const OutputDomain& domain, const std::string& subject);
+
+  [[nodiscard]] const std::vector<output::Stream>& streams() const noexcept { return streams_; }
+  /// Adds steps, times and attributes of the groups.
+  void add_to(output::FileHead& head) const;
+  /// Adds the steps that reductions ended with, which are known at the end.
+  void add_to(output::FileTail& tail, StepIndex steps_done) const;
+
+ private:
+  [[nodiscard]] double time_s(StepIndex step) const noexcept {
+    return time_of_step_0_s_ + dt_s_ * static_cast<double>(step);
+  }
+
+  std::vector<output::Stream> streams_;
+  std::vector<std::string> selections_;  ///< per stream, for people
+  double time_of_step_0_s_ = 0, dt_s_ = 0;
+};
+
+}  // namespace tailrace::run

@@ -1,0 +1,242 @@
+#include "tailrace/run/case_output.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+namespace tailrace::run {
+
+namespace {
+
+constexpr std::array axis_names{"x", "y", "z"};
+/// HDF5 keeps attributes of up to 64 KiB.
+constexpr std::size_t longest_selection_text = 60'000;
+
+/// Compares one table with the domain and the steps of the run.
+class Resolver {
+ public:
+  Resolver(const OutputTable& table, const OutputDomain& domain, Problems& problems)
+      : table_(table), domain_(domain), problems_(problems) {}
+
+  output::Stream resolve() {
+    output::Stream stream{.name = table_.name,
+                          .quantity = table_.quantity,
+                          .unit = table_.unit,
+                          .reduction = table_.reduction,
+                          .cadence = cadence(),
+                          .datasets = {}};
+    const auto& offered = domain_.quantities;
+    if (std::find(offered.begin(), offered.end(), table_.quantity) == offered.end())
+      problem("quantity", fmt::format("\"{}\" does not exist in this domain", table_.quantity),
+              fmt::format("one of {}", fmt::join(offered, ", ")));
+    const bool series = table_.reduction == output::Reduction::none;
+    const auto samples = static_cast<std::uint64_t>(series ? stream.cadence.samples() : 1);
+    h5::Shape shape{samples};
+    if (table_.shape == OutputTable::Shape::points) {
+      stream.selection = points();
+      shape.push_back(table_.corners.size());
+    } else {
+      const Box selected = box();
+      const Index3 n = selected.extents();
+      for (const auto extent : {n.z, n.y, n.x}) shape.push_back(static_cast<std::uint64_t>(extent));
+      if (selected == Box::whole(domain_.points))
+        stream.selection = output::Whole{};
+      else
+        stream.selection = output::Boxes{{selected}};
+    }
+    stream.datasets.push_back({"/" + table_.name + "/values", shape, table_.type, {}});
+    return stream;
+  }
+
+ private:
+  void problem(const std::string& name, const std::string& what, const std::string& fix) {
+    problems_.add(fmt::format("{}.{}: {}", table_.key, name, what), fix);
+  }
+
+  /// A step that the run takes.
+  StepIndex checked(const char* name, StepIndex step) {
+    if (step > domain_.steps)
+      problem(name, fmt::format("step {} comes after the last", step),
+              fmt::format("the run has {} steps", domain_.steps));
+    return step;
+  }
+
+  output::Cadence cadence() {
+    const StepIndex last = table_.last > 0 ? checked("last", table_.last) : domain_.steps;
+    if (table_.reduction == output::Reduction::final)
+      return {.first = domain_.steps, .every = 1, .last = domain_.steps};
+    if (!table_.at.empty()) {
+      checked("at", table_.at.back());
+      return output::Cadence::of_list(table_.at);
+    }
+    const StepIndex first =
+        (std::max<StepIndex>(table_.first, 1) + table_.every - 1) / table_.every * table_.every;
+    output::Cadence rhythm{.first = first, .every = table_.every, .last = last};
+    if (table_.initial && first == table_.every) {
+      rhythm.first = 0;
+    } else if (table_.initial) {
+      auto steps = rhythm.steps();
+      steps.insert(steps.begin(), 0);
+      rhythm = output::Cadence::of_list(std::move(steps));
+    }
+    if (rhythm.samples() == 0)
+      problem("every",
+              fmt::format("no multiple of {} lies between step {} and step {}", table_.every,
+                          std::max<StepIndex>(table_.first, 1), last),
+              "a smaller number, or more steps");
+    return rhythm;
+  }
+
+  /// A point as the user wrote it, inside the domain; the origin after a problem.
+  Index3 inside(const char* name, const std::vector<std::int64_t>& p, std::size_t number) {
+    const Index3 point{p[0], p[1], p[2]};
+    if (Box::whole(domain_.points).contains(point)) return point;
+    const Index3& n = domain_.points;
+    if (std::exchange(outside_, true)) return {};  // one of them is enough
+    problem(name, fmt::format("[{}] (number {}) is outside the domain", fmt::join(p, ", "), number),
+            fmt::format("indices count from 0, the domain has {} x {} x {} points", n.x, n.y, n.z));
+    return {};
+  }
+
+  output::Points points() {
+    output::Points list;
+    for (std::size_t i = 0; i < table_.corners.size(); ++i)
+      list.points.push_back(inside("select.points", table_.corners[i], i));
+    return list;
+  }
+
+  Box box() {
+    Box selected = Box::whole(domain_.points);
+    if (table_.shape == OutputTable::Shape::plane) selected = plane();
+    if (table_.shape == OutputTable::Shape::box && table_.corners.size() == 2) {
+      const Index3 lo = inside("select.box", table_.corners[0], 0),
+                   hi = inside("select.box", table_.corners[1], 1);
+      selected = {lo, {hi.x + 1, hi.y + 1, hi.z + 1}};
+      if (selected.empty() && !outside_)
+        problem("select.box", "is empty", "give the corner with the smaller indices first");
+    }
+    if (!table_.interior || selected.empty()) return selected;
+    const Box cropped = intersect(selected, domain_.interior);
+    if (cropped.empty()) problem("select", "lies in the layers at the boundaries", "include them");
+    return cropped.empty() ? selected : cropped;
+  }
+
+  Box plane() {
+    Box selected = Box::whole(domain_.points);
+    const std::array sizes{domain_.points.x, domain_.points.y, domain_.points.z};
+    const std::size_t axis = table_.plane_axis;
+    if (table_.plane_index >= sizes[axis]) {
+      problem(fmt::format("select.plane.{}", axis_names[axis]),
+              fmt::format("{} is outside the domain", table_.plane_index),
+              fmt::format("a number from 0 to {}", sizes[axis] - 1));
+      return selected;
+    }
+    const std::array low{&selected.lo.x, &selected.lo.y, &selected.lo.z};
+    const std::array high{&selected.hi.x, &selected.hi.y, &selected.hi.z};
+    *low[axis] = table_.plane_index;
+    *high[axis] = table_.plane_index + 1;
+    return selected;
+  }
+
+  const OutputTable& table_;
+  const OutputDomain& domain_;
+  Problems& problems_;
+  bool outside_ = false;
+};
+
+nlohmann::json as_json(Index3 p) {
+  return {p.x, p.y, p.z};
+}
+
+/// The selection as a reader of the file finds it: with what was left out left out, corners inclusive.
+std::string selection_text(const output::Selection& selection) {
+  if (std::holds_alternative<output::Whole>(selection)) return "whole";
+  nlohmann::json json;
+  if (const auto* boxes = std::get_if<output::Boxes>(&selection)) {
+    const Box& box = boxes->boxes.front();
+    json["box"] = {as_json(box.lo), as_json({box.hi.x - 1, box.hi.y - 1, box.hi.z - 1})};
+    return json.dump();
+  }
+  for (const auto& point : std::get<output::Points>(selection).points)
+    json["points"].push_back(as_json(point));
+  auto text = json.dump();
+  return text.size() <= longest_selection_text ? text : "points";
+}
+
+template <class T>
+output::StaticDataset dataset_of(const std::string& path, h5::Shape shape, const std::vector<T>& values) {
+  output::StaticDataset dataset{{path, std::move(shape), h5::element_type_of<T>(), {}}, {}};
+  const auto bytes = std::as_bytes(std::span(values));
+  dataset.values.assign(bytes.begin(), bytes.end());
+  return dataset;
+}
+
+bool is_series(const output::Stream& stream) {
+  return stream.reduction == output::Reduction::none;
+}
+
+}  // namespace
+
+CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDomain& domain,
+                         const std::string& subject)
+    : time_of_step_0_s_(domain.time_of_step_0_s), dt_s_(domain.dt_s) {
+  Problems problems(subject);
+  for (const auto& table : tables) {
+    const auto& taken = domain.taken_paths;
+    if (std::count(taken.begin(), taken.end(), fmt::format("/{}", table.name)) > 0)
+      problems.add(fmt::format("{}.name: \"{}\" is the name of something else in the output file", table.key,
+                               table.name),
+                   "choose another name");
+    streams_.push_back(Resolver(table, domain, problems).resolve());
+    selections_.push_back(selection_text(streams_.back().selection));
+  }
+  problems.throw_if_any();
+}
+
+void CaseOutputs::add_to(output::FileHead& head) const {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const auto& stream = streams_[i];
+    const std::string group = "/" + stream.name;
+    // A reduction has no step before it is written.
+    const auto steps = is_series(stream) ? stream.cadence.steps() : std::vector<StepIndex>{0};
+    std::vector<double> times_s;
+    for (const auto step : steps) times_s.push_back(time_s(step));
+    head.datasets.push_back(dataset_of(group + "/step", {steps.size()}, steps));
+    head.datasets.push_back(dataset_of(group + "/time_s", {steps.size()}, times_s));
+    if (const auto* points = std::get_if<output::Points>(&stream.selection)) {
+      std::vector<std::int64_t> indices;
+      for (const auto& p : points->points) indices.insert(indices.end(), {p.x, p.y, p.z});
+      head.datasets.push_back(dataset_of(group + "/points", {points->points.size(), 3}, indices));
+    }
+    const auto add = [&](const char* name, const std::string& text) {
+      head.group_attributes.push_back({group, {.name = name, .value = text, .reserved_bytes = 0}});
+    };
+    add("quantity", stream.quantity);
+    add("unit", stream.unit);
+    add("selection", selections_[i]);
+    add("reduction", output::to_string(stream.reduction));
+  }
+}
+
+void CaseOutputs::add_to(output::FileTail& tail, StepIndex steps_done) const {
+  const auto put = [&](const std::string& path, const auto& value) {
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    tail.datasets.emplace_back(path, std::vector<std::byte>(bytes.begin(), bytes.end()));
+  };
+  for (const auto& stream : streams_) {
+    if (is_series(stream)) continue;
+    const bool last_state = stream.reduction == output::Reduction::final;
+    const auto taken = stream.cadence.samples_until(steps_done);
+    const StepIndex step = last_state  ? std::min(steps_done, stream.cadence.last)
+                           : taken > 0 ? stream.cadence.steps()[static_cast<std::size_t>(taken - 1)]
+                                       : 0;
+    put("/" + stream.name + "/step", step);
+    put("/" + stream.name + "/time_s", time_s(step));
+  }
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <set>
+
+#include "tailrace/run/case_output.hpp"
+
+namespace tailrace::run {
+
+namespace {
+
+constexpr std::array axis_names{"x", "y", "z"};
+
+std::string listed(const std::vector<std::string>& names) {
+  return fmt::format("one of {}", fmt::join(names, ", "));
+}
+
+/// Reads one [[output]] table.
+class TableReader {
+ public:
+  TableReader(CaseFile& file, std::string key) : file_(file), key_(std::move(key)) {}
+
+  OutputTable read(const std::vector<OfferedQuantity>& offered, const std::string& layers) {
+    OutputTable table;
+    table.key = key_;
+    read_name(table);
+    read_quantity(offered, table);
+    read_select(table);
+    if (!layers.empty()) read_layers(layers, table);
+    read_reduce(table);
+    read_steps(table);
+    const auto type = one_of("type", {"float32", "float64"});
+    table.type = type == 1 ? h5::ElementType::float64 : h5::ElementType::float32;
+    return table;
+  }
+
+ private:
+  [[nodiscard]] std::string at(const std::string& name) const { return key_ + "." + name; }
+  void problem(const std::string& name, const std::string& what, const std::string& fix) {
+    file_.add_problem(at(name), what, fix);
+  }
+
+  /// The position of a text in a list; 0 if it is absent or wrong.
+  std::size_t one_of(const std::string& name, const std::vector<std::string>& accepted) {
+    const auto text = file_.text(at(name));
+    if (!text) return 0;
+    const auto found = std::find(accepted.begin(), accepted.end(), *text);
+    if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
+    problem(name, fmt::format("\"{}\" is not accepted", *text), listed(accepted));
+    return 0;
+  }
+
+  void read_name(OutputTable& table) {
+    table.name = file_.required_text(at("name"), "name = \"snap\", the group in the output file");
+    const auto word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+    const bool good = table.name.size() <= 64 && std::all_of(table.name.begin(), table.name.end(), word);
+    if (!good)
+      problem("name", fmt::format("\"{}\" is not accepted", table.name), "up to 64 letters, digits, _ and -");
+  }
+
+  void read_quantity(const std::vector<OfferedQuantity>& offered, OutputTable& table) {
+    std::vector<std::string> names;
+    for (const auto& quantity : offered) names.push_back(quantity.name);
+    table.quantity = file_.required_text(at("quantity"), listed(names));
+    if (table.quantity.empty()) return;
+    const auto found = std::find(names.begin(), names.end(), table.quantity);
+    if (found == names.end())
+      problem("quantity", fmt::format("\"{}\" is not computed here", table.quantity), listed(names));
+    else
+      table.unit = offered[static_cast<std::size_t>(found - names.begin())].unit;
+  }
+
+  void read_select(OutputTable& table) {
+    const auto shapes = file_.names(at("select"));
+    const auto has = [&](const char* name) { return std::count(shapes.begin(), shapes.end(), name) > 0; };
+    const int given = has("box") + has("points") + has("plane");
+    if (shapes.empty()) {
+      one_of("select", {"whole"});
+    } else if (given != 1) {
+      if (given > 1 || shapes.empty())
+        problem("select", "names more than one place", "give one of box, points, plane");
+      for (const char* name : {"box", "points"}) file_.integer_lists(at("select.") + name);
+      if (has("plane")) read_plane(table);
+    } else if (has("plane")) {
+      read_plane(table);
+    } else {
+      table.shape = has("box") ? OutputTable::Shape::box : OutputTable::Shape::points;
+      read_corners(has("box") ? "select.box" : "select.points", table);
+    }
+  }
+
+  void read_corners(const std::string& name, OutputTable& table) {
+    table.corners = file_.integer_lists(at(name)).value_or(std::vector<std::vector<std::int64_t>>());
+    const bool box = table.shape == OutputTable::Shape::box;
+    const bool triples = std::all_of(table.corners.begin(), table.corners.end(),
+                                     [](const auto& corner) { return corner.size() == axis_names.size(); });
+    const bool counted = box ? table.corners.size() == 2 : !table.corners.empty();
+    if (triples && counted) return;
+    table.corners.clear();
+    problem(name, "is not accepted",
+            box ? "two corners, as in [[0, 0, 0], [9, 19, 29]]" : "points as in [[0, 0, 0], [9, 19, 29]]");
+  }
+
+  void read_plane(OutputTable& table) {
+    table.shape = OutputTable::Shape::plane;
+    int given = 0;
+    for (std::size_t axis = 0; axis < axis_names.size(); ++axis) {
+      const auto index = file_.integer(at("select.plane.") + axis_names[axis], {0});
+      if (!index) continue;
+      ++given;
+      table.plane_axis = axis;
+      table.plane_index = *index;
+    }
+    if (given != 1) problem("select.plane", "is not one plane", "write {plane = {x = 12}}");
+  }
+
+  void read_layers(const std::string& layers, OutputTable& table) {
+    const bool given = file_.text(at(layers)).has_value();
+    table.interior = one_of(layers, {"included", "excluded"}) == 1;
+    if (given && table.shape == OutputTable::Shape::points)
+      problem(layers, "says nothing of single points", "leave it out");
+  }
+
+  void read_reduce(OutputTable& table) {
+    using output::Reduction;
+    const std::array all{Reduction::none, Reduction::min,  Reduction::max,
+                         Reduction::rms,  Reduction::mean, Reduction::final};
+    std::vector<std::string> names;
+    for (const auto reduction : all) names.emplace_back(output::to_string(reduction));
+    table.reduction = all[one_of("reduce", names)];
+  }
+
+  void read_steps(OutputTable& table) {
+    table.every = file_.integer(at("every"), {1}).value_or(0);
+    table.first = file_.integer(at("first"), {1}).value_or(0);
+    table.last = file_.integer(at("last"), {1}).value_or(0);
+    table.initial = file_.boolean(at("initial")).value_or(false);
+    const auto list = file_.integers(at("at"));
+    if (list) table.at = *list;
+    const bool ascending =
+        std::adjacent_find(table.at.begin(), table.at.end(), std::greater_equal<>()) == table.at.end();
+    if (list && (list->empty() || list->front() < 0 || !ascending)) {
+      problem("at", "is not a list of ascending steps", "such as [100, 250]");
+      table.at = {0};
+    }
+    const bool rhythm = table.every > 0 || table.first > 0 || table.last > 0 || table.initial;
+    if (list && rhythm) problem("at", "stands beside every, first, last or initial", "give at alone");
+    if (table.reduction == output::Reduction::final) {
+      if (list || rhythm)
+        problem("reduce", "\"final\" takes the last step of the run alone",
+                "leave at, every, first, last and initial out");
+    } else if (!list && table.every == 0) {
+      if (table.reduction == output::Reduction::none)
+        problem("every", "is missing", "every = 10, or at = [100, 250]");
+      table.every = 1;
+    }
+  }
+
+  CaseFile& file_;
+  std::string key_;
+};
+
+}  // namespace
+
+std::vector<OutputTable> read_output_tables(CaseFile& file, const std::vector<OfferedQuantity>& offered,
+                                            const std::string& layers) {
+  std::vector<OutputTable> tables;
+  std::set<std::string> names;
+  const auto count = file.tables("output");
+  for (std::size_t i = 0; i < count; ++i) {
+    tables.push_back(TableReader(file, fmt::format("output[{}]", i)).read(offered, layers));
+    const auto& name = tables.back().name;
+    if (!name.empty() && !names.insert(name).second)
+      file.add_problem(fmt::format("output[{}].name", i),
+                       fmt::format("\"{}\" is taken by another output", name), "choose another name");
+  }
+  return tables;
+}
+
+}  // namespace tailrace::run

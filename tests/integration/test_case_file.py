@@ -1,0 +1,141 @@
+"""Case files: the reference page names the keys that the program knows, and [[output]] tables are written."""
+
+import json
+import re
+import textwrap
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import jobs
+from kwave_input import small_input
+from tailrace import record
+from tailrace.inspect import inspect_path
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "case_file.md"
+CASE = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
+
+
+def documented() -> list[str]:
+    return re.findall(
+        r"^\| `((?:case|input|time|model|write|output|record)\.[\w.]+)` \|", PAGE.read_text(), re.M
+    )
+
+
+def toml_line(key: str) -> str:
+    return f"{key} = 3.5\n"
+
+
+def run(tmp_path: Path, text: str, *options) -> jobs.Ended:
+    small_input().write(tmp_path / "in.h5")
+    (tmp_path / "case.toml").write_text(text)
+    words = ["--case", tmp_path / "case.toml", "--out", tmp_path / "run", "--quiet", *options]
+    return jobs.run(*words)
+
+
+def test_the_page_names_every_key_that_the_program_knows(tmp_path):
+    """A value of the wrong type is told for each key of the page: a key that the program does not know would
+    be told as unknown.
+    """
+    keys = documented()
+    assert len(keys) == len(set(keys)) > 40
+    plain = [key for key in keys if not key.startswith("output.")]
+    inner = [
+        key.removeprefix("output.") for key in keys if key.startswith("output.") and ".select." not in key
+    ]
+    places = [key.removeprefix("output.") for key in keys if ".select." in key]
+    text = (
+        "".join(toml_line(key) for key in plain) + "[[output]]\n" + "".join(toml_line(key) for key in inner)
+    )
+    for place in places:
+        text += f"[[output]]\n{toml_line(place)}"
+    ended = run(tmp_path, text)
+    assert ended.status == 2 and "unknown key" not in ended.err, ended
+    for key in [*plain, *(f"output[0].{key}" for key in inner)]:
+        assert f"{key}: 3.5 is not" in ended.err, key
+    for number, place in enumerate(places, 1):
+        assert f"output[{number}].{place}: " in ended.err, place
+
+
+def test_the_howto_shows_the_example():
+    root = PAGE.parents[2]
+    tables = (root / "examples" / "snapshots.toml").read_text().split("\n\n[[output]]")[1:]
+    howto = (root / "docs" / "howto" / "outputs.md").read_text()
+    assert len(tables) == 3
+    for table in tables:
+        assert textwrap.indent("[[output]]" + table.strip("\n"), "    ") in howto
+
+
+def test_every_default_is_on_the_page(tmp_path):
+    ended = run(tmp_path, CASE)
+    assert ended.status == 0, ended
+    config = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
+    keys = {f"{table}.{key}" for table, entries in config.items() for key in entries}
+    assert keys <= set(documented())
+
+
+def test_outputs_are_readable_and_inspected(tmp_path):
+    tables = (
+        '[[output]]\nname = "snap"\nquantity = "p"\nevery = 20\npml = "excluded"\n'
+        '[[output]]\nname = "tips"\nquantity = "uz"\nat = [5, 60]\nselect = {points = [[1, 2, 3], '
+        "[4, 5, 6]]}\n"
+        '[[output]]\nname = "loud"\nquantity = "p"\nreduce = "max"\nselect = {plane = {y = 7}}\n'
+    )
+    ended = run(tmp_path, CASE + tables)
+    assert ended.status == 0, ended
+    with h5py.File(tmp_path / "run" / "output.h5") as file:
+        assert "p" not in file  # no record was asked for
+        assert file["snap/values"].shape == (3, 12, 14, 18) and file["snap/step"][()].tolist() == [20, 40, 60]
+        dt_s = file["dt"][0, 0, 0].astype(float)
+        assert np.array_equal(file["snap/time_s"], dt_s * np.array([19, 39, 59]))
+        assert file["tips/values"].shape == (2, 2) and file["loud/values"].shape == (1, 18, 1, 24)
+        assert dict(file["loud"].attrs)["reduction"] == b"max" and file["loud/step"][0] == 60
+        assert file["tips/points"][()].tolist() == [[1, 2, 3], [4, 5, 6]]
+        rec = record.read(file)
+        assert [
+            record.complete_samples(file[f"{name}/values"], rec) for name in ("snap", "tips", "loud")
+        ] == [
+            3,
+            2,
+            1,
+        ]
+    entries = {entry.path: entry for entry in inspect_path(tmp_path / "run").file.datasets}
+    assert entries["snap/values"].quantity == "pressure" and entries["snap/values"].unit == "Pa"
+    assert entries["tips/values"].samples == entries["tips/values"].samples_stored == 2
+    assert entries["loud/values"].reduction == "maximum"
+
+
+def test_outputs_of_a_run_that_ended_early_tell_their_samples(tmp_path):
+    tables = (
+        '[[output]]\nname = "snap"\nquantity = "p"\nevery = 10\ninitial = true\n'
+        '[[output]]\nname = "loud"\nquantity = "p"\nreduce = "max"\n'
+    )
+    ended = run(tmp_path, CASE + tables, "--fault", "write:step=31", "--write", "blocking")
+    assert ended.status == 3, ended
+    with h5py.File(tmp_path / "run" / "output.h5") as file:
+        rec = record.read(file)
+        steps = file["snap/step"][()]
+        assert steps.tolist() == [0, 10, 20, 30, 40, 50, 60]
+        complete = record.complete_samples(file["snap/values"], rec)
+        assert complete == (steps <= rec.steps).sum() and 1 <= complete < 7
+        assert file["snap/values"][complete - 1].any() and not file["snap/values"][6].any()
+        assert file["loud/step"][0] == 0 and record.complete_samples(file["loud/values"], rec) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('name = "p_max"\nquantity = "p"\nevery = 1', ["output[0].name", '"p_max"', "choose another name"]),
+        ('name = "Nx"\nquantity = "p"\nevery = 1', ["output[0].name", '"Nx"']),
+        ('name = "a"\nquantity = "rho"\nevery = 1', ["output[0].quantity", '"rho"', "one of p, ux"]),
+        ('name = "a"\nquantity = "p"\nat = [61]', ["output[0].at", "step 61", "60 steps"]),
+    ],
+)
+def test_outputs_that_cannot_be_are_refused_before_anything_is_made(tmp_path, table, words):
+    ended = run(tmp_path, f"{CASE}[[output]]\n{table}\n")
+    assert ended.status == 2, ended
+    for word in words:
+        assert word in ended.err
+    assert not (tmp_path / "run").exists()
