@@ -63,10 +63,7 @@ def test_bytes_and_transform_time_of_a_step():
     grid = (8, 4, 2)
     spectrum, field = 8 * 5 * 4 * 2, 4 * 8 * 4 * 2
     one = model.total("one")
-    assert model.bytes_per_step(grid, "one", 1, 5) == spectrum * one.spectra + field * one.fields
-    assert model.bytes_per_step(grid, "one", 3, 5) == (
-        spectrum * (one.spectra + 2 * one.exchanges) + field * one.fields
-    )
+    assert model.bytes_per_step(grid, "one", 5) == spectrum * one.spectra + field * one.fields
     times = model.CallTimes(1.0, 10.0, 100.0, 1000.0, pitch=5, column_width=3, workers=2)
     planes = 2 * (one.plane_forward + 10 * one.plane_inverse)
     columns = 4 * 2 * (100 * one.column_forward + 1000 * one.column_inverse)
@@ -164,6 +161,6 @@ def test_ultrasound_benchmark(tmp_path):
         ("many", "tailrace-ultrasound"),
     }
     for row in found["rows"][::2]:
-        assert row["bytes_per_step"] == model.bytes_per_step((32, 32, 32), row["source"], 1, 20)
+        assert row["bytes_per_step"] == model.bytes_per_step((32, 32, 32), row["source"], 20)
         assert row["predicted_memory_bytes"] > 0
     assert [row["result_difference"] for row in found["comparisons"]] == [0.0, 0.0]

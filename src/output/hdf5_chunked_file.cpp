@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "background_thread.hpp"
 #include "new_file.hpp"
-#include "signals.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/output/file_content.hpp"
@@ -63,8 +63,7 @@ ChunkFile::ChunkFile(ChunkFileSetup setup)
       std::fill(steps_.begin(), steps_.end(),
                 static_cast<StepIndex>(*std::min_element(recorded.begin(), recorded.end())));
   });
-  const SignalsBlocked blocked;
-  thread_ = std::jthread([this] { work(); });
+  thread_ = start_background_thread([this] { work(); });
 }
 
 std::optional<ErrorInfo> ChunkFile::failure() const {

@@ -2,7 +2,7 @@
 #include <deque>
 #include <thread>
 
-#include "signals.hpp"
+#include "background_thread.hpp"
 #include "writers.hpp"
 
 namespace tailrace::output {
@@ -14,8 +14,7 @@ class ThreadsWriter final : public Writer {
  public:
   explicit ThreadsWriter(const WriterContext& context)
       : sink_(context.sink), pool_(context.options.buffers, context.staging_bytes) {
-    const SignalsBlocked blocked;
-    thread_ = std::jthread([this] { work(); });
+    thread_ = start_background_thread([this] { work(); });
   }
 
   ~ThreadsWriter() override {

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 FLOAT_BYTES = 4
 COMPLEX_BYTES = 8
-# Moving a spectrum between ranks reads it, and reads and writes the lines of its destination.
-EXCHANGE_PASSES = 3
 
 
 @dataclass(frozen=True)
@@ -62,14 +60,15 @@ def total(source: str) -> Sweep:
     return Sweep("step", **{name: sum(getattr(part, name) for part in parts) for name in names})
 
 
-def bytes_per_step(grid: tuple[int, int, int], source: str, ranks: int, pitch: int) -> float:
-    """Bytes that a step moves over the memory bus; `pitch` is the padded length of a row of a spectrum."""
+def bytes_per_step(grid: tuple[int, int, int], source: str, pitch: int) -> float:
+    """Bytes that a step moves over the memory bus; `pitch` is the padded length of a row of a spectrum.
+
+    The ranks of one machine work on shared spectra, so their number does not matter.
+    """
     nx, ny, nz = grid
     step = total(source)
     spectrum = COMPLEX_BYTES * pitch * ny * nz
-    # A rank keeps its own part of each spectrum where it is.
-    passes = step.spectra + EXCHANGE_PASSES * step.exchanges * (ranks - 1) / ranks
-    return spectrum * passes + FLOAT_BYTES * nx * ny * nz * step.fields
+    return spectrum * step.spectra + FLOAT_BYTES * nx * ny * nz * step.fields
 
 
 @dataclass(frozen=True)

@@ -285,7 +285,7 @@ def bounds(case: Case, variant: Variant, step: Spread, parts: list[dict[str, Any
         workers=variant.workers,
     )
     transforms_s = model.transform_seconds(case.grid, case.source, times)
-    moved = model.bytes_per_step(case.grid, case.source, variant.ranks, found["pitch"])
+    moved = model.bytes_per_step(case.grid, case.source, found["pitch"])
     bandwidth = max(found["triad_bytes_s"])
     return {
         "transforms_s": transforms_s,

@@ -81,7 +81,7 @@ def print_bounds(rows: list[dict[str, Any]], console: Console) -> None:
         console.print(
             f"source {source}: {step.plane_forward} forward and {step.plane_inverse} inverse plane "
             f"transforms, {step.column_forward} and {step.column_inverse} along z, {step.spectra:g} passes "
-            f"over a spectrum, {step.fields:g} over a field; with several ranks {step.exchanges} exchanges"
+            f"over a spectrum, {step.fields:g} over a field; between machines {step.exchanges} exchanges"
         )
     console.print()
 

@@ -98,7 +98,8 @@ def _subtitle(run: Run) -> str:
     account = run.account
     parts = [account.get("simulation", "")]
     if account.get("grid"):
-        parts.append(" \u00d7 ".join(str(size) for size in account["grid"]) + " points")
+        sizes = account["grid"] if account["grid"][-1] > 1 else account["grid"][:-1]  # two dimensions: Nz = 1
+        parts.append(" \u00d7 ".join(str(size) for size in sizes) + " points")
     if account.get("steps") is not None:
         planned = account.get("steps_planned", account["steps"])
         parts.append(
