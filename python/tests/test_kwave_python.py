@@ -37,7 +37,7 @@ def stand_in(tmp_path, monkeypatch):
     (directory / "__init__.py").write_text(PACKAGE)
     (directory / "part.py").write_text("import cv2\nvalue = 3\n")
     monkeypatch.syspath_prepend(directory.parent)
-    # As on a machine where OpenCV cannot be loaded; half of the real one, left behind, would spoil later imports.
+    # As on a machine where OpenCV cannot be loaded: half of the real one, left behind, would spoil imports.
     monkeypatch.setitem(sys.modules, "cv2", None)
     for name in ("kwave", "kwave.part"):
         monkeypatch.delitem(sys.modules, name, raising=False)
