@@ -59,7 +59,8 @@ def test_write_error_on_one_rank(sink, ranks, failing, strategy, case, small, cl
     error = told["error"]
     assert error["rank"] == failing and error["path"] == str(output) and error["offset"] > 0
     assert error["message"] in message
-    assert 20 <= told["steps"] < STEPS
+    # What waits in the queue of the compressing sink may be all the rest of so small a run.
+    assert 20 <= told["steps"] < STEPS + (sink == "hdf5-chunked")
     assert not (run_dir / "progress.json").exists()
     assert as_kwave.status == 1 and len(jobs.messages(as_kwave)) == 1, as_kwave
     for path in (output, native):
