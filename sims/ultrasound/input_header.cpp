@@ -110,7 +110,7 @@ void read_index_mask(HeaderReader& reader, const InputHeader& header, SensorMask
   if (!points) return;
   if (const auto outside = volume > 0 ? entries_outside(*points, volume) : std::nullopt)
     reader.add("sensor_mask_index: " + *outside, fmt::format("grid points from 1 to {}", volume));
-  for (const auto point : *points) mask.indices.push_back(static_cast<std::int64_t>(point) - 1);
+  for (const auto point : *points) mask.indices.push_back(static_cast<std::int64_t>(point - 1));
 }
 
 /// The cuboid of six numbers, or nothing and a problem per axis along which it does not lie in the grid.

@@ -31,7 +31,7 @@ std::vector<std::int64_t> read_points(HeaderReader& reader, const Grid& grid, co
   if (!points) return indices;
   if (const auto outside = volume > 0 ? entries_outside(*points, volume) : std::nullopt)
     reader.add(fmt::format("{}: {}", name, *outside), fmt::format("grid points from 1 to {}", volume));
-  for (const auto point : *points) indices.push_back(static_cast<std::int64_t>(point) - 1);
+  for (const auto point : *points) indices.push_back(static_cast<std::int64_t>(point - 1));
   return indices;
 }
 
@@ -70,7 +70,7 @@ std::vector<std::int64_t> read_delays(HeaderReader& reader, const InputHeader& h
                fmt::format("delays from 1 to {}: transducer_source_input has {} values, of which {} are used "
                            "without delay",
                            most, length, steps));
-  for (const auto delay : *delays) result.push_back(static_cast<std::int64_t>(delay) - 1);
+  for (const auto delay : *delays) result.push_back(static_cast<std::int64_t>(delay - 1));
   return result;
 }
 
