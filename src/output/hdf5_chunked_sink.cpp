@@ -65,7 +65,8 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
 
   void progress() override;
   bool keeps_up(StepIndex step) override;
-  StepIndex settle() override;
+  void settle() override;
+  StepIndex commit() override;
   void complete() override;
   void abandon() noexcept override;
   [[nodiscard]] double write_s() const noexcept override { return file_ ? file_->write_s() : 0; }
@@ -365,7 +366,7 @@ void Hdf5ChunkedSink::wait_until_moved() {
   }
 }
 
-StepIndex Hdf5ChunkedSink::settle() {
+void Hdf5ChunkedSink::settle() {
   due_part_ = ++parts_;
   parts_under_way_.clear();
   const auto moved = [&] {
@@ -373,6 +374,9 @@ StepIndex Hdf5ChunkedSink::settle() {
     return sender_ ? sender_->has_sent(due_part_) : receiver_->has_part(due_part_);
   };
   for (Backoff backoff; !moved();) backoff.pause();
+}
+
+StepIndex Hdf5ChunkedSink::commit() {
   std::int64_t recorded = 0;
   mpi::agree_on_root(comm_, [&] { recorded = file_->commit_now(); });
   return mpi::max(comm_, recorded);

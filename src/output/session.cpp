@@ -68,10 +68,14 @@ class Session::Impl {
   }
 
   StepIndex drain() {
-    const auto failure = shared_failure([&] { flush_taken(reached_); });
+    const auto failure = shared_failure([&] {
+      const auto mine = error_of([&] { flush_taken(reached_); });
+      if (exchange_ != nullptr) exchange_->settle();  // before any wait for ranks that depend on this one
+      if (mine) throw Error(*mine);
+    });
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
-    if (exchange_ != nullptr) return std::min(reached_, exchange_->settle());
+    if (exchange_ != nullptr) return std::min(reached_, exchange_->commit());
     sink_->publish(comm_, reached_);
     return reached_;
   }

@@ -42,10 +42,13 @@ class Exchange {
   /// that must leave, or others have some that it must take in, before all can go on. It makes sure that no
   /// rank waits for another one inside a step. To be called for each step. @local, does not wait.
   virtual bool keeps_up(StepIndex step) = 0;
-  /// Once every rank's writer has drained, a record as the last of it: moves and writes what can be written
-  /// by then. Returns the step up to which all samples are in the file: chunks that take more samples may be
-  /// missing. @collective{comm} of the sink, synchronises; every rank throws the same error or none.
-  virtual StepIndex settle() = 0;
+  /// Moves all parts up to the record that was submitted last, also while writers of other ranks still wait
+  /// for room, and whatever has failed. @collective{comm} of the sink, waits.
+  virtual void settle() = 0;
+  /// After `settle`: puts what was moved onto the device. Returns the step up to which all samples are in the
+  /// file: chunks that take more samples may be missing. @collective{comm} of the sink, synchronises; every
+  /// rank throws the same error or none.
+  virtual StepIndex commit() = 0;
   /// Moves and writes everything that is left, once this rank's writer has drained or failed.
   /// @collective{comm} of the sink, waits. Errors (io): the sink's own failures, on the ranks that see them.
   virtual void complete() = 0;
