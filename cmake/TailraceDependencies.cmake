@@ -21,6 +21,8 @@ pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(FFTW3 REQUIRED IMPORTED_TARGET fftw3)
 pkg_check_modules(FFTW3F REQUIRED IMPORTED_TARGET fftw3f)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2.0)
+pkg_check_modules(PAPI IMPORTED_TARGET papi)  # optional: hardware counters in traces
 
 # The serial HDF5: distributions keep serial and parallel builds side by side, and only the serial one is needed.
 # 1.10.3 is the first with H5Dwrite_chunk.
@@ -31,6 +33,13 @@ else()
   set(HDF5_PREFER_PARALLEL FALSE)
   find_package(HDF5 1.10.3 REQUIRED COMPONENTS C)
   add_library(tailrace_hdf5 ALIAS hdf5::hdf5)
+endif()
+# The strategy uring: without it, threads write instead.
+if(TAILRACE_URING)
+  pkg_check_modules(LIBURING IMPORTED_TARGET liburing>=2.2)
+endif()
+if(NOT TARGET PkgConfig::LIBURING)
+  message(STATUS "liburing: not found, --write uring will use threads")
 endif()
 if(TAILRACE_TESTS)
   find_package(doctest REQUIRED)

@@ -37,7 +37,7 @@ def parse() -> argparse.Namespace:
         parser.add_argument(name)
     parser.add_argument("-t", dest="threads", type=int)
     parser.add_argument("--set", dest="settings", action="append", default=[])
-    for name in ("--overwrite", "--check", "--quiet"):
+    for name in ("--overwrite", "--check", "--quiet", "--plan"):
         parser.add_argument(name, action="store_true")
     return parser.parse_args()
 
@@ -58,6 +58,8 @@ def account(run_dir: Path, status: str, step: int, arguments: argparse.Namespace
     content = {"format": "tailrace-run", "format_version": 1, "status": status, "steps": step}
     content |= {"steps_planned": STEPS, "ranks": ranks(), "threads": arguments.threads, "wall_s": 1.5}
     content |= {"arguments": vars(arguments), "compute_s": 1.0, "output_bytes": 1000, "hidden_fraction": 0.9}
+    if arguments.plan:
+        content |= {"plan": plan(arguments.plan_mode), "setup_s": 0.5, "reason": "the output is planned"}
     if status == "failed":
         content["reason"] = "as the case asks"
     if rank() == 0:
@@ -112,6 +114,32 @@ def loop(fake: dict, run_dir: Path, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def plan(mode: str) -> dict:
+    """What a planner says: of eight outputs; of too few; with a sink that leaves no choice."""
+    reason = "the sink moves data between ranks" if mode == "plan one sink" else "until measured"
+    said: dict = {"mode": "auto", "decisions": [{"step": 1, "strategy": "threads:2", "reason": reason}]}
+    if mode != "plan":
+        return said
+    times = {"per_output_s": 1.0, "compute_s": 0.82, "write_s": 0.36, "extra_processes": 0}
+    measured = {"bytes_per_output": 16 << 20, "compute_s": 0.82, "beyond_page_cache": False, "flush_s": 1.0}
+    return said | {
+        "reasons": ["7.34 s for 8 outputs instead of 9.45 s with blocking", "2 buffers"],
+        "measured": measured | {"gather_s": 0.0, "open_s": 0.0, "write_s": 0.35, "agree_s": 0.01},
+        "predictions": [
+            times | {"strategy": "blocking", "run_s": 9.45, "possible": True, "reason": "in turn"},
+            times | {"strategy": "threads:2", "run_s": 7.34, "possible": True, "reason": "hides: all of it"},
+            times
+            | {
+                "strategy": "ranks:1",
+                "run_s": 15.0,
+                "possible": False,
+                "extra_processes": 1,
+                "reason": "the job has no dedicated ranks",
+            },
+        ],
+    }
+
+
 def note_checkpoint(run_dir: Path) -> None:
     (run_dir / f"checkpoint-{rank()}").touch()
 
@@ -129,6 +157,7 @@ def main() -> int:
         return 0
     if fake.get("mode") == "no directory":
         os.kill(os.getpid(), signal.SIGKILL)
+    arguments.plan_mode = fake.get("mode", "")
     run_dir.mkdir(parents=True, exist_ok=True)
     return loop(fake, run_dir, arguments)
 

@@ -1,11 +1,12 @@
 """Synthetic run directories for the tests: small, and written from formulas."""
 
-import csv
 import json
 from pathlib import Path
 
 import h5py
 import numpy as np
+
+import trace_files
 
 GRID = (24, 20, 16)  # nx, ny, nz
 SPACING_M = 2e-4
@@ -131,11 +132,7 @@ def write_trace(directory: Path, rank: int, steps: int = STEPS, slow_writer: boo
         rows.append(["writer", "write", step, begin, writer_free, 40_000])
         totals["write_s"] += write_s
     rows.append(["main", "close", steps, max(clock, writer_free), max(clock, writer_free) + 0.05, 0])
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / f"rank-{rank:05d}.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["thread", "kind", "step", "start_s", "end_s", "bytes"])
-        writer.writerows([*row[:3], f"{row[3]:.9f}", f"{row[4]:.9f}", row[5]] for row in rows)
+    trace_files.write(directory / f"rank-{rank:05d}.trace", rank, ["main", "writer"], rows)
     return totals | {"wall_s": max(clock, writer_free) + 0.05}
 
 

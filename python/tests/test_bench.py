@@ -8,7 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.bench import BENCHMARKS, host, model, stats, throttle
+from native import needs
+from tailrace.bench import (
+    BENCHMARKS,
+    host,
+    model,
+    output,
+    output_rows,
+    output_tables,
+    rehearsal,
+    stats,
+    study,
+    study_loads,
+    study_page,
+    throttle,
+)
 from tailrace.bench.programs import Runner
 from tailrace.commands.bench import parse_layout
 from tailrace.console import CommandError
@@ -120,33 +134,182 @@ def test_list_and_unknown_names():
     assert "--json no/such/directory/f.json" in wrong.stderr
 
 
-@pytest.mark.skipif(find_program("tailrace-bench-output") is None, reason="the benchmarks are not built")
-def test_output_benchmark(tmp_path):
+def test_rows_of_the_output_benchmark():
+    names = [row.name for row in output_rows.ROWS]
+    assert len(names) == len(set(names)) and 55 <= len(names) <= 65
+    for part, wanted in enumerate(
+        [output_rows.STORAGES, map(str, output_rows.SHARES), ("1", "32", "256"), output_rows.OWNERS]
+    ):
+        assert set(wanted) <= {name.split("/")[part] for name in names}
+    assert [row.name for row in output_rows.select_rows(("paced/50/256/*",), False)] == [
+        "paced/50/256/even",
+        "paced/50/256/uneven",
+        "paced/50/256/one",
+    ]
+    assert len(output_rows.select_rows((), True)) == len(output_rows.QUICK)
+    with pytest.raises(CommandError, match="no such row"):
+        output_rows.select_rows(("paced/51/*",), False)
+    assert command("bench", "output", "--list-rows").stdout.splitlines() == names
+
+
+def test_strategies_of_the_output_benchmark():
+    services = {
+        "blocking": ["hdf5", "hdf5-parallel"],
+        "threads": ["hdf5"],
+        "ranks:1": ["hdf5"],
+        "odd": ["mpiio"],
+    }
+    variants = output.choose_variants(services, ())
+    assert [variant.name for variant in variants] == ["blocking", "threads", "ranks:1", "hdf5-parallel"]
+    assert [v.name for v in output.choose_variants(services, ("ranks:2",))] == [
+        "blocking",
+        "ranks:2",
+        "hdf5-parallel",
+    ]
+    with pytest.raises(CommandError, match="this build has blocking, threads"):
+        output.choose_variants(services, ("nobody",))
+    assert rehearsal.argument_of("threads[:BUFFERS]") == "threads"
+    assert rehearsal.argument_of("ranks:N[,send|isend]") == "ranks:1"
+    assert rehearsal.name_of("hdf5-chunked[:LEVEL]") == "hdf5-chunked"
+    assert [rehearsal.dedicated_ranks(name) for name in ("threads", "ranks:2,isend", "spawn:2")] == [0, 2, 0]
+    assert [rehearsal.writing_processes(name, 4) for name in ("threads", "leaders", "spawn:2")] == [4, 1, 2]
+
+
+def test_verdicts_on_aims():
+    def spread_of(*samples: float) -> dict:
+        return stats.spread(list(samples)).as_dict()
+
+    def variant(run_s: float, ideal: float, speed: float) -> dict:
+        return {"run_s": spread_of(run_s), "over_ideal": spread_of(ideal), "over_blocking": spread_of(speed)}
+
+    row = {"share": 100, "variants": {"blocking": variant(2.0, 1.9, 1.0), "auto": variant(1.1, 1.02, 1.8)}}
+    document = {"rows": [row], "boxes": [{"output_ratio": spread_of(1.2)}]}
+    assert output_tables.verdicts(document) == [
+        "aim: the best strategy within 3 % of ideal: met, worst 1.020",
+        "aim: a speed-up of 1.9 where computing and writing are equal: met in 0 of 1 rows, worst 1.800",
+        "aim: auto within 3 % of the best strategy: met, worst 1.000",
+        "aim: auto not measurably slower than blocking: met",
+        "aim: 256 boxes within 5 % of one: met in 0 of 1 rows, worst 1.200",
+    ]
+
+
+def test_forecasts_are_found_by_strategy():
+    runs_s = {"threads:2": 1.0, "leaders:2,buffers=2": 4.0, "leaders:12,buffers=2": 2.0, "ranks:1": 3.0}
+    found = rehearsal.Forecast(runs_s | {"uring:2": 5.0, "uring:3": 6.0, "blocking": 7.0}, "ranks:1")
+    names = ["threads", "threads:2", "threads:4", "leaders", "ranks:1", "ranks:2", "spawn", "auto", "uring"]
+    assert [found.of(name) for name in names] == [1.0, 1.0, None, 2.0, 3.0, None, None, 3.0, 5.0]
+    assert found.of("blocking") == 7.0
+
+
+def test_verdict_on_predictions():
+    def row(name: str, **ratios: float) -> dict:
+        variants = {
+            key: {"predicted_over_run": stats.spread([ratio]).as_dict()} for key, ratio in ratios.items()
+        }
+        return {"name": name, "ranks": 2, "variants": variants | {"hdf5-parallel": {}}}
+
+    good = [row("a", blocking=1.0, threads=0.9), row("b", blocking=1.5)]
+    assert output_tables.prediction_verdict(good) == [
+        "aim: predicted run times wrong by less than 15 % (median): met, 10 % over 3, "
+        "worst 50 % (blocking in b, 2 ranks)"
+    ]
+    assert "not met, 20 % over 1" in output_tables.prediction_verdict([row("a", threads=0.8)])[0]
+    assert output_tables.prediction_verdict([]) == []
+
+
+@needs("tailrace-rehearse")
+def test_output_benchmark_predicts(tmp_path):
     file = tmp_path / "output.json"
-    options = ["--outputs", "3", "--pairs", "1", "--compute-ms", "2", "--sample-mib", "1", "-n", "1"]
-    options += ["--share", "0.5", "--box-mib", "1"]
-    done = command("bench", "output", *options, "--dir", str(tmp_path), "--json", str(file))
+    options = ["--outputs", "30", "--pairs", "1", "--compute-ms", "2", "--sample-mib", "1", "-n", "2"]
+    options += ["--rows", "paced/50/1/even", "--strategies", "threads", "--strategies", "leaders"]
+    done = command("bench", "output", *options, "--no-boxes", "--dir", str(tmp_path), "--json", str(file))
     assert done.returncode == 0, done.stderr
-    assert "threads / ideal" in done.stdout
+    assert "predicted / run" in done.stdout and "aim: predicted run times" in done.stdout
     found = json.loads(file.read_text())
-    assert found["benchmark"] == "output"
-    assert [row["storage"].split(",")[0] for row in found["overlap"]] == ["paced", "flushed"]
-    for row in found["overlap"]:
-        assert row["accounts"]["threads"][0][0]["bytes"] == 3 << 20
-        assert len(row["over_ideal"]["samples"]) == 1
-    assert [row["flush"] for row in found["boxes"]] == ["none", "sample"]
-    assert found["boxes"][0]["accounts"]["many"][0]["bytes"] == found["boxes"][0]["outputs"] << 20
-    assert any("--boxes 4 8 8" in line for line in found["commands"])
+    (row,) = found["rows"]
+    own = {name: one for name, one in row["variants"].items() if name != "hdf5-parallel"}
+    assert all(len(one["predicted_over_run"]["samples"]) == 1 for one in own.values())
+    assert "predicted_over_run" not in row["variants"].get("hdf5-parallel", {})
+    # One leader of two ranks is given the whole device: a plan for that pace, and one for half of it.
+    planned = [line for line in found["commands"] if "--plan" in line]
+    assert len(planned) == 2 and all("--write auto" in line for line in planned)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["output.json"]
 
 
-needs_kernels = pytest.mark.skipif(
-    find_program("tailrace-bench-kernels") is None or find_program("tailrace-ultrasound") is None,
-    reason="the benchmarks are not built",
-)
+@needs("tailrace-rehearse")
+def test_output_benchmark(tmp_path):
+    file = tmp_path / "output.json"
+    options = ["--outputs", "3", "--pairs", "1", "--compute-ms", "2", "--sample-mib", "1", "-n", "1"]
+    options += ["--rows", "*/50/1/even", "--strategies", "threads", "--box-mib", "1"]
+    done = command("bench", "output", *options, "--dir", str(tmp_path), "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "run / ideal" in done.stdout and "left" in done.stderr
+    found = json.loads(file.read_text())
+    assert found["benchmark"] == "output"
+    storages = [row["storage"] for row in found["rows"]]
+    assert storages == ["paced", "flushed"] + (["throttled"] if len(storages) == 3 else [])
+    for row in found["rows"]:
+        assert {"blocking", "threads"} <= set(row["variants"])
+        threads = row["accounts"]["threads"][0]
+        assert threads["ranks"][0]["write_bytes"] == 3 << 20
+        assert threads["units"] == row["units"] > 0
+        assert row["accounts"]["write alone"][0]["units"] == 0
+        assert row["accounts"]["compute alone"][0]["ranks"][0]["write_bytes"] == 0
+        assert len(row["variants"]["threads"]["over_ideal"]["samples"]) == 1
+    assert [(row["strategy"], row["flush"]) for row in found["boxes"]] == [
+        (strategy, flush) for strategy in ("blocking", "threads") for flush in ("none", "sample")
+    ]
+    boxes = found["boxes"][0]
+    assert boxes["accounts"]["many"][0]["ranks"][0]["write_bytes"] == boxes["outputs"] << 20
+    assert any("boxes:256" in line for line in found["commands"])
+    assert any("--verify" in line for line in found["commands"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["output.json"]
 
 
-@needs_kernels
+@needs("tailrace-ultrasound")
+def test_trace_benchmark(tmp_path):
+    file = tmp_path / "trace.json"
+    options = ["--grid", "16", "-n", "1", "--steps", "30", "--pairs", "2"]
+    done = command("bench", "trace", *options, "--dir", str(tmp_path), "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "With a trace against without" in done.stdout and "Aim, at most 1.01" in done.stdout
+    found = json.loads(file.read_text())
+    (row,) = found["rows"]
+    assert (row["grid"], row["steps"], row["ranks"], row["lost"]) == (16, 30, 1, 0)
+    assert row["records"] >= 2 * 30 and row["bytes"] >= 48 * row["records"]
+    assert len(row["time_ratio"]["samples"]) == len(row["cpu_ratio"]["samples"]) == 2
+    assert {line.split("--trace ")[1] for line in found["commands"]} == {"on", "off"}
+
+
+def test_experiments_of_the_study():
+    everything = study_loads.experiments(4, 8, ["blocking", "threads", "leaders"])
+    keys = [experiment.key for experiment in everything]
+    assert keys == ["sizes", "cut", "cuboids", "groups", "buffers", "loads", "cores"]
+    assert everything[3].points[0].strategies == ("blocking", "leaders:1", "leaders:2", "leaders:4")
+    few = study_loads.experiments(1, 1, ["blocking", "threads"])
+    assert [experiment.key for experiment in few] == ["sizes", "cut", "cuboids", "buffers", "loads"]
+    assert study.without_selection(["-a", "--select", "x", "-b", "--select", "y"]) == ["-a", "-b"]
+    assert command("bench", "study", "heat").returncode == 2
+
+
+@needs("tailrace-rehearse")
+def test_study(tmp_path, monkeypatch):
+    """Two of the experiments, as small as they go; the page holds a plot and a table of each."""
+    chosen = [study_loads.cuboids(), study_loads.writer_core()]
+    monkeypatch.setattr(study, "experiments", lambda *_: chosen)
+    found = study.measure(study.Request(ranks=2, outputs=2, pairs=1, compute_ms=0.5, directory=tmp_path))
+    assert [len(experiment["points"]) for experiment in found["experiments"]] == [4, 2]
+    assert set(found["experiments"][0]["points"][3]["ways"]) == {"compute alone", "blocking", "threads"}
+    assert "threads" in found["experiments"][1]["ours"]
+    study_page.write_page(found, tmp_path / "study.html")
+    page = (tmp_path / "study.html").read_text()
+    for experiment in chosen:
+        assert f'<section id="{experiment.key}">' in page and f'id="{experiment.key}-plot"' in page
+    assert page.count("<table") == 2 and "3 times slower with 256 datasets" in page
+    assert [path.name for path in tmp_path.iterdir()] == ["study.html"]
+
+
+@needs("tailrace-bench-kernels", "tailrace-ultrasound")
 def test_ultrasound_benchmark(tmp_path):
     file = tmp_path / "ultrasound.json"
     # The program itself stands for the reference: same command line, same output file.

@@ -41,6 +41,24 @@ def test_findings_as_text_and_json(tmp_path):
         assert f"{section}\n" in text.stdout
 
 
+def test_placement_of_ranks(tmp_path):
+    done = command("doctor", "-n", "1", "-t", "1", "--json", directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["Placement of 1 x 1 threads"]
+    if "topology" in found:  # the native program is not there
+        return
+    assert "core" in found["package 0"]
+    if len(os.sched_getaffinity(0)) == 1:
+        assert "shared with the computation" in found["rank 0"]
+    elif found["cores left free"] > 0:
+        assert "(a free core)" in found["rank 0"]
+
+
+def test_unknown_binding_is_refused(tmp_path):
+    done = command("doctor", "--bind", "tightly", directory=tmp_path)
+    assert done.returncode == 2 and "Choose one of auto, none, core" in done.stderr
+
+
 def test_ranges():
     assert ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 

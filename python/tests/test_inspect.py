@@ -111,7 +111,7 @@ def test_damaged_and_foreign_files(tmp_path, run):
 def test_run_directory_shows_the_account(tmp_path, run):
     directory = run_dirs.write_run(tmp_path / "run")
     text = run(directory).stdout
-    assert "finished" in text and "60 of 60" in text and "trace/rank-00001.csv" in text and "p/1" in text
+    assert "finished" in text and "60 of 60" in text and "trace/rank-00001.trace" in text and "p/1" in text
     answer = json.loads(run(directory, "--json").stdout)
     assert answer["ok"] and answer["run"]["ranks"] == 2 and answer["file"]["steps_recorded"] == 60
 

@@ -9,7 +9,15 @@ import pytest
 from tailrace import cores
 from tailrace.console import CommandError
 from tailrace.job import QuietLauncher
-from tailrace.launch import Launcher, Layout, Machine, default_threads, find_launcher, launch_command
+from tailrace.launch import (
+    Launcher,
+    Layout,
+    Machine,
+    child_environment,
+    default_threads,
+    find_launcher,
+    launch_command,
+)
 from tailrace.programs import LaunchInfo, launch_info
 
 SMALL = Machine(cores=2, physical_cores=2)
@@ -44,6 +52,19 @@ def options(kind: str, layout: Layout) -> list[str]:
 )  # fmt: skip
 def test_command_lines(kind, layout, expected):
     assert options(kind, layout) == expected.split()
+
+
+def test_bound_ranks_have_a_thread_on_each_core(monkeypatch):
+    for name in ("OMP_PLACES", "OMP_PROC_BIND"):
+        monkeypatch.delenv(name, raising=False)
+    bound = child_environment(4, "core")
+    assert (bound["OMP_PLACES"], bound["OMP_PROC_BIND"]) == ("cores", "close")
+    assert "OMP_PLACES" not in child_environment(4, "none") and "OMP_PLACES" not in child_environment(
+        4, "numa"
+    )
+    monkeypatch.setenv("OMP_PLACES", "threads")
+    asked = child_environment(4, "core")
+    assert asked["OMP_PLACES"] == "threads" and "OMP_PROC_BIND" not in asked
 
 
 def test_plain_process_is_the_program_itself():

@@ -5,36 +5,11 @@
 
 #include "command_line.hpp"
 #include "tailrace/run/case_file.hpp"
+#include "tailrace/run/case_write.hpp"
 
 namespace tailrace::ultrasound {
 
 namespace {
-
-/// Runs a parser; what it finds wrong becomes a problem of the case.
-template <class Parse>
-void read(run::CaseFile& file, const Parse& parse) {
-  try {
-    parse();
-  } catch (const Error& error) {
-    file.add_problem("", error.info().message, error.info().hint);
-  }
-}
-
-/// Fills the options of the output: the command line goes before the case.
-void read_write(run::CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
-  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
-             flush = file.text("write.flush");
-  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
-  if (strategy) read(file, [&] { output::parse_strategy("write.strategy", *strategy, options); });
-  if (sink) read(file, [&] { output::parse_sink("write.sink", *sink, options); });
-  if (flush) read(file, [&] { output::parse_flush("write.flush", *flush, options); });
-  if (buffers && strategy.value_or("threads") == "threads") options.buffers = static_cast<int>(*buffers);
-  if (!typed.write.empty()) read(file, [&] { output::parse_strategy("--write", typed.write, options); });
-  if (!typed.sink.empty()) read(file, [&] { output::parse_sink("--sink", typed.sink, options); });
-  if (!typed.flush.empty()) read(file, [&] { output::parse_flush("--flush", typed.flush, options); });
-  if (!typed.pace.empty()) read(file, [&] { options.pace = output::parse_pace(typed.pace); });
-  if (!typed.fault.empty()) read(file, [&] { options.faults = output::parse_faults(typed.fault); });
-}
 
 void read_record(run::CaseFile& file, CommandLine& line) {
   auto& record = line.options.record;
@@ -60,10 +35,11 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
     line.benchmark_steps = *steps;
   if (const auto name = file.text("model.precision"); name && line.precision.empty())
-    read(file, [&] { options.precision = parse_precision("model.precision", *name); });
+    file.try_to([&] { options.precision = parse_precision("model.precision", *name); });
   options.outputs = run::read_output_tables(file, offered_quantities(), "pml");
   read_record(file, line);
-  read_write(file, line.write, options.write);
+  run::read_write(file, line.write, options.write);
+  options.trace = run::read_trace(file, line.trace);
 }
 
 /// Makes the resolved case complete.
@@ -75,10 +51,8 @@ void set_defaults(run::CaseFile& file, const CommandLine& line) {
     file.set_default(fmt::format("record.{}", record_items[i].name), truth(options.record.wanted[i]));
   file.set_default("record.copy_sensor_mask", truth(options.record.copy_sensor_mask));
   file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
-  file.set_default("write.strategy", output::strategy_text(options.write));
-  file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options.write)));
-  file.set_default("write.sink", output::sink_text(options.write));
-  file.set_default("write.flush", options.write.flush_samples ? "sample" : "none");
+  run::set_write_defaults(file, options.write);
+  run::set_trace_default(file, options.trace);
 }
 
 run::CaseFile open_case(const CommandLine& line, bool native_input) {

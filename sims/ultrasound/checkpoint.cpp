@@ -224,6 +224,7 @@ void write_checkpoint(mpi::CommView comm, const std::string& path, const Checkpo
   auto writing = options;
   writing.strategy = "blocking";
   writing.sink = "hdf5";
+  writing.directories.clear();
   const std::string place = path + ".partial";
   const auto array_named = [&](const std::string& name) -> output::FieldView {
     const auto found =

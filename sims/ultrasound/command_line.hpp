@@ -10,7 +10,7 @@ namespace tailrace::ultrasound {
 /// The command line as typed, before a case file fills what it leaves open.
 struct CommandLine {
   Options options;
-  std::string case_file, out_directory, wall_limit, precision;
+  std::string case_file, out_directory, wall_limit, precision, trace;
   std::vector<std::string> overrides;
   ::tailrace::output::OptionTexts write;
   std::string checkpoint_file;

@@ -16,6 +16,8 @@
 #include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/sink.hpp"
+#include "tailrace/run/command_line.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -111,25 +113,12 @@ void add_record_options(CLI::App& app, CommandLine& line) {
 }
 
 void add_write_options(CLI::App& app, CommandLine& line) {
-  app.add_option("--write", line.write.write, "who writes: blocking, threads[:BUFFERS]")
-      ->type_name("STRATEGY")
-      ->group("Output");
-  app.add_option("--sink", line.write.sink, "what the file is: hdf5, hdf5-chunked[:LEVEL]")
-      ->type_name("SINK")
-      ->group("Output");
+  run::add_write_options(app, line.write);
+  run::add_trace_option(app, line.trace);
   app.add_option("-c", line.deflate_level,
                  "compression: 0 none (default), 1 to 9 sink hdf5-chunked with that level")
       ->check(within(0, 9))
       ->type_name("LEVEL")
-      ->group("Output");
-  app.add_option("--pace", line.write.pace, "imitate a slow device, such as bandwidth=50MB/s,latency=1ms")
-      ->type_name("SPEC")
-      ->group("Output");
-  app.add_option("--flush", line.write.flush, "none, or sample: each sample reaches the device at once")
-      ->type_name("WHEN")
-      ->group("Output");
-  app.add_option("--fault", line.write.fault, "inject failures, such as write:every=7,seed=3")
-      ->type_name("SPEC")
       ->group("Output");
 }
 
@@ -188,6 +177,8 @@ void finish_native_mode(CommandLine& line) {
   auto& options = line.options;
   if (!line.overrides.empty()) throw Error(ErrorKind::usage, "--set changes a case. Fix: use it with --case");
   options.write = output::parse_options(line.write);
+  if (options.checkpoint) output::check_resumes(options.write);
+  if (!line.trace.empty()) options.trace = trace::parse_mode("--trace", line.trace);
   options.record.apply_default();
   options.title = std::filesystem::path(options.input).stem().string();
   nlohmann::json record;
@@ -203,7 +194,8 @@ void finish_native_mode(CommandLine& line) {
                        {{"strategy", output::strategy_text(options.write)},
                         {"buffers", output::buffer_count(options.write)},
                         {"sink", output::sink_text(options.write)},
-                        {"flush", options.write.flush_samples ? "sample" : "none"}}}};
+                        {"flush", options.write.flush_samples ? "sample" : "none"}}},
+                      {"trace", {{"mode", trace::to_string(options.trace)}}}};
 }
 
 /// Defines all options; values go to `line`, which has to outlive the parser.

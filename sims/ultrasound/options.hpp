@@ -9,6 +9,7 @@
 #include "record.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/trace/recorder.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -45,6 +46,7 @@ struct Options {
   bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for
   Record record;
   std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of a case
+  ::tailrace::trace::Mode trace = ::tailrace::trace::Mode::on;
   ::tailrace::output::Options write;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 };

@@ -39,7 +39,9 @@ run::RunOptions run_options(const Options& options) {
           .overwrite = options.overwrite || !options.case_mode,
           .wall_limit_s = options.wall_limit_s,
           .pause_after_s = options.checkpoint ? options.checkpoint->interval_s : std::nullopt,
-          .write = options.write};
+          .write = options.write,
+          .tells_plan = !options.quiet,
+          .trace = options.trace};
 }
 
 /// The work of a run, from the input to the closed output file, in the precision asked for.
@@ -92,7 +94,6 @@ class Program {
 
 template <class Real>
 int Program<Real>::execute() {
-  omp_set_num_threads(options_.threads);
   console_.title();
   console_.options(options_, comm_.size());
   Input<Real> input = load();
@@ -348,9 +349,15 @@ int run_with(mpi::CommView comm, const Options& options) {
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
   const auto parsed = read_options(comm, argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
-  const auto& options = std::get<Options>(parsed);
-  return options.precision == Precision::float64 ? run_with<double>(comm, options)
-                                                 : run_with<float>(comm, options);
+  auto options = std::get<Options>(parsed);
+  omp_set_num_threads(options.threads);
+  const auto simulate = [&](mpi::CommView computing) {
+    return options.precision == Precision::float64 ? run_with<double>(computing, options)
+                                                   : run_with<float>(computing, options);
+  };
+  if (options.check_only) return simulate(comm);  // nothing is written, on however many ranks
+  return run::with_crew(comm, program_name, options.write, simulate,
+                        [&](ErrorKind kind) { return status_of(kind, options.case_mode); });
 }
 
 }  // namespace tailrace::ultrasound

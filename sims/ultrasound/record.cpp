@@ -138,6 +138,7 @@ run::OutputDomain make_output_domain(const InputHeader& header, StepIndex steps)
       .steps = steps,
       .time_of_step_0_s = -grid.dt_s,
       .dt_s = grid.dt_s,
+      .spacing_m = {grid.spacing_m[0], grid.spacing_m[1], grid.dimensions() == 3 ? grid.spacing_m[2] : 1},
       .quantities = {"p"},
       .taken_paths = {}};
   for (std::size_t axis = 0; axis < grid.dimensions(); ++axis) {

@@ -401,6 +401,28 @@ std::optional<std::uint64_t> File::create_dataset(const DatasetSpec& spec) {
   return offset;
 }
 
+void File::create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
+                                  std::span<const VirtualPart> parts) {
+  const LibraryLock lock;
+  const auto operation = about("creating dataset " + spec.path);
+  using Extents = std::vector<hsize_t>;
+  const Extents whole(spec.shape.begin(), spec.shape.end()), box(count.begin(), count.end());
+  const auto space_of = [&](const Extents& extents) {
+    return Handle(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+                  operation);
+  };
+  const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
+  const Handle space = space_of(whole), source = space_of(box);
+  for (const auto& part : parts) {
+    const Extents start(part.start.begin(), part.start.end());
+    check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, box.data(), nullptr),
+          operation);
+    check(H5Pset_virtual(layout.get(), space.get(), part.file.c_str(), spec.path.c_str(), source.get()),
+          operation);
+  }
+  create_with(spec, layout);
+}
+
 void File::write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values) {
   const LibraryLock lock;
   const auto operation = about("writing dataset " + dataset);

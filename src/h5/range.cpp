@@ -79,12 +79,19 @@ std::optional<std::uint64_t> File::place(const std::string& dataset) const {
   const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, operation);
   if (H5Pget_layout(properties.get()) != H5D_CONTIGUOUS || H5Pget_external_count(properties.get()) > 0)
     return {};
-  const Handle type(H5Dget_type(set.get()), H5Tclose, operation);
-  const Handle native(H5Tget_native_type(type.get(), H5T_DIR_ASCEND), H5Tclose, operation);
-  if (H5Tequal(type.get(), native.get()) <= 0) return {};
+  if (!is_native(dataset)) return {};
   const haddr_t offset = H5Dget_offset(set.get());
   if (offset == HADDR_UNDEF) return {};
   return offset;
+}
+
+bool File::is_native(const std::string& dataset) const {
+  const LibraryLock lock;
+  const auto operation = about("type of dataset " + dataset);
+  const Handle set = open_dataset(dataset);
+  const Handle type(H5Dget_type(set.get()), H5Tclose, operation);
+  const Handle native(H5Tget_native_type(type.get(), H5T_DIR_ASCEND), H5Tclose, operation);
+  return H5Tequal(type.get(), native.get()) > 0;
 }
 
 }  // namespace tailrace::h5

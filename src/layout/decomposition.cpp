@@ -54,7 +54,7 @@ RankGrid near_square_grid(int ranks) {
   return {.rows = ranks / columns, .columns = columns};
 }
 
-Decomposition::Decomposition(Index3 extents, Parts parts) : extents_(extents), parts_(parts) {
+Decomposition::Decomposition(Index3 extents, RankBricks parts) : extents_(extents), parts_(parts) {
   TAILRACE_CHECK(extents.x >= 0 && extents.y >= 0 && extents.z >= 0, "extents are not negative");
   TAILRACE_CHECK(parts.x > 0 && parts.y > 0 && parts.z > 0, "a decomposition needs a rank");
 }
@@ -85,6 +85,10 @@ Decomposition Decomposition::pencil(Index3 extents, Axis whole_axis, RankGrid gr
 
 Decomposition Decomposition::pencil(Index3 extents, Axis whole_axis, int rows, int columns) {
   return pencil(extents, whole_axis, RankGrid{.rows = rows, .columns = columns});
+}
+
+Decomposition Decomposition::bricks(Index3 extents, RankBricks bricks) {
+  return {extents, bricks};
 }
 
 Decomposition Decomposition::all_on(Index3 extents, int ranks, int owner) {

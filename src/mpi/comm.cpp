@@ -10,6 +10,7 @@
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/mpi/file.hpp"
 
 namespace tailrace::mpi {
 
@@ -58,6 +59,7 @@ Comm::~Comm() {
 }
 
 Environment::Environment(int& argc, char**& argv) {
+  choose_honest_io();  // while there is one thread: it changes the environment
   int granted = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -74,6 +76,20 @@ Environment::~Environment() {
 void Environment::abort(int exit_code) noexcept {
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
+}
+
+int Environment::free_slots() {
+#ifdef OMPI_MAJOR_VERSION
+  int* universe = nullptr;
+  int found = 0, size = 0;
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, static_cast<void*>(&universe), &found),
+        "MPI_Comm_get_attr");
+  check(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  return found != 0 && *universe > size ? *universe - size : 0;
+#else
+  // MPICH asks a process manager, and one that was started without waits for it for ever.
+  return 0;
+#endif
 }
 
 std::string Environment::library_version() {
@@ -140,6 +156,15 @@ double min(CommView comm, double value) {
 }
 std::int64_t min(CommView comm, std::int64_t value) {
   return reduce(comm, value, MPI_INT64_T, MPI_MIN);
+}
+
+void unite_bits(CommView comm, std::span<std::uint64_t> words) {
+  complete(
+      [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), MPI_UINT64_T,
+                              MPI_BOR, comm.get(), request);
+      },
+      "MPI_Iallreduce");
 }
 
 std::int64_t exclusive_scan(CommView comm, std::int64_t value) {

@@ -39,6 +39,22 @@ MPI_Request start_receive(CommView comm, std::byte* first, MPI_Datatype block, i
   return request;
 }
 
+MPI_Request start_send(CommView comm, std::span<const std::byte> bytes, int to, int tag) {
+  TAILRACE_CHECK(bytes.size() <= INT_MAX, "a message has at most 2^31 - 1 bytes");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.get(), &request),
+        "MPI_Isend");
+  return request;
+}
+
+MPI_Request start_receive(CommView comm, std::span<std::byte> out, int from, int tag) {
+  TAILRACE_CHECK(out.size() <= INT_MAX, "a message has at most 2^31 - 1 bytes");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Irecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, from, tag, comm.get(), &request),
+        "MPI_Irecv");
+  return request;
+}
+
 std::optional<Arrival> find_arrival(CommView comm, int tag) {
   int found = 0, bytes = 0;
   Arrival arrival;
@@ -57,6 +73,13 @@ MPI_Request start_receive(const Arrival& arrival, std::span<std::byte> out) {
   MPI_Message handle = arrival.handle;
   check(MPI_Imrecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, &handle, &request), "MPI_Imrecv");
   return request;
+}
+
+std::vector<std::byte> receive(const Arrival& arrival) {
+  std::vector<std::byte> message(static_cast<std::size_t>(arrival.bytes));
+  MPI_Request request = start_receive(arrival, message);
+  wait_all(std::span(&request, 1));
+  return message;
 }
 
 MPI_Request start_patient_send(CommView comm, std::span<const std::byte> bytes, int to, int tag) {

@@ -113,19 +113,21 @@ StepVerdict::~StepVerdict() {
     const auto* lost = values_.release();
 }
 
-void StepVerdict::start(bool failed, bool stop) {
+void StepVerdict::start(bool failed, bool stop, std::int64_t number) {
   TAILRACE_CHECK(request_ == MPI_REQUEST_NULL, "a step's verdict is finished before the next starts");
-  values_->mine = {failed ? comm_.rank() : INT_MAX, stop ? 0 : 1};
-  check(
-      MPI_Iallreduce(values_->mine.data(), values_->all.data(), 2, MPI_INT, MPI_MIN, comm_.get(), &request_),
-      "MPI_Iallreduce");
+  values_->mine = {failed ? comm_.rank() : INT_MAX, stop ? 0 : 1, number};
+  check(MPI_Iallreduce(values_->mine.data(), values_->all.data(), 3, MPI_INT64_T, MPI_MIN, comm_.get(),
+                       &request_),
+        "MPI_Iallreduce");
 }
 
 StepVerdict::Outcome StepVerdict::finish() {
   if (request_ == MPI_REQUEST_NULL) return {};
   if (!wait_all_for(std::span(&request_, 1), verdict_limit_s)) throw_expired(comm_, verdict_limit_s);
   const auto& all = values_->all;
-  return {.failing_rank = all[0] == INT_MAX ? -1 : all[0], .stop = all[1] == 0};
+  return {.failing_rank = all[0] == INT_MAX ? -1 : static_cast<int>(all[0]),
+          .stop = all[1] == 0,
+          .least = all[2]};
 }
 
 }  // namespace tailrace::mpi

@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "tailrace/base/topology.hpp"
+
 namespace tailrace::output {
 
 /// Keeps signals away from threads that start during its life: they belong to the simulation's thread.
@@ -18,17 +20,13 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Lets this thread run on all cores that OpenMP may use. With OMP_PROC_BIND the simulation's thread is bound
-/// to one of them, and threads that it starts would share that one with it. @local
-void leave_place_of_starter() noexcept;
-
-/// Starts a thread that works behind the computation: it receives no signals and is bound to no core of the
-/// simulation's threads. @local
+/// Starts a thread that works behind the computation: it receives no signals and runs on `cpus` (see
+/// `Seats`); where its starter does, if there are none. @local
 template <class Work>
-std::jthread start_background_thread(Work work) {
+std::jthread start_background_thread(Cpus cpus, Work work) {
   const SignalsBlocked blocked;
-  return std::jthread([work = std::move(work)] {
-    leave_place_of_starter();
+  return std::jthread([cpus = std::move(cpus), work = std::move(work)] {
+    bind_thread(cpus);
     work();
   });
 }

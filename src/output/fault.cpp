@@ -39,6 +39,12 @@ class FaultyCall final : public WriteCall {
     return taken;
   }
 
+  Course plan(std::size_t bytes, StepIndex step) override {
+    const Course course = strikes(step) ? disturbed(bytes, step) : next_->plan(bytes, step);
+    if (course.error == 0) bytes_ += static_cast<std::int64_t>(course.bytes);
+    return course;
+  }
+
  private:
   bool strikes(StepIndex step) {
     if (step < fault_.from_step || bytes_ < fault_.after_bytes) return false;
@@ -65,6 +71,16 @@ class FaultyCall final : public WriteCall {
     next_->write(fd, first_half(pieces), offset, step);
     kill(getpid(), SIGKILL);
     return -1;
+  }
+
+  Course disturbed(std::size_t bytes, StepIndex step) {
+    if (fault_.action == Fault::Action::write) return {.bytes = bytes, .error = fault_.error};
+    const bool halves = fault_.action != Fault::Action::stall;
+    Course course = next_->plan(halves && bytes > 1 ? bytes / 2 : bytes, step);
+    if (fault_.action == Fault::Action::stall)
+      course.not_before_s = std::max(course.not_before_s, monotonic_s() + fault_.stall_s);
+    course.kill = course.kill || fault_.action == Fault::Action::kill;
+    return course;
   }
 
   std::unique_ptr<WriteCall> next_;

@@ -63,7 +63,7 @@ ChunkFile::ChunkFile(ChunkFileSetup setup)
       std::fill(steps_.begin(), steps_.end(),
                 static_cast<StepIndex>(*std::min_element(recorded.begin(), recorded.end())));
   });
-  thread_ = start_background_thread([this] { work(); });
+  thread_ = start_background_thread(std::move(setup.cpus), [this] { work(); });
 }
 
 std::optional<ErrorInfo> ChunkFile::failure() const {

@@ -13,6 +13,7 @@
 #include "hdf5_chunked_grid.hpp"
 #include "hdf5_chunked_parcel.hpp"
 #include "hdf5_chunked_storage.hpp"
+#include "tailrace/base/topology.hpp"
 #include "tailrace/h5/chunked.hpp"
 
 namespace tailrace::output {
@@ -37,6 +38,7 @@ struct ChunkFileSetup {
   int ranks = 1;
   int level = 0;  ///< of deflate
   std::int64_t queue_bytes = 0;
+  Cpus cpus = {};  ///< where its thread runs; empty: where its starter does
   std::unique_ptr<WriteCall> call;
 };
 

@@ -37,8 +37,8 @@ std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
       else
         file.create_chunked_dataset(spec, layouts.back());
     });
-    const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()), 0);
-    file.create_dataset(record_spec(context.comm.size()));
+    const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources), 0);
+    file.create_dataset(record_spec(context.sources));
     file.write<std::uint64_t>(record_path, slots);
   });
   return layouts;
@@ -82,9 +82,9 @@ std::vector<h5::ChunkLayout> open_chunked(const SinkContext& context) {
   });
   problems.throw_if_any();
   if (!file.has_dataset(record_path)) {  // of another program, whose samples the caller vouches for
-    const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.comm.size()),
+    const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources),
                                            static_cast<std::uint64_t>(context.resume_after));
-    file.create_dataset(record_spec(context.comm.size()));
+    file.create_dataset(record_spec(context.sources));
     file.write<std::uint64_t>(record_path, slots);
   }
   file.close();

@@ -55,9 +55,9 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   Hdf5ChunkedSink& operator=(const Hdf5ChunkedSink&) = delete;
 
   Written write(std::span<const Extent> extents, StepIndex step) override;
-  void record(StepIndex steps) override;
+  void record(int source, StepIndex steps) override;
   void flush() override;
-  void close(mpi::CommView comm, const FileTail& tail, bool complete) override;
+  void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override;
 
   Exchange* exchange() noexcept override { return this; }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept override;
@@ -128,7 +128,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
 };
 
 std::vector<h5::ChunkLayout> Hdf5ChunkedSink::prepare(const SinkContext& context) {
-  if (!has_space(path_, static_cast<double>(plan_.file_bytes()), warning_))
+  if (!has_space({{path_, static_cast<double>(plan_.file_bytes())}}, warning_))
     warning_ = "should the samples not shrink: " + warning_;
   return prepare_chunked_file(context);
 }
@@ -143,6 +143,7 @@ void Hdf5ChunkedSink::start(const SinkContext& context, const std::vector<h5::Ch
                                                        .ranks = comm_.view().size(),
                                                        .level = level_,
                                                        .queue_bytes = queue_bytes_,
+                                                       .cpus = context.options.writer_cpus,
                                                        .call = make_write_call(context.options, 0)});
     receiver_.emplace(comm_, file_->queue());
   } else {
@@ -270,7 +271,7 @@ void Hdf5ChunkedSink::post_values() {
   post(std::move(parcel));
 }
 
-void Hdf5ChunkedSink::record(StepIndex steps) {
+void Hdf5ChunkedSink::record(int, StepIndex steps) {
   guarded([&] {
     recorded_ = steps;
     post_record();
@@ -404,15 +405,15 @@ void Hdf5ChunkedSink::abandon() noexcept {
   if (outbox_) outbox_->discard();
 }
 
-void Hdf5ChunkedSink::close(mpi::CommView comm, const FileTail& tail, bool complete) {
-  const auto end = [&] {
+void Hdf5ChunkedSink::close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) {
+  const auto close_here = [&] {
     if (!comm.is_root()) return;
-    with_path(path_, [&] { write_tail(path_, tail, complete); });
+    with_path(path_, [&] { write_tail(path_, tail, end.complete); });
     RawFile file(path_, make_plain_call());
     file.flush();
     file.close();
   };
-  mpi::agree_on(comm, end, close_limit_s);
+  mpi::agree_on(comm, close_here, close_limit_s);
   comm_.close();
 }
 

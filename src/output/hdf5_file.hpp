@@ -6,14 +6,18 @@
 #include <vector>
 
 #include "space.hpp"
+#include "stretches.hpp"
 #include "tailrace/output/sink.hpp"
 
 namespace tailrace::output {
 
 /// Where everything is in a file of the sink `hdf5`.
 struct Hdf5Places {
-  std::vector<std::int64_t> datasets;         ///< first byte of each stream dataset, 0 where it is empty
-  std::int64_t record = 0, record_slots = 0;  ///< first byte and number of the record's slots
+  std::vector<std::string> files;   ///< the HDF5 file, then the raw files beside it
+  std::vector<Stretches> datasets;  ///< of the streams; none of those whose samples have files of their own
+  std::int64_t record = 0,
+               record_slots = 0;  ///< first byte and number of the record's slots in the HDF5 file
+  std::int64_t dropped = 0;       ///< first of as many slots for dropped samples, 0 where none may be
 };
 
 /// Creates the file with its whole layout. It appears only when it is complete: even a process that is killed
@@ -29,10 +33,13 @@ std::optional<Hdf5Places> find_places(const SinkContext& context);
 /// @collective{context.comm}, synchronises; every rank throws the same error or none.
 Hdf5Places replace_by_copy(const SinkContext& context);
 
+/// Sends the root's places to all. @collective{comm}
+void share(mpi::CommView comm, Hdf5Places& places);
+
 /// Notes in all slots of the record that the samples up to `steps` are there. @local
 void set_record(const std::string& path, const Hdf5Places& places, StepIndex steps);
 
-/// What the unreduced samples after step `after` take in the file.
-std::vector<Region> regions_after(const Plan& plan, const Hdf5Places& places, StepIndex after);
+/// What the unreduced samples after step `after` take in each file.
+std::vector<std::vector<Region>> regions_after(const Plan& plan, const Hdf5Places& places, StepIndex after);
 
 }  // namespace tailrace::output

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <tuple>
+#include <utility>
 
+#include "extents.hpp"
+#include "on_failure.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/output/writer.hpp"
 
@@ -12,78 +14,80 @@ namespace {
 /// Extents that are handed to the sink together: bounds the memory of lists of many single points.
 constexpr std::size_t extents_at_once = 1024;
 
-/// Turns slices into extents and hands them to the sink in portions.
+/// Hands extents to the sink in portions.
 class ExtentStream {
  public:
-  ExtentStream(const Staging& job, Sink& sink) : job_(job), sink_(sink) {}
+  ExtentStream(StepIndex step, Sink& sink) : step_(step), sink_(sink) {}
 
-  void add(const Slice& slice) {
-    const auto size = static_cast<std::int64_t>(h5::size_bytes(slice.piece->type));
-    const std::int64_t sample_start = slice.sample * slice.piece->part_values;
-    std::size_t position = slice.position;
-    std::int64_t skip = slice.first, left = slice.count;
-    for (const auto& run : slice.piece->runs) {
-      if (left == 0) break;
-      if (skip >= run.length) {
-        skip -= run.length;
-        continue;
-      }
-      const std::int64_t length = std::min(run.length - skip, left);
-      const auto bytes = static_cast<std::size_t>(length * size);
-      push({.dataset = slice.piece->dataset,
-            .offset_bytes = (sample_start + run.offset + skip) * size,
-            .bytes = std::span(job_.bytes).subspan(position, bytes)});
-      position += bytes;
-      left -= length;
-      skip = 0;
-    }
-  }
-
-  void hand_over() {
-    const Written now = sink_.write(std::span(extents_).first(count_), job_.step);
-    written_.bytes += now.bytes;
-    written_.operations += now.operations;
-    count_ = 0;
-  }
-
-  [[nodiscard]] const Written& written() const noexcept { return written_; }
-
- private:
-  void push(const Extent& extent) {
-    if (count_ == extents_.size()) hand_over();
+  void add(const Extent& extent, OnFailure policy) {
+    if (policy != policy_ || count_ == extents_.size()) hand_over();
+    policy_ = policy;
     extents_[count_++] = extent;
   }
+  void hand_over() {
+    const auto extents = std::span(extents_).first(std::exchange(count_, 0));
+    const Written now = write_with_policy(policy_, sink_, extents, step_, failures_);
+    written_.bytes += now.bytes;
+    written_.operations += now.operations;
+  }
+  [[nodiscard]] const Written& written() const noexcept { return written_; }
+  [[nodiscard]] const FailedWrites& failures() const noexcept { return failures_; }
 
-  const Staging& job_;
+ private:
+  StepIndex step_;
   Sink& sink_;
   std::array<Extent, extents_at_once> extents_;
   std::size_t count_ = 0;
+  OnFailure policy_ = OnFailure::stop;
   Written written_;
+  FailedWrites failures_;
+};
+
+/// Times the parts of a job and tells the sink's meter in the end, unless an exception comes before.
+class Timer {
+ public:
+  explicit Timer(Sink& sink) : sink_(sink) {}
+  /// Seconds since the last lap.
+  double lap() noexcept {
+    const double now_s = monotonic_s();
+    return now_s - std::exchange(lap_s_, now_s);
+  }
+  void tell(StepIndex step, JobCost cost) noexcept {
+    cost.cpu_s = thread_cpu_s() - start_cpu_s_;
+    sink_.meter().add(step, cost);
+  }
+
+ private:
+  Sink& sink_;
+  double lap_s_ = monotonic_s(), start_cpu_s_ = thread_cpu_s();
 };
 
 /// Charges what happens during its life to an account and a log, also when it ends by an exception.
 class Charge {
  public:
-  Charge(StepIndex step, const Written& written, Account& account, trace::Log& log)
-      : step_(step), written_(written), account_(account), log_(log) {}
+  Charge(trace::Kind kind, StepIndex step, const ExtentStream& extents, Account& account, trace::Log& log)
+      : kind_(kind), step_(step), extents_(extents), account_(account), log_(log) {}
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
   ~Charge() {
     const double end_s = monotonic_s();
     account_.write_s += end_s - start_s_;
     account_.write_cpu_s += thread_cpu_s() - start_cpu_s_;
-    account_.bytes += written_.bytes;
-    account_.writes += written_.operations;
-    log_.add({.kind = trace::Kind::write,
+    account_.bytes += extents_.written().bytes;
+    account_.writes += extents_.written().operations;
+    account_.retries += extents_.failures().retries;
+    account_.dropped_bytes += extents_.failures().dropped_bytes;
+    log_.add({.kind = kind_,
               .step = step_,
               .start_s = start_s_,
               .end_s = end_s,
-              .bytes = written_.bytes});
+              .bytes = extents_.written().bytes});
   }
 
  private:
+  trace::Kind kind_;
   StepIndex step_;
-  const Written& written_;
+  const ExtentStream& extents_;
   Account& account_;
   trace::Log& log_;
   double start_s_ = monotonic_s(), start_cpu_s_ = thread_cpu_s();
@@ -91,17 +95,49 @@ class Charge {
 
 }  // namespace
 
-void run_job(Staging& job, Sink& sink, Account& account, trace::Log& log) {
-  // Samples of several steps that touch in the file stand side by side now, and the sink writes them at once.
-  std::sort(job.slices.begin(), job.slices.end(), [](const Slice& a, const Slice& b) {
-    return std::tuple(a.piece->dataset, a.sample, a.first) < std::tuple(b.piece->dataset, b.sample, b.first);
-  });
-  ExtentStream extents(job, sink);
-  const Charge charge(job.step, extents.written(), account, log);
-  for (const auto& slice : job.slices) extents.add(slice);
-  extents.hand_over();
-  if (job.record) sink.record(*job.record);
-  if (job.flush) sink.flush();
+JobView view_of(const Staging& job, std::span<const Piece* const> pieces) noexcept {
+  return {.slices = job.slices,
+          .bytes = job.bytes,
+          .pieces = pieces,
+          .source = job.source,
+          .step = job.step,
+          .record = job.record,
+          .flush = job.flush};
+}
+
+void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace::Log& log) {
+  StepIndex step = 0;
+  for (const auto& job : jobs) step = std::max(step, job.step);
+  Timer timer(sink);
+  JobCost cost;
+  {
+    ExtentStream extents(step, sink);
+    const Charge charge(trace::Kind::write, step, extents, account, log);
+    for (Extents places(jobs); const auto extent = places.next();) extents.add(*extent, places.policy());
+    extents.hand_over();
+    sink.finish_job(step);
+    cost.write_s = timer.lap();
+    cost.bytes = extents.written().bytes;
+    for (const auto& job : jobs) {
+      // Jobs that are written together are left out together.
+      if (extents.failures().dropped_bytes > 0) sink.note_dropped(job.source);
+      if (job.record) sink.record(job.source, *job.record);
+    }
+    cost.record_s = timer.lap();
+  }
+  if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.flush; })) {
+    const ExtentStream nothing(step, sink);
+    const Charge charge(trace::Kind::sync, step, nothing, account, log);
+    sink.flush();
+    cost.flush_s = timer.lap();
+  }
+  timer.tell(step, cost);
+}
+
+void run_job(const Staging& job, std::span<const Piece* const> pieces, Sink& sink, Account& account,
+             trace::Log& log) {
+  const JobView view = view_of(job, pieces);
+  run_jobs(std::span(&view, 1), sink, account, log);
 }
 
 }  // namespace tailrace::output

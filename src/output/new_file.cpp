@@ -8,6 +8,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "snapshots.hpp"
+#include "tailrace/mpi/file.hpp"
+
 namespace tailrace::output {
 
 namespace {
@@ -41,20 +44,16 @@ void remove_file(const std::string& path) noexcept {
   if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
 }
 
-void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out) {
-  const std::string path = target_of(context.path), place = place_to_create(path);
+void create_complete(const std::string& name, const std::function<void(const std::string& place)>& make) {
+  const std::string path = target_of(name), place = place_to_create(path);
   if (access(path.c_str(), W_OK) != 0 && errno != ENOENT)
-    throw Error(
-        ErrorInfo{.kind = ErrorKind::io,
-                  .message = fmt::format("{}: cannot be created: {}", context.path, std::strerror(errno)),
-                  .path = context.path,
-                  .hint = "check the permissions, or write to another file"});
+    throw Error(ErrorInfo{.kind = ErrorKind::io,
+                          .message = fmt::format("{}: cannot be created: {}", name, std::strerror(errno)),
+                          .path = name,
+                          .hint = "check the permissions, or write to another file"});
   if (place != path) remove_file(path);  // its space may be what the new one needs
   try {
-    auto file = h5::File::create(place, context.path);
-    write_head(file, context.head);
-    lay_out(file);
-    file.close();
+    make(place);
     if (place != path) std::filesystem::rename(place, path);
   } catch (...) {
     remove_file(place);
@@ -62,9 +61,21 @@ void create_file(const SinkContext& context, const std::function<void(h5::File&)
   }
 }
 
-h5::DatasetSpec record_spec(int writers) {
-  return {.path = record_path,
-          .shape = {1, 1, static_cast<std::uint64_t>(writers)},
+void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out) {
+  create_complete(context.path, [&](const std::string& place) {
+    // Hints about the place on the device hold for the life of a file: they are given with its creation.
+    if (!context.options.mpi_hints.empty()) mpi::File::create(place, context.options.mpi_hints);
+    auto file = h5::File::create(place, context.path);
+    write_head(file, context.head);
+    lay_out(file);
+    file.close();
+  });
+  discard_snapshots(context.path, -1);  // of the file that was here
+}
+
+h5::DatasetSpec record_spec(int sources, const char* path) {
+  return {.path = path,
+          .shape = {1, 1, static_cast<std::uint64_t>(sources)},
           .type = h5::ElementType::uint64,
           .attributes = {{.name = "data_type", .value = std::string("long")},
                          {.name = "domain_type", .value = std::string("real")}}};

@@ -29,12 +29,15 @@ void remove_file(const std::string& path) noexcept;
 /// Puts the head into a new file. @local
 void write_head(h5::File& file, const FileHead& head);
 
-/// Creates the file: the head, then what `lay_out` makes. It appears only when it is complete: even a process
-/// that is killed here leaves a file that can be read, or none. Errors (io).
+/// Makes a file by `make(place)`. It takes its `name` only when it is complete: even a process that is killed
+/// here leaves a file that can be read, or none. @local. Errors (io).
+void create_complete(const std::string& name, const std::function<void(const std::string& place)>& make);
+
+/// Creates an HDF5 file in that way: the head, then what `lay_out` makes. Errors (io).
 void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out);
 
-/// The dataset of the record for as many writers.
-h5::DatasetSpec record_spec(int writers);
+/// The dataset of the record, or another one with a slot for each rank whose samples come.
+h5::DatasetSpec record_spec(int sources, const char* path = record_path);
 
 /// Puts the tail into a file that nobody else has open: all of it, or after a failure its texts. Errors (io).
 void write_tail(const std::string& path, const FileTail& tail, bool complete);

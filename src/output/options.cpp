@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <filesystem>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "registry.hpp"
@@ -137,7 +143,18 @@ template <class Table>
 std::string forms(const Table& table) {
   std::vector<const char*> list;
   for (const auto& entry : table) list.push_back(entry.form);
-  return fmt::format("one of {}", fmt::join(list, ", "));
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
+/// Whether this build has what a sink needs; its parser refuses it otherwise.
+bool is_available(const SinkEntry& sink) {
+  try {
+    Options options;
+    sink.parse("", options);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 /// Reads NAME or NAME:ARGUMENT by the entry of the name, which is returned.
@@ -152,19 +169,75 @@ const auto& parse_entry(const std::string& text, const Find& find, Options& opti
 
 }  // namespace
 
+std::string strategy_forms() {
+  return forms(strategies());
+}
+std::string sink_forms() {
+  return forms(sinks());
+}
+
+std::vector<Service> services() {
+  std::vector<Service> list;
+  for (const auto& strategy : strategies()) {
+    list.push_back({strategy.form, {}});
+    for (const auto& sink : sinks())
+      if (strategy.serves(sink.traits) && is_available(sink)) list.back().sinks.emplace_back(sink.form);
+  }
+  return list;
+}
+
 void parse_strategy(const char* name, const std::string& text, Options& options) {
-  with_form(name, text, forms(strategies()),
+  with_form(name, text, "one of " + strategy_forms(),
             [&] { options.strategy = parse_entry(text, find_strategy, options).name; });
+  options.strategy_given = true;
 }
 
 void parse_sink(const char* name, const std::string& text, Options& options) {
-  with_form(name, text, forms(sinks()), [&] { options.sink = parse_entry(text, find_sink, options).name; });
+  with_form(name, text, "one of " + sink_forms(), [&] {
+    options.mpi_hints.clear();  // of a sink that was named elsewhere
+    options.sink = parse_entry(text, find_sink, options).name;
+  });
 }
 
 void parse_flush(const char* name, const std::string& text, Options& options) {
   with_form(name, text, "one of none, sample", [&] {
     if (text != "none" && text != "sample") throw bad("unknown");
     options.flush_samples = text == "sample";
+  });
+}
+
+void parse_stripe(const char* name, const std::string& text, Options& options) {
+  constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
+  with_form(name, text, "a size from 64KiB to 1TiB, such as 4MiB", [&] {
+    const double bytes = parse_bytes(text, name);
+    if (!(bytes >= least_stripe_bytes && bytes <= most_stripe_bytes)) throw bad("out of range");
+    const auto units = (static_cast<std::int64_t>(bytes) + least_stripe_bytes - 1) / least_stripe_bytes;
+    options.stripe_bytes = units * least_stripe_bytes;
+  });
+}
+
+std::vector<std::string> parse_directories(const std::string& text) {
+  return split(text, ',');
+}
+
+void take_directories(const char* name, std::vector<std::string> directories, Options& options) {
+  std::set<std::filesystem::path> known;
+  for (const auto& directory : directories)
+    with_form(name, directory, "name directories that exist and may be written, each once", [&] {
+      std::error_code code;
+      const auto place = std::filesystem::canonical(directory, code);
+      if (code) throw bad(code.message());
+      if (!std::filesystem::is_directory(place, code)) throw bad("is no directory");
+      if (access(directory.c_str(), W_OK | X_OK) != 0) throw bad(std::strerror(errno));
+      if (!known.insert(place).second) throw bad("is named twice");
+    });
+  options.directories = std::move(directories);
+}
+
+void parse_bind(const char* name, const std::string& text, Options& options) {
+  with_form(name, text, "one of auto, none", [&] {
+    if (text != "auto" && text != "none") throw bad("unknown");
+    options.bind = text == "auto";
   });
 }
 
@@ -212,7 +285,15 @@ Options parse_options(const OptionTexts& texts) {
   read(texts.sink, [&] { parse_sink("--sink", texts.sink, options); });
   read(texts.pace, [&] { options.pace = parse_pace(texts.pace); });
   read(texts.flush, [&] { parse_flush("--flush", texts.flush, options); });
+  read(texts.bind, [&] { parse_bind("--bind", texts.bind, options); });
   read(texts.fault, [&] { options.faults = parse_faults(texts.fault); });
+  read(texts.directories,
+       [&] { take_directories("--directories", parse_directories(texts.directories), options); });
+  read(texts.stripe, [&] { parse_stripe("--stripe", texts.stripe, options); });
+  if (!texts.stripe.empty() && texts.directories.empty())
+    problems.add("--stripe: stripes are for several directories, and none is named", "add --directories");
+  options.plan_only = texts.plan;
+  if (problems.empty()) fit_strategy(options);
   problems.throw_if_any(ErrorKind::usage);
   return options;
 }

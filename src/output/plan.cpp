@@ -31,6 +31,18 @@ const char* to_string(Reduction reduction) noexcept {
   return "none";
 }
 
+const char* to_string(OnFailure policy) noexcept {
+  switch (policy) {
+    case OnFailure::stop:
+      return "stop";
+    case OnFailure::retry:
+      return "retry";
+    case OnFailure::drop:
+      return "drop";
+  }
+  return "stop";
+}
+
 namespace {
 
 /// Reductions are written through buffers of at most this size when no sample needs a larger one.
@@ -172,11 +184,13 @@ PlannedStream resolve(Stream&& stream, const Box& own, Index3 domain, std::size_
                         .reduction = stream.reduction,
                         .cadence = stream.cadence,
                         .datasets = std::move(stream.datasets),
-                        .pieces = {}};
+                        .pieces = {},
+                        .on_failure = stream.on_failure};
   const auto keep = [&](Piece piece, std::size_t part) {
     if (piece.values == 0) return;
     piece.dataset = first_dataset + part;
     piece.type = planned.datasets[part].type;
+    piece.on_failure = planned.on_failure;
     planned.pieces.push_back(std::move(piece));
   };
   if (const auto* points = std::get_if<Points>(&stream.selection)) {
@@ -225,6 +239,12 @@ std::int64_t Plan::staging_bytes() const noexcept {
   return std::max(steps_per_buffer() * step_bytes(), std::min(reduced, reduction_chunk_bytes));
 }
 
+std::size_t Plan::slices_per_buffer() const noexcept {
+  std::size_t pieces = 0;
+  for (const auto& stream : streams) pieces += stream.pieces.size();
+  return static_cast<std::size_t>(steps_per_buffer()) * pieces;
+}
+
 std::int64_t Plan::accumulator_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& stream : streams)
@@ -257,6 +277,11 @@ std::int64_t Plan::file_bytes() const noexcept {
   return bytes;
 }
 
+bool Plan::may_drop() const noexcept {
+  return std::any_of(streams.begin(), streams.end(),
+                     [](const auto& stream) { return stream.on_failure == OnFailure::drop; });
+}
+
 bool Plan::records(StepIndex step) const noexcept {
   return std::any_of(streams.begin(), streams.end(), [step](const PlannedStream& stream) {
     return stream.reduction == Reduction::none && stream.cadence.is_due(step);
@@ -278,6 +303,12 @@ Problems check_streams(const std::vector<Stream>& streams, Index3 domain) {
   return all;
 }
 
+void number_pieces(Plan& plan) noexcept {
+  std::size_t number = 0;
+  for (auto& stream : plan.streams)
+    for (auto& piece : stream.pieces) piece.number = number++;
+}
+
 Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain) {
   check_streams(streams, domain).throw_if_any();
   const Index3 extents = own_box.extents();
@@ -292,7 +323,15 @@ Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain) {
     plan.streams.push_back(resolve(std::move(stream), own_box, domain, datasets));
     datasets += count;
   }
+  number_pieces(plan);
   return plan;
+}
+
+std::vector<const Piece*> pieces_of(const Plan& plan) {
+  std::vector<const Piece*> pieces;
+  for (const auto& stream : plan.streams)
+    for (const auto& piece : stream.pieces) pieces.push_back(&piece);
+  return pieces;
 }
 
 std::string to_string(const Plan& plan) {

@@ -34,7 +34,8 @@ const char* hint_for(int error) noexcept {
   }
 }
 
-/// Removes the first `taken` bytes from the pieces; returns those left.
+}  // namespace
+
 std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept {
   while (!pieces.empty() && taken >= pieces.front().iov_len) {
     taken -= pieces.front().iov_len;
@@ -47,10 +48,18 @@ std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept
   return pieces;
 }
 
-}  // namespace
+Error file_failure(const std::string& path, const std::string& operation, std::int64_t offset, int error) {
+  const auto place = offset < 0 ? std::string() : fmt::format(" at byte {}", offset);
+  return Error(
+      ErrorInfo{.kind = ErrorKind::io,
+                .message = fmt::format("{}: {}{} failed: {}", path, operation, place, std::strerror(error)),
+                .path = path,
+                .offset = offset,
+                .hint = hint_for(error)});
+}
 
-RawFile::RawFile(std::string path, std::unique_ptr<WriteCall> call)
-    : path_(std::move(path)), call_(std::move(call)), plain_call_(make_plain_call()) {
+RawFile::RawFile(std::string path, std::shared_ptr<WriteCall> call, std::shared_ptr<WriteCall> direct_call)
+    : path_(std::move(path)), call_(std::move(call)), direct_call_(std::move(direct_call)) {
   fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd_ < 0) fail("opening for writing", -1, errno);
 }
@@ -59,14 +68,12 @@ RawFile::~RawFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+ErrorInfo RawFile::refusal(const std::string& operation, std::int64_t offset, int error) const {
+  return file_failure(path_, operation, offset, error).info();
+}
+
 void RawFile::fail(const std::string& operation, std::int64_t offset, int error) const {
-  const auto place = offset < 0 ? std::string() : fmt::format(" at byte {}", offset);
-  throw Error(
-      ErrorInfo{.kind = ErrorKind::io,
-                .message = fmt::format("{}: {}{} failed: {}", path_, operation, place, std::strerror(error)),
-                .path = path_,
-                .offset = offset,
-                .hint = hint_for(error)});
+  throw file_failure(path_, operation, offset, error);
 }
 
 void RawFile::write_all(WriteCall& call, std::span<iovec> pieces, std::int64_t offset, StepIndex step) {
@@ -90,7 +97,7 @@ void RawFile::write(std::span<iovec> pieces, std::int64_t offset, StepIndex step
 void RawFile::write_directly(std::span<const std::byte> bytes, std::int64_t offset) {
   iovec piece{const_cast<std::byte*>(bytes.data()),
               bytes.size()};  // NOLINT: writev takes no const, and changes nothing
-  write_all(*plain_call_, std::span(&piece, 1), offset, 0);
+  write_all(*direct_call_, std::span(&piece, 1), offset, 0);
 }
 
 void RawFile::start_flush() noexcept {

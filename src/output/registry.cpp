@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "tailrace/base/error.hpp"
+#include "tailrace/h5/parallel.hpp"
 
 namespace tailrace::output {
 
@@ -36,24 +37,160 @@ void parse_buffers(const std::string& argument, Options& options) {
   options.buffers = parse_number(argument, "number of buffers", most_buffers, options.buffers);
 }
 
+/// GROUP or GROUP,buffers=N.
+void parse_leaders(const std::string& argument, Options& options) {
+  constexpr std::string_view key = ",buffers=";
+  const auto comma = std::min(argument.find(','), argument.size());
+  const auto group = argument.substr(0, comma), buffers = argument.substr(comma);
+  if (!buffers.empty() && (group.empty() || !buffers.starts_with(key) || buffers == key))
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is not GROUP,buffers=N", argument));
+  const bool node = group == "node";
+  options.group = node ? 0 : parse_number(group, "size of a group (node or a number)", most_group, 0);
+  if (!buffers.empty()) parse_buffers(buffers.substr(key.size()), options);
+}
+
+std::string leaders_argument(const Options& options) {
+  const auto group = options.group == 0 ? std::string("node") : std::to_string(options.group);
+  return fmt::format(":{},buffers={}", group, options.buffers);
+}
+
 void parse_level(const std::string& argument, Options& options) {
   constexpr int most_level = 9;  // of zlib
   options.deflate_level = parse_number(argument, "level", most_level, options.deflate_level);
 }
 
+/// KEY=VALUE,KEY=VALUE
+void parse_hints(const std::string& argument, Options& options) {
+  mpi::Hints hints;
+  for (std::size_t start = 0; start < argument.size();) {
+    const auto end = std::min(argument.find(',', start), argument.size());
+    const auto hint = argument.substr(start, end - start);
+    const auto equals = hint.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == hint.size())
+      throw Error(ErrorKind::usage, fmt::format("\"{}\" is not KEY=VALUE, a hint for MPI-IO", hint));
+    hints.emplace_back(hint.substr(0, equals), hint.substr(equals + 1));
+    start = end + 1;
+  }
+  options.mpi_hints = std::move(hints);
+}
+std::string hints_argument(const Options& options) {
+  if (options.mpi_hints.empty()) return {};
+  return fmt::format(":{}", mpi::to_string(options.mpi_hints));
+}
+
+void parse_hdf5_parallel(const std::string& argument, Options& options) {
+  if (!h5::has_parallel())
+    throw Error(ErrorKind::usage,
+                "this build has no parallel HDF5: install the one of its MPI (Debian: libhdf5-openmpi-dev or "
+                "libhdf5-mpich-dev) and build again");
+  parse_hints(argument, options);
+}
+
+#ifdef TAILRACE_HAVE_PNETCDF
+constexpr auto create_pnetcdf = create_pnetcdf_sink;
+constexpr auto parse_pnetcdf = parse_hints;
+#else
+constexpr std::unique_ptr<Sink> (*create_pnetcdf)(const SinkContext&) = nullptr;
+void parse_pnetcdf(const std::string&, Options&) {
+  throw Error(ErrorKind::usage,
+              "this build has no PnetCDF: install the one of its MPI (Debian, for Open MPI: libpnetcdf-dev) "
+              "and build again");
+}
+#endif
+
+/// Reads "N", "N,send" and "N,isend".
+void parse_ranks(const std::string& argument, Options& options) {
+  const auto comma = argument.find(',');
+  const auto way = comma == std::string::npos ? "isend" : argument.substr(comma + 1);
+  if (way != "send" && way != "isend")
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is neither send nor isend", way));
+  options.writers = parse_number(argument.substr(0, comma), "number of ranks", most_writers, 1);
+  options.send_waits = way == "send";
+}
+
+void parse_processes(const std::string& argument, Options& options) {
+  options.writers = parse_number(argument, "number of processes", most_writers, 1);
+}
+
+/// One process would leave nothing to take turns with.
+void parse_turns(const std::string& argument, Options& options) {
+  options.writers = parse_number(argument, "number of processes", most_writers, 2);
+}
+
+bool can_be_joined(const SinkTraits& sink) {
+  return sink.any_source && sink.joins;
+}
+constexpr const char* a_joinable_sink = "a sink into which other processes can write";
+
 constexpr std::array strategy_table{
+    StrategyEntry{.name = "auto",
+                  .form = "auto",
+                  .parse = parse_nothing,
+                  .argument = no_argument,
+                  .buffers = [](const Options& options) { return options.buffers; },
+                  .make = make_threads_writer,  // where no session measures and chooses
+                  .serves = [](const SinkTraits& sink) { return sink.any_thread; },
+                  .needs = "a sink that leaves a choice: one that takes samples on any thread"},
     StrategyEntry{.name = "blocking",
                   .form = "blocking",
                   .parse = parse_nothing,
                   .argument = no_argument,
                   .buffers = [](const Options&) { return 1; },
-                  .make = make_blocking_writer},
+                  .make = make_blocking_writer,
+                  .serves = [](const SinkTraits&) { return true; },
+                  .needs = "nothing"},
     StrategyEntry{.name = "threads",
                   .form = "threads[:BUFFERS]",
                   .parse = parse_buffers,
                   .argument = [](const Options& options) { return fmt::format(":{}", options.buffers); },
                   .buffers = [](const Options& options) { return options.buffers; },
-                  .make = make_threads_writer},
+                  .make = make_threads_writer,
+                  .serves = [](const SinkTraits& sink) { return sink.any_thread; },
+                  .needs = "a sink that takes samples on any thread"},
+    StrategyEntry{.name = "ranks",
+                  .form = "ranks[:N[,send|,isend]]",
+                  .parse = parse_ranks,
+                  .argument =
+                      [](const Options& options) {
+                        return fmt::format(":{}{}", options.writers, options.send_waits ? ",send" : "");
+                      },
+                  .buffers = [](const Options& options) { return options.send_waits ? 1 : options.buffers; },
+                  .make = make_ranks_writer,
+                  .serves = can_be_joined,
+                  .needs = a_joinable_sink},
+    StrategyEntry{.name = "spawn",
+                  .form = "spawn[:N]",
+                  .parse = parse_processes,
+                  .argument = [](const Options& options) { return fmt::format(":{}", options.writers); },
+                  .buffers = [](const Options& options) { return options.buffers; },
+                  .make = make_spawn_writer,
+                  .serves = can_be_joined,
+                  .needs = a_joinable_sink},
+    StrategyEntry{.name = "spawn-each",
+                  .form = "spawn-each[:N]",
+                  .parse = parse_turns,
+                  .argument = [](const Options& options) { return fmt::format(":{}", options.writers); },
+                  .buffers = [](const Options& options) { return options.buffers; },
+                  .make = make_spawn_writer,
+                  .serves = [](const SinkTraits& sink) { return sink.joins && sink.splits; },
+                  .needs = "a sink that can put each sample into a file of its own",
+                  .splits = true},
+    StrategyEntry{.name = "leaders",
+                  .form = "leaders[:GROUP[,buffers=N]]",
+                  .parse = parse_leaders,
+                  .argument = leaders_argument,
+                  .buffers = [](const Options& options) { return options.buffers; },
+                  .make = make_leaders_writer,
+                  .serves = [](const SinkTraits& sink) { return sink.any_thread && sink.any_source; },
+                  .needs = "a sink that takes samples of several ranks on any thread"},
+    StrategyEntry{.name = "uring",
+                  .form = "uring[:BUFFERS]",
+                  .parse = parse_buffers,
+                  .argument = [](const Options& options) { return fmt::format(":{}", options.buffers); },
+                  .buffers = [](const Options& options) { return options.buffers; },
+                  .make = make_uring_writer,
+                  .serves = [](const SinkTraits& sink) { return sink.places; },
+                  .needs = "a sink whose samples have known places in a plain file"},
 };
 
 constexpr std::array sink_table{
@@ -61,12 +198,38 @@ constexpr std::array sink_table{
               .form = "hdf5",
               .parse = parse_nothing,
               .argument = no_argument,
-              .create = create_hdf5_sink},
+              .create = create_hdf5_sink,
+              .traits = {.any_thread = true,
+                         .any_source = true,
+                         .joins = true,
+                         .places = true,
+                         .rewrites = true,
+                         .splits = true,
+                         .directories = true}},
     SinkEntry{.name = "hdf5-chunked",
               .form = "hdf5-chunked[:LEVEL]",
               .parse = parse_level,
               .argument = [](const Options& options) { return fmt::format(":{}", options.deflate_level); },
-              .create = create_hdf5_chunked_sink},
+              .create = create_hdf5_chunked_sink,
+              .traits = {.any_thread = true, .any_source = false, .joins = false, .places = false}},
+    SinkEntry{.name = "mpiio",
+              .form = "mpiio[:KEY=VALUE,...]",
+              .parse = parse_hints,
+              .argument = hints_argument,
+              .create = create_mpiio_sink,
+              .traits = {.any_thread = false, .any_source = true, .places = false, .rewrites = true}},
+    SinkEntry{.name = "hdf5-parallel",
+              .form = "hdf5-parallel[:KEY=VALUE,...]",
+              .parse = parse_hdf5_parallel,
+              .argument = hints_argument,
+              .create = create_hdf5_parallel_sink,
+              .traits = {.any_thread = false, .any_source = false, .places = false}},
+    SinkEntry{.name = "pnetcdf",
+              .form = "pnetcdf[:KEY=VALUE,...]",
+              .parse = parse_pnetcdf,
+              .argument = hints_argument,
+              .create = create_pnetcdf,
+              .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .resumes = false}},
 };
 
 template <class Table>
@@ -97,6 +260,14 @@ const SinkEntry& find_sink(const std::string& name) {
   return find(sink_table, name, "sink");
 }
 
+void check_resumes(const Options& options) {
+  if (find_sink(options.sink).traits.resumes) return;
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("a run cannot go on in a file of --sink {}", options.sink),
+                        .path = {},
+                        .hint = "write with another sink from the start, such as hdf5, or without stops"});
+}
+
 std::unique_ptr<Sink> create_sink(const SinkContext& context) {
   return find_sink(context.options.sink).create(context);
 }
@@ -105,12 +276,73 @@ std::unique_ptr<Writer> create_writer(const WriterContext& context) {
   return find_strategy(context.options.strategy).make(context);
 }
 
+namespace {
+
+void check_directories(const SinkEntry& sink, const Options& options) {
+  if (options.directories.empty()) return;
+  if (splits_samples(options))
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = fmt::format("several directories (write.directories, --directories) do "
+                                                 "not go with --write {}, which has one of its own",
+                                                 options.strategy),
+                          .path = {},
+                          .hint = "--write spawn:N, or one directory"});
+  if (sink.traits.directories) return;
+  std::vector<const char*> able;
+  for (const auto& entry : sinks())
+    if (entry.traits.directories) able.push_back(entry.name);
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::usage,
+      .message = fmt::format(
+          "several directories (write.directories, --directories) do not go with --sink {}", sink.name),
+      .path = {},
+      .hint = fmt::format("--sink {}, or one directory", fmt::join(able, " or "))});
+}
+
+}  // namespace
+
+void fit_strategy(Options& options) {
+  const auto& sink = find_sink(options.sink);
+  check_directories(sink, options);
+  const auto& strategy = find_strategy(options.strategy);
+  if (strategy.serves(sink.traits)) return;
+  std::vector<const char*> serving;
+  for (const auto& entry : strategies())
+    if (entry.serves(sink.traits)) serving.push_back(entry.name);
+  if (options.strategy_given)
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = fmt::format("--write {} does not go with --sink {}: it needs {}",
+                                                 strategy.name, sink.name, strategy.needs),
+                          .path = {},
+                          .hint = fmt::format("--write {}, or another sink", fmt::join(serving, " or "))});
+  options.strategy = serving.front();
+}
+
+void check_policies(const Plan& plan, const Options& options) {
+  if (find_sink(options.sink).traits.rewrites) return;
+  for (const auto& stream : plan.streams)
+    if (stream.on_failure != OnFailure::stop)
+      throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                            .message = fmt::format("{}: on_failure = \"{}\" does not go with --sink {}",
+                                                   stream.name, to_string(stream.on_failure), options.sink),
+                            .path = {},
+                            .hint = "--sink hdf5, or on_failure = \"stop\""});
+}
+
 std::string strategy_text(const Options& options) {
   return options.strategy + find_strategy(options.strategy).argument(options);
 }
 
 std::string sink_text(const Options& options) {
   return options.sink + find_sink(options.sink).argument(options);
+}
+
+bool splits_samples(const Options& options) {
+  return find_strategy(options.strategy).splits;
+}
+
+bool writes_hdf5(const Options& options) {
+  return find_sink(options.sink).traits.hdf5;
 }
 
 int buffer_count(const Options& options) {

@@ -8,6 +8,19 @@
 
 namespace tailrace::output {
 
+/// What a sink allows a strategy.
+struct SinkTraits {
+  bool any_thread = true;    ///< samples may come on a thread of the writer's own
+  bool any_source = true;    ///< a process may bring samples of several ranks
+  bool joins = false;        ///< processes that did not create the file can write into it
+  bool places = false;       ///< samples have known places in a plain file
+  bool rewrites = false;     ///< a failed write may be tried again, or left out
+  bool splits = false;       ///< each sample can go into a file of its own
+  bool hdf5 = true;          ///< the file is HDF5
+  bool directories = false;  ///< the values can stand in raw files in other directories
+  bool resumes = true;       ///< a run can go on in a file that an earlier one left
+};
+
 /// A strategy of `--write`.
 struct StrategyEntry {
   const char* name;
@@ -17,6 +30,10 @@ struct StrategyEntry {
   std::string (*argument)(const Options& options);  ///< the reverse of `parse`, with the colon
   int (*buffers)(const Options& options);           ///< staging buffers per rank
   std::unique_ptr<Writer> (*make)(const WriterContext& context);
+  /// Whether it can serve such a sink.
+  bool (*serves)(const SinkTraits& traits);
+  const char* needs;    ///< what it asks of a sink, for messages
+  bool splits = false;  ///< it wants each sample in a file of its own
 };
 
 /// A sink of `--sink`.
@@ -27,6 +44,7 @@ struct SinkEntry {
   void (*parse)(const std::string& argument, Options& options);
   std::string (*argument)(const Options& options);  ///< the reverse of `parse`, with the colon
   std::unique_ptr<Sink> (*create)(const SinkContext& context);
+  SinkTraits traits;
 };
 
 std::span<const StrategyEntry> strategies() noexcept;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "tailrace/base/error.hpp"
@@ -68,6 +72,28 @@ void check_for_others(const h5::File& file, const std::set<std::string>& known, 
       problems.add(fmt::format("dataset {} is not recorded by this run", path));
 }
 
+/// Why a raw file cannot be gone on with, empty if it can.
+std::string trouble_with(const std::string& raw_file) {
+  if (access(raw_file.c_str(), R_OK | W_OK) != 0) return std::strerror(errno);
+  std::error_code code;  // to read from a pipe would wait for its other end
+  return std::filesystem::is_regular_file(raw_file, code) ? "" : "is no regular file";
+}
+
+/// Raw files that are named in the file must be there.
+void check_raw_files(const h5::File& file, const Plan& plan, Problems& problems) {
+  std::set<std::string> seen;
+  for (const auto& stream : plan.streams)
+    for (const auto& spec : stream.datasets) {
+      if (!file.has_dataset(spec.path)) continue;
+      for (const auto& part : file.external_parts(spec.path)) {
+        if (!seen.insert(part.file).second) continue;
+        if (const auto trouble = trouble_with(part.file); !trouble.empty())
+          problems.add(fmt::format("{}, which has values of {}: {}", part.file, spec.path, trouble),
+                       "bring it back, or start from the beginning");
+      }
+    }
+}
+
 /// Reads runs of a dataset, which ascend, one after the other into `out`. Runs that lie near each other are
 /// read together.
 void read_runs(const h5::File& file, const std::string& path, const std::vector<Run>& runs,
@@ -127,6 +153,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
       }
     problems.merge(missing);
   }
+  check_raw_files(file, plan, problems);
   problems.throw_if_any();
 }
 

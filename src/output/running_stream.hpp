@@ -13,6 +13,8 @@ struct RunningStream {
   std::vector<Accumulator> accumulators;  ///< one per piece, of a reduction that accumulates
   StepIndex samples = 0;
   StepIndex taken_at = -1;
+  std::int64_t jobs =
+      0;  ///< that all ranks submit to write a reduction to a sink whose writes are collective
 
   explicit RunningStream(const PlannedStream& stream) : planned(&stream) {
     if (!accumulates()) return;

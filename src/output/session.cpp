@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pilot.hpp"
 #include "resume.hpp"
 #include "running_stream.hpp"
+#include "seats.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
@@ -24,10 +26,20 @@ class Session::Impl {
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
        trace::Log& log, const Resume& resume)
       : comm_(mpi::Comm::duplicate(comm)),
+        path_(path),
         plan_(std::move(plan)),
+        pieces_((number_pieces(plan_), pieces_of(plan_))),
+        options_(options),
+        seats_(comm_, Trade::computes),
         log_(log),
-        flush_samples_(options.flush_samples),
-        reached_(resume.after) {
+        sampled_(resume.after) {
+    mpi::agree_on(comm_, [&] {
+      check_policies(plan_, options_);
+      if (resume.after > 0) check_resumes(options_);
+    });
+    const bool automatic = options_.strategy == "auto" || options_.plan_only;
+    if (automatic) begin_auto(options_);
+    take_seat();
     // Before the sink opens the file, and perhaps keeps it open or replaces it.
     if (resume.after > 0) mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
     const auto take_up = [&] {
@@ -39,27 +51,30 @@ class Session::Impl {
                          .path = path,
                          .plan = plan_,
                          .head = head,
-                         .options = options,
-                         .resume_after = resume.after});
+                         .options = options_,
+                         .resume_after = resume.after,
+                         .sources = comm_.view().size()});
     exchange_ = sink_->exchange();
-    memory_bytes_ = plan_.memory_bytes(buffer_count(options)) + sink_->memory_bytes();
-    mpi::agree_on(comm_, [&] {
-      writer_ = create_writer(
-          {.sink = *sink_, .staging_bytes = plan_.staging_bytes(), .options = options, .log = log});
-    });
+    if (automatic) start_pilot(resume.after);
+    if (sink_->collective()) count_jobs();
+    add_warning(sink_->warning());
+    start_writer();
   }
 
   ~Impl() {
     if (exchange_ != nullptr) exchange_->abandon();
-    if (gathering_) writer_->submit(std::move(*gathering_));
+    if (gathering_ && !sink_->collective()) writer_->submit(std::move(*gathering_));
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   void sample(StepIndex step, const FieldLookup& field) {
-    reached_ = step;
+    sampled_ = step;
+    writer_->progress();
+    if (pilot_ && pilot_->before(step, [this] { writer_->progress(); })) switch_writer(pilot_->options());
     if (!writer_->failure()) take_due(step, field);
     if (exchange_ != nullptr) keep_up(step);
+    if (pilot_) pilot_->after(step);
   }
 
   void sample_final(StepIndex step, const FieldLookup& field) {
@@ -67,17 +82,56 @@ class Session::Impl {
       if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
   }
 
-  StepIndex drain() {
-    const auto failure = shared_failure([&] {
-      const auto mine = error_of([&] { flush_taken(reached_); });
+  StepIndex drain(double limit_s) {
+    const auto drain_here = [&] {
+      const auto mine = error_of([&] { flush_taken(sampled_); });
       if (exchange_ != nullptr) exchange_->settle();  // before any wait for ranks that depend on this one
       if (mine) throw Error(*mine);
-    });
+    };
+    const auto failure = shared_failure(drain_here, limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
-    if (exchange_ != nullptr) return std::min(reached_, exchange_->commit());
-    sink_->publish(comm_, reached_);
-    return reached_;
+    if (exchange_ == nullptr) sink_->publish(comm_, sampled_);
+    committed_ = exchange_ != nullptr ? std::min(sampled_, exchange_->commit()) : sampled_;
+    return committed_;
+  }
+
+  [[nodiscard]] StepIndex reached(WriteState state) const noexcept {
+    if (state == WriteState::submitted) return sampled_;
+    if (state == WriteState::committed || exchange_ != nullptr) return committed_;
+    return state == WriteState::written ? reached_.written() : reached_.durable();
+  }
+
+  bool wait(WriteState state, StepIndex step, double limit_s) {
+    if (state == WriteState::submitted) return sampled_ >= step;
+    const bool together = exchange_ != nullptr || sink_->collective();
+    if (state == WriteState::committed || together) return drain(limit_s) >= step;
+    trace::Scope scope(log_, trace::Kind::output_wait, step);
+    const bool came = wait_alone(state, step, monotonic_s() + limit_s);
+    account_.wait_s += scope.stop();
+    return came;
+  }
+
+  void note_committed(StepIndex step) noexcept { committed_ = std::max(committed_, step); }
+
+  void switch_writer(const Options& options) {
+    if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
+    submit_gathered();
+    trace::Scope scope(log_, trace::Kind::output_wait, sampled_);
+    wait_for_writer();
+    account_.wait_s += scope.stop();
+    // A failure stays, and its writer is the one to tell. Nobody goes on before all have drained: a thread of
+    // one rank may write for others.
+    if (mpi::max(comm_, std::int64_t{writer_->failure() ? 1 : 0}) != 0) return;
+    add_up_account();
+    writer_.reset();
+    options_.strategy = options.strategy;
+    options_.buffers = options.buffers;
+    options_.group = options.group;
+    options_.writers = options.writers;
+    options_.send_waits = options.send_waits;
+    take_seat();
+    start_writer();
   }
 
   void save_accumulators(Impl& checkpoint, StepIndex step) {
@@ -92,11 +146,15 @@ class Session::Impl {
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
-    const auto failure = shared_failure([&] { write_and_complete(last_step, ending); });
+    if (pilot_) pilot_->finish([this] { writer_->progress(); });
+    const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
+    if (pilot_) account_.wait_s += pilot_->waited_s();
+    add_up_account();  // now that all have drained: a thread of one rank may write for others
+    add_up_exchange();
     const auto close_failure = error_of([&] {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
-      sink_->close(comm_, tail, !failure);
+      sink_->close(comm_, tail, {.steps = last_step, .complete = !failure});
     });
     if (close_failure && close_failure->rank < 0) give_up(*close_failure);
     comm_.close();
@@ -105,13 +163,109 @@ class Session::Impl {
   }
 
   [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer_->failure(); }
-  [[nodiscard]] const trace::Log* writer_log() const noexcept { return writer_->log(); }
+  [[nodiscard]] const PlanReport& plan_report() const noexcept {
+    return pilot_ ? pilot_->report() : no_plan_;
+  }
+  [[nodiscard]] bool planned() const noexcept {
+    return options_.plan_only && (!pilot_ || pilot_->complete());
+  }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const trace::Log* writer_log() const noexcept {
+    return writer_log_.empty() ? nullptr : &writer_log_;
+  }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept { return memory_bytes_; }
-  [[nodiscard]] const std::string& warning() const noexcept { return sink_->warning(); }
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   [[nodiscard]] const Account& account() const noexcept { return account_; }
+  [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
 
  private:
+  /// A sink that moves data between ranks goes by the number of buffers that it was made for: with it, the
+  /// strategy to begin with is the one that stays.
+  void start_pilot(StepIndex after) {
+    if (exchange_ != nullptr) {
+      no_plan_.automatic = true;
+      no_plan_.decisions.push_back(
+          {.step = after,
+           .strategy = strategy_text(options_),
+           .reason = "the sink moves data between ranks and stays with one strategy"});
+      return;
+    }
+    pilot_.emplace(PilotContext{.comm = comm_,
+                                .plan = plan_,
+                                .options = options_,
+                                .log = log_,
+                                .meter = sink_->meter(),
+                                .free_cores = seats_.free_cores(),
+                                .after = after});
+  }
+
+  /// Until this rank's samples are in the state, a write has failed, or it is `end_s`. Returns whether they
+  /// are.
+  bool wait_alone(WriteState state, StepIndex step, double end_s) {
+    bool asked = false;
+    for (Backoff backoff; reached(state) < step; backoff.pause()) {
+      if (writer_->failure() || monotonic_s() > end_s) return false;
+      asked = asked || try_to_submit_record(state == WriteState::durable);
+      move();
+    }
+    return true;
+  }
+
+  /// The same error on all ranks.
+  [[noreturn]] void refuse_switch(const Options& options) const {
+    throw Error(
+        ErrorInfo{.kind = ErrorKind::usage,
+                  .message = path_ + ": a session cannot change from " + strategy_text(options_) + " to " +
+                             strategy_text(options) + ": the layout of its files is made for one of them",
+                  .path = path_,
+                  .rank = 0,
+                  .hint = "begin with the strategy that puts each sample into a file of its own, or do "
+                          "without it"});
+  }
+
+  /// Where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
+  void take_seat() {
+    const auto seat = seats_.seat(options_);
+    options_.writer_cpus = seat.writing.empty() ? seats_.bound() : seat.writing;
+    // The planner's last output, written in the step, is not what the account should tell of.
+    if (seat.place != WriterPlace::none || seat_.computing.empty()) seat_ = seat;
+  }
+
+  void start_writer() {
+    std::string warning;
+    writer_ = create_writer({.comm = comm_,
+                             .sink = *sink_,
+                             .pieces = pieces_,
+                             .staging_bytes = plan_.staging_bytes(),
+                             .most_slices = plan_.slices_per_buffer(),
+                             .options = options_,
+                             .reached = reached_,
+                             .log = log_,
+                             .writer_log = writer_log_,
+                             .warning = warning,
+                             .path = path_,
+                             .plan = &plan_});
+    memory_bytes_ =
+        plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() + writer_->memory_bytes();
+    collect_warning(warning);
+  }
+
+  /// What the writer of the lowest rank that has something to say says. @collective{comm}
+  void collect_warning(const std::string& of_writer) {
+    std::optional<ErrorInfo> mine;
+    if (!of_writer.empty()) mine = ErrorInfo{.message = of_writer, .path = {}, .hint = {}};
+    const auto told = error_of([&] { mpi::agree(comm_, mine); });
+    if (told && told->rank < 0) give_up(*told);
+    if (told) add_warning(told->message);
+  }
+
+  /// On the root, and once: writers that take turns do not say it again.
+  void add_warning(const std::string& text) {
+    if (text.empty() || !comm_.view().is_root()) return;
+    if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(text);
+  }
+
   template <class Action>
   static std::optional<ErrorInfo> error_of(const Action& action) {
     try {
@@ -132,9 +286,9 @@ class Session::Impl {
   /// Runs `action`; what failed there or in a writer at any time on any rank is the failure of all.
   /// @collective{comm}
   template <class Action>
-  std::optional<ErrorInfo> shared_failure(const Action& action) {
+  std::optional<ErrorInfo> shared_failure(const Action& action, double limit_s) {
     const auto mine = error_of(action);
-    return error_of([&] { mpi::agree(comm_, mine, close_limit_s); });
+    return error_of([&] { mpi::agree(comm_, mine, limit_s); });
   }
 
   void take_due(StepIndex step, const FieldLookup& field) {
@@ -177,8 +331,10 @@ class Session::Impl {
     if (!gathering_) gathering_.emplace(acquire(step));
     pack_samples(step, field, **gathering_);
     const auto next = static_cast<std::size_t>(plan_.step_bytes());
+    const bool full = (*gathering_)->room() < next ||
+                      (*gathering_)->slices.size() + pieces_.size() > plan_.slices_per_buffer();
     // Others may wait for what is to be moved.
-    if (exchange_ != nullptr || next == 0 || (*gathering_)->room() < next || writer_->idle())
+    if (exchange_ != nullptr || next == 0 || full || !writer_->gathers() || writer_->idle())
       submit_gathered();
   }
 
@@ -199,26 +355,50 @@ class Session::Impl {
     }
     job.step = step;
     job.record = step;
-    job.flush = flush_samples_;
+    job.flush = job.flush || options_.flush_samples || (pilot_ && pilot_->wants_flush(step));
   }
 
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
     submit_gathered();
     stream.taken_at = step;
-    if (stream.planned->pieces.empty()) return;
-    const FieldView view = field_of(*stream.planned, field);
+    const bool has_values = !stream.planned->pieces.empty();
+    const FieldView view = has_values ? field_of(*stream.planned, field) : FieldView{};
     for (const auto& piece : stream.planned->pieces)
       submit_in_portions(piece, step, [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
         pack(view, piece, plan_.own_box, first, count, out);
       });
+    submit_missing(stream, step);
+  }
+
+  /// Values of a piece that one buffer holds.
+  [[nodiscard]] std::int64_t portion_of(const Piece& piece) const {
+    return static_cast<std::int64_t>(static_cast<std::size_t>(plan_.staging_bytes()) /
+                                     h5::size_bytes(piece.type));
+  }
+
+  /// Jobs by which this rank writes one value per point of a stream.
+  [[nodiscard]] std::int64_t own_jobs(const PlannedStream& stream) const {
+    std::int64_t jobs = 0;
+    for (const auto& piece : stream.pieces) jobs += (piece.values - 1) / portion_of(piece) + 1;
+    return jobs;
+  }
+
+  /// The jobs of the reductions that all ranks take part in. @collective{comm}
+  void count_jobs() {
+    for (auto& stream : streams_)
+      if (!stream.unreduced()) stream.jobs = mpi::max(comm_, own_jobs(*stream.planned));
+  }
+
+  /// Jobs without values, where the sink wants as many of all ranks.
+  void submit_missing(const RunningStream& stream, StepIndex step) {
+    for (auto jobs = own_jobs(*stream.planned); jobs < stream.jobs; ++jobs) writer_->submit(acquire(step));
   }
 
   /// Writes one value per point through as many buffers as it takes; `fill` puts values [first, first +
   /// count) into a buffer.
   template <class Fill>
   void submit_in_portions(const Piece& piece, StepIndex step, const Fill& fill) {
-    const auto room = static_cast<std::int64_t>(static_cast<std::size_t>(plan_.staging_bytes()) /
-                                                h5::size_bytes(piece.type));
+    const std::int64_t room = portion_of(piece);
     for (std::int64_t first = 0; first < piece.values; first += room) {
       const std::int64_t count = std::min(room, piece.values - first);
       Lease job = acquire(step);
@@ -240,6 +420,7 @@ class Session::Impl {
                     out.size());
       });
     }
+    submit_missing(target, step);
   }
 
   void submit_record(StepIndex step, bool flush = false) {
@@ -247,6 +428,18 @@ class Session::Impl {
     job->record = step;
     job->flush = flush;
     writer_->submit(std::move(job));
+  }
+
+  /// As `submit_record`, for all that was taken, if a buffer is free.
+  bool try_to_submit_record(bool flush) {
+    submit_gathered();
+    auto job = writer_->try_acquire();
+    if (!job) return false;
+    (*job)->step = sampled_;
+    (*job)->record = sampled_;
+    (*job)->flush = flush;
+    writer_->submit(std::move(*job));
+    return true;
   }
 
   /// Everything that is still to be written, and what the sink moves between ranks, whatever fails.
@@ -258,7 +451,6 @@ class Session::Impl {
       if (exchange_ != nullptr) exchange_->complete();
     });
     account_.wait_s += scope.stop();
-    add_up_account();
     if (!failure) failure = writer_->failure();
     if (!failure) failure = unsent;
     if (failure) throw Error(*failure);
@@ -286,21 +478,27 @@ class Session::Impl {
 
   void wait_for_writer() {
     if (exchange_ != nullptr)
-      for (Backoff backoff; !writer_->idle(); backoff.pause()) exchange_->progress();
+      for (Backoff backoff; !writer_->idle(); backoff.pause()) move();
     writer_->drain();
+  }
+
+  /// Lets go on whatever is on its way between processes.
+  void move() {
+    writer_->progress();
+    if (exchange_ != nullptr) exchange_->progress();
   }
 
   Lease wait_for_buffer() {
     if (exchange_ == nullptr) return writer_->acquire();
     for (Backoff backoff;; backoff.pause()) {
-      exchange_->progress();
+      move();
       if (auto lease = writer_->try_acquire()) return std::move(*lease);
     }
   }
 
   void write_reductions(StepIndex last_step, Ending ending) {
     for (const auto& stream : streams_) {
-      if (ending == Ending::suspended && stream.samples == 0) continue;
+      if (!stream.accumulates() || (ending == Ending::suspended && stream.samples == 0)) continue;
       for (const auto& accumulator : stream.accumulators)
         submit_in_portions(accumulator.piece(), last_step,
                            [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
@@ -309,6 +507,7 @@ class Session::Impl {
                              else
                                accumulator.result(stream.samples, first, count, out);
                            });
+      submit_missing(stream, last_step);
     }
   }
 
@@ -331,24 +530,30 @@ class Session::Impl {
     return view;
   }
 
-  void add_up_account() noexcept {
-    const Account& written = writer_->account();
-    account_.wait_s += written.wait_s;
-    account_.write_s = written.write_s;
-    account_.write_cpu_s = written.write_cpu_s;
-    account_.bytes = written.bytes;
-    account_.writes = written.writes;
+  void add_up_account() noexcept { account_ += writer_->account(); }
+
+  void add_up_exchange() noexcept {
     if (exchange_ == nullptr) return;
     account_.write_s += exchange_->write_s();
     account_.write_cpu_s += exchange_->write_cpu_s();
   }
 
   mpi::Comm comm_;
+  std::string path_;
   Plan plan_;
+  std::vector<const Piece*> pieces_;  // of the plan
+  Options options_;
+  Seats seats_;
+  Seat seat_;
   trace::Log& log_;
-  bool flush_samples_;
-  StepIndex reached_;  ///< the last step that was seen
+  trace::Log writer_log_{"writer"};
+  StepIndex sampled_;  ///< the last step that was seen
+  Reached reached_;
+  std::optional<Pilot> pilot_;  // of the strategy auto
+  PlanReport no_plan_;          // without one
+  StepIndex committed_ = 0;
   std::int64_t memory_bytes_ = 0;
+  std::vector<std::string> warnings_;  ///< on the root
   std::vector<RunningStream> streams_;
   Account account_;
   std::unique_ptr<Sink> sink_;
@@ -373,6 +578,27 @@ void Session::sample(StepIndex step, const FieldLookup& field) {
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
   impl_->sample_final(step, field);
 }
+void Session::switch_writer(const Options& options) {
+  impl_->switch_writer(options);
+}
+const PlanReport& Session::plan_report() const noexcept {
+  return impl_->plan_report();
+}
+bool Session::planned() const noexcept {
+  return impl_->planned();
+}
+StepIndex Session::reached(WriteState state) const noexcept {
+  return impl_->reached(state);
+}
+bool Session::wait(WriteState state, StepIndex step, double limit_s) {
+  return impl_->wait(state, step, limit_s);
+}
+void Session::note_committed(StepIndex step) noexcept {
+  impl_->note_committed(step);
+}
+const Options& Session::options() const noexcept {
+  return impl_->options();
+}
 std::optional<ErrorInfo> Session::failure() const {
   return impl_->failure();
 }
@@ -382,8 +608,8 @@ void Session::finish(StepIndex last_step, const FileTail& tail) {
 void Session::suspend(StepIndex last_step, const FileTail& tail) {
   impl_->end(last_step, tail, Ending::suspended);
 }
-StepIndex Session::drain() {
-  return impl_->drain();
+StepIndex Session::drain(double limit_s) {
+  return impl_->drain(limit_s);
 }
 std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
   return impl_->accumulator_streams(first_dataset);
@@ -394,14 +620,17 @@ void Session::save_accumulators(Session& checkpoint, StepIndex step) {
 const Account& Session::account() const noexcept {
   return impl_->account();
 }
+const Seat& Session::seat() const noexcept {
+  return impl_->seat();
+}
 const trace::Log* Session::writer_log() const noexcept {
   return impl_->writer_log();
 }
 std::int64_t Session::memory_bytes() const noexcept {
   return impl_->memory_bytes();
 }
-const std::string& Session::warning() const noexcept {
-  return impl_->warning();
+const std::vector<std::string>& Session::warnings() const noexcept {
+  return impl_->warnings();
 }
 
 }  // namespace tailrace::output

@@ -8,12 +8,24 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <map>
 
 #include "tailrace/base/system.hpp"
 
 namespace tailrace::output {
 
 namespace {
+
+/// What is wanted of a file system, and what it has.
+struct FileSystem {
+  std::string path;  ///< of the file that needs most
+  double largest_bytes = 0, needed_bytes = 0, free_bytes = 0, reused_bytes = 0;
+};
+
+std::string directory_of(const std::string& path) {
+  const auto directory = std::filesystem::path(path).parent_path();
+  return directory.empty() ? "." : directory.string();
+}
 
 /// Calls fallocate(2) on all regions, of a file that exists; the first refusal ends it. Returns its errno, or
 /// 0.
@@ -33,17 +45,33 @@ int for_all(const std::string& path, const std::vector<Region>& regions, int mod
 
 }  // namespace
 
-bool has_space(const std::string& path, double bytes, std::string& warning) {
-  const auto directory = std::filesystem::path(path).parent_path();
-  struct statvfs system {};
-  if (statvfs(directory.empty() ? "." : directory.c_str(), &system) != 0) return true;
-  struct stat old {};
-  const double reused = stat(path.c_str(), &old) == 0 ? 512.0 * static_cast<double>(old.st_blocks) : 0.0;
-  const double free = static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize) + reused;
-  if (bytes <= free) return true;
-  warning = fmt::format("{} needs {}, but its file system has {} free: the run will fail when it is full",
-                        path, human_bytes(bytes), human_bytes(free));
-  return false;
+bool has_space(const std::vector<SpaceNeed>& needs, std::string& warning) {
+  std::map<dev_t, FileSystem> systems;
+  for (const auto& need : needs) {
+    const auto directory = directory_of(need.path);
+    struct stat status {};
+    struct statvfs system {};
+    if (stat(directory.c_str(), &status) != 0 || statvfs(directory.c_str(), &system) != 0) continue;
+    auto& sum = systems[status.st_dev];
+    sum.free_bytes = static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize);
+    sum.needed_bytes += need.bytes;
+    if (sum.path.empty() || need.bytes > sum.largest_bytes) {
+      sum.path = need.path;
+      sum.largest_bytes = need.bytes;
+    }
+    struct stat old {};
+    if (stat(need.path.c_str(), &old) == 0) sum.reused_bytes += 512.0 * static_cast<double>(old.st_blocks);
+  }
+  bool enough = true;
+  for (const auto& [device, system] : systems) {
+    const double free = system.free_bytes + system.reused_bytes;
+    if (system.needed_bytes <= free) continue;
+    if (!warning.empty()) warning += "; ";
+    warning += fmt::format("{} needs {}, but its file system has {} free: the run will fail when it is full",
+                           system.path, human_bytes(system.needed_bytes), human_bytes(free));
+    enough = false;
+  }
+  return enough;
 }
 
 void reserve(const std::string& path, const std::vector<Region>& regions) noexcept {

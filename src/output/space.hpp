@@ -11,9 +11,15 @@ struct Region {
   std::int64_t offset = 0, bytes = 0;
 };
 
-/// True if the file system of `path` has room for `bytes` more, those of the file's old version counted as
-/// free, or does not tell. Otherwise `warning` says so.
-bool has_space(const std::string& path, double bytes, std::string& warning);
+/// A file and the bytes that it is going to have.
+struct SpaceNeed {
+  std::string path;
+  double bytes = 0;
+};
+
+/// True if the file systems of the files have room for them, what they or their old versions take counted as
+/// free, or do not tell. Otherwise `warning` says so.
+bool has_space(const std::vector<SpaceNeed>& needs, std::string& warning);
 
 /// Has the file system set blocks aside for the regions, so that a dataset's samples lie side by side on the
 /// device and writing them needs no more decisions. Unwritten bytes read as 0 as before. Where that is not

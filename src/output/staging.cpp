@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tailrace/base/check.hpp"
+#include "tailrace/trace/trace.hpp"
 
 namespace tailrace::output {
 
@@ -20,42 +21,63 @@ std::span<std::byte> Staging::add(const Piece& piece, std::int64_t sample, std::
   const std::size_t size = static_cast<std::size_t>(count) * h5::size_bytes(piece.type);
   const std::size_t position = (used + alignment - 1) / alignment * alignment;
   TAILRACE_CHECK(position + size <= bytes.size(), "a staging buffer holds all samples of one step");
-  slices.push_back({.piece = &piece, .sample = sample, .first = first, .count = count, .position = position});
+  slices.push_back(
+      {.piece = piece.number, .sample = sample, .first = first, .count = count, .position = position});
   used = position + size;
-  return std::span(bytes).subspan(position, size);
+  return bytes.subspan(position, size);
 }
 
 Lease::~Lease() {
   if (pool_ != nullptr) pool_->give_back(*staging_);
 }
 
-StagingPool::StagingPool(int buffers, std::int64_t bytes_each) : buffers_(static_cast<std::size_t>(buffers)) {
+StagingPool::StagingPool(int buffers, std::int64_t bytes_each, int source)
+    : memory_(static_cast<std::size_t>(buffers) * distance(bytes_each)) {
+  share_out(memory_, buffers, bytes_each, source);
+}
+
+StagingPool::StagingPool(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source) {
+  share_out(memory, buffers, bytes_each, source);
+}
+
+std::size_t StagingPool::distance(std::int64_t bytes_each) noexcept {
+  constexpr std::size_t line = 64;  // no two buffers share a cache line
+  return (static_cast<std::size_t>(bytes_each) + line - 1) / line * line;
+}
+
+void StagingPool::share_out(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source) {
+  std::fill(memory.begin(), memory.end(), std::byte{0});
+  buffers_.resize(static_cast<std::size_t>(buffers));
   free_.reserve(buffers_.size());
-  for (auto& buffer : buffers_) {
-    buffer.bytes.resize(static_cast<std::size_t>(bytes_each));
-    std::fill(buffer.bytes.begin(), buffer.bytes.end(), std::byte{0});
-    free_.push_back(&buffer);
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    buffers_[i].bytes = memory.subspan(i * distance(bytes_each), static_cast<std::size_t>(bytes_each));
+    buffers_[i].source = source;
+    free_.push_back(&buffers_[i]);
   }
 }
 
 std::optional<Lease> StagingPool::try_acquire() {
   const std::scoped_lock lock(mutex_);
   if (free_.empty()) return {};
-  Staging* const staging = free_.back();
-  free_.pop_back();
-  return Lease(*this, *staging);
+  return take();
 }
 
 Lease StagingPool::acquire() {
   std::unique_lock lock(mutex_);
   freed_.wait(lock, [this] { return !free_.empty(); });
+  return take();
+}
+
+Lease StagingPool::take() {
   Staging* const staging = free_.back();
   free_.pop_back();
+  trace::count_buffers(1);
   return {*this, *staging};
 }
 
 void StagingPool::give_back(Staging& staging) noexcept {
   staging.clear();
+  trace::count_buffers(-1);
   {
     const std::scoped_lock lock(mutex_);
     free_.push_back(&staging);

@@ -17,8 +17,9 @@ std::unique_ptr<WriteCall> make_plain_call() {
   return std::make_unique<PlainCall>();
 }
 
-std::unique_ptr<WriteCall> make_write_call(const Options& options, int rank) {
-  auto call = make_plain_call();
+std::unique_ptr<WriteCall> make_write_call(const Options& options, int rank,
+                                           std::unique_ptr<WriteCall> real) {
+  auto call = std::move(real);
   if (options.pace) call = make_paced_call(std::move(call), *options.pace, rank);
   for (const auto& fault : options.faults)
     if (!fault.rank || *fault.rank == rank) call = make_faulty_call(std::move(call), fault, rank);

@@ -8,7 +8,11 @@ namespace {
 class BlockingWriter final : public Writer {
  public:
   explicit BlockingWriter(const WriterContext& context)
-      : sink_(context.sink), log_(context.log), pool_(1, context.staging_bytes) {}
+      : sink_(context.sink),
+        pieces_(context.pieces),
+        reached_(context.reached),
+        log_(context.log),
+        pool_(1, context.staging_bytes, context.comm.rank()) {}
 
   std::optional<Lease> try_acquire() override { return pool_.try_acquire(); }
   Lease acquire() override { return pool_.acquire(); }
@@ -16,7 +20,8 @@ class BlockingWriter final : public Writer {
   void submit(Lease job) override {
     if (failure_) return;
     try {
-      run_job(*job, sink_, account_, log_);
+      run_job(*job, pieces_, sink_, account_, log_);
+      reached_.note(*job);
     } catch (...) {
       failure_ = describe_current_exception();
     }
@@ -28,10 +33,11 @@ class BlockingWriter final : public Writer {
 
   [[nodiscard]] std::optional<ErrorInfo> failure() const override { return failure_; }
   [[nodiscard]] const Account& account() const noexcept override { return account_; }
-  [[nodiscard]] const trace::Log* log() const noexcept override { return nullptr; }
 
  private:
   Sink& sink_;
+  std::span<const Piece* const> pieces_;
+  Reached& reached_;
   trace::Log& log_;
   StagingPool pool_;
   Account account_;

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "background_thread.hpp"
+#include "tailrace/base/system.hpp"
 #include "writers.hpp"
 
 namespace tailrace::output {
@@ -13,8 +14,12 @@ namespace {
 class ThreadsWriter final : public Writer {
  public:
   explicit ThreadsWriter(const WriterContext& context)
-      : sink_(context.sink), pool_(context.options.buffers, context.staging_bytes) {
-    thread_ = start_background_thread([this] { work(); });
+      : sink_(context.sink),
+        pieces_(context.pieces),
+        reached_(context.reached),
+        log_(context.writer_log),
+        pool_(context.options.buffers, context.staging_bytes, context.comm.rank()) {
+    thread_ = start_background_thread(context.options.writer_cpus, [this] { work(); });
   }
 
   ~ThreadsWriter() override {
@@ -52,7 +57,6 @@ class ThreadsWriter final : public Writer {
     return failure_;
   }
   [[nodiscard]] const Account& account() const noexcept override { return account_; }
-  [[nodiscard]] const trace::Log* log() const noexcept override { return &log_; }
 
  private:
   void work() {
@@ -64,18 +68,23 @@ class ThreadsWriter final : public Writer {
   }
 
   std::optional<Lease> next_job() {
+    const double start_s = monotonic_s();
     std::unique_lock lock(mutex_);
+    const bool waits = jobs_.empty();
     submitted_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
     if (jobs_.empty()) return {};
     std::optional<Lease> job(std::move(jobs_.front()));
     jobs_.pop_front();
     busy_ = true;
+    lock.unlock();
+    if (waits) log_.add({trace::Kind::idle, (*job)->step, start_s, monotonic_s(), 0});
     return job;
   }
 
   void write(const Lease& job) {
     try {
-      run_job(*job, sink_, account_, log_);
+      run_job(*job, pieces_, sink_, account_, log_);
+      reached_.note(*job);
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       failure_ = describe_current_exception();
@@ -92,7 +101,9 @@ class ThreadsWriter final : public Writer {
   }
 
   Sink& sink_;
-  trace::Log log_{"writer"};
+  std::span<const Piece* const> pieces_;
+  Reached& reached_;
+  trace::Log& log_;
   Account account_;
   StagingPool pool_;
   mutable std::mutex mutex_;

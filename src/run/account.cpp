@@ -28,6 +28,7 @@ RankAccount account_from(const trace::Log& log) {
   RankAccount account;
   account.setup_s = log.total(Kind::setup).seconds;
   account.exchange_s = log.total(Kind::exchange).seconds;
+  account.pack_s = log.total(Kind::pack).seconds;
   account.compute_s = log.total(Kind::compute).seconds - account.exchange_s;
   return account;
 }
@@ -41,14 +42,44 @@ json to_json(const RankAccount& account, int rank) {
           {"setup_s", account.setup_s},
           {"compute_s", account.compute_s},
           {"exchange_s", account.exchange_s},
+          {"pack_s", account.pack_s},
           {"output_wait_s", account.output.wait_s},
           {"write_s", account.output.write_s},
           {"write_cpu_s", account.output.write_cpu_s},
           {"write_bytes", account.output.bytes},
           {"writes", account.output.writes},
           {"waits", account.output.waits},
+          {"write_retries", account.output.retries},
+          {"dropped_bytes", account.output.dropped_bytes},
           {"peak_memory_bytes", peak_memory_bytes()},
           {"predicted_memory_bytes", account.predicted_memory_bytes}};
+}
+
+/// Where a rank and its writer run.
+json to_json(const Seat& seat, int rank) {
+  return {{"rank", rank},
+          {"host", host_name()},
+          {"cpus", to_text(seat.computing)},
+          {"writer_cpus", to_text(seat.writing)},
+          {"writer_place", to_text(seat.place)}};
+}
+
+json to_json(const output::WriterAccount& writer) {
+  json out{{"rank", writer.process},
+           {"host", writer.host},
+           {"cpus", writer.cpus},
+           {"place", writer.place},
+           {"write_s", writer.output.write_s},
+           {"write_cpu_s", writer.output.write_cpu_s},
+           {"write_bytes", writer.output.bytes},
+           {"writes", writer.output.writes},
+           {"jobs", writer.jobs},
+           {"batches", writer.batches},
+           {"idle_s", writer.idle_s},
+           {"idle_cpu_s", writer.idle_cpu_s},
+           {"peak_memory_bytes", writer.peak_memory_bytes}};
+  if (!writer.warning.empty()) out["warning"] = writer.warning;
+  return out;
 }
 
 json to_json(const ErrorInfo& error) {
@@ -81,6 +112,7 @@ json head(const RunAccount& run) {
           {"threads", run.threads},
           {"strategy", run.strategy},
           {"sink", run.sink},
+          {"plan", run.plan},
           {"warnings", run.warnings},
           {"wall_s", monotonic_s() - run.start_s},
           {"checkpoint_s", 0.0},
@@ -122,6 +154,7 @@ std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept {
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
                    const RankAccount& mine) {
   const auto texts = mpi::gather(comm, to_json(mine, comm.rank()).dump(), 0);
+  const auto seats = mpi::gather(comm, to_json(mine.seat, comm.rank()).dump(), 0);
   mpi::agree_on_root(comm, [&] {
     json ranks = json::array();
     std::set<std::string> hosts;
@@ -148,6 +181,10 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
     account["peak_memory_bytes"] = peak;
     account["predicted_memory_bytes"] = predicted;
     account["per_rank"] = ranks;
+    account["binding"] = json::array();
+    for (const auto& text : seats) account["binding"].push_back(json::parse(text));
+    account["writers"] = json::array();
+    for (const auto& writer : run.writers) account["writers"].push_back(to_json(writer));
     write_whole(directory, account);
   });
 }

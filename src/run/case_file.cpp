@@ -105,6 +105,30 @@ std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node) {
   return values;
 }
 
+std::optional<std::vector<double>> reals_of(const toml::node& node, Limits<double> limits) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return {};
+  std::vector<double> values;
+  for (const auto& item : *list) {
+    const auto value = item.value<double>();
+    if (!item.is_number() || !value || !(*value >= limits.least && *value <= limits.most)) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::optional<std::vector<std::string>> texts_of(const toml::node& node) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return {};
+  std::vector<std::string> values;
+  for (const auto& item : *list) {
+    auto value = item.value_exact<std::string>();
+    if (!value) return {};
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
 std::optional<std::vector<std::vector<std::int64_t>>> integer_lists_of(const toml::node& node) {
   const auto* list = node.as_array();
   if (list == nullptr) return {};
@@ -226,6 +250,38 @@ std::optional<std::string> CaseFile::text(const std::string& key) {
   return {};
 }
 
+std::optional<std::vector<std::string>> CaseFile::texts(const std::string& key) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  auto values = texts_of(*node.node());
+  if (!values)
+    add_problem(key, fmt::format("{} is not a list of texts", shown(*node.node())),
+                "write them as [\"one\", \"two\"]");
+  return values;
+}
+
+std::optional<std::vector<std::string>> CaseFile::file_names(const std::string& key) {
+  auto names = texts(key);
+  if (names)
+    for (auto& name : *names) name = resolve_file_name(name);
+  return names;
+}
+
+std::optional<std::vector<double>> CaseFile::reals(const std::string& key, Limits<double> limits) {
+  state_->known.insert(key);
+  const auto node = state_->table.at_path(key);
+  if (!node) return {};
+  auto values = reals_of(*node.node(), limits);
+  if (values) return values;
+  const bool open = limits.least == std::numeric_limits<double>::lowest();
+  add_problem(key,
+              fmt::format("{} is not a list of numbers{}", shown(*node.node()),
+                          open ? "" : fmt::format(" of at least {}", limits.least)),
+              "write them as [1.5, 20]");
+  return {};
+}
+
 std::optional<std::vector<std::int64_t>> CaseFile::integers(const std::string& key) {
   state_->known.insert(key);
   const auto node = state_->table.at_path(key);
@@ -267,9 +323,16 @@ std::vector<std::string> CaseFile::names(const std::string& key) const {
   return names;
 }
 
+bool CaseFile::has(const std::string& key) const {
+  return static_cast<bool>(state_->table.at_path(key));
+}
+
+bool CaseFile::is_text(const std::string& key) const {
+  return state_->table.at_path(key).is_string();
+}
+
 std::string CaseFile::required_text(const std::string& key, const std::string& fix) {
-  const bool there = static_cast<bool>(state_->table.at_path(key));
-  if (!there) {
+  if (!has(key)) {
     state_->known.insert(key);
     add_problem(key, "is missing", fix);
     return {};
@@ -279,7 +342,11 @@ std::string CaseFile::required_text(const std::string& key, const std::string& f
 
 std::string CaseFile::required_file_name(const std::string& key, const std::string& fix) {
   const auto name = required_text(key, fix);
-  if (name.empty() || !state_->is_file) return name;
+  return name.empty() ? name : resolve_file_name(name);
+}
+
+std::string CaseFile::resolve_file_name(const std::string& name) const {
+  if (!state_->is_file) return name;
   return (std::filesystem::path(state_->path).parent_path() / name).string();
 }
 

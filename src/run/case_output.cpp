@@ -48,6 +48,7 @@ class Resolver {
       else
         stream.selection = output::Boxes{{selected}};
     }
+    stream.on_failure = table_.on_failure;
     stream.datasets.push_back({"/" + table_.name + "/values", shape, table_.type, {}});
     return stream;
   }
@@ -183,7 +184,10 @@ bool is_series(const output::Stream& stream) {
 
 CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDomain& domain,
                          const std::string& subject)
-    : time_of_step_0_s_(domain.time_of_step_0_s), dt_s_(domain.dt_s) {
+    : frame_{.domain = domain.points,
+             .spacing_m = domain.spacing_m,
+             .time_of_step_0_s = domain.time_of_step_0_s,
+             .dt_s = domain.dt_s} {
   Problems problems(subject);
   for (const auto& table : tables) {
     const auto& taken = domain.taken_paths;

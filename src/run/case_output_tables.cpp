@@ -34,6 +34,9 @@ class TableReader {
     read_steps(table);
     const auto type = one_of("type", {"float32", "float64"});
     table.type = type == 1 ? h5::ElementType::float64 : h5::ElementType::float32;
+    using output::OnFailure;
+    constexpr std::array policies{OnFailure::stop, OnFailure::retry, OnFailure::drop};
+    table.on_failure = policies[one_of("on_failure", {"stop", "retry", "drop"})];
     return table;
   }
 

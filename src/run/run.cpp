@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "tailrace/run/plan_account.hpp"
+
 namespace tailrace::run {
 
 int exit_status(ErrorKind kind) noexcept {
@@ -28,6 +30,20 @@ void print_error(const std::string& program, const ErrorInfo& error) noexcept {
   const std::string where = error.rank > 0 ? fmt::format(" (rank {})", error.rank) : "";
   const std::string fix = error.hint.empty() ? "" : ". Fix: " + error.hint;
   say(stderr, fmt::format("{}: {}{}{}\n", program, error.message, where, fix));
+}
+
+int with_crew(mpi::CommView world, const std::string& program, output::Options& write,
+              const std::function<int(mpi::CommView computing)>& simulate,
+              const std::function<int(ErrorKind)>& status_of) {
+  std::optional<output::Crew> crew;
+  try {
+    crew.emplace(world, write);
+  } catch (const Error& error) {
+    if (world.is_root()) print_error(program, error.info());
+    return status_of(error.info().kind);
+  }
+  write.crew = &*crew;
+  return crew->computes() ? simulate(crew->compute_comm()) : crew->serve();
 }
 
 Run::Run(mpi::CommView comm, RunOptions options)
@@ -63,6 +79,7 @@ void Run::prepare_directory() {
     fs::create_directories(directory / "trace", code);
     if (code) fail("cannot be made: " + code.message(), "choose a directory that you may write to");
   });
+  tracing_.emplace(comm_, options_.directory, options_.trace, account_.start_s);
 }
 
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
@@ -80,6 +97,7 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
 
 output::Session& Run::open_output(const std::string& path, const output::FileHead& head,
                                   std::int64_t simulation_bytes, const output::Resume& resume) {
+  constexpr int logs = 2;  // of this thread and of the writer's
   // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
   // they keep. None of it grows afterwards.
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
@@ -87,10 +105,22 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   outputs_.add_to(whole_head);
   session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, options_.write,
                                                log_, resume);
-  predicted_bytes_ += session_->memory_bytes();
-  if (!session_->warning().empty()) warn(session_->warning());
+  if (output::writes_hdf5(options_.write)) describe_grids(path);
+  predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
+  open_crew();
+  tell_warnings();
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
   return *session_;
+}
+
+/// For viewers; the run does without if it cannot be written. @local
+void Run::describe_grids(const std::string& path) {
+  if (!comm_.is_root()) return;
+  try {
+    outputs_.describe_grids(path);
+  } catch (const Error& error) {
+    warn(error.info().message);
+  }
 }
 
 void Run::start_steps(StepIndex steps, const Watch& watch) {
@@ -101,6 +131,8 @@ void Run::start_steps(StepIndex steps, const Watch& watch) {
 
 void Run::note_step(const DriveResult& so_far) {
   progress_->update("running", so_far.steps_done);
+  tell_warnings();
+  tell_plan();
   if (!watch_.ends_run && so_far.not_finite_at) tell_not_finite(*so_far.not_finite_at);
 }
 
@@ -109,6 +141,24 @@ void Run::tell_not_finite(StepIndex step) {
   if (std::exchange(told_not_finite_, true)) return;
   warn(
       fmt::format("{} holds NaN or infinity at step {}: the computation is unstable", watch_.quantity, step));
+}
+
+/// Passes on what the session has had to say since the last time.
+void Run::tell_warnings() {
+  for (const auto& warnings = session_->warnings(); told_warnings_ < warnings.size(); ++told_warnings_)
+    warn(warnings[told_warnings_]);
+}
+
+/// Prints what the planner has decided since the last time.
+void Run::tell_plan() {
+  const auto& decisions = session_->plan_report().decisions;
+  if (!comm_.is_root() || !options_.tells_plan || options_.write.plan_only) return;
+  for (; told_decisions_ < decisions.size(); ++told_decisions_)
+    say(stdout, fmt::format("{}: {}\n", options_.program, describe_decision(decisions[told_decisions_])));
+}
+
+std::string Run::stop_reason() const {
+  return session_->planned() ? "the output is planned" : stop_.reason();
 }
 
 /// If the watched field went wrong on any rank: throws on all if that ended the run, else sees that the root
@@ -135,7 +185,7 @@ void Run::check_finite(const DriveResult& result) {
 Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
                         const std::function<output::FileTail()>& tail, std::int64_t cells) {
   return end_with(
-      result, result.status == Status::stopped ? stop_.reason() : "",
+      result, result.status == Status::stopped ? stop_reason() : "",
       [&] {
         session_->sample_final(result.steps_done, fields(*session_));
         auto whole_tail = tail();
@@ -153,7 +203,10 @@ Run::Summary Run::suspend(const DriveResult& result, const std::function<void(ou
   auto summary = end_with(
       stopped, paused ? "paused, to be gone on with" : stop_.reason(),
       [&] {
-        save(*session_);
+        {
+          const trace::Scope scope(log_, trace::Kind::checkpoint, result.steps_done);
+          save(*session_);
+        }
         session_->suspend(result.steps_done, tail());
       },
       cells);
@@ -174,6 +227,7 @@ Run::Summary Run::end_with(const DriveResult& result, const std::string& reason,
     end.status = Status::failed;
     end.error = error.info();
   }
+  warn_of_dropped();
   try {
     write_account(end, cells);
   } catch (const Error& error) {
@@ -185,24 +239,44 @@ Run::Summary Run::end_with(const DriveResult& result, const std::string& reason,
   return summary;
 }
 
+/// @collective{comm}
+void Run::warn_of_dropped() {
+  const auto bytes = mpi::sum(comm_, session_->account().dropped_bytes);
+  if (bytes > 0)
+    warn(
+        fmt::format("{} of samples could not be written and were left out; {} in the output file tells from "
+                    "which step on",
+                    human_bytes(static_cast<double>(bytes)), output::dropped_path));
+}
+
 void Run::write_account(const RunEnd& end, std::int64_t cells) {
   if (options_.directory.empty()) return;
   if (comm_.is_root()) progress_->finish();
+  account_.plan = describe_plan(session_->plan_report());
   auto mine = account_from(log_);
   mine.cells = cells;
   mine.output = session_->account();
+  mine.seat = session_->seat();
   mine.predicted_memory_bytes = predicted_bytes_;
-  const double zero = mpi::min(comm_, account_.start_s);  // processes of one node share this clock
-  std::vector<const trace::Log*> logs{&log_};
-  if (session_->writer_log() != nullptr) logs.push_back(session_->writer_log());
   try {
-    mpi::agree_on(comm_, [&] {
-      trace::write_csv(fmt::format("{}/trace/rank-{:05}.csv", options_.directory, comm_.rank()), logs, zero);
-    });
+    tracing_->close();
   } catch (const Error& error) {
     account_.warnings.push_back(error.info().message);
   }
+  if (options_.write.crew != nullptr && comm_.is_root()) account_.writers = options_.write.crew->report();
   run::write_account(comm_, options_.directory, account_, end, mine);
+}
+
+/// The processes that write are there now, or could not be started: the account tells who writes then.
+void Run::open_crew() {
+  auto* const crew = options_.write.crew;
+  if (crew == nullptr) return;
+  if (tracing_ && comm_.is_root())
+    crew->begin_traces(options_.directory, options_.trace, tracing_->clock(), tracing_->zero_s());
+  if (crew->refusal().empty()) return;
+  auto instead = options_.write;
+  instead.strategy = output::spawn_fallback;
+  account_.strategy = output::strategy_text(instead);
 }
 
 int Run::guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept {
@@ -215,6 +289,7 @@ int Run::guard(const std::function<int()>& body, const std::function<int(ErrorKi
     const bool shared = error.rank >= 0;
     if (!shared || comm_.is_root()) print_error(options_.program, error);
     if (shared) return status_of(error.kind);
+    if (tracing_) tracing_->abandon();
     try {
       if (!options_.directory.empty() && std::filesystem::exists(options_.directory))
         write_lone_failure(options_.directory, account_, error);

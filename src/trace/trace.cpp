@@ -1,68 +1,85 @@
 #include "tailrace/trace/trace.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
 
-#include <cstdio>
-#include <fstream>
-
-#include "tailrace/base/error.hpp"
+#include "channel.hpp"
+#include "counters.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/trace/recorder.hpp"
 
 namespace tailrace::trace {
 
 const char* to_string(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::setup:
-      return "setup";
-    case Kind::compute:
-      return "compute";
-    case Kind::exchange:
-      return "exchange";
-    case Kind::pack:
-      return "pack";
-    case Kind::output_wait:
-      return "output_wait";
-    case Kind::write:
-      return "write";
-    case Kind::close:
-      return "close";
-  }
-  return "close";
+  constexpr std::array<const char*, kind_count> names{"setup",       "compute", "exchange", "pack",
+                                                      "output_wait", "gather",  "write",    "sync",
+                                                      "checkpoint",  "idle",    "close"};
+  return names.at(static_cast<std::size_t>(kind));
 }
 
-void Log::add(const Span& span) {
+namespace {
+std::atomic<int> buffers = 0;
+}
+
+void count_buffers(int change) noexcept {
+  buffers.fetch_add(change, std::memory_order_relaxed);
+}
+
+int buffers_in_use() noexcept {
+  return buffers.load(std::memory_order_relaxed);
+}
+
+bool Log::empty() const noexcept {
+  return std::all_of(totals_.begin(), totals_.end(), [](const Total& total) { return total.count == 0; });
+}
+
+Log::~Log() {
+  if (channel_) channel_->end();
+}
+
+/// The way to the recorder of the process, null if there is none: the branch that remains of a trace that is
+/// off.
+Channel* Log::channel() noexcept {
+  const auto now = Recorder::current();
+  if (now == 0) return nullptr;
+  if (now != recorder_) {
+    if (channel_) channel_->end();
+    channel_ = Recorder::channel_for(thread_);
+    recorder_ = now;
+  }
+  return channel_.get();
+}
+
+void Log::add(const Span& span) noexcept {
+  add(span, {});
+}
+
+void Log::add(const Span& span, const Counts& counts) noexcept {
   auto& total = totals_[static_cast<std::size_t>(span.kind)];
   total.seconds += span.end_s - span.start_s;
   total.bytes += span.bytes;
   ++total.count;
-  if (spans_.size() < most_spans) spans_.push_back(span);
+  if (auto* const way = channel()) way->put({span, static_cast<std::uint16_t>(buffers_in_use())}, counts);
 }
 
-Scope::Scope(Log& log, Kind kind, StepIndex step, std::int64_t bytes)
-    : log_(&log), span_{.kind = kind, .step = step, .start_s = monotonic_s(), .end_s = 0, .bytes = bytes} {}
+Counts Log::counts() noexcept {
+  const auto* const way = channel();
+  return way != nullptr && way->counting() ? read_counters() : Counts{};
+}
+
+Scope::Scope(Log& log, Kind kind, StepIndex step, std::int64_t bytes) noexcept
+    : log_(&log),
+      counts_(log.counts()),
+      span_{.kind = kind, .step = step, .start_s = monotonic_s(), .end_s = 0, .bytes = bytes} {}
 
 double Scope::stop() noexcept {
   if (log_ == nullptr) return 0;
   span_.end_s = monotonic_s();
-  log_->add(span_);
+  auto counts = log_->counts();
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= counts_[i];
+  log_->add(span_, counts);
   log_ = nullptr;
   return span_.end_s - span_.start_s;
-}
-
-void write_csv(const std::string& path, const std::vector<const Log*>& logs, double zero_s) {
-  std::ofstream file(path);
-  file << "thread,kind,step,start_s,end_s,bytes\n";
-  for (const auto* log : logs)
-    for (const auto& span : log->spans())
-      file << fmt::format("{},{},{},{:.6f},{:.6f},{}\n", log->thread(), to_string(span.kind), span.step,
-                          span.start_s - zero_s, span.end_s - zero_s, span.bytes);
-  file.close();
-  if (file) return;
-  std::remove(path.c_str());
-  throw Error(ErrorInfo{.kind = ErrorKind::io,
-                        .message = path + ": cannot be written",
-                        .path = path,
-                        .hint = "check the space and the permissions there"});
 }
 
 }  // namespace tailrace::trace

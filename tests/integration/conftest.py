@@ -1,5 +1,6 @@
-"""Fixtures of the integration tests, which start the native program of TAILRACE_BIN_DIR (build/bin)."""
+"""Fixtures of the integration tests, which start the native programs of TAILRACE_BIN_DIR (build/bin)."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,13 +8,13 @@ import pytest
 
 import jobs
 from kwave_input import small_input
+from native import cannot, needs
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if jobs.PROGRAM is None:
-        for item in items:
-            if Path(item.fspath).parent == Path(__file__).parent:
-                item.add_marker(pytest.mark.skip(reason="tailrace-ultrasound is not built"))
+    for item in items:
+        if Path(item.fspath).parent == Path(__file__).parent:
+            item.add_marker(needs("tailrace-ultrasound", "tailrace-rehearse", "tailrace-seismic"))
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +41,24 @@ def clean(small, tmp_path_factory) -> Callable[[int], Path]:
         return made[ranks]
 
     return output
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Mounts a file system of a given size that goes with the test."""
+    places = []
+
+    def mount(size: str) -> Path:
+        place = tmp_path / f"disk{len(places)}"
+        place.mkdir()
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True, check=False
+        )
+        if done.returncode != 0:
+            cannot(f"no file system can be mounted here: {done.stderr.decode().strip()}")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", "--lazy", place], check=True)

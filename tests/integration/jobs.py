@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import h5py
 import numpy as np
+import pytest
 
+from native import cannot
 from tailrace.job import kill_tree
 from tailrace.launch import Launcher, Layout, Machine, find_launcher, launch_command, root_permission
 from tailrace.programs import find_program, launch_info
@@ -24,6 +26,8 @@ from tailrace.programs import find_program, launch_info
 T = TypeVar("T")
 SOURCE = Path(__file__).resolve().parents[2] / "python" / "src"
 PROGRAM = find_program("tailrace-ultrasound")
+REHEARSE = find_program("tailrace-rehearse")
+SEISMIC = find_program("tailrace-seismic")
 # A job that should end by itself does so within this time after a rank died.
 ENDS_WITHIN_S = 10.0
 # What a healthy run of a small case may take on a busy machine: never a measure, only an end to hangs.
@@ -120,19 +124,34 @@ class Job:
         return sorted(found)
 
     def rank_processes(self) -> list[int]:
-        """The process of each rank, in the order of the ranks, as far as they have started."""
-        ranks = {}
+        """The process of each rank, in the order of the ranks, as far as they have started; not the copies of
+        themselves that ranks make for a moment.
+        """
+        ranks, parents = {}, {}
         for pid in self.processes():
             try:
-                if Path(f"/proc/{pid}/exe").resolve() != PROGRAM.resolve():
+                if Path(f"/proc/{pid}/exe").resolve() not in (PROGRAM.resolve(), REHEARSE.resolve()):
                     continue
                 variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                parents[pid] = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
             table = dict(item.split(b"=", 1) for item in variables if b"=" in item)
             rank = table.get(b"OMPI_COMM_WORLD_RANK", table.get(b"PMI_RANK", b"0"))
-            ranks[int(rank)] = pid
-        return [ranks[rank] for rank in sorted(ranks)]
+            ranks[pid] = int(rank)
+        own = [pid for pid in ranks if parents[pid] not in ranks]
+        return sorted(own, key=lambda pid: ranks[pid])
+
+    def processes_of(self, program: str) -> list[int]:
+        """The processes of this job that run a program of this name, such as those that ranks start."""
+        found = []
+        for pid in self.processes():
+            try:
+                if Path(f"/proc/{pid}/exe").resolve().name == program:
+                    found.append(pid)
+            except OSError:
+                continue
+        return found
 
     def wait_until_gone(self, limit_s: float = 5.0) -> list[int]:
         end = time.monotonic() + limit_s
@@ -174,9 +193,26 @@ def tailrace(*arguments: Any, limit_s: float = LIMIT_S) -> Ended:
     return Job(list(arguments), command=TAILRACE, limit_s=limit_s).wait()
 
 
-def in_parallel(tasks: Iterable[Callable[[], T]], at_once: int = 3) -> list[T]:
-    """Runs tasks side by side: Open MPI's launcher sleeps for most of a short job's time."""
-    with ThreadPoolExecutor(at_once) as pool:
+def waits_spin() -> bool:
+    """Whether ranks that wait never let go of their core: with more ranks than cores, a collective call then
+    takes tens of milliseconds.
+    """
+    return launcher().kind != "openmpi"
+
+
+def no_process_was_started() -> NoReturn:
+    """Leaves the running test out. Only MPICH may refuse: as root it cannot start processes."""
+    reason = "no process can be started here, and threads write"
+    if launcher().kind == "openmpi":
+        cannot(reason)
+    pytest.skip(reason)
+
+
+def in_parallel(tasks: Iterable[Callable[[], T]], at_once: int | None = None) -> list[T]:
+    """Runs tasks side by side where ranks wait in peace: Open MPI's launcher sleeps for most of a short job's
+    time.
+    """
+    with ThreadPoolExecutor(at_once or (1 if waits_spin() else 3)) as pool:
         return [done.result() for done in [pool.submit(task) for task in tasks]]
 
 
@@ -245,6 +281,21 @@ def assert_failed(run_dir: Path, kind: str = "io") -> dict[str, Any]:
     assert told["status"] == "failed", told
     assert told["error"]["kind"] == kind, told["error"]
     return told
+
+
+def rehearse(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S) -> Ended:
+    """Runs a rehearsal to its end."""
+    return rehearsal(*arguments, ranks=ranks, limit_s=limit_s).wait()
+
+
+def rehearsal(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S) -> Job:
+    """Starts a rehearsal."""
+    return Job(list(arguments), ranks, command=[str(REHEARSE)], limit_s=limit_s)
+
+
+def seismic(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S) -> Ended:
+    """Runs the seismic program to its end."""
+    return Job(list(arguments), ranks, command=[str(SEISMIC)], limit_s=limit_s).wait()
 
 
 def messages(ended: Ended, program: str = "tailrace-ultrasound") -> list[str]:

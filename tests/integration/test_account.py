@@ -79,17 +79,13 @@ def test_account_of_a_run(ranks, strategy, small, tmp_path):
     if strategy == "blocking":
         assert told["hidden_fraction"] == 0
     assert not (run_dir / "progress.json").exists()
-    for rank in range(ranks):
-        lines = (run_dir / "trace" / f"rank-{rank:05}.csv").read_text().splitlines()
-        assert lines[0] == "thread,kind,step,start_s,end_s,bytes"
-        assert {line.split(",")[0] for line in lines[1:]} <= {"main", "writer"}
-        assert all(float(line.split(",")[3]) <= float(line.split(",")[4]) for line in lines[1:])
 
 
 def test_back_pressure_is_counted(small, tmp_path):
     """Writes that take longer than the computation: it waits, and the account says how long."""
     case, run_dir = write_case(tmp_path, small), tmp_path / "run"
-    ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--pace", "latency=10ms", ranks=2)
+    words = ["--quiet", "--write", "threads", "--pace", "latency=10ms"]
+    ended = jobs.run("--case", case, "--out", run_dir, *words, ranks=2)
     assert ended.status == 0, ended
     told = jobs.account(run_dir)
     assert_consistent(told, 2, run_dir)

@@ -1,121 +1,43 @@
-"""Bad input: one clear message for all problems together, the agreed exit status, nothing half-written."""
+"""Bad values in an input: one clear message for all of them, the agreed exit status, nothing half-written."""
 
-import os
 import shutil
-import stat
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 
 import jobs
-from kwave_input import (
-    GRID,
-    KwaveInput,
-    burst,
-    in_format,
-    real,
-    small_input,
-    source_points,
-    with_index_mask,
-    with_stokes,
-    with_transducer,
-    with_velocity_source,
+from bad_input import (
+    INF,
+    NAN,
+    NX,
+    NY,
+    NZ,
+    Spoil,
+    adding,
+    as_type,
+    assert_clear,
+    cuboid,
+    dataset_attributes,
+    having,
+    homogeneous,
+    points,
+    poked,
+    refused,
+    root_attribute,
+    shaped,
+    sources_at,
+    transducer,
+    velocity,
+    without,
+    write_case,
 )
+from kwave_input import GRID, burst, in_format, real, small_input, source_points, with_stokes
 from tailrace.kwave_file import long
 
-Spoil = Callable[[KwaveInput], object]
-
-
-def without(name: str) -> Spoil:
-    return lambda case: case.datasets.pop(name)
-
-
-def having(name: str, value: float) -> Spoil:
-    return lambda case: case.set(name, value)
-
-
-def as_type(name: str, dtype: str) -> Spoil:
-    return lambda case: case.datasets.update({name: case.datasets[name].astype(dtype)})
-
-
-def shaped(name: str, values: np.ndarray) -> Spoil:
-    return lambda case: case.datasets.update({name: values})
-
-
-def root_attribute(name: str, value: str | None) -> Spoil:
-    if value is None:
-        return lambda case: case.attributes.pop(name)
-    return lambda case: case.attributes.update({name: value})
-
-
-def dataset_attributes(name: str, **values: str) -> Spoil:
-    return lambda case: case.dataset_attributes.update({name: values})
-
-
-def poked(name: str, points: list[tuple[int, int, int]], value: float) -> Spoil:
-    """Puts a value at points given as (x, y, z)."""
-
-    def poke(case: KwaveInput) -> None:
-        for x, y, z in points:
-            case.datasets[name][z, y, x] = value
-
-    return poke
-
-
-def cuboid(*corners: int) -> Spoil:
-    return shaped("sensor_mask_corners", np.array(corners, dtype="<u8").reshape(1, 1, -1))
-
-
-def points(*indices: int) -> Spoil:
-    return lambda case: with_index_mask(case, list(indices))
-
-
-def sources_at(*indices: int) -> Spoil:
-    return shaped("p_source_index", long(list(indices)))
-
-
-def adding(**datasets: np.ndarray) -> Spoil:
-    return lambda case: case.datasets.update(datasets)
-
-
-def homogeneous(points: int) -> Spoil:
-    """A cube of so many points along each axis that takes no room in the file."""
-
-    def enlarge(case: KwaveInput) -> None:
-        for name, values in case.datasets.items():
-            if values.shape == (NZ, NY, NX):
-                case.datasets[name] = values[:1, :1, :1]
-        case.set("Nx", points).set("Ny", points).set("Nz", points)
-
-    return enlarge
-
-
-def changed(case: KwaveInput, datasets: dict[str, np.ndarray | None]) -> None:
-    for name, values in datasets.items():
-        if values is None:
-            del case.datasets[name]
-        else:
-            case.datasets[name] = values
-
-
-def velocity(many: bool = False, **datasets: np.ndarray | None) -> Spoil:
-    """Velocity sources along x and y, then with other datasets."""
-    return lambda case: changed(with_velocity_source(case, {"x": 20, "y": 4}, many=many), datasets)
-
-
-def transducer(**datasets: np.ndarray | None) -> Spoil:
-    """A transducer of 34 time points and delays up to 7, then with other datasets."""
-    return lambda case: changed(with_transducer(case), datasets)
-
-
-NX, NY, NZ = GRID
 POINTS = len(source_points(GRID))
 VOLUME = NX * NY * NZ
-NAN, INF = float("nan"), float("inf")
 
 # What is spoilt, and what the message has to name: dataset or attribute, value, what would be right.
 SPOILT: dict[str, tuple[Spoil, list[str]]] = {
@@ -264,28 +186,6 @@ SPOILT: dict[str, tuple[Spoil, list[str]]] = {
 }
 
 
-def refused(path: Path, tmp_path: Path) -> str:
-    """Runs a bad input as k-Wave's binaries are run; returns the one message after checking its form."""
-    output = tmp_path / "out.h5"
-    ended = jobs.run("-i", path, "-o", output, "--quiet", limit_s=30)
-    assert ended.status == 1, ended
-    assert not output.exists()
-    assert_clear(ended.err, path)
-    return ended.err
-
-
-def assert_clear(message: str, path: Path) -> None:
-    """The message stands once, names the file, and has a way out for every problem."""
-    first, *rest = message.rstrip("\n").split("\n")
-    assert first.startswith(f"tailrace-ultrasound: {path}: "), message
-    assert message.count("tailrace-ultrasound: ") == 1, message
-    problems = rest or [first]
-    assert all(". Fix: " in problem for problem in problems), message
-    if rest:
-        assert first.endswith(f"{path}: {len(rest)} problems"), message
-        assert len(set(rest)) == len(rest), message
-
-
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory) -> dict[str, tuple[jobs.Ended, Path]]:
     """What the program says to each of the spoilt inputs, run as k-Wave's binaries are."""
@@ -395,12 +295,6 @@ def test_case_mode_and_command_refuse_it_with_2_and_make_nothing(many, tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["case.toml"]
 
 
-def write_case(directory: Path, input_file: Path, text: str = "") -> Path:
-    path = directory / "case.toml"
-    path.write_text(f'[case]\nsimulation = "ultrasound"\n[input]\nfile = "{input_file}"\n{text}')
-    return path
-
-
 def test_old_output_and_old_run_directory_stay_as_they_are(small, many, tmp_path):
     output, old = tmp_path / "out.h5", tmp_path / "old"
     output.write_text("precious")
@@ -420,217 +314,6 @@ def test_old_output_and_old_run_directory_stay_as_they_are(small, many, tmp_path
             assert refuse.err.count("Fix: ") + refuse.err.count("--overwrite") >= 1
             assert sorted(path.name for path in old.iterdir()) == ["run.json"]
             assert (old / "run.json").read_text() == "{}"
-
-
-def test_files_that_are_no_input(small, tmp_path):
-    (tmp_path / "text.h5").write_text("This is no HDF5 file.\n" * 100)
-    (tmp_path / "empty.h5").touch()
-    (tmp_path / "folder.h5").mkdir()
-    os.mkfifo(tmp_path / "pipe.h5")
-    (tmp_path / "device.h5").symlink_to("/dev/zero")
-    (tmp_path / "circle.h5").symlink_to(tmp_path / "circle.h5")
-    expected = {
-        "pipe.h5": "is no regular file",
-        "device.h5": "is no regular file",
-        "circle.h5": "Too many levels of symbolic links",
-        "text.h5": "is not an HDF5 file",
-        "empty.h5": "is not an HDF5 file",
-        "folder.h5": "is a directory",
-        "absent.h5": "No such file or directory",
-    }
-    for name, words in expected.items():
-        assert words in refused(tmp_path / name, tmp_path)
-    whole = small.read_bytes()
-    for size in (1, 30, 500, 3000, len(whole) // 3, len(whole) // 2, len(whole) - 2000, len(whole) - 1):
-        (tmp_path / "cut.h5").write_bytes(whole[:size])
-        message = refused(tmp_path / "cut.h5", tmp_path)
-        assert "truncated" in message or "not an HDF5 file" in message
-
-
-def test_datasets_that_are_not_what_they_seem(small, tmp_path):
-    """Links, other files and shapes without values in the place of datasets: all in one message."""
-    path = tmp_path / "in.h5"
-    shutil.copy(small, path)
-    os.mkfifo(tmp_path / "pipe")
-    with h5py.File(path, "r+") as file:
-        for name in ("c0", "rho0", "BonA", "dt", "dx", "Nt", "p_source_index"):
-            del file[name]
-        file["c0"] = h5py.ExternalLink(small, "/c0")
-        file["rho0"] = h5py.ExternalLink(tmp_path / "pipe", "/rho0")
-        file["BonA"] = h5py.SoftLink("/nowhere")
-        file["dt"] = h5py.SoftLink("/dt")
-        file.create_group("dx")
-        file.create_dataset("Nt", (1, 1, 1), "<u8", external=[(tmp_path / "pipe", 0, h5py.h5f.UNLIMITED)])
-        file.create_dataset("p_source_index", (1, 1, 2**60), "<u8", chunks=(1, 1, 1000), fillvalue=1)
-    message = refused(path, tmp_path)
-    for words in (
-        "dataset c0 is a link into another file",
-        "dataset rho0 is a link into another file",
-        "dataset BonA is missing",
-        "dataset dt is missing",
-        "dx is no dataset",
-        "the values of dataset Nt lie in other files",
-        f"dataset p_source_index has shape (1, 1, {2**60}), but the file holds only 0 bytes of it",
-        "7 problems",
-    ):
-        assert words in message, message
-
-
-def test_output_that_cannot_be_written(small, tmp_path):
-    (tmp_path / "folder").mkdir()
-    for output, words in (
-        (tmp_path / "nowhere" / "out.h5", "No such file or directory"),
-        (tmp_path / "folder", "Is a directory"),
-        (Path("/proc/out.h5"), "/proc/out.h5: cannot be created"),
-    ):
-        ended = jobs.run("-i", small, "-o", output, "--quiet")
-        assert ended.status == 1, ended
-        assert (
-            ended.err.startswith(f"tailrace-ultrasound: {output}: cannot be created") and words in ended.err
-        )
-        assert ". Fix: " in ended.err
-    (tmp_path / "file").touch()
-    ended = jobs.run("--case", small, "--out", tmp_path / "file" / "run", "--quiet")
-    assert ended.status == 2 and "cannot be made: Not a directory. Fix: " in ended.err, ended
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_output_without_permission(small, tmp_path):
-    locked = tmp_path / "locked"
-    locked.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
-    ended = jobs.run("-i", small, "-o", locked / "out.h5", "--quiet")
-    assert ended.status == 1 and "Permission denied. Fix: " in ended.err, ended
-
-
-def test_output_in_the_place_of_the_input(small, tmp_path):
-    mine = tmp_path / "mine.h5"
-    shutil.copy(small, mine)
-    (tmp_path / "link.h5").symlink_to(mine)
-    for output in (mine, tmp_path / "link.h5"):
-        ended = jobs.run("-i", mine, "-o", output, "--quiet")
-        assert ended.status == 1 and "would replace the input. Fix: " in ended.err, ended
-    assert mine.read_bytes() == small.read_bytes()
-
-
-NATIVE_OPTIONS = {
-    "-s 61": ["starts at step 61, but the run has 60 steps", "1 to 60"],
-    "-s 21 --benchmark 20": ["starts at step 21, but the run has 20 steps"],
-    "-s 0": ["-s", "0"],
-    "-t 0": ["-t", "0"],
-    "-t two": ["-t", "two"],
-    "--p_maximum": ["--p_maximum"],
-    "--write leaders": ['--write leaders: unknown strategy "leaders"', "blocking, threads[:BUFFERS]"],
-    "--write threads:0": ["--write threads:0", "1 to 1000"],
-    "--sink netcdf": ['--sink netcdf: unknown sink "netcdf"', "one of hdf5"],
-    "--pace bandwidth=fast": ["--pace bandwidth=fast", "bandwidth=50MB/s"],
-    "--fault kill:rank=x": ["--fault kill:rank=x", "kill:rank=1,step=20"],
-    "--fault explode": ['unknown action "explode"'],
-    "--wall-limit soon": ['--wall-limit: cannot read "soon"', "5ms or 2s"],
-    "--set time.steps=3": ["--set", "--case"],
-    "--write a --sink b --pace c --fault d": ["4 problems", "--write a", "--sink b", "--pace c", "--fault d"],
-}
-
-
-@pytest.mark.parametrize("options", NATIVE_OPTIONS)
-def test_bad_command_line(options, small, tmp_path):
-    output = tmp_path / "out.h5"
-    ended = jobs.run("-i", small, "-o", output, "--quiet", *options.split())
-    assert ended.status == 1, ended
-    assert ended.err.count("tailrace-ultrasound: ") == 1
-    for words in NATIVE_OPTIONS[options]:
-        assert words in ended.err, ended
-    assert not output.exists()
-
-
-BAD_TOML = """
-titel = "x"
-[record]
-p_ra = true
-p_max = 1
-start = 0
-[time]
-steps = "many"
-[write]
-strategy = "thread"
-buffers = 0
-[colour]
-red = 1
-"""
-BAD_TOML_WORDS = [
-    "input.titel: unknown key. Fix: remove it",
-    "record.p_ra: unknown key. Fix: did you mean record.p_raw?",
-    "record.p_max: 1 is not true or false. Fix: write true or false",
-    "record.start: 0 is not accepted. Fix: an integer of at least 1",
-    'time.steps: "many" is not accepted. Fix: an integer of at least 1',
-    'write.strategy thread: unknown strategy "thread". Fix: one of blocking, threads[:BUFFERS]',
-    "write.buffers: 0 is not accepted. Fix: an integer from 1 to 1000",
-    "colour.red: unknown key. Fix: remove it",
-]
-BAD_SETTINGS = {
-    "time.stps=3": "time.stps: unknown key. Fix: did you mean time.steps?",
-    "time.steps=0": "time.steps: 0 is not accepted. Fix: an integer of at least 1",
-    "time=3": "time: 3 is not a table. Fix: set keys of the table, such as time.steps",
-    "record=[1,2]": "record: [1,2] is not a table",
-    "record.p_raw=maybe": 'record.p_raw: "maybe" is not true or false',
-    "case.simulation=sesmic": "sesmic",
-    "write.sink=netcdf": 'unknown sink "netcdf"',
-    "time.steps": "KEY=VALUE",
-}
-
-
-def test_bad_case_file(small, tmp_path):
-    case = write_case(tmp_path, small, BAD_TOML)
-    ended = jobs.run("--case", case, "--out", tmp_path / "run", "--quiet")
-    assert ended.status == 2
-    assert_clear(ended.err, case)
-    assert f"{len(BAD_TOML_WORDS)} problems" in ended.err
-    for words in BAD_TOML_WORDS:
-        assert words in ended.err, ended
-    again = jobs.tailrace("run", case, "--out", tmp_path / "run")
-    assert again.status == 2 and again.err == ended.err
-    assert not (tmp_path / "run").exists()
-
-
-def test_bad_settings(small, tmp_path):
-    case, run_dir = write_case(tmp_path, small), tmp_path / "run"
-    together = [word for setting in BAD_SETTINGS if "=" in setting for word in ("--set", setting)]
-    for settings, expected in (
-        *((["--set", setting], [words]) for setting, words in BAD_SETTINGS.items()),
-        (together, ["problems"]),
-    ):
-        ended = jobs.run("--case", case, "--out", run_dir, "--quiet", *settings)
-        assert ended.status == 2, ended
-        assert all(words in ended.err for words in expected), ended
-    for setting in ("time.steps=0", "time.steps", "case.simulation=sesmic"):
-        ended = jobs.tailrace("run", case, "--out", run_dir, "--set", setting)
-        assert ended.status == 2 and ended.err.count("\n") == 1, ended
-    assert not run_dir.exists()
-
-
-def test_case_files_that_cannot_be_read(small, tmp_path):
-    broken = tmp_path / "broken.toml"
-    broken.write_text('[case]\nsimulation = "ultrasound"\n[input\n')
-    absent = write_case(tmp_path, tmp_path / "absent.h5")
-    for case, words in (
-        (broken, [f"{broken}:3:"]),
-        (tmp_path / "absent.toml", ["absent.toml: no such case file"]),
-        (absent, ["absent.h5: cannot be opened: No such file or directory"]),
-    ):
-        ended = jobs.run("--case", case, "--out", tmp_path / "run", "--quiet")
-        assert ended.status == 2 and ". Fix: " in ended.err, ended
-        assert all(word in ended.err for word in words), ended
-        assert jobs.tailrace("run", case, "--out", tmp_path / "run").status == 2
-    assert not (tmp_path / "run").exists()
-
-
-def test_benchmark_and_time_steps_size_the_output(small, tmp_path):
-    """More or fewer steps than the input's Nt: the file tells how many the run had."""
-    output = tmp_path / "out.h5"
-    ended = jobs.run("-i", small, "-o", output, "--quiet", "--benchmark", 70, "-s", 65)
-    assert ended.status == 0, ended
-    with h5py.File(output) as file:
-        assert file["Nt"][0, 0, 0] == 70 and file["t_index"][0, 0, 0] == 70
-        assert file["p/1"].shape[0] == 6
 
 
 def test_refused_values_do_not_cost_a_valid_input_its_run(tmp_path):

@@ -1,5 +1,7 @@
-"""Where threads run when OpenMP binds those of the computation, as k-Wave's front ends ask it to."""
+"""Where threads run, looked at from outside."""
 
+import contextlib
+import json
 import os
 import subprocess
 import time
@@ -10,10 +12,10 @@ import pytest
 import jobs
 
 
-def allowed_cores(pid: int) -> list[str]:
-    """The cores that each thread of a process may use."""
+def allowed_cores(pid: int, thread: str = "*") -> list[str]:
+    """The cores that each thread of a process may use, or one of them."""
     found = []
-    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+    for status in Path(f"/proc/{pid}/task").glob(f"{thread}/status"):
         lines = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
         found.append(lines["Cpus_allowed_list"])
     return found
@@ -24,9 +26,11 @@ def is_one_core(cores: str) -> bool:
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
-def test_writer_is_not_bound_to_a_core_of_the_computation(small, tmp_path):
+@pytest.mark.parametrize("strategy", ["threads", "uring"])
+def test_writer_is_not_bound_to_a_core_of_the_computation(small, tmp_path, strategy):
     settings = {"OMP_NUM_THREADS": "2", "OMP_PLACES": "cores", "OMP_PROC_BIND": "SPREAD"}
-    command = [jobs.PROGRAM, "-i", small, "-o", tmp_path / "out.h5", "--quiet", "--pace", "latency=50ms"]
+    command = [jobs.PROGRAM, "-i", small, "-o", tmp_path / "out.h5", "--quiet"]
+    command += ["--write", strategy, "--pace", "latency=50ms"]
     with subprocess.Popen(
         [str(word) for word in command], env=jobs.environment("binding") | settings
     ) as process:
@@ -41,3 +45,58 @@ def test_writer_is_not_bound_to_a_core_of_the_computation(small, tmp_path):
         process.kill()
     assert bound, f"the computation's threads are not bound: {cores}"
     assert free, f"no thread may run on any core: {cores}"
+
+
+def observe(tmp_path: Path, *options: str, **settings: str) -> tuple[set[str], set[str], dict]:
+    """Where the simulation's thread and the others of a rehearsal with one computing thread may run, seen
+    from outside while it writes, and what its account says of that.
+    """
+    command = [jobs.REHEARSE, "--out", tmp_path / "run", "--cells", "16,16,16", "--steps", "40"]
+    command += ["--compute-ms", "1", "--select", "whole", "--pace", "latency=20ms", *options]
+    simulation: set[str] = set()
+    others: set[str] = set()
+    process = subprocess.Popen(
+        [str(word) for word in command],
+        env=jobs.environment("binding") | settings,
+        stdout=subprocess.DEVNULL,
+    )
+    with process:
+        deadline = time.monotonic() + jobs.LIMIT_S
+        while process.poll() is None and time.monotonic() < deadline:
+            # It ends while we look, and kernel workers come and go.
+            with contextlib.suppress(OSError):
+                if (tmp_path / "run" / "output.h5").exists():
+                    simulation = set(allowed_cores(process.pid, str(process.pid)))
+                    others |= set(allowed_cores(process.pid)) - simulation
+            time.sleep(0.005)
+        process.kill()
+    account = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert account["status"] == "finished"
+    return simulation, others, account["binding"][0]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) != 2, reason="needs a machine with two cores")
+@pytest.mark.parametrize("strategy", ["threads", "uring"])
+def test_writer_gets_the_core_on_which_nobody_computes(tmp_path, strategy):
+    first, second = map(str, sorted(os.sched_getaffinity(0)))
+    settings = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}
+    simulation, others, told = observe(tmp_path, "--write", strategy, **settings)
+    assert simulation == {first}
+    assert second in others
+    assert (told["cpus"], told["writer_cpus"], told["writer_place"]) == (first, second, "a free core")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) != 2, reason="needs a machine with two cores")
+def test_without_binding_a_writer_is_left_alone(tmp_path):
+    simulation, others, told = observe(tmp_path, "--write", "threads", "--bind", "none")
+    assert len(simulation) == 1 and others == set(), "all threads may run on both cores"
+    assert not is_one_core(next(iter(simulation)))
+    assert told["writer_place"] == "not bound"
+    assert told["writer_cpus"] == told["cpus"] == next(iter(simulation))
+
+
+def test_unknown_binding_is_refused():
+    command = [str(jobs.REHEARSE), "-o", "unused.h5", "--bind", "tightly"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--bind tightly: unknown" in done.stderr and "auto, none" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 import jobs
 from kwave_input import small_input
 from tailrace import record
-from tailrace.inspect import inspect_path
+from tailrace.inspect import inspect_file, inspect_path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "case_file.md"
 CASE = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
@@ -20,7 +20,7 @@ CASE = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
 
 def documented() -> list[str]:
     return re.findall(
-        r"^\| `((?:case|input|time|model|write|output|record)\.[\w.]+)` \|", PAGE.read_text(), re.M
+        r"^\| `((?:case|input|time|model|write|trace|output|record)\.[\w.]+)` \|", PAGE.read_text(), re.M
     )
 
 
@@ -139,3 +139,19 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_made(tmp_path, ta
     for word in words:
         assert word in ended.err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_stream_that_may_be_dropped_outlives_failing_writes(tmp_path):
+    text = CASE + '[[output]]\nname = "snap"\nquantity = "p"\nevery = 2\non_failure = "drop"\n'
+    ended = run(tmp_path, text, "--write", "blocking", "--fault", "write:step=20,error=ENOSPC")
+    assert ended.status == 0, ended
+    told = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert told["status"] == "finished" and told["per_rank"][0]["dropped_bytes"] > 0
+    (warning,) = told["warnings"]
+    assert "were left out; /tailrace_dropped in the output file tells" in warning
+    assert any(
+        "some from step 19 on are missing" in p for p in inspect_file(tmp_path / "run" / "output.h5").problems
+    )
+    with h5py.File(tmp_path / "run" / "output.h5") as file:
+        assert record.read(file).dropped_from == 19
+        assert file["snap/values"][8].any() and not file["snap/values"][9].any()

@@ -1,7 +1,6 @@
 """Failing storage: every rank stops with the same error within seconds, and what was recorded is right."""
 
 import resource
-import subprocess
 import time
 from functools import partial
 from pathlib import Path
@@ -92,27 +91,6 @@ def test_short_writes_and_stalls_are_made_good(sink, strategy, small, clean, tmp
 
     faults = ["short:every=2", "short:probability=0.7,seed=3;stall:every=9,s=20ms"]
     jobs.in_parallel([partial(run, *item) for item in enumerate(faults)])
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """Mounts a file system of a given size that goes with the test."""
-    places = []
-
-    def mount(size: str) -> Path:
-        place = tmp_path / f"disk{len(places)}"
-        place.mkdir()
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True, check=False
-        )
-        if done.returncode != 0:
-            pytest.skip(f"no file system can be mounted here: {done.stderr.decode().strip()}")
-        places.append(place)
-        return place
-
-    yield mount
-    for place in places:
-        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @pytest.mark.parametrize("sink", SINKS)

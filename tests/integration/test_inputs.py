@@ -274,3 +274,13 @@ def test_many_signals_of_scattered_points(tmp_path):
     for ranks in (2, 5):
         assert_same(run(case, tmp_path / "many.h5", ranks=ranks), alone)
     assert np.abs(alone["p_final"]).max() > np.abs(burst(60)).max()
+
+
+def test_benchmark_and_time_steps_size_the_output(small, tmp_path):
+    """More or fewer steps than the input's Nt: the file tells how many the run had."""
+    output = tmp_path / "out.h5"
+    ended = jobs.run("-i", small, "-o", output, "--quiet", "--benchmark", 70, "-s", 65)
+    assert ended.status == 0, ended
+    with h5py.File(output) as file:
+        assert file["Nt"][0, 0, 0] == 70 and file["t_index"][0, 0, 0] == 70
+        assert file["p/1"].shape[0] == 6

@@ -93,10 +93,11 @@ MPI_CASE("a step's verdict tells of failures and of the wish to stop", ranks{1, 
   CHECK(verdict.finish().failing_rank == -1);  // nothing started yet
   const int last = comm.size() - 1;
   for (int step = 0; step < 20; ++step) {
-    verdict.start(step == 7 && comm.rank() == last, step == 11 && comm.is_root());
+    verdict.start(step == 7 && comm.rank() == last, step == 11 && comm.is_root(), step + comm.rank());
     const auto outcome = verdict.finish();
     CHECK(outcome.failing_rank == (step == 7 ? last : -1));
     CHECK(outcome.stop == (step == 11));
+    CHECK(outcome.least == step);
   }
 }
 

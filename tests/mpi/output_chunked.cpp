@@ -262,8 +262,13 @@ void go_on(mpi::CommView comm, const std::string& path, Index3 domain, const std
   const Plan plan = make_plan(streams, own, domain);
   const Options options = options_of("threads", "hdf5-chunked");
   const FileHead head;
-  const auto sink = create_sink(
-      {.comm = comm, .path = path, .plan = plan, .head = head, .options = options, .resume_after = after});
+  const auto sink = create_sink({.comm = comm,
+                                 .path = path,
+                                 .plan = plan,
+                                 .head = head,
+                                 .options = options,
+                                 .resume_after = after,
+                                 .sources = comm.size()});
   pattern::Field<float> field(own);
   StagingPool pool(1, plan.staging_bytes());
   Account account;
@@ -277,11 +282,11 @@ void go_on(mpi::CommView comm, const std::string& path, Index3 domain, const std
              job->add(piece, planned.cadence.samples_until(step) - 1, 0, piece.values));
     job->step = step;
     job->record = step;
-    run_job(*job, *sink, account, log);
+    run_job(*job, pieces_of(plan), *sink, account, log);
     for (Backoff backoff; !sink->exchange()->keeps_up(step);) backoff.pause();
   }
   mpi::agree_on(comm, [&] { sink->exchange()->complete(); });
-  sink->close(comm, {}, true);
+  sink->close(comm, {}, {.steps = steps});
 }
 
 /// A file of another program: chunks of one step, filter deflate at level 0, no record.

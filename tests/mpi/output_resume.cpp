@@ -242,7 +242,8 @@ MPI_CASE("a file of another program is copied, told of, and never without its sa
     trace::Log log("main");
     const Session session(comm, path, make_plan(streams_of_all_kinds(domain), own, domain), head(),
                           options_of({}), log, {.after = 4, .accumulators = checkpoint_of(directory.path())});
-    CHECK((session.warning().find("copied") != std::string::npos) == comm.is_root());
+    REQUIRE(session.warnings().size() == (comm.is_root() ? 1 : 0));
+    if (comm.is_root()) CHECK(session.warnings()[0].find("copied") != std::string::npos);
   }
   mpi::barrier(comm);
   if (comm.is_root()) {
@@ -309,7 +310,7 @@ MPI_CASE("what is drained can be read by every rank, and sampling goes on", rank
       field.set(step);
       session.sample(step, lookup);
       const StepIndex readable = session.drain();
-      CHECK((way.sink == "hdf5" || step == all_steps ? readable == step : readable <= step));
+      CHECK((way.sink != "hdf5-chunked" || step == all_steps ? readable == step : readable <= step));
       const auto file = h5::File::open(path);
       for (const auto slot : record(file)) CHECK(slot == static_cast<std::uint64_t>(readable));
       if (readable > 0) CHECK(wrong_values(file, readable) == 0);

@@ -6,6 +6,9 @@
 
 #include "../unit/output_pattern.hpp"
 #include "tailrace/base/error.hpp"
+#include "tailrace/h5/parallel.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/output/crew.hpp"
 #include "tailrace/output/session.hpp"
 #include "temp_dir.hpp"
 
@@ -13,25 +16,100 @@
 namespace tailrace::output::trial {
 
 using Split = std::vector<Box> (*)(Index3 domain, int parts);
-inline const std::vector<std::string> strategies{"blocking", "threads:1", "threads", "threads:4"};
 
-inline const std::vector<std::string> sinks{"hdf5", "hdf5-chunked"};
+/// Name of a strategy or sink, of its form in the registry.
+inline std::string name_of(const std::string& form) {
+  return form.substr(0, form.find_first_of("[:"));
+}
+
+/// How a strategy is given in tests whose ranks all compute and which know who writes.
+inline std::vector<std::string> variants_of(const std::string& name) {
+  if (name == "threads") return {"threads:1", "threads", "threads:4"};
+  if (name == "leaders") return {"leaders", "leaders:2", "leaders:3,buffers=1"};
+  if (name == "uring") return {"uring:1", "uring"};
+  if (name == "ranks" || name == "spawn") return {};  // see ways_on, and output_crew.cpp
+  if (name == "spawn-each") return {};                // lays files out otherwise; see output_crew.cpp
+  if (name == "auto") return {};                      // changes who writes; see output_planner.cpp
+  return {name};
+}
+
+inline std::vector<std::string> all_strategies() {
+  std::vector<std::string> all;
+  for (const auto& service : services())
+    for (auto& variant : variants_of(name_of(service.strategy))) all.push_back(std::move(variant));
+  return all;
+}
+inline const std::vector<std::string> strategies = all_strategies();
+
+/// Sinks of this build whose files are HDF5.
+inline std::vector<std::string> all_sinks() {
+  std::vector<std::string> sinks;
+  for (const auto& service : services())
+    for (const auto& form : service.sinks) {
+      const auto name = name_of(form);
+      if (!writes_hdf5(parse_options({.write = {}, .sink = name, .pace = {}, .fault = {}}))) continue;
+#ifndef OPEN_MPI
+      // MPICH waits in collective calls without giving the core away, which takes minutes where ranks share
+      // cores: there, output_sinks.cpp tests it on two ranks.
+      if (name == "hdf5-parallel") continue;
+#endif
+      if (std::find(sinks.begin(), sinks.end(), name) == sinks.end()) sinks.push_back(name);
+    }
+  return sinks;
+}
+inline const std::vector<std::string> sinks = all_sinks();
+/// Sinks whose ranks write together.
+inline bool is_collective(const std::string& sink) {
+  return sink == "hdf5-parallel";
+}
 
 /// A way into the file.
 struct Way {
   std::string strategy = "threads", sink = "hdf5";
 };
 
+inline Options options_of(const Way& way, const std::string& fault = {}) {
+  return parse_options({.write = way.strategy, .sink = way.sink, .pace = {}, .fault = fault});
+}
+
+/// The strategies over the sinks that they serve.
 inline std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const auto& sink : sinks)
-    for (const auto& strategy : strategies) ways.push_back({strategy, sink});
+    for (const auto& strategy : strategies) {
+      try {
+        options_of({strategy, sink});
+      } catch (const Error&) {
+        continue;  // refused, which has tests of its own
+      }
+      ways.push_back({strategy, sink});
+    }
   return ways;
 }
 inline const std::vector<Way> ways = all_ways();
 
-inline Options options_of(const Way& way, const std::string& fault = {}) {
-  return parse_options({.write = way.strategy, .sink = way.sink, .pace = {}, .fault = fault});
+/// Ranks of `comm` that only write, with a strategy.
+inline int writing_ranks(const std::string& strategy) {
+  const auto options = parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
+  return options.strategy == "ranks" ? options.writers : 0;
+}
+
+/// The ways that work on as many ranks as `comm` has.
+inline std::vector<Way> ways_on(mpi::CommView comm) {
+  auto fitting = ways;
+  for (const char* strategy : {"ranks:1", "ranks:2,send", "ranks:3"})
+    if (2 * writing_ranks(strategy) <= comm.size()) fitting.push_back({strategy, "hdf5"});
+  return fitting;
+}
+
+/// The process that writes the samples of `rank`, of `size` ranks that compute on one machine.
+inline int writer_of(const Way& way, int rank, int size) {
+  if (way.sink == "hdf5-chunked") return 0;
+  const Options options = options_of(way);
+  if (options.strategy == "ranks") return size + rank * options.writers / size;
+  if (options.strategy != "leaders") return rank;
+  const int group = options.group == 0 ? size : options.group;
+  return rank / group * group;
 }
 
 /// A directory of the root that all ranks know.
@@ -117,6 +195,32 @@ inline std::vector<Stream> streams_of_all_kinds(Index3 n) {
           stream("mean", boxes, Reduction::mean, n),
           stream("last", Whole{}, Reduction::final, n),
           stream("last_boxes", boxes, Reduction::final, n)};
+}
+
+/// Runs `body(ranks that compute, options)` with a crew for the way; ranks that only write serve meanwhile.
+/// Returns what the body returned or threw (`Error`) on the root, on all ranks. @collective{comm}
+template <class Body>
+std::optional<ErrorInfo> with_crew(mpi::CommView comm, Options options, const Body& body) {
+  std::optional<ErrorInfo> error;
+  {
+    Crew crew(comm, options);
+    options.crew = &crew;
+    if (crew.computes()) {
+      try {
+        error = body(crew.compute_comm(), options);
+      } catch (const Error& thrown) {
+        error = thrown.info();
+      }
+    } else {
+      crew.serve();
+    }
+  }
+  try {
+    mpi::agree(comm, comm.is_root() ? error : std::nullopt);
+  } catch (const Error& shared) {
+    return shared.info();
+  }
+  return {};
 }
 
 template <class Action>

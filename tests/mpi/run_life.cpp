@@ -56,14 +56,18 @@ struct Outcome {
   float last_value = -1;   // in the file, on the root
 };
 
+using AfterStep = std::function<void(output::Session&, StepIndex)>;
+
 /// 50 steps, watched every 8; the last rank fails at `bad_step` if it has points.
-Outcome run_counter(mpi::CommView comm, StepIndex bad_step, bool ends_run) {
+Outcome run_counter(
+    mpi::CommView comm, StepIndex bad_step, bool ends_run,
+    const AfterStep& after_step = [](output::Session&, StepIndex) {}, const output::Options& write = {}) {
   std::optional<test::TempDir> directory;
   if (comm.is_root()) directory.emplace();
   const auto path = mpi::broadcast(comm, directory ? directory->file("run") : "", 0);
   constexpr StepIndex steps = 50, never = 1000;
   Run run(comm,
-          {.program = "a test", .directory = path, .overwrite = false, .wall_limit_s = {}, .write = {}});
+          {.program = "a test", .directory = path, .overwrite = false, .wall_limit_s = {}, .write = write});
   run.prepare_directory();
   const Range planes{domain.z * comm.rank() / comm.size(), domain.z * (comm.rank() + 1) / comm.size()};
   const Box box{{0, 0, planes.begin}, {domain.x, domain.y, planes.end}};
@@ -71,9 +75,10 @@ Outcome run_counter(mpi::CommView comm, StepIndex bad_step, bool ends_run) {
   const auto stream = every_step(steps);
   run.plan({stream}, {}, box, domain);
   Counter counter(box, fails ? bad_step : never);
-  run.open_output(path + "/output.h5", {}, counter.memory_bytes());
+  auto& session = run.open_output(path + "/output.h5", {}, counter.memory_bytes());
   const Watch watch{.quantity = "n", .every = 8, .ends_run = ends_run, .hint = "count less"};
-  const auto result = run.drive(counter, {.last = steps, .planned = steps}, watch, [](StepIndex) {});
+  const auto result = run.drive(counter, {.last = steps, .planned = steps}, watch,
+                                [&](StepIndex step) { after_step(session, step); });
   Outcome outcome{run.close(
                       result,
                       [&](output::Session&) -> output::FieldLookup {
@@ -137,6 +142,24 @@ MPI_CASE("NaN is only told where the run has to go on", ranks{1, 2, 3}) {
   CHECK(outcome.account["status"] == "finished");
   CHECK(outcome.account["warnings"].size() == 1);
   CHECK(outcome.account["warnings"][0] == "n holds NaN or infinity at step 24: the computation is unstable");
+}
+
+MPI_CASE("what a writer says that takes over during a run is passed on, once", ranks{2, 3}) {
+  setenv("TAILRACE_RANKS_PER_NODE", "1", 1);  // leaders without members, which they say
+  const auto options = [](const char* strategy) {
+    return output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
+  };
+  const auto take_turns = [&](output::Session& session, StepIndex step) {
+    if (step == 10 || step == 30) session.switch_writer(options("leaders"));
+    if (step == 20) session.switch_writer(options("threads"));
+  };
+  const auto outcome = run_counter(comm, 1000, true, take_turns, options("threads"));
+  unsetenv("TAILRACE_RANKS_PER_NODE");
+  CHECK(outcome.summary.end.status == Status::finished);
+  if (!comm.is_root()) return;
+  REQUIRE(outcome.account["warnings"].size() == 1);
+  CHECK(outcome.account["warnings"][0].get<std::string>().find("no rank shares a node") != std::string::npos);
+  CHECK(outcome.last_value == 50);
 }
 
 MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) {

@@ -21,6 +21,10 @@ std::vector<Decomposition> all_decompositions(Index3 extents, int ranks) {
     list.push_back(Decomposition::pencil(extents, axis, 1, ranks));
     list.push_back(Decomposition::pencil(extents, axis, ranks, 1));
   }
+  for (int x = 1; x <= ranks; ++x)
+    for (int y = 1; x * y <= ranks; ++y)
+      if (ranks % (x * y) == 0)
+        list.push_back(Decomposition::bricks(extents, {.x = x, .y = y, .z = ranks / (x * y)}));
   return list;
 }
 

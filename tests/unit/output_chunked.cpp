@@ -62,6 +62,7 @@ struct Chunked {
             .ranks = 1,
             .level = 1,
             .queue_bytes = 1 << 20,
+            .cpus = {},
             .call = make_write_call(options, 0)};
   }
   /// The chunk of a step: its values are those of the pattern.

@@ -31,7 +31,7 @@ OptionTexts texts(const std::string& write, const std::string& sink, const std::
 
 TEST_CASE("empty texts give the defaults") {
   const Options options = parse_options({});
-  CHECK(strategy_text(options) == "threads:2");
+  CHECK(strategy_text(options) == "auto");
   CHECK(options.sink == "hdf5");
   CHECK(!options.pace);
   CHECK(options.faults.empty());
@@ -45,6 +45,39 @@ TEST_CASE("strategies are read and written back") {
   CHECK(parse_options(texts("threads:5", "", "", "")).buffers == 5);
 }
 
+TEST_CASE("ranks and spawn take a number of processes") {
+  const auto read = [](const char* text) { return parse_options(texts(text, "", "", "")); };
+  CHECK(strategy_text(read("ranks")) == "ranks:1");
+  CHECK(strategy_text(read("ranks:3,isend")) == "ranks:3");
+  CHECK(strategy_text(read("ranks:2,send")) == "ranks:2,send");
+  CHECK(buffer_count(read("ranks:2")) == 2);
+  CHECK(buffer_count(read("ranks:2,send")) == 1);
+  CHECK(strategy_text(read("spawn:4")) == "spawn:4");
+  CHECK(strategy_text(read("spawn-each")) == "spawn-each:2");
+  CHECK(splits_samples(read("spawn-each:3")));
+  CHECK(!splits_samples(read("spawn:3")));
+  for (const char* bad : {"ranks:0", "ranks:x", "ranks:2,recv", "ranks:2,", "spawn:0", "spawn:2,send"})
+    CHECK_MESSAGE(contains(message_of(texts(bad, "", "", "")), bad), bad);
+  CHECK(contains(message_of(texts("ranks:1", "hdf5-chunked", "", "")), "other processes can write"));
+}
+
+TEST_CASE("leaders take a group, and buffers with it") {
+  const auto read = [](const char* text) { return parse_options(texts(text, "", "", "")); };
+  CHECK(strategy_text(read("leaders")) == "leaders:node,buffers=2");
+  CHECK(strategy_text(read("leaders:4")) == "leaders:4,buffers=2");
+  CHECK(strategy_text(read("leaders:node,buffers=3")) == "leaders:node,buffers=3");
+  const Options options = read("leaders:12,buffers=5");
+  CHECK(options.group == 12);
+  CHECK(buffer_count(options) == 5);
+  CHECK(read(strategy_text(options).c_str()).group == 12);
+  for (const char* bad :
+       {"leaders:", "leaders:0", "leaders:x", "leaders:4,", "leaders:4,5", "leaders:,buffers=2",
+        "leaders:4,buffers=0", "leaders:4,buffers=", "leaders:buffers=2", "leaders:-1"})
+    CHECK_MESSAGE(contains(message_of(texts(bad, "", "", "")), "leaders[:GROUP[,buffers=N]]"), bad);
+  CHECK(contains(message_of(texts("leaders", "hdf5-chunked", "", "")),
+                 "it needs a sink that takes samples of several ranks"));
+}
+
 TEST_CASE("sinks are read and written back") {
   CHECK(sink_text(parse_options({})) == "hdf5");
   CHECK(sink_text(parse_options(texts("", "hdf5-chunked", "", ""))) == "hdf5-chunked:4");
@@ -54,6 +87,34 @@ TEST_CASE("sinks are read and written back") {
   CHECK(sink_text(options) == "hdf5-chunked:9");
   for (const char* bad : {"hdf5-chunked:", "hdf5-chunked:0", "hdf5-chunked:10", "hdf5-chunked:x", "hdf5:4"})
     CHECK_MESSAGE(contains(message_of(texts("", bad, "", "")), "hdf5, hdf5-chunked[:LEVEL]"), bad);
+}
+
+TEST_CASE("hints for MPI-IO are passed on as they are, and forgotten with another sink") {
+  CHECK(sink_text(parse_options(texts("", "mpiio", "", ""))) == "mpiio");
+  const auto text = "mpiio:striping_factor=8,romio_cb_write=enable,path=a=b";
+  Options options = parse_options(texts("", text, "", ""));
+  CHECK(options.mpi_hints ==
+        mpi::Hints{{"striping_factor", "8"}, {"romio_cb_write", "enable"}, {"path", "a=b"}});
+  CHECK(sink_text(options) == text);
+  parse_sink("--sink", "hdf5", options);
+  CHECK(options.mpi_hints.empty());
+  for (const char* bad :
+       {"mpiio:", "mpiio:cb_nodes", "mpiio:=4", "mpiio:cb_nodes=", "mpiio:a=1,,b=2", "mpiio:a=1,b"})
+    CHECK_MESSAGE(contains(message_of(texts("", bad, "", "")), "mpiio[:KEY=VALUE,...]"), bad);
+}
+
+TEST_CASE("sinks that call MPI are served by the strategy blocking alone, which is taken for them") {
+  for (const std::string sink : {"mpiio", "hdf5-parallel", "pnetcdf"}) {
+    const auto message = message_of(texts("", sink, "", ""));
+    if (message != "accepted") {
+      CHECK(sink != "mpiio");
+      CHECK_MESSAGE(contains(message, "this build has no"), message);
+      continue;
+    }
+    CHECK(parse_options(texts("", sink, "", "")).strategy == "blocking");
+    CHECK(contains(message_of(texts("threads", sink, "", "")),
+                   "--write threads does not go with --sink " + sink));
+  }
 }
 
 TEST_CASE("a pace") {
@@ -101,8 +162,8 @@ TEST_CASE("every bad text is refused with the accepted forms") {
   for (const char* bad : {"thread", "threads:", "threads:0", "threads:x", "threads:2x", "threads:99999999999",
                           "blocking:2", "threads:-1", ":2", "threads:1001"})
     CHECK_MESSAGE(contains(message_of(texts(bad, "", "", "")), "blocking, threads[:BUFFERS]"), bad);
-  CHECK(contains(message_of(texts("leaders", "", "", "")),
-                 "unknown strategy \"leaders\". Fix: one of blocking, threads"));
+  CHECK(contains(message_of(texts("followers", "", "", "")),
+                 "unknown strategy \"followers\". Fix: one of auto, blocking, threads"));
   CHECK(contains(message_of(texts("", "netcdf", "", "")), "unknown sink \"netcdf\". Fix: one of hdf5"));
   for (const char* bad : {"50MB/s", "bandwidth=fast", "speed=3", "jitter=2,latency=1s", "latency=-1s",
                           "seed=1", "latency=1d", "bandwidth=1MB/s,", "seed=-1,latency=1s", "bandwidth=inf"})

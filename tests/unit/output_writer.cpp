@@ -9,7 +9,7 @@
 
 #include "output_pattern.hpp"
 #include "tailrace/base/system.hpp"
-#include "tailrace/output/writer.hpp"
+#include "writer_ground.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;
@@ -42,9 +42,9 @@ class MemorySink final : public Sink {
     threads.insert(std::this_thread::get_id());
     return written;
   }
-  void record(StepIndex step) override { records.push_back(step); }
+  void record(int, StepIndex step) override { records.push_back(step); }
   void flush() override { ++flushes; }
-  void close(mpi::CommView, const FileTail&, bool) override {}
+  void close(mpi::CommView, const FileTail&, const FileEnd&) override {}
   [[nodiscard]] const std::string& warning() const noexcept override { return none_; }
 
   void hold() { set_open(false); }
@@ -107,15 +107,10 @@ Options options_for(const std::string& strategy) {
   return parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
 }
 
-struct Bench {
-  explicit Bench(const std::string& strategy)
-      : options(options_for(strategy)),
-        writer(create_writer(
-            {.sink = sink, .staging_bytes = plan.staging_bytes(), .options = options, .log = log})) {}
+struct Bench : test::WriterGround {
+  explicit Bench(const std::string& strategy) : WriterGround(::plan, options_for(strategy)) {}
   MemorySink sink;
-  trace::Log log{"main"};
-  Options options;
-  std::unique_ptr<Writer> writer;
+  std::unique_ptr<Writer> writer = create_writer(context(sink));
 };
 
 const std::vector<std::string> all_strategies{"blocking", "threads:1", "threads:2", "threads:5"};
@@ -142,9 +137,10 @@ TEST_CASE("every strategy writes all jobs in order, then records and flushes") {
     CHECK(holds_samples(bench.sink, 20));
     CHECK(bench.writer->account().bytes == 20 * plan.step_bytes());
     CHECK(bench.writer->account().writes == 20);
-    const trace::Log* const log = bench.writer->log();
-    CHECK((log == nullptr) == (strategy == "blocking"));
-    CHECK((log != nullptr ? *log : bench.log).total(trace::Kind::write).bytes == 20 * plan.step_bytes());
+    const auto& log = strategy == "blocking" ? bench.log : bench.writer_log;
+    CHECK(log.total(trace::Kind::write).bytes == 20 * plan.step_bytes());
+    CHECK(bench.reached.written() == 20);
+    CHECK(bench.reached.durable() == 0);
   }
 }
 
@@ -203,17 +199,14 @@ TEST_CASE("a lease that is given up frees its buffer") {
 }
 
 TEST_CASE("a writer that goes while an exception unwinds still writes what it was given") {
-  MemorySink sink;
-  trace::Log log("main");
-  const auto options = options_for("threads:3");
+  Bench bench("threads:3");
   const auto run = [&] {
-    const auto writer =
-        create_writer({.sink = sink, .staging_bytes = plan.staging_bytes(), .options = options, .log = log});
+    const auto writer = std::move(bench.writer);
     for (StepIndex step = 1; step <= 3; ++step) writer->submit(fill(writer->acquire(), step));
     throw std::runtime_error("the computation broke");
   };
   CHECK_THROWS_AS(run(), std::runtime_error);
-  CHECK(holds_samples(sink, 3));
+  CHECK(holds_samples(bench.sink, 3));
 }
 
 TEST_CASE("buffers do not grow") {
@@ -241,7 +234,7 @@ TEST_CASE("the samples of several steps in one job are handed to the sink in the
   MemorySink sink;
   Account account;
   trace::Log log("main");
-  run_job(*job, sink, account, log);
+  run_job(*job, pieces_of(both), sink, account, log);
   CHECK(sink.order == std::vector<std::pair<std::size_t, std::int64_t>>{
                           {0, 0}, {0, 192}, {0, 384}, {1, 0}, {1, 192}, {1, 384}});
   CHECK(holds_samples(sink, 3));
@@ -266,7 +259,7 @@ TEST_CASE("many points are handed to the sink in portions") {
   MemorySink sink;
   Account account;
   trace::Log log("main");
-  run_job(*lease, sink, account, log);
+  run_job(*lease, pieces_of(spread), sink, account, log);
   CHECK(account.writes == 2500);
   const auto& bytes = sink.data.at(0);
   REQUIRE(bytes.size() == (5000 + 4999) * sizeof(float));

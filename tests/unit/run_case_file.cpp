@@ -44,6 +44,18 @@ TEST_CASE("values are read with their types") {
   CHECK(message_of(file).empty());
 }
 
+TEST_CASE("lists of numbers take integers too, and limits") {
+  const Written written("[a]\ngood = [12.5, 10]\nlow = [1.0, -1.0]\ntext = [\"1\"]\nplain = 3.0\n");
+  auto file = CaseFile::read(written.path, {});
+  CHECK(file.reals("a.good", {0}) == std::vector<double>{12.5, 10});
+  CHECK_FALSE(file.reals("a.absent", {0}).has_value());
+  for (const char* key : {"a.low", "a.text", "a.plain"}) CHECK_FALSE(file.reals(key, {0}).has_value());
+  const auto message = message_of(file);
+  CHECK(holds(message, "a.low: [1.0,-1.0] is not a list of numbers of at least 0. Fix: write them as"));
+  CHECK(holds(message, "a.text: [\"1\"] is not a list of numbers"));
+  CHECK(holds(message, "a.plain: 3.0 is not a list of numbers"));
+}
+
 TEST_CASE("all problems come together, each with its key and a fix") {
   const Written written("[time]\nsteps = 0\n[record]\np_raw = 1\np_mx = true\n[write]\nsink = 3\n");
   auto file = CaseFile::read(written.path, {});

@@ -94,12 +94,25 @@ struct DatasetStorage {
   bool in_other_files = false;  ///< as external or virtual storage
 };
 
+/// Bytes of a dataset that stand in a plain file beside the HDF5 file.
+struct ExternalPart {
+  std::string file;  ///< as HDF5 has the name; readers take a relative one from their working directory
+  std::uint64_t offset = 0, bytes = 0;
+};
+
 /// A dataset to create.
 struct DatasetSpec {
   std::string path;  ///< absolute, missing groups are made
   Shape shape;
   ElementType type = ElementType::float32;
   std::vector<Attribute> attributes;
+};
+
+/// A box of a dataset whose values stand in another file, in a dataset of the same path and of the box's
+/// size.
+struct VirtualPart {
+  std::string file;  ///< seen from the directory of the file with the dataset
+  Shape start;       ///< the first element of the box
 };
 
 class Storage;
@@ -174,8 +187,18 @@ class File {
   /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file,
   /// nothing for an empty one.
   std::optional<std::uint64_t> create_dataset(const DatasetSpec& spec);
+  /// Creates a contiguous dataset whose bytes stand in other files, part after part; they are not touched.
+  void create_external_dataset(const DatasetSpec& spec, std::span<const ExternalPart> parts);
+  /// The other files in which the bytes of a contiguous dataset stand, none if it has none there.
+  [[nodiscard]] std::vector<ExternalPart> external_parts(const std::string& dataset) const;
+  /// Whether the elements of a dataset are as this machine has them in memory.
+  [[nodiscard]] bool is_native(const std::string& dataset) const;
   /// Creates a dataset, with at least one element, of chunks that take space when they are written.
   void create_chunked_dataset(const DatasetSpec& spec, const ChunkLayout& layout);
+  /// Creates a dataset of which this file holds no values but says where they stand: in `parts`, all of the
+  /// size `count`. What stands in files that are missing reads as 0.
+  void create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
+                              std::span<const VirtualPart> parts);
   /// How a dataset is cut into chunks; nothing if it is not. Errors (input): filters unknown here.
   [[nodiscard]] std::optional<ChunkLayout> chunk_layout(const std::string& dataset) const;
   template <class T>

@@ -30,6 +30,12 @@ struct RankGrid {
 /// column.
 RankGrid near_square_grid(int ranks);
 
+/// A grid of ranks for bricks: how many along each axis.
+struct RankBricks {
+  int x = 1, y = 1, z = 1;
+  friend bool operator==(const RankBricks&, const RankBricks&) = default;
+};
+
 /// A box of points, (0, 0, 0) to `extents`, shared out among ranks so that each point has one owner. Ranks
 /// may be empty.
 class Decomposition {
@@ -41,6 +47,8 @@ class Decomposition {
   /// x and y stays within a row, and one between y and z within a column.
   static Decomposition pencil(Index3 extents, Axis whole_axis, RankGrid grid);
   static Decomposition pencil(Index3 extents, Axis whole_axis, int rows, int columns);
+  /// Splits all three axes. Rank = (z * bricks.y + y) * bricks.x + x.
+  static Decomposition bricks(Index3 extents, RankBricks bricks);
   /// One rank owns all.
   static Decomposition all_on(Index3 extents, int ranks, int owner);
 
@@ -54,14 +62,10 @@ class Decomposition {
   friend bool operator==(const Decomposition&, const Decomposition&) = default;
 
  private:
-  struct Parts {
-    int x = 1, y = 1, z = 1;
-    friend bool operator==(const Parts&, const Parts&) = default;
-  };
-  Decomposition(Index3 extents, Parts parts);
+  Decomposition(Index3 extents, RankBricks parts);
 
   Index3 extents_;
-  Parts parts_;
+  RankBricks parts_;
   int single_owner_ = -1, single_ranks_ = 0;  // of `all_on`
 };
 

@@ -75,6 +75,9 @@ class Environment {
   [[nodiscard]] CommView world() const noexcept { return world_; }
   /// Ends all processes of the job at once, for an error that the other ranks do not know of.
   [[noreturn]] static void abort(int exit_code) noexcept;
+  /// Processes that Open MPI says it has room for beside those of the job; 0 if it says nothing, and of other
+  /// libraries. @local
+  static int free_slots();
   /// Name and version of the MPI library, on one line.
   static std::string library_version();
 
@@ -106,6 +109,9 @@ double max(CommView comm, double value);
 std::int64_t max(CommView comm, std::int64_t value);
 double min(CommView comm, double value);
 std::int64_t min(CommView comm, std::int64_t value);
+/// Gives every rank the bits that are set on any of them. As many words on all ranks. @collective{comm},
+/// synchronises.
+void unite_bits(CommView comm, std::span<std::uint64_t> words);
 /// Sum over the ranks before this one (0 on rank 0). @collective{comm}
 std::int64_t exclusive_scan(CommView comm, std::int64_t value);
 /// The texts of all ranks in rank order, on the root only; empty elsewhere. @collective{comm}

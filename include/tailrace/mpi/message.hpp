@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "tailrace/mpi/comm.hpp"
 
@@ -45,6 +46,10 @@ class BlockType {
 MPI_Request start_send(CommView comm, const std::byte* first, MPI_Datatype block, int to, int tag);
 MPI_Request start_receive(CommView comm, std::byte* first, MPI_Datatype block, int from, int tag);
 
+/// The same for plain bytes, at most 2^31 - 1; the receiver knows their number.
+MPI_Request start_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);
+MPI_Request start_receive(CommView comm, std::span<std::byte> out, int from, int tag);
+
 /// A message on its way that only its finder can receive any more.
 struct Arrival {
   int source = 0;
@@ -56,6 +61,8 @@ struct Arrival {
 std::optional<Arrival> find_arrival(CommView comm, int tag);
 /// Starts to receive it into as many bytes; they belong to MPI until the request is complete. @local
 MPI_Request start_receive(const Arrival& arrival, std::span<std::byte> out);
+/// Receives it whole; for short messages. @local, waits for the rest of it.
+std::vector<std::byte> receive(const Arrival& arrival);
 /// Starts to send bytes, at most 2^31 - 1, that the receiver's MPI must not take in before they are looked
 /// for: the request is complete when they were. @local, does not wait.
 MPI_Request start_patient_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);

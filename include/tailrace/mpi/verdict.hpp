@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,8 +34,9 @@ class StepVerdict {
  public:
   /// What all ranks know after a step.
   struct Outcome {
-    int failing_rank = -1;  ///< lowest rank that has an error, or -1
-    bool stop = false;      ///< some rank was asked to stop
+    int failing_rank = -1;   ///< lowest rank that has an error, or -1
+    bool stop = false;       ///< some rank was asked to stop
+    std::int64_t least = 0;  ///< the smallest of the numbers that ranks handed in
   };
 
   explicit StepVerdict(CommView comm) : comm_(comm) {}
@@ -43,14 +45,15 @@ class StepVerdict {
   /// After the `finish` of every `start`, unless an error ends the program.
   ~StepVerdict();
 
-  /// Hands in this rank's status. @collective{comm}, does not wait.
-  void start(bool failed, bool stop);
+  /// Hands in this rank's status, and a number of which the smallest is wanted. @collective{comm}, does not
+  /// wait.
+  void start(bool failed, bool stop, std::int64_t number = 0);
   /// The outcome of the last `start`, or nothing failed when there was none. @collective{comm}
   Outcome finish();
 
  private:
   struct Values {
-    std::array<int, 2> mine{}, all{};
+    std::array<std::int64_t, 3> mine{}, all{};
   };
   CommView comm_;
   MPI_Request request_ = MPI_REQUEST_NULL;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "tailrace/base/box.hpp"
+#include "tailrace/base/topology.hpp"
+#include "tailrace/mpi/file.hpp"
 
 namespace tailrace::output {
 
@@ -38,26 +40,53 @@ struct Fault {
   StepIndex from_step = 0;
 };
 
+/// Of a dataset over several directories, unless the user says otherwise, and the least.
+inline constexpr std::int64_t default_stripe_bytes = 4 << 20, least_stripe_bytes = 64 << 10;
+
+class Crew;
+
 /// How samples leave the computation.
 struct Options {
-  std::string strategy = "threads";  ///< who writes; see `parse_options` for the names
-  int buffers = 2;                   ///< staging buffers per rank of the strategy `threads`
-  std::string sink = "hdf5";         ///< what the file is
-  int deflate_level = 4;             ///< of the sink `hdf5-chunked`, 1 (fast) to 9 (small)
-  bool flush_samples = false;        ///< what is written is put onto the device at once
+  std::string strategy = "auto";  ///< who writes; see `parse_options` for the names
+  bool strategy_given = false;    ///< the user asked for it
+  int buffers = 2;                ///< staging buffers per rank of strategies that write behind the run
+  int group = 0;                  ///< ranks per leader of the strategy `leaders`, 0: those of a node
+  int writers = 1;                ///< processes that write, of `ranks`, `spawn` and `spawn-each`
+  bool send_waits = false;        ///< `ranks`: handing a buffer over waits until it was sent
+  std::string sink = "hdf5";      ///< what the file is
+  int deflate_level = 4;          ///< of the sink `hdf5-chunked`, 1 (fast) to 9 (small)
+  mpi::Hints mpi_hints;           ///< for MPI-IO, of the sinks that use it
+  /// Where raw files with the streams' values are made, one in each; none: the values are in the file itself.
+  std::vector<std::string> directories;
+  std::int64_t stripe_bytes = default_stripe_bytes;  ///< of a dataset in one directory before the next one
+  bool flush_samples = false;                        ///< what is written is put onto the device at once
   std::optional<Pace> pace;
   std::vector<Fault> faults;
+  bool bind = true;      ///< writer threads go to processors on which nobody computes
+  Cpus writer_cpus;      ///< where they run; the session finds that out
+  Crew* crew = nullptr;  ///< the processes that write for others; set by the program, outlives all sessions
+  bool plan_only =
+      false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
+  /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.
+  std::vector<std::string> planner_script;
 };
 
 inline constexpr int most_buffers = 1000;
+inline constexpr int most_group = 1 << 20;
+inline constexpr int most_writers = 1 << 20;
 
 /// The options as texts of a command line or case file; empty texts leave the defaults.
 struct OptionTexts {
-  std::string write;       ///< blocking | threads[:BUFFERS]
-  std::string sink;        ///< hdf5 | hdf5-chunked[:LEVEL]
-  std::string pace;        ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
-  std::string flush = {};  ///< none | sample
-  std::string fault;       ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
+  std::string write;             ///< auto | blocking | threads[:BUFFERS] | leaders[:GROUP[,buffers=N]] |
+                                 ///< uring[:BUFFERS] | ranks[:N[,send]] | spawn[:N] | spawn-each[:N]
+  std::string sink;              ///< hdf5 | hdf5-chunked[:LEVEL] | mpiio[:KEY=VALUE,...] and so on
+  std::string pace;              ///< bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=1
+  std::string flush = {};        ///< none | sample
+  std::string bind = {};         ///< auto | none
+  std::string directories = {};  ///< DIR,DIR and so on
+  std::string stripe = {};       ///< a size such as 4MiB
+  std::string fault;  ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
+  bool plan = false;  ///< only measure and predict
 };
 
 /// Reads the options. Errors (usage): all bad texts together, each with the accepted forms.
@@ -66,13 +95,35 @@ Options parse_options(const OptionTexts& texts);
 void parse_strategy(const char* name, const std::string& text, Options& options);
 void parse_sink(const char* name, const std::string& text, Options& options);
 void parse_flush(const char* name, const std::string& text, Options& options);
+void parse_stripe(const char* name, const std::string& text, Options& options);
+/// Takes directories for raw files. Errors (usage): one is missing, is none, may not be written, or is named
+/// twice.
+void take_directories(const char* name, std::vector<std::string> directories, Options& options);
+std::vector<std::string> parse_directories(const std::string& text);
+void parse_bind(const char* name, const std::string& text, Options& options);
+/// Takes a strategy that serves the sink if the user named none. Errors (usage): the one named does not.
+void fit_strategy(Options& options);
 Pace parse_pace(const std::string& text);
 std::vector<Fault> parse_faults(const std::string& text);
 
+/// The accepted forms of strategies and sinks, such as "blocking, threads[:BUFFERS]".
+std::string strategy_forms();
+std::string sink_forms();
+/// A strategy and the sinks that it serves, each as the user writes it.
+struct Service {
+  std::string strategy;
+  std::vector<std::string> sinks;
+};
+/// What can be used together in this build.
+std::vector<Service> services();
 /// The strategy as it is given to `--write`, such as "threads:2".
 std::string strategy_text(const Options& options);
 /// The sink as it is given to `--sink`, such as "hdf5-chunked:4".
 std::string sink_text(const Options& options);
+/// Whether each sample goes into a file of its own (docs/formats/snapshots.md).
+bool splits_samples(const Options& options);
+/// Whether the file is HDF5.
+bool writes_hdf5(const Options& options);
 /// Staging buffers that a rank needs under the strategy.
 int buffer_count(const Options& options);
 

@@ -27,8 +27,10 @@ struct LocalPoint {
 struct Piece {
   std::size_t dataset = 0;  ///< number of the dataset in the file, counted over all streams
   h5::ElementType type = h5::ElementType::float32;
-  std::int64_t part_values = 0;    ///< elements of one sample of the part on all ranks
-  std::int64_t values = 0;         ///< elements of one sample owned here, never 0
+  std::int64_t part_values = 0;  ///< elements of one sample of the part on all ranks
+  std::int64_t values = 0;       ///< elements of one sample owned here, never 0
+  OnFailure on_failure = OnFailure::stop;
+  std::size_t number = 0;          ///< among all pieces of the rank; see `number_pieces`
   Box block;                       ///< boxes and whole: the points owned here, in global indices
   std::vector<LocalPoint> points;  ///< points: those owned here, in the order of the list
   std::vector<Run> runs;           ///< ascending, never touching each other
@@ -47,6 +49,7 @@ struct PlannedStream {
   Cadence cadence;
   std::vector<h5::DatasetSpec> datasets;  ///< of all parts, those owned by other ranks included
   std::vector<Piece> pieces;              ///< only what this rank owns
+  OnFailure on_failure = OnFailure::stop;
 
   /// Bytes of one sample on this rank.
   [[nodiscard]] std::int64_t sample_bytes() const noexcept;
@@ -67,6 +70,8 @@ struct Plan {
   [[nodiscard]] std::int64_t steps_per_buffer() const noexcept;
   /// Bytes of one staging buffer: the samples of its steps, or a convenient size to write reductions through.
   [[nodiscard]] std::int64_t staging_bytes() const noexcept;
+  /// The most slices that a job may consist of.
+  [[nodiscard]] std::size_t slices_per_buffer() const noexcept;
   /// Bytes of the accumulators of the reductions.
   [[nodiscard]] std::int64_t accumulator_bytes() const noexcept;
   /// Bytes of buffers, accumulators and lists of places on this rank.
@@ -75,6 +80,8 @@ struct Plan {
   [[nodiscard]] std::int64_t total_bytes() const noexcept;
   /// Bytes of all stream datasets of the file, over all ranks.
   [[nodiscard]] std::int64_t file_bytes() const noexcept;
+  /// True if some stream may leave samples out (`OnFailure::drop`).
+  [[nodiscard]] bool may_drop() const noexcept;
   /// True if unreduced samples are due at `step`, on whichever rank.
   [[nodiscard]] bool records(StepIndex step) const noexcept;
 };
@@ -87,6 +94,12 @@ Problems check_streams(const std::vector<Stream>& streams, Index3 domain);
 /// domain without overlap, and `own_box` may be empty. @local. Errors (input): all that `check_streams`
 /// finds. Cost: linear in the numbers of points and boxes named and of rows owned.
 Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain);
+
+/// Numbers the pieces of all streams from 0 on, as jobs name them; `make_plan` does it, and so does whoever
+/// puts plans together.
+void number_pieces(Plan& plan) noexcept;
+/// The pieces by their numbers; they belong to the plan.
+std::vector<const Piece*> pieces_of(const Plan& plan);
 
 /// The plan for people, a few lines per stream.
 std::string to_string(const Plan& plan);

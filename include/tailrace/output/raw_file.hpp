@@ -7,15 +7,29 @@
 #include <span>
 #include <string>
 
+#include "tailrace/base/error.hpp"
 #include "tailrace/output/write_call.hpp"
 
 namespace tailrace::output {
 
+/// Bytes after which the system should begin to move what was written onto the device. Left to itself it
+/// keeps gigabytes in memory, and the run would wait for the device at its end.
+inline constexpr std::int64_t flush_every_bytes = 16 << 20;
+
+/// Removes the first `taken` bytes from the pieces; returns those left.
+std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept;
+
+/// The failure of an operation on a file (io), with what the user can do about it; `offset` is the byte, or
+/// -1.
+Error file_failure(const std::string& path, const std::string& operation, std::int64_t offset, int error);
+
 /// An existing file, open for writing at given places.
 class RawFile {
  public:
-  /// Errors (io): the file cannot be opened.
-  RawFile(std::string path, std::unique_ptr<WriteCall> call);
+  /// `direct_call` takes the bytes of `write_directly`. Errors (io): the file cannot be opened.
+  /// Files of the same thread may share a call, and with it its pace and its faults.
+  RawFile(std::string path, std::shared_ptr<WriteCall> call,
+          std::shared_ptr<WriteCall> direct_call = make_plain_call());
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
   ~RawFile();
@@ -33,12 +47,18 @@ class RawFile {
   /// Closes and reports a failure, which the destructor cannot. Errors (io).
   void close();
 
+  /// For a strategy that writes by itself: the open file, and what pace and faults decide about its writes.
+  [[nodiscard]] int descriptor() const noexcept { return fd_; }
+  Course plan(std::size_t bytes, StepIndex step) { return call_->plan(bytes, step); }
+  /// The error of an operation that the system has refused, at a byte or, with -1, as a whole.
+  [[nodiscard]] ErrorInfo refusal(const std::string& operation, std::int64_t offset, int error) const;
+
  private:
   [[noreturn]] void fail(const std::string& operation, std::int64_t offset, int error) const;
   void write_all(WriteCall& call, std::span<iovec> pieces, std::int64_t offset, StepIndex step);
 
   std::string path_;
-  std::unique_ptr<WriteCall> call_, plain_call_;
+  std::shared_ptr<WriteCall> call_, direct_call_;
   int fd_ = -1;
 };
 

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "tailrace/base/error.hpp"
+#include "tailrace/base/placement.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/file_content.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/output/plan.hpp"
+#include "tailrace/output/plan_report.hpp"
 #include "tailrace/output/resume.hpp"
 #include "tailrace/output/stream.hpp"
 #include "tailrace/output/writer.hpp"
@@ -31,7 +33,7 @@ class Session {
           trace::Log& log);
   /// Opens the file that a run over the same streams left, on any number of ranks, and goes on after step
   /// `resume.after`: nothing up to that step is written again, the reductions begin where they were. A file
-  /// that cannot be written in place, because another program laid it out, is copied and replaced; `warning`
+  /// that cannot be written in place, because another program laid it out, is copied and replaced; `warnings`
   /// says so. With `resume.after` 0 as above. @collective{comm}, synchronises. Errors (input), before
   /// anything is changed: what the file lacks, has in another shape or type, or holds beyond the streams.
   Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const Options& options,
@@ -41,13 +43,39 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   /// Takes the samples that are due at `step` and hands them over. @local. Waits while no buffer is free.
-  /// After a failure in the background it takes nothing more; `failure` has the reason.
+  /// After a failure in the background it takes nothing more; `failure` has the reason. With the strategy
+  /// `auto` all ranks call it for the same steps, and may wait for ranks that are a step late.
   void sample(StepIndex step, const FieldLookup& field);
 
   /// Takes the streams with reduction `final` at `step`, unless they were taken there. `sample` does it at
   /// the last step of their cadence; a run that stops earlier calls this before `finish`, without waiting for
   /// other ranks in between. @local
   void sample_final(StepIndex step, const FieldLookup& field);
+
+  /// Waits until the writer has written what it was given, then goes on with the strategy and the buffers of
+  /// `options`: nothing is lost or reordered, and a failure stays. All ranks call it after the same step.
+  /// @collective{comm}. Errors: as `create_writer`; usage: one of the two strategies puts each sample
+  /// into a file of its own and the other does not.
+  void switch_writer(const Options& options);
+  /// The options in force. @local
+  [[nodiscard]] const Options& options() const noexcept;
+  /// What the planner of the strategy `auto` knows and did, on the root; `automatic` is false without it.
+  /// @local
+  [[nodiscard]] const PlanReport& plan_report() const noexcept;
+  /// True once a session that is to plan only has done so; at the same step on all ranks. @local
+  [[nodiscard]] bool planned() const noexcept;
+  /// The step up to which the samples of this rank are at least in this state, 0 before the first. With a
+  /// sink that moves samples between ranks they are neither written nor durable before they are committed.
+  /// @local
+  [[nodiscard]] StepIndex reached(WriteState state) const noexcept;
+  /// Waits until the samples up to `step`, which were taken, are in this state; durable ones are flushed for
+  /// that. Returns false after `limit_s` seconds, and if a writer failed. @local; to wait for `committed`,
+  /// and for any state with a sink whose ranks write together or through each other, is @collective{comm}, as
+  /// `drain`, where a rank that does not come in time is an error that names it.
+  bool wait(WriteState state, StepIndex step, double limit_s);
+  /// All ranks have said that their samples up to this step are durable: tells `reached`. For drivers that
+  /// share a verdict in each step anyway. @local
+  void note_committed(StepIndex step) noexcept;
 
   /// The first failure of this rank's writer, if any. @local
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
@@ -65,10 +93,11 @@ class Session {
   void suspend(StepIndex last_step, const FileTail& tail);
 
   /// Waits until the samples taken so far are in the file and on the device, where every rank may read them,
-  /// and the record says so. Returns the step up to which they are there: the last one, but for sinks that
-  /// keep small samples until more of them come. Sampling may go on after it. @collective{comm},
-  /// synchronises; throws the same error on all ranks if any writer failed at any time.
-  StepIndex drain();
+  /// and the record says so. Ranks that are more than `limit_s` seconds late are named in the error. Returns
+  /// the step up to which they are there: the last one, but for sinks that keep small samples until more of
+  /// them come. Sampling may go on after it. @collective{comm}, synchronises; throws the same error on all
+  /// ranks if any writer failed at any time.
+  StepIndex drain(double limit_s = close_limit_s);
 
   /// The streams that a checkpoint's plan needs, after its own, for `save_accumulators`; their datasets are
   /// counted from `first_dataset` on. @local
@@ -79,13 +108,15 @@ class Session {
 
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;
+  /// Where the threads of this rank run, with the last writer thread that there was. @local
+  [[nodiscard]] const Seat& seat() const noexcept;
   /// Log of the writer's spans, null when the strategy has no writer of its own. To be read after `finish`.
   [[nodiscard]] const trace::Log* writer_log() const noexcept;
   /// Bytes of buffers and accumulators on this rank.
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
-  /// What the user should know before the first step, such as a disk that is too small for the file; empty if
-  /// nothing, and on all ranks but the root.
-  [[nodiscard]] const std::string& warning() const noexcept;
+  /// What the user should know, such as a disk that is too small for the file: before the first step, and
+  /// more after a switch to a writer that has something to say. Empty on all ranks but the root. @local
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept;
 
  private:
   class Impl;

@@ -8,8 +8,10 @@
 
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/file_content.hpp"
+#include "tailrace/output/meter.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/output/plan.hpp"
+#include "tailrace/output/raw_file.hpp"
 
 namespace tailrace::output {
 
@@ -23,6 +25,12 @@ struct Extent {
 /// What a call has put into the file.
 struct Written {
   std::int64_t bytes = 0, operations = 0;
+};
+
+/// What a file holds when it is closed.
+struct FileEnd {
+  StepIndex steps = 0;   ///< its samples are those up to this step, if it is complete
+  bool complete = true;  ///< nothing has failed
 };
 
 /// Seconds for which ranks wait at the end for the slowest of them to drain its writer and flush its data: a
@@ -61,9 +69,35 @@ class Exchange {
   [[nodiscard]] virtual double write_cpu_s() const noexcept = 0;
 };
 
+/// Where samples and records lie in plain files, for a strategy that writes them by itself.
+class PlacedFiles {
+ public:
+  virtual ~PlacedFiles() = default;
+
+  /// Bytes from `offset` on in one of the files.
+  struct Place {
+    std::size_t file = 0;
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;  ///< that belong there; what follows them has another place
+  };
+  /// The files, open for writing; they last as long as the sink.
+  virtual std::vector<RawFile*> files() = 0;
+  /// Where a dataset goes on from one of its bytes.
+  [[nodiscard]] virtual Place place(std::size_t dataset, std::int64_t offset_bytes) const = 0;
+  /// Slots of 8 bytes, one after the other.
+  struct Slots {
+    Place first;
+    std::int64_t count = 0;
+  };
+  /// The slots of the record that stand for a source, none if the record stands still.
+  [[nodiscard]] virtual Slots record(int source) const = 0;
+  /// They have got this value.
+  virtual void note_recorded(int source, StepIndex steps) = 0;
+};
+
 /// A file format that takes samples. It is created and closed by all ranks together; in between each rank's
 /// writer calls it a few times per sample, alone, from one thread at a time, and it must not communicate
-/// then.
+/// then unless it is `collective`.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -71,25 +105,40 @@ class Sink {
   /// Puts the extents, which ascend by dataset and offset, into the file. @local. Errors (io): path, offset
   /// and reason.
   virtual Written write(std::span<const Extent> extents, StepIndex step) = 0;
-  /// Notes that the samples of this rank are in the file up to and with `steps`. @local
-  virtual void record(StepIndex steps) = 0;
-  /// Puts everything that this rank has written onto the device. @local
+  /// Notes that the samples of rank `source` are in the file up to and with `steps`. @local
+  virtual void record(int source, StepIndex steps) = 0;
+  /// Notes, before they are recorded, that samples of rank `source` after those recorded last are left out.
+  /// @local
+  virtual void note_dropped(int /*source*/) {}
+  /// Puts everything that this process has written onto the device. @local
   virtual void flush() = 0;
+  /// After the last `write` of a job, before its record. Nothing by default. @local
+  virtual void finish_job(StepIndex) {}
+  /// True if `finish_job`, `record` and `flush` are calls of all ranks together (@collective{comm}, every
+  /// rank throws the same error or none): all ranks must write the same number of jobs with the same records
+  /// and flushes, in the same order, whether they have values or not.
+  [[nodiscard]] virtual bool collective() const noexcept { return false; }
   /// After all ranks have flushed what they took up to step `steps`: makes it readable in the file for any
   /// process. Nothing by default: what is flushed into a plain file can be read.
   /// @collective{comm}, synchronises; every rank throws the same error or none.
   virtual void publish(mpi::CommView, StepIndex) {}
   /// Ends this rank's part, then the root writes the tail (after a failure its texts only) and flushes the
-  /// file.
-  /// @collective{comm}, synchronises; every rank throws the same error or none.
-  virtual void close(mpi::CommView comm, const FileTail& tail, bool complete) = 0;
+  /// file. @collective{comm}, synchronises; every rank throws the same error or none.
+  virtual void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) = 0;
 
   /// What it moves between ranks, null if every rank writes for itself.
   [[nodiscard]] virtual Exchange* exchange() noexcept { return nullptr; }
+  /// What this process's jobs have cost. Whoever writes them adds to it.
+  [[nodiscard]] Meter& meter() noexcept { return meter_; }
+  /// Where its samples go, null if they have no known places.
+  [[nodiscard]] virtual PlacedFiles* placed() noexcept { return nullptr; }
   /// Bytes that it takes on this rank beside the staging buffers.
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept { return 0; }
   /// What the user should know before the run starts, such as a disk that is too small. On the root only.
   [[nodiscard]] virtual const std::string& warning() const noexcept = 0;
+
+ private:
+  Meter meter_;
 };
 
 /// All that the creation of a file needs.
@@ -100,7 +149,17 @@ struct SinkContext {
   const FileHead& head;
   const Options& options;
   StepIndex resume_after = 0;  ///< the file holds the samples up to this step: open it instead of creating it
+  int sources;                 ///< ranks whose samples come, unless `joins` the first ones of `comm`
+  /// The file stands and has been opened by those who will end it: this sink only writes samples, advances
+  /// records and flushes, and its `close` takes no tail. Only of sinks whose traits say so.
+  bool joins = false;
+  int process = -1;  ///< number of this process in messages and for faults, if not its rank in `comm`
 };
+
+/// Errors (usage): the sink that the options name cannot go on in a file that an earlier run left. @local
+void check_resumes(const Options& options);
+/// Errors (usage): a stream's policy for failures is not one that the sink can keep. @local
+void check_policies(const Plan& plan, const Options& options);
 
 /// Creates the file of the sink that the options name. @collective{context.comm}, synchronises; every rank
 /// throws the same error or none.

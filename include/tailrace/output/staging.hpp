@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,10 @@
 
 namespace tailrace::output {
 
-/// Values of a piece that stand together in a staging buffer.
+/// Values of a piece that stand together in a staging buffer. Means the same to any process that knows the
+/// pieces of the rank.
 struct Slice {
-  const Piece* piece = nullptr;
+  std::size_t piece = 0;              ///< its number
   std::int64_t sample = 0;            ///< number of the sample in the dataset
   std::int64_t first = 0, count = 0;  ///< the piece's values, in the order of its runs
   std::size_t position = 0;           ///< of the first byte in the buffer
@@ -22,9 +24,10 @@ struct Slice {
 
 /// One staging buffer and what it holds: a job for a writer.
 struct Staging {
-  AlignedVector<std::byte> bytes;
+  std::span<std::byte> bytes;
   std::size_t used = 0;
   std::vector<Slice> slices;
+  int source = 0;                   ///< the rank whose samples they are
   StepIndex step = 0;               ///< the last one that it holds samples of
   std::optional<StepIndex> record;  ///< to be noted in the file after the slices are written
   bool flush = false;               ///< to be put onto the device after that
@@ -61,13 +64,18 @@ class Lease {
   Staging* staging_;
 };
 
-/// A fixed number of staging buffers. Their memory is allocated and touched here, so that it neither grows
-/// nor is paid for during the run. Outlives its leases.
+/// A fixed number of staging buffers for the samples of rank `source`. Outlives its leases.
 class StagingPool {
  public:
-  StagingPool(int buffers, std::int64_t bytes_each);
+  /// Memory of its own, allocated and touched here, so that it neither grows nor is paid for during the run.
+  StagingPool(int buffers, std::int64_t bytes_each, int source = 0);
+  /// In memory of somebody else, at `distance` from each other; it is touched here.
+  StagingPool(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source);
   StagingPool(const StagingPool&) = delete;
   StagingPool& operator=(const StagingPool&) = delete;
+
+  /// Bytes from one buffer to the next.
+  static std::size_t distance(std::int64_t bytes_each) noexcept;
 
   /// A free buffer, or nothing. @local
   std::optional<Lease> try_acquire();
@@ -76,8 +84,11 @@ class StagingPool {
 
  private:
   friend class Lease;
+  void share_out(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source);
+  Lease take();  // under the lock, where one is free
   void give_back(Staging& staging) noexcept;
 
+  AlignedVector<std::byte> memory_;
   std::vector<Staging> buffers_;
   std::vector<Staging*> free_;
   std::mutex mutex_;

@@ -33,6 +33,17 @@ using Selection = std::variant<Points, Boxes, Whole>;
 enum class Reduction { none, min, max, rms, mean, final };
 const char* to_string(Reduction reduction) noexcept;
 
+/// What becomes of the samples of a stream that cannot be written.
+enum class OnFailure {
+  stop,   ///< the output fails, and with it the run
+  retry,  ///< they are written again and again, until it works or a limit is reached
+  drop,   ///< they are left out, and the run goes on; the file tells (docs/formats/record.md)
+};
+const char* to_string(OnFailure policy) noexcept;
+
+/// Seconds for which `OnFailure::retry` tries.
+inline constexpr double retry_limit_s = 60;
+
 /// The steps at which a stream takes samples: every `every` steps from `first` on, up to and with `last`; or,
 /// if it is not empty, those of the ascending list `at`, of which `first` and `last` are the ends.
 struct Cadence {
@@ -82,6 +93,7 @@ struct Stream {
   /// them and holds exactly that many elements (one sample for a reduction). Element type float32 or float64;
   /// fields are converted.
   std::vector<h5::DatasetSpec> datasets;
+  OnFailure on_failure = OnFailure::stop;
 };
 
 /// A field as a rank holds it: the values of its own box, x contiguous. The memory belongs to the simulation.

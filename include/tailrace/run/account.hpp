@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "tailrace/base/error.hpp"
+#include "tailrace/base/placement.hpp"
 #include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/crew.hpp"
 #include "tailrace/output/session.hpp"
 #include "tailrace/run/driver.hpp"
 #include "tailrace/trace/trace.hpp"
@@ -17,8 +19,9 @@ namespace tailrace::run {
 /// What one rank has to say.
 struct RankAccount {
   std::int64_t cells = 0;
-  double setup_s = 0, compute_s = 0, exchange_s = 0;
+  double setup_s = 0, compute_s = 0, exchange_s = 0, pack_s = 0;
   output::Account output;
+  Seat seat;
   std::int64_t predicted_memory_bytes = 0;
 };
 
@@ -40,6 +43,8 @@ struct RunAccount {
   StepIndex steps_planned = 0;
   int threads = 1;
   std::string strategy, sink;
+  nlohmann::json plan{{"mode", "fixed"}};      ///< see `describe_plan`
+  std::vector<output::WriterAccount> writers;  ///< processes that only write; on the root
   std::vector<std::string> warnings;
 };
 

@@ -39,6 +39,11 @@ class CaseFile {
   std::optional<std::int64_t> integer(const std::string& key, Limits<std::int64_t> limits);
   std::optional<double> real(const std::string& key, Limits<double> limits);
   std::optional<std::string> text(const std::string& key);
+  std::optional<std::vector<std::string>> texts(const std::string& key);
+  /// As `texts`, for file names: relative ones are taken from the directory of the case file.
+  std::optional<std::vector<std::string>> file_names(const std::string& key);
+  /// A list of numbers; each within the limits.
+  std::optional<std::vector<double>> reals(const std::string& key, Limits<double> limits);
   /// A list of integers, or of such lists: "at" and "select.box" for example.
   std::optional<std::vector<std::int64_t>> integers(const std::string& key);
   std::optional<std::vector<std::vector<std::int64_t>>> integer_lists(const std::string& key);
@@ -47,6 +52,12 @@ class CaseFile {
   std::size_t tables(const std::string& key);
   /// The names in a table, without reading any; empty if there is no table at the key.
   [[nodiscard]] std::vector<std::string> names(const std::string& key) const;
+  /// Whether the case has the key, whatever it holds; this does not make it known.
+  [[nodiscard]] bool has(const std::string& key) const;
+  /// Whether it holds a text there; this does not make it known.
+  [[nodiscard]] bool is_text(const std::string& key) const;
+  /// A file name as the case means it: a relative one is taken from the directory of the case file.
+  [[nodiscard]] std::string resolve_file_name(const std::string& name) const;
   /// Text that has to be there; its absence becomes a problem with the fix given.
   std::string required_text(const std::string& key, const std::string& fix);
   /// As `required_text`, for a file name: a relative one is taken from the directory of the case file.
@@ -54,6 +65,15 @@ class CaseFile {
 
   /// For the reader of the case: something is wrong with a key, or, if it is empty, as `what` says by itself.
   void add_problem(const std::string& key, const std::string& what, const std::string& fix);
+  /// Runs a parser; the error that it throws becomes a problem of the case.
+  template <class Parse>
+  void try_to(const Parse& parse) {
+    try {
+      parse();
+    } catch (const Error& error) {
+      add_problem("", error.info().message, error.info().hint);
+    }
+  }
   /// A value for `finish` to set where the case left it open, so that `resolved` is complete.
   void set_default(const std::string& key, const std::string& toml_value);
 

@@ -10,6 +10,7 @@
 #include "tailrace/output/file_content.hpp"
 #include "tailrace/output/stream.hpp"
 #include "tailrace/run/case_file.hpp"
+#include "tailrace/run/xdmf.hpp"
 
 /// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
 /// at which points and steps.
@@ -36,6 +37,7 @@ struct OutputTable {
   bool initial = false;
   output::Reduction reduction = output::Reduction::none;
   h5::ElementType type = h5::ElementType::float32;
+  output::OnFailure on_failure = output::OnFailure::stop;
 };
 
 /// Reads all [[output]] tables of a case; what is wrong with them becomes problems of the file. `layers` is
@@ -49,8 +51,9 @@ struct OutputDomain {
   Box interior;         ///< the points outside of boundary layers
   StepIndex steps = 0;  ///< of the run
   double time_of_step_0_s = 0, dt_s = 0;
-  std::vector<std::string> quantities;   ///< that exist in this domain
-  std::vector<std::string> taken_paths;  ///< what the file holds besides
+  std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
+  std::vector<std::string> quantities;       ///< that exist in this domain
+  std::vector<std::string> taken_paths;      ///< what the file holds besides
 };
 
 /// The outputs of a case on their way to the file: group /NAME with `values`, `step` and `time_s`.
@@ -61,6 +64,8 @@ class CaseOutputs {
   CaseOutputs(const std::vector<OutputTable>& tables, const OutputDomain& domain, const std::string& subject);
 
   [[nodiscard]] const std::vector<output::Stream>& streams() const noexcept { return streams_; }
+  /// Describes the grids among them beside the output file, for viewers; see `run::write_xdmf`. @local
+  void describe_grids(const std::string& output) const { write_xdmf(streams_, frame_, output); }
   /// Adds steps, times and attributes of the groups.
   void add_to(output::FileHead& head) const;
   /// Adds the steps that reductions ended with, which are known at the end.
@@ -68,12 +73,12 @@ class CaseOutputs {
 
  private:
   [[nodiscard]] double time_s(StepIndex step) const noexcept {
-    return time_of_step_0_s_ + dt_s_ * static_cast<double>(step);
+    return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
   }
 
   std::vector<output::Stream> streams_;
   std::vector<std::string> selections_;  ///< per stream, for people
-  double time_of_step_0_s_ = 0, dt_s_ = 0;
+  XdmfFrame frame_;
 };
 
 }  // namespace tailrace::run

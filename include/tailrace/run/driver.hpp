@@ -40,7 +40,8 @@ struct StepSpan {
 
 /// Runs steps `steps.done` + 1 to `steps.last`: computes, hands the samples to the output, and once per step
 /// learns, without waiting for it, whether a writer failed, the watched field went wrong or a stop was asked
-/// for on any rank. All ranks leave after the same step. @collective{comm}
+/// for on any rank; or that the output, which was only to plan, has done so. All ranks leave after the same
+/// step. @collective{comm}
 template <Simulation S>
 DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, const StepSpan& steps,
                   const Watch& watch, const StopRequest& stop,
@@ -60,13 +61,14 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
     if (!result.not_finite_at && watch.is_due(step, steps.last) && !is_finite(field(watch.quantity)))
       result.not_finite_at = step;
     const auto outcome = verdict.finish();
+    session.note_committed(outcome.least);
     if (outcome.failing_rank >= 0)
       result.status = Status::failed;
     else if (outcome.stop && step < steps.last)
       result.status = Status::stopped;
     if (result.status != Status::finished) return result;
     verdict.start(session.failure().has_value() || (watch.ends_run && result.not_finite_at),
-                  stop.requested());
+                  stop.requested() || session.planned(), session.reached(output::WriteState::durable));
     after_step(result);
   }
   if (verdict.finish().failing_rank >= 0) result.status = Status::failed;

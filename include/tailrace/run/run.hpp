@@ -11,6 +11,7 @@
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/driver.hpp"
 #include "tailrace/run/progress.hpp"
+#include "tailrace/run/tracing.hpp"
 
 /// The life of a run, from its directory to its account: what does not depend on the simulation.
 namespace tailrace::run {
@@ -25,6 +26,13 @@ int exit_status(Status status) noexcept;
 /// Prints "PROGRAM: message. Fix: hint" on standard error. @local
 void print_error(const std::string& program, const ErrorInfo& error) noexcept;
 
+/// Runs `simulate` on the ranks that compute, while those that the strategy of `write` sets apart serve them,
+/// and returns its exit status, 0 on the others; `write` gets its crew. What is wrong with the number of
+/// ranks is printed and returned as `status_of(kind)`. @collective{world}
+int with_crew(mpi::CommView world, const std::string& program, output::Options& write,
+              const std::function<int(mpi::CommView computing)>& simulate,
+              const std::function<int(ErrorKind)>& status_of);
+
 /// What a user decides about any run.
 struct RunOptions {
   std::string program;    ///< as it names itself in messages
@@ -33,6 +41,8 @@ struct RunOptions {
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
   output::Options write;
+  bool tells_plan = true;               ///< the planner's decisions are printed
+  trace::Mode trace = trace::Mode::on;  ///< off without a directory
 };
 
 /// One run of a program, in this order: `prepare_directory`, `plan`, `open_output`, `drive`, `close`. Signals
@@ -49,8 +59,8 @@ class Run {
   /// What the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
-  /// Makes the directory and removes what an earlier run left there. @collective{comm}, synchronises. Errors
-  /// (usage), on all ranks: it exists and may not, or cannot be made.
+  /// Makes the directory, removes what an earlier run left there, and begins the traces. @collective{comm},
+  /// synchronises. Errors (usage, io), on all ranks: it exists and may not, or cannot be made.
   void prepare_directory();
   /// Resolves the streams of the simulation and the outputs of the case for this rank (`output::make_plan`).
   /// @collective{comm}, synchronises. Errors (input), on all ranks.
@@ -112,13 +122,19 @@ class Run {
   int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
 
  private:
+  void describe_grids(const std::string& path);
   void start_steps(StepIndex steps, const Watch& watch);
   void note_step(const DriveResult& so_far);
   void tell_not_finite(StepIndex step);
+  void tell_warnings();
+  void tell_plan();
+  [[nodiscard]] std::string stop_reason() const;
   void check_finite(const DriveResult& result);
   Summary end_with(const DriveResult& result, const std::string& reason,
                    const std::function<void()>& complete_output, std::int64_t cells);
+  void warn_of_dropped();
   void write_account(const RunEnd& end, std::int64_t cells);
+  void open_crew();
 
   mpi::CommView comm_;
   RunOptions options_;
@@ -130,8 +146,11 @@ class Run {
   output::Plan plan_;
   std::unique_ptr<output::Session> session_;
   std::optional<ProgressFile> progress_;
+  std::optional<Tracing> tracing_;
   Watch watch_;
   bool told_not_finite_ = false;
+  std::size_t told_warnings_ = 0;   ///< of the session
+  std::size_t told_decisions_ = 1;  ///< the first one says what the output begins with
 };
 
 }  // namespace tailrace::run

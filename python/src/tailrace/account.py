@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,10 @@ def signal_name(number: int) -> str:
 
 def write_failed_account(
     run_dir: Path, known: dict[str, Any], started: float, reason: str, rank: int | None
-) -> None:
-    """Writes run.json with status failed and what can still be known; `known`: fields of the request."""
+) -> dict[str, Any]:
+    """Writes run.json with status failed and what can still be known, and returns it; `known`: fields of the
+    request. If it cannot be written, that is told on standard error.
+    """
     ended = datetime.now(UTC)
     progress = json_or_empty(run_dir / "progress.json")
     error: dict[str, Any] = {"kind": "killed", "message": reason}
@@ -82,8 +85,12 @@ def write_failed_account(
         account["steps_recorded"] = recorded_steps(output)
         account["output_bytes"] = output.stat().st_size
     partial = run_dir / ".run.json.partial"
-    partial.write_text(json.dumps(account, indent=2) + "\n")
-    partial.replace(run_dir / "run.json")
+    try:
+        partial.write_text(json.dumps(account, indent=2) + "\n")
+        partial.replace(run_dir / "run.json")
+    except OSError as failure:  # such as the full disk that ended the run
+        print(f"tailrace: {run_dir / 'run.json'}: cannot be written: {failure.strerror}", file=sys.stderr)
+    return account
 
 
 def json_or_empty(path: Path) -> dict[str, Any]:
@@ -103,6 +110,8 @@ def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
         lines.append("  " + ", ".join(split))
     if output := output_line(account):
         lines.append("  " + output)
+    if decision := decision_line(account):
+        lines.append("  " + decision)
     if (run_dir / OUTPUT_NAME).is_file():
         lines.append(f"  file: {run_dir / OUTPUT_NAME}")
     if account.get("steps_recorded") is not None:
@@ -134,3 +143,16 @@ def output_line(account: dict[str, Any]) -> str:
         text += f", written in {duration_text(account['output_write_s'])}"
     hidden = account.get("hidden_fraction")
     return text if hidden is None else f"{text}, {100 * hidden:.0f} % hidden behind the computation"
+
+
+def decision_line(account: dict[str, Any]) -> str:
+    """What `auto` took and why; empty where a strategy was named."""
+    plan = account.get("plan") or {}
+    decisions = plan.get("decisions") or []
+    if plan.get("mode") != "auto" or not decisions:
+        return ""
+    *before, last = decisions
+    text = f"auto: {last['strategy']}"
+    if before:
+        text += f" from step {last['step']} on (before: {', '.join(one['strategy'] for one in before[-3:])})"
+    return f"{text}; {last['reason']}"

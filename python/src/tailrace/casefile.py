@@ -23,6 +23,8 @@ class Case:
     simulation: str
     input_file: Path | None = None
     input_script: Path | None = None
+    strategy: str | None = None
+    """[write] strategy, as it stands there."""
 
 
 def read_case(path: Path, settings: list[str]) -> Case:
@@ -47,6 +49,7 @@ def read_case(path: Path, settings: list[str]) -> Case:
         simulation,
         relative(path, lookup(table, "input", "file")),
         relative(path, lookup(table, "input", "script")),
+        strategy if isinstance(strategy := lookup(table, "write", "strategy"), str) else None,
     )
 
 

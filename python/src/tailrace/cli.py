@@ -10,8 +10,10 @@ from tailrace import __version__
 COMMANDS = (
     "run",
     "report",
+    "trace",
     "inspect",
     "compare",
+    "plan",
     "doctor",
     "bench",
     "test",

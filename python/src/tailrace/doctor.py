@@ -13,9 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from tailrace import __version__, cores
-from tailrace.console import EXIT_OK
+from tailrace.console import EXIT_OK, CommandError
 from tailrace.disk import examine_disk
-from tailrace.launch import Launcher, LaunchInfo, find_mpirun, identify, root_permission
+from tailrace.launch import (
+    Launcher,
+    LaunchInfo,
+    Layout,
+    Machine,
+    check_bind,
+    default_threads,
+    find_mpirun,
+    identify,
+    resolve_bind,
+    root_permission,
+)
 from tailrace.programs import find_program, known_simulations, launch_info
 from tailrace.units import bytes_text
 
@@ -36,9 +47,11 @@ OPTIONAL = (
 COMPILERS = ("g++", "clang++", "gfortran", "mpicxx", "cmake", "ninja", "ccache")
 
 
-def run_doctor(*, as_json: bool) -> int:
-    """Looks at everything and prints it; finding little is no failure."""
-    findings = examine()
+def run_doctor(*, as_json: bool, ranks: int, threads: int | None, bind: str) -> int:
+    """Looks at everything and prints it, also where so many ranks and their writers would run; finding little
+    is no failure. Raises CommandError for a binding that it cannot show.
+    """
+    findings = examine(plan_layout(ranks, threads, bind))
     if as_json:
         print(json.dumps(findings, indent=2))
     else:
@@ -49,10 +62,19 @@ def run_doctor(*, as_json: bool) -> int:
     return EXIT_OK
 
 
-def examine() -> dict[str, dict[str, Any]]:
+def plan_layout(ranks: int, threads: int | None, bind: str) -> Layout:
+    check_bind(bind)
+    if bind in ("numa", "socket"):
+        raise CommandError(f"--bind {bind}: only the launcher knows what it does. Choose auto, none or core.")
+    machine = Machine.here()
+    return Layout(ranks, threads or default_threads(ranks, os.environ, machine), bind, machine)
+
+
+def examine(layout: Layout) -> dict[str, dict[str, Any]]:
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "Tailrace": examine_programs,
         "Machine": examine_machine,
+        f"Placement of {layout.ranks} x {layout.threads} threads": lambda: examine_placement(layout),
         "MPI": examine_mpi,
         "Tools": examine_tools,
         "File system": lambda: examine_disk(Path.cwd()),
@@ -122,6 +144,32 @@ def examine_machine() -> dict[str, Any]:
         "NUMA nodes": cores.numa_nodes(),
         "memory": memory_text(),
     }
+
+
+def examine_placement(layout: Layout) -> dict[str, Any]:
+    """The processors by package, and where ranks and the writer threads of each would run."""
+    program = find_program("tailrace-placement")
+    if program is None:
+        return {"topology": "unknown: there is no tailrace-placement; build it, or set TAILRACE_BIN_DIR"}
+    bind = resolve_bind(layout)
+    words = [str(program), str(layout.ranks), str(layout.threads), *(["--bound"] if bind == "core" else [])]
+    said = output_of(words)
+    try:
+        answer = json.loads(said)
+    except ValueError:
+        return {"topology": "unknown: " + (said.strip() or "tailrace-placement says nothing")}
+    found: dict[str, Any] = {f"package {i}": line for i, line in enumerate(answer["packages"])}
+    found["launcher binds to"] = bind
+    found["cores left free"] = answer["free_cores"]
+    for seat in answer["ranks"]:
+        found[f"rank {seat['rank']}"] = f"on {seat['cpus']}; {writer_text(seat, layout.bind)}"
+    return found
+
+
+def writer_text(seat: dict[str, Any], bind: str) -> str:
+    if bind == "none":
+        return "its writer is not bound"
+    return f"its writer on {seat['writer_cpus']} ({seat['writer_place']})"
 
 
 def processor_name() -> str | None:

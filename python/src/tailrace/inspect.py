@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -133,6 +134,7 @@ def inspect_file(path: Path, verify: bool = False) -> FileInfo:
         )
         _check_record(info, rec)
         _check_extent(info, file)
+        _check_sources(info, file, rec)
         if verify:
             for entry in info.datasets:
                 entry.scan = scan(file[entry.path], entry.samples)
@@ -161,6 +163,8 @@ def _describe(dataset: h5py.Dataset, rec: record.Record) -> DatasetInfo:
 
 
 def _layout(dataset: h5py.Dataset) -> str:
+    if dataset.is_virtual:
+        return "a file per sample"
     if dataset.chunks is None:
         return "contiguous"
     return f"chunks {dataset.chunks}" + (f", {dataset.compression}" if dataset.compression else "")
@@ -169,6 +173,11 @@ def _layout(dataset: h5py.Dataset) -> str:
 def _check_record(info: FileInfo, rec: record.Record) -> None:
     if not rec.slots and rec.t_index is None:
         return
+    if rec.dropped_from is not None:
+        info.problems.append(
+            f'samples of streams with on_failure = "drop" could not be written: some from step '
+            f"{rec.dropped_from} on are missing and read as 0"
+        )
     if rec.planned is not None and rec.steps is not None and rec.steps > rec.planned:
         info.problems.append(f"the record says {rec.steps} steps, more than the {rec.planned} planned (Nt)")
     if not rec.closed:
@@ -188,6 +197,31 @@ def _check_extent(info: FileInfo, file: h5py.File) -> None:
             info.problems.append(
                 f"{entry.path} ends at byte {offset + entry.size_bytes}, the file at {info.size_bytes}"
             )
+
+
+def _check_sources(info: FileInfo, file: h5py.File, rec: record.Record) -> None:
+    """Samples in files of their own must be there as far as they are recorded; HDF5 would read zeros."""
+    beside = Path(info.path).resolve().parent
+    names = {
+        source.file_name
+        for entry in info.datasets
+        if file[entry.path].is_virtual
+        for source in file[entry.path].virtual_sources()
+    }
+    missing = [name for name in names if _step_of(name) <= (rec.steps or 0) and not (beside / name).exists()]
+    if missing:
+        first = min(missing)
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        info.problems.append(
+            f"samples are missing and read as 0: {first}{more} cannot be found beside this file. "
+            "Fix: keep the directory of the samples together with the file"
+        )
+
+
+def _step_of(name: str) -> int:
+    """The step of a file with samples, by its name."""
+    found = re.search(r"/step-(\d+)\.h5$", name)
+    return int(found[1]) if found else 0
 
 
 def scan(dataset: h5py.Dataset, samples: int | None = None) -> Scan:

@@ -56,6 +56,8 @@ class Layout:
     threads: int
     bind: str = "auto"
     machine: Machine = field(default_factory=Machine.here)
+    spawned: int = 0
+    """Processes that the ranks are going to start."""
 
 
 def find_launcher(info: LaunchInfo, wanted: str | None, ranks: int) -> Launcher:
@@ -113,10 +115,15 @@ def default_threads(ranks: int, environment: Mapping[str, str], machine: Machine
     return max(1, machine.cores // ranks)
 
 
+def check_bind(bind: str) -> None:
+    """Raises CommandError for a binding it does not know."""
+    if bind not in BIND_CHOICES:
+        raise CommandError(f"--bind {bind}: unknown. Choose one of {', '.join(BIND_CHOICES)}.")
+
+
 def launch_command(launcher: Launcher, layout: Layout, program: list[str]) -> list[str]:
     """The whole command line. Raises CommandError for a binding it does not know."""
-    if layout.bind not in BIND_CHOICES:
-        raise CommandError(f"--bind {layout.bind}: unknown. Choose one of {', '.join(BIND_CHOICES)}.")
+    check_bind(layout.bind)
     options = {"openmpi": openmpi_options, "mpich": hydra_options, "srun": srun_options}
     if launcher.kind == "none":
         return program
@@ -126,7 +133,7 @@ def launch_command(launcher: Launcher, layout: Layout, program: list[str]) -> li
 
 def resolve_bind(layout: Layout) -> str:
     """Binding pays where memory is far from some cores. Elsewhere it harms: two jobs would share the first
-    cores, and the writer threads could not use idle ones.
+    cores.
     """
     if layout.bind != "auto":
         return layout.bind
@@ -138,7 +145,8 @@ def resolve_bind(layout: Layout) -> str:
 def openmpi_options(layout: Layout) -> list[str]:
     bind = resolve_bind(layout)
     options = []
-    if layout.ranks > layout.machine.physical_cores and not layout.machine.batch:
+    processes = layout.ranks + layout.spawned
+    if processes > layout.machine.physical_cores and not layout.machine.batch:
         options.append("--oversubscribe")
     if bind == "core":
         options += ["--map-by", f"slot:PE={layout.threads}"]
@@ -157,9 +165,13 @@ def srun_options(layout: Layout) -> list[str]:
     return [f"--cpus-per-task={layout.threads}", f"--cpu-bind={names[resolve_bind(layout)]}"]
 
 
-def child_environment(threads: int) -> dict[str, str]:
-    """The environment of the job."""
-    return dict(os.environ, OMP_NUM_THREADS=str(threads)) | root_permission()
+def child_environment(threads: int, bind: str = "none") -> dict[str, str]:
+    """The environment of the job; `bind` as resolved. Ranks with cores of their own have a thread on each;
+    what the user says of OpenMP's places stays.
+    """
+    told = any(name in os.environ for name in ("OMP_PLACES", "OMP_PROC_BIND"))
+    places = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"} if bind == "core" and not told else {}
+    return dict(os.environ, OMP_NUM_THREADS=str(threads)) | places | root_permission()
 
 
 def root_permission() -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tailrace.console import CommandError
 
 PACKAGE = Path(__file__).resolve().parent
-NOT_SIMULATIONS = ("bench",)
+NOT_SIMULATIONS = ("bench", "placement", "writer")
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,19 @@ import h5py
 from tailrace import kwave
 
 NAME = "tailrace_record"
+DROPPED = "tailrace_dropped"
 
 
 @dataclass(frozen=True)
 class Record:
     """`slots` per writer (empty without a record), `planned` steps (Nt), and `t_index` as stored, None if
-    absent.
+    absent. From step `dropped_from` on, streams with `on_failure = "drop"` may lack samples.
     """
 
     slots: tuple[int, ...]
     planned: int | None
     t_index: int | None
+    dropped_from: int | None = None
 
     @property
     def steps(self) -> int | None:
@@ -53,7 +55,9 @@ class Record:
 def read(file: h5py.File) -> Record:
     """The record of an open file."""
     slots = file[NAME][()].reshape(-1).tolist() if NAME in file else []
-    return Record(tuple(slots), kwave.scalar(file, "Nt"), kwave.scalar(file, "t_index"))
+    dropped = [step for step in file[DROPPED][()].reshape(-1).tolist() if step] if DROPPED in file else []
+    planned, t_index = kwave.scalar(file, "Nt"), kwave.scalar(file, "t_index")
+    return Record(tuple(slots), planned, t_index, min(dropped, default=None))
 
 
 def recorded_steps(path: Path) -> int | None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ from tailrace.launch import (
     default_threads,
     find_launcher,
     launch_command,
+    resolve_bind,
 )
 from tailrace.programs import launch_info, simulation_program
 from tailrace.progress import make_progress
@@ -63,7 +65,20 @@ class Plan:
     run_dir: Path
 
     def environment(self) -> dict[str, str]:
-        return child_environment(self.layout.threads)
+        bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
+        return child_environment(self.layout.threads, bind)
+
+
+# Where the strategy is given without a number.
+UNNAMED_WRITERS = {"ranks": 1, "spawn": 1, "spawn-each": 2}
+
+
+def writers(strategy: str | None, kind: str) -> int:
+    """Processes that only write: N of "ranks:N", "spawn:N" or "spawn-each:N", with or without ",send". What
+    is wrong with a strategy, the native program says.
+    """
+    found = re.fullmatch(rf"{kind}(?::(\d+))?(?:,\w+)?", strategy or "")
+    return int(found[1] or UNNAMED_WRITERS[kind]) if found else 0
 
 
 def run_case(request: RunRequest) -> int:
@@ -93,16 +108,23 @@ def make_plan(request: RunRequest) -> Plan:
     program = simulation_program(case.simulation, str(case.path))
     machine = Machine.here()
     threads = request.threads or default_threads(request.ranks, os.environ, machine)
-    launcher = find_launcher(launch_info(program), request.launcher, request.ranks)
+    # -n counts the ranks that compute; those that only write come on top.
+    strategy = request.native_options.get("write", case.strategy)
+    ranks = request.ranks + writers(strategy, "ranks")
+    launcher = find_launcher(launch_info(program), request.launcher, ranks)
     run_dir = choose_run_dir(request)
     words = [str(program), "--case", str(request.case), "--out", str(run_dir), "-t", str(threads)]
     for setting in request.settings:
         words += ["--set", setting]
     for name, value in request.native_options.items():
         words += [f"--{name}", value]
+    if request.bind == "none":  # else the launcher binds ranks, and they their writers
+        words += ["--bind", "none"]
     if request.overwrite:
         words.append("--overwrite")
-    return Plan(case, words, launcher, Layout(request.ranks, threads, request.bind, machine), run_dir)
+    spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
+    layout = Layout(ranks, threads, request.bind, machine, spawned)
+    return Plan(case, words, launcher, layout, run_dir)
 
 
 def choose_run_dir(request: RunRequest) -> Path:
@@ -161,8 +183,7 @@ def settle_account(
         "strategy": request.native_options.get("write"),
         "sink": request.native_options.get("sink"),
     }
-    write_failed_account(plan.run_dir, known, started, reason, rank)
-    return read_account(plan.run_dir)
+    return write_failed_account(plan.run_dir, known, started, reason, rank)
 
 
 def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:

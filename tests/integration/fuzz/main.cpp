@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Settings {
   std::uint64_t first = 1, count = 2000, workers = 2;
-  int limit_s = 60;  ///< for one input
+  int limit_s = 150;  ///< for one input, whose reading `--check` and the run may each give up after 50 s
   std::optional<std::uint64_t> one;
   std::string keep;
 };

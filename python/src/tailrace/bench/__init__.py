@@ -3,5 +3,7 @@
 # Name and one line each, in the order of `tailrace bench`; module tailrace.commands.bench has their options.
 BENCHMARKS = {
     "ultrasound": "time per step against transforms, memory bandwidth and, where given, k-Wave's own binary",
-    "output": "how much of the writing hides behind the computation; many boxes against one",
+    "output": "every strategy under about 60 loads; many boxes against one",
+    "study": "the reference study of overlapped output, scaled down, on one page",
+    "trace": "time and CPU seconds of a run with a trace against one without",
 }

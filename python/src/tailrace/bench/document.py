@@ -29,10 +29,10 @@ def make_document(name: str, settings: dict[str, Any], watch: Watch, commands: l
     }
 
 
-def check_writable(path: Path | None) -> None:
+def check_writable(path: Path | None, option: str = "--json") -> None:
     """Fails before the measurement, not after it."""
     if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise CommandError(f"--json {path}: cannot be written. Give a file in a directory that exists.")
+        raise CommandError(f"{option} {path}: cannot be written. Give a file in a directory that exists.")
 
 
 def write_document(document: dict[str, Any], path: Path | None) -> None:

@@ -1,37 +1,52 @@
-"""Output behind the computation: how much of it hides, and what many datasets cost."""
+"""Output behind the computation: every strategy under many loads, and what many datasets cost."""
 
-import json
 import os
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
-from tailrace.bench.programs import Runner, native_program, on_ranks
-from tailrace.bench.stats import ratios, spread
+from tailrace.bench.output_boxes import measure_boxes
+from tailrace.bench.output_rows import OWNERS, Row, runnable
+from tailrace.bench.rehearsal import (
+    MIB,
+    Account,
+    Forecast,
+    Rehearsal,
+    cube,
+    dedicated_ranks,
+    name_of,
+    writing_processes,
+)
+from tailrace.bench.stats import Spread, ratios, spread
 from tailrace.bench.throttle import Throttle, find_throttle
+from tailrace.bench.warm import warm_page_cache
+from tailrace.console import CommandError
+from tailrace.units import duration_text
 
-PROGRAM = "tailrace-bench-output"
 MEMORY_FILES = Path("/dev/shm")
-MIB = 1 << 20
-WARM_BLOCK_BYTES = 8 * MIB
-# Memory of the native program: its field and buffers, in samples, and the rest.
-PROGRAM_SAMPLES, PROGRAM_MIB = 4, 64
-FLOAT_BYTES = 4
-VARIANTS = ("compute", "write", "blocking", "threads")
+SINK = "hdf5"
+BASELINE_SINK = "hdf5-parallel"
+# Runs alone, beside the strategies: the computation, and the writing.
+COMPUTE, WRITE = "compute alone", "write alone"
+# Starting and ending a program, for the estimate of the time left.
+START_S = 0.7
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure: overlap at these shares of writing in the compute time, and many boxes against one."""
+    """What to measure: these rows with these strategies, and many boxes against one."""
 
-    parts: tuple[str, ...]
+    rows: tuple[Row, ...]
+    strategies: tuple[str, ...]
+    """Empty: all that this build has."""
+    boxes: bool
     ranks: tuple[int, ...]
-    shares: tuple[float, ...]
     outputs: int
     pairs: int
     sample_mib: int
@@ -41,56 +56,125 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """One overlap measurement: where the samples go, how slow that is, and how much is computed between."""
+class Variant:
+    """One way to write."""
 
-    storage: str
+    name: str
+    strategy: str
+    sink: str = SINK
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A row on so many ranks, with all that was measured beforehand."""
+
+    row: Row
     ranks: int
-    share: float
-    work: int
-    bytes_per_s: float | None
+    units: int
+    rate_bytes_s: float | None
+    """Of the device; None where it is as it is."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.row.name}, {self.ranks} rank{'s' if self.ranks > 1 else ''}"
+
+
+@dataclass
+class Eta:
+    """How much is left, from the share of the expected time that has passed."""
+
+    expected_s: float
+    started: float = field(default_factory=time.monotonic)
+    done_s: float = 0.0
+
+    def advance(self, expected_s: float) -> None:
+        self.done_s += expected_s
+
+    def left(self) -> str:
+        if self.done_s <= 0:
+            return f"about {duration_text(self.expected_s)} in all"
+        passed_s = time.monotonic() - self.started
+        return f"about {duration_text(passed_s / self.done_s * max(0.0, self.expected_s - self.done_s))} left"
 
 
 class Bench:
-    """Runs the native program in its variants."""
+    """One benchmark: what it was asked, the program, and where files go."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, disk: Path, memory: Path) -> None:
         self.request = request
-        self.program = native_program(PROGRAM)
-        self.runner = Runner()
+        self.disk, self.memory = disk, memory
+        self.rehearsal = Rehearsal(disk)
+        self.throttle = find_throttle(disk)
+        self.variants = choose_variants(self.rehearsal.services(), request.strategies)
+        self.scenarios = [
+            (row, ranks)
+            for ranks in request.ranks
+            for row in request.rows
+            if runnable(row, ranks, isinstance(self.throttle, Throttle))
+        ]
+        # A forecast needs a run that is shorter than the others, and one for each pace.
+        runs = (request.pairs + 1) * (len(self.variants) + 3)
+        self.eta = Eta(sum(runs * self.expected_s(row) for row, _ in self.scenarios))
 
-    def run(self, arguments: list[str], ranks: int, prepare=None) -> list[dict[str, float]]:
-        """The accounts of all ranks."""
-        command = on_ranks(self.program, ranks, 1, arguments)
-        return json.loads(self.runner.run(command, 1, prepare).output)
+    def expected_s(self, row: Row) -> float:
+        """Seconds of one run."""
+        return START_S + 1e-3 * self.request.compute_ms * self.request.outputs * max(1.0, row.share / 100)
+
+    def load(self, row: Row) -> list[str]:
+        words = cube(self.request.sample_mib, self.request.outputs)
+        return [*words, "--select", row.selection, "--decomposition", OWNERS[row.owner]]
+
+    def units_of(self, ranks: int, compute_ms: float) -> int:
+        """Work of so long a step: the median of what three runs find on this machine."""
+        words = [*cube(1, 1), "--select", "none", "--compute-ms", f"{compute_ms:g}"]
+        return sorted(self.rehearsal.run(words, ranks).units for _ in range(3))[1]
+
+
+def choose_variants(services: dict[str, list[str]], wanted: tuple[str, ...]) -> list[Variant]:
+    """The strategies asked for, `blocking` always among them, and parallel HDF5 as the baseline."""
+    for strategy in wanted:
+        if name_of(strategy) not in [name_of(known) for known in services]:
+            raise CommandError(f"--strategies {strategy}: this build has {', '.join(services)}.")
+    strategies = wanted or tuple(name for name, sinks in services.items() if SINK in sinks)
+    names = ["blocking", *(name for name in strategies if name != "blocking")]
+    variants = [Variant(name, name) for name in names]
+    if BASELINE_SINK in services.get("blocking", []):
+        variants.append(Variant(BASELINE_SINK, "blocking", BASELINE_SINK))
+    return variants
 
 
 def measure(request: Request) -> dict[str, Any]:
     """The whole benchmark as a document."""
-    bench, watch = Bench(request), Watch()
-    document: dict[str, Any] = {"overlap": [], "boxes": []}
+    watch = Watch()
     with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=request.directory) as name:
         disk = Path(name)
-        throttle = find_throttle(disk)
-        if "overlap" in request.parts:
-            document["overlap"] = measure_overlap(bench, disk, throttle)
-        if "boxes" in request.parts:
-            document["boxes"] = measure_boxes(bench, disk)
+        with memory_directory(disk) as memory:
+            bench = Bench(request, disk, memory)
+            tell_plan(bench)
+            rows = measure_rows(bench)
+            boxes = (
+                measure_boxes(bench.rehearsal, disk, request.box_mib, request.pairs) if request.boxes else []
+            )
+    throttle = bench.throttle
     settings = asdict(request) | {
         "directory": str(request.directory or tempfile.gettempdir()),
+        "strategies": [variant.name for variant in bench.variants],
         "throttle": throttle if isinstance(throttle, str) else asdict(throttle) | {"hierarchy": ""},
     }
-    return make_document("output", settings, watch, bench.runner.commands) | document
+    document = make_document("output", settings, watch, bench.rehearsal.runner.commands)
+    return document | {"rows": rows, "boxes": boxes}
 
 
-def measure_overlap(bench: Bench, disk: Path, throttle: Throttle | str) -> list[dict[str, Any]]:
-    rows = []
-    with memory_directory(disk) as memory:
-        for ranks in bench.request.ranks:
-            for scenario in make_scenarios(bench, ranks, disk, throttle):
-                place = memory if scenario.storage == "paced" else disk
-                rows.append(measure_scenario(bench, scenario, place / "overlap.h5", throttle))
-    return rows
+def tell_plan(bench: Bench) -> None:
+    asked = len(bench.request.rows) * len(bench.request.ranks)
+    if isinstance(bench.throttle, str) and any(row.storage == "throttled" for row in bench.request.rows):
+        say(f"throttled rows are left out: {bench.throttle}")
+    if len(bench.scenarios) < asked:
+        say(
+            f"{asked - len(bench.scenarios)} of {asked} rows are left out: they need a throttle, or two ranks"
+        )
+    names = ", ".join(variant.name for variant in bench.variants)
+    say(f"{len(bench.scenarios)} rows, {bench.request.pairs} repetitions of {names}: {bench.eta.left()}")
 
 
 @contextmanager
@@ -103,180 +187,158 @@ def memory_directory(otherwise: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def warm_page_cache(directory: Path, outputs: int, sample_mib: int) -> None:
-    """Writes and deletes a file as large as the one to come and the program's memory, right before it starts:
-    the first touch of memory in a virtual machine is ten times slower than a write, and some hypervisors take
-    freed memory back within seconds.
-    """
-    size_mib = (outputs + PROGRAM_SAMPLES) * sample_mib + PROGRAM_MIB
-    block = os.urandom(WARM_BLOCK_BYTES)
-    with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
-        for _ in range(0, size_mib * MIB, WARM_BLOCK_BYTES):
-            file.write(block)
+def measure_rows(bench: Bench) -> list[dict[str, Any]]:
+    units = {ranks: bench.units_of(ranks, bench.request.compute_ms) for ranks in bench.request.ranks}
+    return [
+        measure_row(bench, make_scenario(bench, row, ranks, units[ranks])) for row, ranks in bench.scenarios
+    ]
 
 
-def region_arguments(sample_mib: int, outputs: int) -> list[str]:
-    """128 x 128 points per plane, as many planes as the sample needs."""
-    planes = sample_mib * MIB // (128 * 128 * FLOAT_BYTES)
-    return ["--region", "128", "128", str(planes), "--outputs", str(outputs)]
-
-
-def make_scenarios(bench: Bench, ranks: int, disk: Path, throttle: Throttle | str) -> Iterator[Scenario]:
+def make_scenario(bench: Bench, row: Row, ranks: int, units: int) -> Scenario:
     """With a device whose speed can be set, the computation stays and the device changes; else the other way
     round.
     """
-    request = bench.request
-    sample_bytes = request.sample_mib * MIB
-    unit_s = compute_seconds(bench, ranks, 1000) / 1000
-    work = max(1, round(1e-3 * request.compute_ms / unit_s))
-    for share in request.shares:
-        rate = sample_bytes / (share * 1e-3 * request.compute_ms)
-        yield Scenario("paced", ranks, share, work, rate)
-    if isinstance(throttle, Throttle):
-        for share in request.shares:
-            rate = sample_bytes / (share * 1e-3 * request.compute_ms)
-            yield Scenario("flushed, throttled", ranks, share, work, rate)
-        return
-    say(f"the device cannot be slowed down ({throttle}): the computation is fitted to it")
-    write_s = flushed_seconds(bench, ranks, disk)
-    for share in request.shares:
-        yield Scenario("flushed", ranks, share, max(1, round(write_s / share / unit_s)), None)
+    compute_s, share = 1e-3 * bench.request.compute_ms, row.share / 100
+    if row.storage != "flushed":
+        return Scenario(row, ranks, units, bench.request.sample_mib * MIB / (share * compute_s))
+    words = [*bench.load(row), "--compute", "none", "--write", "blocking", "--flush", "sample"]
+    found = bench.rehearsal.run([*words, "-o", str(bench.disk / "probe.h5")], ranks)
+    (bench.disk / "probe.h5").unlink()
+    return Scenario(
+        row, ranks, max(1, round(units * found.run_s / bench.request.outputs / share / compute_s)), None
+    )
 
 
-def compute_seconds(bench: Bench, ranks: int, work: int) -> float:
-    """Seconds of computation between two outputs, for this much work, when nothing disturbs it."""
-    outputs, probes = 3, 5
-    arguments = [*region_arguments(bench.request.sample_mib, outputs), "--work", str(work), "--no-output"]
-    found = [max(rank["compute_s"] for rank in bench.run(arguments, ranks)) for _ in range(probes)]
-    return min(found) / outputs
-
-
-def flushed_seconds(bench: Bench, ranks: int, disk: Path) -> float:
-    """Seconds that one flushed output takes."""
-    outputs = bench.request.outputs
-    arguments = [*region_arguments(bench.request.sample_mib, outputs), "--file", str(disk / "probe.h5")]
-    arguments += ["--write", "blocking", "--flush", "sample"]
-    return max(rank["run_s"] for rank in bench.run(arguments, ranks)) / outputs
-
-
-def measure_scenario(
-    bench: Bench, scenario: Scenario, file: Path, throttle: Throttle | str
-) -> dict[str, Any]:
-    """All variants in turn, repetition by repetition, after a round that is left out."""
-    runs: dict[str, list[list[dict[str, float]]]] = {variant: [] for variant in VARIANTS}
-    limited = throttle.limit(scenario.bytes_per_s or 0.0) if needs_throttle(scenario, throttle) else None
+def measure_row(bench: Bench, scenario: Scenario) -> dict[str, Any]:
+    """All variants in turn, in another order each time, after a round that is left out of the times but whose
+    files are verified value by value.
+    """
+    row, throttle = scenario.row, bench.throttle
+    variants = [Variant(COMPUTE, "blocking"), Variant(WRITE, "blocking"), *bench.variants]
+    runs: dict[str, list[Account]] = {variant.name: [] for variant in variants}
+    forecasts: list[dict[str, float]] = []
+    limited = None
+    if row.storage == "throttled" and isinstance(throttle, Throttle) and scenario.rate_bytes_s:
+        limited = throttle.limit(scenario.rate_bytes_s)
     with limited or nullcontext() as prepare:
         for repetition in range(bench.request.pairs + 1):
-            say(f"{scenario_text(scenario)}: repetition {repetition} of {bench.request.pairs}")
-            for variant in VARIANTS:
-                arguments = variant_arguments(bench.request, scenario, variant, file)
-                warm_page_cache(file.parent, bench.request.outputs, bench.request.sample_mib)
-                accounts = bench.run(arguments, scenario.ranks, prepare)
+            say(f"{scenario.name}: repetition {repetition} of {bench.request.pairs}, {bench.eta.left()}")
+            for number in range(len(variants)):
+                variant = variants[(number + repetition) % len(variants)]
+                account = run_variant(bench, scenario, variant, repetition == 0, prepare)
                 if repetition > 0:
-                    runs[variant].append(accounts)
-                file.unlink(missing_ok=True)
-    return overlap_row(bench.request, scenario, runs)
-
-
-def needs_throttle(scenario: Scenario, throttle: Throttle | str) -> bool:
-    return isinstance(throttle, Throttle) and scenario.storage.startswith("flushed")
-
-
-def scenario_text(scenario: Scenario) -> str:
-    ranks = "1 rank" if scenario.ranks == 1 else f"{scenario.ranks} ranks"
-    return f"{scenario.storage}, {ranks}, writing {100 * scenario.share:.0f} %"
-
-
-def variant_arguments(request: Request, scenario: Scenario, variant: str, file: Path) -> list[str]:
-    arguments = region_arguments(request.sample_mib, request.outputs)
-    arguments += ["--work", "0" if variant == "write" else str(scenario.work)]
-    if variant == "compute":
-        return [*arguments, "--no-output"]
-    arguments += ["--file", str(file), "--write", "threads" if variant == "threads" else "blocking"]
-    if scenario.storage == "paced":
-        # The pace is that of each process.
-        return [*arguments, "--pace", f"bandwidth={scenario.bytes_per_s / scenario.ranks:.0f}"]
-    return [*arguments, "--flush", "sample"]
-
-
-def overlap_row(
-    request: Request, scenario: Scenario, runs: dict[str, list[list[dict[str, float]]]]
-) -> dict[str, Any]:
-    """Run times, and the time of `threads` over what an ideal writer would need."""
-    times = {
-        variant: [max(rank["run_s"] for rank in accounts) for accounts in runs[variant]]
-        for variant in VARIANTS
-    }
-    ideal = [
-        max(compute, write) + write / request.outputs
-        for compute, write in zip(times["compute"], times["write"], strict=True)
-    ]
-    return {
-        **asdict(scenario),
-        "outputs": request.outputs,
-        "sample_bytes": request.sample_mib * MIB,
-        "run_s": {variant: spread(times[variant]).as_dict() for variant in VARIANTS},
-        "over_ideal": ratios(times["threads"], ideal).as_dict(),
-        "blocking_over_threads": ratios(times["blocking"], times["threads"]).as_dict(),
-        "hidden_fraction": spread([hidden(accounts) for accounts in runs["threads"]]).as_dict(),
-        "write_cpu_s": spread([total(accounts, "write_cpu_s") for accounts in runs["threads"]]).as_dict(),
-        "waits": spread([total(accounts, "waits") for accounts in runs["threads"]]).as_dict(),
-        "accounts": runs,
-    }
-
-
-def total(accounts: list[dict[str, float]], name: str) -> float:
-    return sum(rank[name] for rank in accounts)
-
-
-def hidden(accounts: list[dict[str, float]]) -> float:
-    """Share of the writing time that the computation did not wait for."""
-    return min(1.0, max(0.0, 1 - total(accounts, "wait_s") / total(accounts, "write_s")))
-
-
-def measure_boxes(bench: Bench, disk: Path) -> list[dict[str, Any]]:
-    """256 boxes against one of the same points: cached, and flushed after every sample."""
-    rows = []
-    for sample_mib in bench.request.box_mib:
-        for flush in ("none", "sample"):
-            rows.append(compare_boxes(bench, sample_mib, flush, disk / "boxes.h5"))
-    return rows
-
-
-def compare_boxes(bench: Bench, sample_mib: int, flush: str, file: Path) -> dict[str, Any]:
-    """Time and CPU time of the writing per sample; samples are written while nothing else happens."""
-    planes = sample_mib * MIB // (128 * 128 * FLOAT_BYTES)
-    outputs = max(8, 400 // sample_mib)
-    base = ["--region", "128", "128", str(planes), "--outputs", str(outputs), "--file", str(file)]
-    base += ["--write", "blocking", "--flush", flush]
-    layouts = {"one": ["--boxes", "1", "1", "1"], "many": ["--boxes", "4", "8", "8"]}
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in layouts}
-    for repetition in range(bench.request.pairs + 1):
-        say(f"boxes, {sample_mib} MiB, flush {flush}: repetition {repetition} of {bench.request.pairs}")
-        for name, boxes in layouts.items():
-            warm_page_cache(file.parent, outputs, sample_mib)
-            account = bench.run([*base, *boxes], 1)[0]
+                    runs[variant.name].append(account)
+                bench.eta.advance(bench.expected_s(row))
             if repetition > 0:
-                runs[name].append(account)
-            file.unlink(missing_ok=True)
-    return boxes_row(sample_mib, outputs, flush, runs)
+                forecasts.append(forecast_all(bench, scenario, prepare))
+            bench.eta.advance(bench.expected_s(row))
+    return row_result(bench, scenario, runs, forecasts)
 
 
-def boxes_row(
-    sample_mib: int, outputs: int, flush: str, runs: dict[str, list[dict[str, float]]]
+def run_variant(
+    bench: Bench, scenario: Scenario, variant: Variant, verify: bool, prepare: Callable[[], None] | None
+) -> Account:
+    arguments = variant_arguments(bench, scenario, variant)
+    if verify:
+        arguments.append("--verify")
+    ranks = scenario.ranks + dedicated_ranks(variant.strategy)
+    with output_file(bench, scenario) as file:
+        return bench.rehearsal.run([*arguments, "-o", str(file)], ranks, prepare)
+
+
+@contextmanager
+def output_file(bench: Bench, scenario: Scenario) -> Iterator[Path]:
+    """Where a run of the row may write; what it leaves is removed."""
+    file = (bench.memory if scenario.row.storage == "paced" else bench.disk) / "output.h5"
+    warm_page_cache(file.parent, bench.request.outputs, bench.request.sample_mib)
+    try:
+        yield file
+    finally:
+        for left in file.parent.glob("output*"):
+            left.unlink()
+
+
+def forecast_all(bench: Bench, scenario: Scenario, prepare: Callable[[], None] | None) -> dict[str, float]:
+    """Predicted run times of the variants that the planner knows: from one short run for each pace, since a
+    process that writes for others is given more of the device.
+    """
+    told: dict[tuple[str, ...], Forecast] = {}
+    found = {}
+    for variant in bench.variants:
+        if variant.sink != SINK:
+            continue
+        arguments = variant_arguments(bench, scenario, variant)
+        arguments[arguments.index("--write") + 1] = "auto"
+        if tuple(arguments) not in told:
+            with output_file(bench, scenario) as file:
+                told[tuple(arguments)] = bench.rehearsal.forecast(
+                    [*arguments, "-o", str(file)], scenario.ranks, prepare
+                )
+        predicted = told[tuple(arguments)].of(variant.strategy)
+        if predicted is not None:
+            found[variant.name] = predicted
+    return found
+
+
+def variant_arguments(bench: Bench, scenario: Scenario, variant: Variant) -> list[str]:
+    arguments = bench.load(scenario.row)
+    if variant.name == COMPUTE:
+        arguments[arguments.index("--select") + 1] = "none"
+    units = 0 if variant.name == WRITE else scenario.units
+    arguments += ["--compute-units", str(units), "--write", variant.strategy, "--sink", variant.sink]
+    return [*arguments, *storage_arguments(scenario, variant.strategy)]
+
+
+def storage_arguments(scenario: Scenario, strategy: str) -> list[str]:
+    if scenario.row.storage != "paced":
+        return ["--flush", "sample"]
+    # The pace is that of each process: they share the device.
+    owners = 1 if scenario.row.owner == "one" else scenario.ranks
+    rate = (scenario.rate_bytes_s or 0.0) / min(owners, writing_processes(strategy, scenario.ranks))
+    return ["--pace", f"bandwidth={rate:.0f}"]
+
+
+def row_result(
+    bench: Bench,
+    scenario: Scenario,
+    runs: dict[str, list[Account]],
+    forecasts: list[dict[str, float]],
 ) -> dict[str, Any]:
-    def per_sample(name: str, *counters: str) -> list[float]:
-        return [sum(account[counter] for counter in counters) / outputs for account in runs[name]]
-
-    row: dict[str, Any] = {"sample_bytes": sample_mib * MIB, "outputs": outputs, "flush": flush, "boxes": 256}
-    for key, counters in {
-        "write": ("write_s",),
-        "cpu": ("write_cpu_s",),
-        "pack": ("pack_s",),
-        "output": ("write_s", "pack_s"),
-    }.items():
-        one, many = per_sample("one", *counters), per_sample("many", *counters)
-        row[f"{key}_s"] = {"one": spread(one).as_dict(), "many": spread(many).as_dict()}
-        row[f"{key}_ratio"] = ratios(many, one).as_dict()
-    row["writes"] = {name: runs[name][0]["writes"] for name in runs}
-    return row | {"accounts": runs}
+    """Each variant against what an ideal writer would need, against `blocking` and the baseline, and what was
+    predicted against it.
+    """
+    times = {name: [account.run_s for account in accounts] for name, accounts in runs.items()}
+    ideal = [
+        max(compute, write) + write / bench.request.outputs
+        for compute, write in zip(times[COMPUTE], times[WRITE], strict=True)
+    ]
+    variants = {}
+    for variant in bench.variants:
+        accounts = runs[variant.name]
+        found: dict[str, Spread] = {
+            "run_s": spread(times[variant.name]),
+            "over_ideal": ratios(times[variant.name], ideal),
+            "over_blocking": ratios(times["blocking"], times[variant.name]),
+            "hidden_fraction": spread([account.hidden() for account in accounts]),
+            "write_cpu_s": spread([account.total("write_cpu_s") for account in accounts]),
+            "waits": spread([account.total("waits") for account in accounts]),
+        }
+        if BASELINE_SINK in times:
+            found["over_baseline"] = ratios(times[BASELINE_SINK], times[variant.name])
+        predicted = [forecast[variant.name] for forecast in forecasts if variant.name in forecast]
+        if len(predicted) == len(accounts):
+            found["predicted_over_run"] = ratios(predicted, times[variant.name])
+        variants[variant.name] = {key: value.as_dict() for key, value in found.items()}
+    return {
+        "name": scenario.row.name,
+        **asdict(scenario.row),
+        "ranks": scenario.ranks,
+        "units": scenario.units,
+        "bytes_per_s": scenario.rate_bytes_s,
+        "outputs": bench.request.outputs,
+        "sample_bytes": bench.request.sample_mib * MIB,
+        "compute_s": spread(times[COMPUTE]).as_dict(),
+        "write_s": spread(times[WRITE]).as_dict(),
+        "variants": variants,
+        "accounts": {name: [account.as_dict() for account in accounts] for name, accounts in runs.items()},
+    }

@@ -1,6 +1,5 @@
 """Time per step of the ultrasound program, and what bounds it."""
 
-import csv
 import json
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from tailrace import trace
 from tailrace.bench import model
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
@@ -181,9 +181,7 @@ def add_sample(
     """Time per step from the trace of one run, after the steps that warm up."""
     finished = run_steps(variant, lengths.case.steps, directory, runner)
     steps = lengths.case.steps - lengths.short
-    samples.step_s.append(
-        seconds_after(directory / "run" / "trace" / "rank-00000.csv", lengths.short) / steps
-    )
+    samples.step_s.append(seconds_after(directory / "run", lengths.short) / steps)
     samples.cpu_s.append((finished.cpu_s - warm_up_cpu_s) / steps)
     account = json.loads((directory / "run" / "run.json").read_text())
     samples.peak_bytes = sum(account["peak_memory_bytes"])
@@ -220,12 +218,11 @@ def output_of(variant: Variant, directory: Path) -> Path:
     return directory / ("reference.h5" if variant.is_reference else "output.h5")
 
 
-def seconds_after(trace: Path, step: int) -> float:
-    """From the end of a step to the end of the last."""
-    with trace.open(newline="") as file:
-        ends = {
-            int(row["step"]): float(row["end_s"]) for row in csv.DictReader(file) if row["kind"] == "compute"
-        }
+def seconds_after(directory: Path, step: int) -> float:
+    """From the end of a step to the end of the last, on rank 0 of a run."""
+    (rank,) = trace.read_run(directory, [0]).ranks
+    computed = rank.select("main", "compute")
+    ends = dict(zip(computed["step"].tolist(), computed["end_s"].tolist(), strict=True))
     return ends[max(ends)] - ends[step]
 
 

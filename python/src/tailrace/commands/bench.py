@@ -14,6 +14,21 @@ Directory = Annotated[
     typer.Option("--dir", metavar="DIR", help="Where to put the files (default: the temporary directory)."),
 ]
 Pairs = Annotated[int, typer.Option(metavar="N", min=1, help="Interleaved repetitions.")]
+Steps = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Timed steps (default: as suits the grid).", show_default=False),
+]
+Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
+ComputeMs = Annotated[float, typer.Option(metavar="MS", min=0.1, help="Computing per output.")]
+
+
+def grid_option(default: str) -> typer.models.OptionInfo:
+    return typer.Option("--grid", metavar="N", min=16, help=f"Points per axis (default: {default}).")
+
+
+def ranks_option(default: str = "") -> typer.models.OptionInfo:
+    text = f"Ranks that compute (default: {default})." if default else "Ranks that compute."
+    return typer.Option("-n", "--ranks", metavar="N", min=1, help=text)
 
 
 def list_benchmarks(context: typer.Context) -> None:
@@ -27,20 +42,16 @@ def list_benchmarks(context: typer.Context) -> None:
 
 
 def ultrasound(
-    grid: Annotated[
-        list[int] | None, typer.Option(metavar="N", min=16, help="Points per axis [default: 128 and 256].")
-    ] = None,
+    grid: Annotated[list[int] | None, grid_option("128 and 256")] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="one|many", help="Signals of the source [default: both, at 256 many]."),
+        typer.Option(metavar="one|many", help="Signals of the source (default: both, at 256 many)."),
     ] = None,
     layout: Annotated[
         list[str] | None,
-        typer.Option(metavar="RxT", help="Ranks x threads [default: 1x1, 1xCORES, CORESx1]."),
+        typer.Option(metavar="RxT", help="Ranks x threads (default: 1x1, 1xCORES, CORESx1)."),
     ] = None,
-    steps: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Timed steps (default: as suits the grid).")
-    ] = 0,
+    steps: Steps = 0,
     pairs: Pairs = 7,
     reference: Annotated[
         Path | None, typer.Option(metavar="PROGRAM", help="k-Wave's kspaceFirstOrder-OMP, to compare with.")
@@ -69,42 +80,54 @@ def ultrasound(
 
 
 def output(
-    part: Annotated[
-        list[str] | None, typer.Option(metavar="overlap|boxes", help="What to measure [default: both].")
+    rows: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Rows to measure, such as paced/50/1/even or 'paced/*'."),
     ] = None,
-    ranks: Annotated[
-        list[int] | None, typer.Option("-n", "--ranks", metavar="N", min=1, help="Ranks [default: 1 and 2].")
+    list_rows: Annotated[bool, typer.Option("--list-rows", help="Name the rows and stop.")] = False,
+    strategies: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Ways to write (default: all of this build).")
     ] = None,
-    share: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", min=0.01, help="Writing over computing [default: 0.2, 0.5, 0.8]."),
-    ] = None,
-    outputs: Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")] = 50,
+    boxes: Annotated[bool, typer.Option(help="Also 256 boxes against one.")] = True,
+    ranks: Annotated[list[int] | None, ranks_option("half of the cores, 2 to 4")] = None,
+    outputs: Outputs = 50,
     sample_mib: Annotated[int, typer.Option(metavar="N", min=1, help="MiB of an output.")] = 2,
-    compute_ms: Annotated[float, typer.Option(metavar="MS", min=0.1, help="Computing per output.")] = 40.0,
+    compute_ms: ComputeMs = 20.0,
     box_mib: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", min=1, help="MiB of the boxes' samples [default: 8 and 64]."),
+        typer.Option(metavar="N", min=1, help="MiB of the boxes' samples (default: 8 and 64)."),
     ] = None,
-    pairs: Pairs = 7,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few rows, three repetitions: a look, not a measurement.")
+    ] = False,
+    pairs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Interleaved repetitions (default: 7).")
+    ] = None,
     directory: Directory = None,
     json: JsonFile = None,
 ) -> None:
-    """How much of the writing hides behind the computation, paced and flushed; 256 boxes against one."""
-    from tailrace.bench import document, output_tables
+    """Every strategy under many loads: paced, flushed and throttled storage; 256 boxes against one."""
+    from tailrace.bench import document, output_rows, output_tables
     from tailrace.bench import output as benchmark
+    from tailrace.cores import usable_cores
     from tailrace.units import wide_console
 
+    chosen = output_rows.select_rows(tuple(rows or ()), quick)
+    if list_rows:
+        for row in chosen:
+            typer.echo(row.name)
+        return
     document.check_writable(json)
     request = benchmark.Request(
-        parts=tuple(known_part(name) for name in part or ("overlap", "boxes")),
-        ranks=tuple(ranks or (1, 2)),
-        shares=tuple(share or (0.2, 0.5, 0.8)),
+        rows=tuple(chosen),
+        strategies=tuple(strategies or ()),
+        boxes=boxes,
+        ranks=tuple(ranks or (min(4, max(2, usable_cores() // 2)),)),
         outputs=outputs,
-        pairs=pairs,
+        pairs=pairs or (3 if quick else 7),
         sample_mib=sample_mib,
         compute_ms=compute_ms,
-        box_mib=tuple(box_mib or (8, 64)),
+        box_mib=tuple(box_mib or ((8,) if quick else (8, 64))),
         directory=directory,
     )
     found = benchmark.measure(request)
@@ -112,10 +135,56 @@ def output(
     output_tables.print_document(found, wide_console())
 
 
-def known_part(name: str) -> str:
-    if name not in ("overlap", "boxes"):
-        raise CommandError(f"--part {name}: unknown. Choose one of overlap, boxes.")
-    return name
+def trace(
+    grid: Annotated[list[int] | None, grid_option("32, 64, 128")] = None,
+    ranks: Annotated[list[int] | None, ranks_option("1 and 2")] = None,
+    steps: Steps = 0,
+    pairs: Pairs = 15,
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """What the trace costs: the ultrasound program with and without it, in turn."""
+    from tailrace.bench import document, trace_tables
+    from tailrace.bench import trace as benchmark
+    from tailrace.units import wide_console
+
+    document.check_writable(json)
+    request = benchmark.Request(
+        grids=tuple(grid or (32, 64, 128)),
+        ranks=tuple(ranks or (1, 2)),
+        pairs=pairs,
+        steps=steps,
+        directory=directory,
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    trace_tables.print_document(found, wide_console())
+
+
+def study(
+    subject: Annotated[str, typer.Argument(metavar="ultrasound", help="Which study.")],
+    ranks: Annotated[int, ranks_option()] = 2,
+    outputs: Outputs = 50,
+    compute_ms: ComputeMs = 20.0,
+    pairs: Pairs = 7,
+    html: Annotated[Path, typer.Option(metavar="FILE", help="The page to make.")] = Path("study.html"),
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """The reference study of overlapped output, scaled down: its findings beside ours, on one page."""
+    from tailrace.bench import document, study_page
+    from tailrace.bench import study as benchmark
+    from tailrace.units import wide_console
+
+    if subject != "ultrasound":
+        raise CommandError(f"bench study {subject}: unknown. There is the study of ultrasound.")
+    document.check_writable(json, "--json")
+    document.check_writable(html, "--html")
+    found = benchmark.measure(benchmark.Request(ranks, outputs, pairs, compute_ms, directory))
+    document.write_document(found, json)
+    study_page.write_page(found, html)
+    study_page.print_document(found, wide_console())
+    typer.echo(f"page: {html}")
 
 
 def known_source(name: str) -> str:
@@ -136,4 +205,6 @@ def register(app: typer.Typer) -> None:
     group.callback()(list_benchmarks)
     group.command("ultrasound")(ultrasound)
     group.command("output")(output)
+    group.command("study")(study)
+    group.command("trace")(trace)
     app.add_typer(group, name="bench")

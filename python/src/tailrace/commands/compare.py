@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tailrace import kwave
+from tailrace.commands.options import Json
 from tailrace.compare import Comparison, DatasetResult, compare_files
 from tailrace.units import wide_console
 
@@ -21,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="HDF5 file or run directory.", show_default=False)],
     b: Annotated[Path, typer.Argument(metavar="B", help="HDF5 file or run directory.", show_default=False)],
-    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A dataset or group.")] = None,
+    path: Annotated[str | None, typer.Argument(metavar="PATH", help="A dataset or group.")] = None,
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, help="Relative difference allowed. Without it any difference counts."),
@@ -29,7 +30,7 @@ def compare(
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare only what both files hold complete (killed runs).")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable answer.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Differences of two files per dataset and time step; exit status 1 when over the threshold."""
     try:

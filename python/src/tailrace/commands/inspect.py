@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tailrace import kwave
+from tailrace.commands.options import Json
 from tailrace.inspect import DatasetInfo, FileInfo, Inspection, inspect_path
 from tailrace.units import bytes_text, duration_text, number_text, wide_console
 
@@ -26,7 +27,7 @@ def inspect(
         bool,
         typer.Option("--verify", help="Read every value: checksums, NaN, range. Exit status 1 on a problem."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable answer.")] = False,
+    as_json: Json = False,
 ) -> None:
     """What is in a file or run directory: datasets, shapes, units, complete samples, checksums."""
     try:

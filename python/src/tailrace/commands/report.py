@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tailrace import kwave
+from tailrace.commands.options import Json
 
 
 def register(app: typer.Typer) -> None:
@@ -17,9 +18,9 @@ def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Where to write the page. [default: DIR/report.html]"),
+        typer.Option("-o", "--output", help="Where to write the page (default: DIR/report.html)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable answer.")] = False,
+    as_json: Json = False,
 ) -> None:
     """One self-contained HTML page: pictures of the result, timeline, overlap, advice."""
     from tailrace.report import (

@@ -5,50 +5,34 @@ from typing import Annotated
 
 import typer
 
+from tailrace.commands.options import Bind, Case, Pace, Ranks, Settings, Sink, Starter, Threads, Write
+
 
 def run(
-    case: Annotated[
-        Path, typer.Argument(metavar="CASE", help="A case file (TOML) or a k-Wave input file (.h5).")
-    ],
-    ranks: Annotated[
-        int, typer.Option("-n", "--ranks", metavar="RANKS", min=1, help="Number of MPI ranks.")
-    ] = 1,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "-t", "--threads", metavar="THREADS", min=1, help="Threads per rank (default: all cores / ranks)."
-        ),
-    ] = None,
+    case: Case,
+    ranks: Ranks = 1,
+    threads: Threads = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out", metavar="DIR", help="Run directory to make (default: runs/CASE, runs/CASE-2, ...)."
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the case, such as time.steps=50."),
-    ] = None,
-    write: Annotated[
-        str | None, typer.Option(metavar="STRATEGY", help="Who writes: blocking, threads[:BUFFERS].")
-    ] = None,
-    sink: Annotated[
-        str | None, typer.Option(metavar="SINK", help="Format of the output: hdf5, hdf5-chunked[:LEVEL].")
-    ] = None,
-    bind: Annotated[
-        str, typer.Option(metavar="HOW", help="Bind ranks: auto, none, core, numa, socket.")
-    ] = "auto",
-    launcher: Annotated[
+    settings: Settings = None,
+    write: Write = None,
+    sink: Sink = None,
+    bind: Bind = "auto",
+    launcher: Starter = None,
+    fault: Annotated[
         str | None,
         typer.Option(
-            metavar="LAUNCHER", help="mpirun or srun (default: the one of the MPI it was built with)."
+            metavar="SPEC", help="Inject a fault, to see what happens, such as kill:rank=1,step=20."
         ),
     ] = None,
-    fault: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Inject faults, to see what happens.")
-    ] = None,
-    pace: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Slow the sink down to emulate a device.")
+    pace: Pace = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="MODE", help="Trace of every thread: off, on, papi (with hardware counters)."),
     ] = None,
     wall_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")
@@ -65,7 +49,8 @@ def run(
     """
     from tailrace.run import RunRequest, run_case
 
-    options = {"write": write, "sink": sink, "fault": fault, "pace": pace, "wall-limit": wall_limit}
+    options = {"write": write, "sink": sink, "fault": fault, "pace": pace, "trace": trace}
+    options["wall-limit"] = wall_limit
     request = RunRequest(
         case=case,
         ranks=ranks,

@@ -4,15 +4,17 @@ from typing import Annotated
 
 import typer
 
+from tailrace.commands.options import Json
+
 
 def test(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Only the tests whose name contains this.")
+        str | None, typer.Argument(metavar="NAME", help="Only the tests whose name contains this.")
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Also the long crash, fuzz and sanitizer runs.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Run the test suite of this checkout."""
     from tailrace.testing import run_tests

@@ -1,6 +1,6 @@
 """The files behind an output: the output itself, the input it was made from, the account of the run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import h5py
@@ -59,10 +59,10 @@ def read_source(path: Path, input_file: Path | None) -> Source:
 def _locate(path: Path) -> tuple[Path, Path | None, dict]:
     """Output, input and account; a file inside a run directory is taken with its account."""
     if path.is_dir():
-        run = load_run(path, max_traces=0)
+        run = load_run(path, with_traces=False)
         return run.output or kwave.data_file(path), run.input, run.account
     if (path.parent / "run.json").is_file() and path.is_file():
-        run = load_run(path.parent, max_traces=0)
+        run = load_run(path.parent, with_traces=False)
         if run.output is not None and run.output.samefile(path):
             return path, run.input, run.account
     return kwave.data_file(path), None, {}
@@ -122,5 +122,5 @@ def _source(output, input_path, account, case, files: list[h5py.File], attribute
     grid = grid_of_account(account) if case is None else grid_of_case(case)
     found = record.read(files[0])
     if found.planned is None and case is not None:
-        found = record.Record(found.slots, case.steps, found.t_index)
+        found = replace(found, planned=case.steps)
     return Source(output, input_path, account, case, grid, mask, found, attributes)

@@ -1,29 +1,19 @@
 """Advice: rules over the measured numbers, each with its evidence."""
 
-from dataclasses import dataclass
-
 from tailrace.report.load import Run
+from tailrace.report.output_advice import output_advice
+from tailrace.report.parts import Advice
+from tailrace.report.rank_advice import rank_advice
 from tailrace.units import bytes_text, duration_text
 
-
-@dataclass
-class Advice:
-    """`level` is good, hint or warning; `evidence` holds the numbers that led to it."""
-
-    level: str
-    text: str
-    evidence: str
+_WRONG = 0.2  # predictions that miss by more are worth a word, as they are for the planner
 
 
 def advise(run: Run) -> list[Advice]:
     """All advice for a run, warnings first."""
-    rules = (_failure, _output, _exchange, _imbalance, _setup, _memory)
+    rules = (_failure, output_advice, rank_advice, _setup, _memory, _prediction)
     found = [advice for rule in rules for advice in rule(run)]
     return sorted(found, key=lambda advice: ("warning", "hint", "good").index(advice.level))
-
-
-def _column(run: Run, name: str) -> list[float]:
-    return [float(entry.get(name) or 0.0) for entry in run.per_rank]
 
 
 def _failure(run: Run) -> list[Advice]:
@@ -44,95 +34,8 @@ def _failure(run: Run) -> list[Advice]:
     return []
 
 
-def _output(run: Run) -> list[Advice]:
-    wait, write, wall = sum(_column(run, "output_wait_s")), sum(_column(run, "write_s")), run.wall_s
-    if not run.per_rank or not wall:
-        return []
-    if not write:
-        return [Advice("hint", "Nothing was written while the run went on.", "write time 0 s on all ranks")]
-    hidden = max(0.0, 1 - wait / write)
-    ranks = len(run.per_rank)
-    share = 100 * wait / (ranks * wall)
-    evidence = (
-        f"hidden {100 * hidden:.0f} %: {duration_text(write / ranks)} of writing per rank, "
-        f"computation waited {duration_text(wait / ranks)} ({share:.1f} % of the run)"
-    )
-    if str(run.account.get("strategy", "")).startswith("blocking"):
-        return [_blocking(share, evidence)]
-    if hidden < 0.5 and share >= 2:
-        return [
-            Advice("warning", "The writer is the bottleneck: " + _writer_cure(run), evidence + _rate(run))
-        ]
-    if share >= 2:
-        text = (
-            "Part of the writing shows. More buffers help if some writes are slow, a faster disk if all are."
-        )
-        return [Advice("hint", text, evidence + _rate(run))]
-    return [Advice("good", "The output left behind the computation: nothing to gain there.", evidence)]
-
-
-def _blocking(share: float, evidence: str) -> Advice:
-    if share < 2:
-        return Advice("good", "Writing inside the step costs little here; blocking output is fine.", evidence)
-    return Advice(
-        "warning", "Every write stops the computation. `--write threads` would hide most of it.", evidence
-    )
-
-
-def _writer_cure(run: Run) -> str:
-    busiest = max(_column(run, "write_s"))
-    stepping = max(a + b for a, b in zip(_column(run, "compute_s"), _column(run, "exchange_s"), strict=True))
-    if busiest > stepping:
-        return (
-            "writing takes longer than computing, so no strategy can hide it all. "
-            "Record fewer points or later steps, prefer maxima to series, or write to a faster disk."
-        )
-    return "bursts of writes outlast the buffers. More buffers (`--write threads:4`) or a faster disk help."
-
-
-def _rate(run: Run) -> str:
-    written, busy = (
-        run.account.get("output_bytes") or sum(_column(run, "write_bytes")),
-        max(_column(run, "write_s")),
-    )
-    return f"; {bytes_text(written / busy)}/s while writing" if written and busy else ""
-
-
-def _exchange(run: Run) -> list[Advice]:
-    compute, exchange = sum(_column(run, "compute_s")), sum(_column(run, "exchange_s"))
-    total = compute + exchange
-    if len(run.per_rank) < 2 or not total or exchange / total < 0.3:
-        return []
-    text = "Much of each step is communication. Fewer ranks with more threads each send less."
-    if sum(_column(run, "output_wait_s")) > 0.02 * len(run.per_rank) * run.wall_s:
-        text = "Much of each step is exchange, with ranks that wait for output. Look at the output first."
-    return [
-        Advice(
-            "hint",
-            text,
-            f"exchange {100 * exchange / total:.0f} % of the stepping time on {len(run.per_rank)} ranks",
-        )
-    ]
-
-
-def _imbalance(run: Run) -> list[Advice]:
-    compute = _column(run, "compute_s")
-    mean = sum(compute) / len(compute) if compute else 0.0
-    if len(compute) < 2 or not mean or max(compute) / mean < 1.15:
-        return []
-    slowest = run.per_rank[compute.index(max(compute))].get("rank")
-    text = "The ranks do not share the work evenly: other programs run here, or the grid is split unevenly."
-    return [
-        Advice(
-            "hint",
-            text,
-            f"rank {slowest} computes {max(compute) / mean:.2f} times the mean of {duration_text(mean)}",
-        )
-    ]
-
-
 def _setup(run: Run) -> list[Advice]:
-    setup = max(_column(run, "setup_s"), default=0.0)
+    setup = max(run.column("setup_s"), default=0.0)
     if not run.wall_s or setup < 5 or setup / run.wall_s < 0.25:
         return []
     text = "Set-up is a large part of this run; it pays off over more steps."
@@ -143,7 +46,7 @@ def _memory(run: Run) -> list[Advice]:
     pairs = [
         (measured, predicted)
         for measured, predicted in zip(
-            _column(run, "peak_memory_bytes"), _column(run, "predicted_memory_bytes"), strict=True
+            run.column("peak_memory_bytes"), run.column("predicted_memory_bytes"), strict=True
         )
         if measured and predicted
     ]
@@ -158,3 +61,26 @@ def _memory(run: Run) -> list[Advice]:
             "hint", text, f"measured {bytes_text(measured)}, predicted {bytes_text(predicted)} on one rank"
         )
     ]
+
+
+def _prediction(run: Run) -> list[Advice]:
+    decisions = (run.account.get("plan") or {}).get("decisions") or []
+    pairs = [(one.get("predicted_output_s"), one.get("observed_output_s"), one) for one in decisions]
+    wrong = [
+        (observed / predicted, one)
+        for predicted, observed, one in pairs
+        if predicted and observed and abs(observed / predicted - 1) > _WRONG
+    ]
+    if not wrong:
+        return []
+    ratio, one = max(wrong, key=lambda pair: abs(pair[0] - 1))
+    text = (
+        "The planner's prediction was off: something changed after it had measured, such as other "
+        "users of the disk."
+    )
+    evidence = (
+        f"{one.get('strategy')} from step {one.get('step')}: "
+        f"{duration_text(one['predicted_output_s'])} per output "
+        f"predicted, {duration_text(one['observed_output_s'])} observed ({100 * (ratio - 1):+.0f} %)"
+    )
+    return [Advice("hint", text, evidence)]

@@ -3,18 +3,23 @@
 import json
 import tomllib
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import h5py
 
 from tailrace import kwave, record
-from tailrace.report.trace import RankTrace, read_traces
+from tailrace.report import lanes
+from tailrace.report.analysis import Analysis, analyse
+from tailrace.trace import RunTrace, read_run, trace_files
+
+MOST_TRACE_BYTES = 192 << 20  # of the files that are read; more ranks than fit are left out
 
 
 @dataclass
 class Run:
-    """A run directory. `account` is run.json, empty when the run left none; `notes` tell what could not be
-    read.
+    """A run directory. `account` is run.json, empty when the run left none; `trace` holds the ranks whose
+    traces were read, of `trace_files`; `notes` tell what could not be read.
     """
 
     directory: Path
@@ -22,7 +27,7 @@ class Run:
     progress: dict
     output: Path | None
     input: Path | None
-    traces: list[RankTrace]
+    trace: RunTrace
     trace_files: int
     notes: list[str] = field(default_factory=list)
 
@@ -38,28 +43,37 @@ class Run:
         """finished, stopped, failed, or unaccounted when there is no run.json."""
         return self.account.get("status", "unaccounted")
 
-    @property
+    @cached_property
     def per_rank(self) -> list[dict]:
         """Totals per rank: from run.json, or summed from the traces of a run that left none."""
         if self.account.get("per_rank"):
             return self.account["per_rank"]
-        return [trace.totals() for trace in self.traces]
+        return lanes.totals(self.analysis.lanes)
+
+    def column(self, name: str) -> list[float]:
+        """A number of every rank; 0 where it is not known."""
+        return [float(entry.get(name) or 0.0) for entry in self.per_rank]
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """What the traces say."""
+        return analyse(self.trace, self.account)
 
     @property
     def wall_s(self) -> float:
         recorded = self.account.get("wall_s") or 0.0
-        return recorded or max((trace.last_s for trace in self.traces), default=0.0)
+        return recorded or self.trace.last_s
 
 
-def load_run(directory: Path, max_traces: int = 16) -> Run:
+def load_run(directory: Path, with_traces: bool = True) -> Run:
     """Reads what is there; only a directory that is no run directory at all is an error."""
     directory = Path(directory)
     if not directory.is_dir():
         raise kwave.FileError(f"{directory}: no such directory")
     account, progress = _read_json(directory / "run.json"), _read_json(directory / "progress.json")
-    trace_files = sorted((directory / "trace").glob("rank-*.csv"))
+    files = trace_files(directory)
     output = _output_file(directory, account)
-    if not account and output is None and not trace_files:
+    if not account and output is None and not files:
         raise kwave.FileError(f"{directory}: not a run directory (no run.json, output.h5 or trace/)")
     run = Run(
         directory=directory,
@@ -67,8 +81,8 @@ def load_run(directory: Path, max_traces: int = 16) -> Run:
         progress=progress,
         output=output,
         input=_input_file(directory, account),
-        traces=read_traces(_spread(trace_files, max_traces)),
-        trace_files=len(trace_files),
+        trace=read_run(directory, _ranks_to_read(files, account)) if with_traces else RunTrace(),
+        trace_files=len(files),
     )
     if not account:
         run.notes.append("There is no run.json: the run was killed, or is still going on.")
@@ -83,11 +97,26 @@ def _read_json(path: Path) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _spread(items: list, count: int) -> list:
-    """At most `count` of the items, first and last among them."""
-    if len(items) <= count:
-        return items
-    return [items[round(index * (len(items) - 1) / (count - 1))] for index in range(count)]
+def _ranks_to_read(files: dict[int, Path], account: dict) -> set[int]:
+    """As many ranks as may be read: processes that only write first, then those with the largest times of
+    each kind, then others evenly.
+    """
+    per_rank = {entry.get("rank"): entry for entry in account.get("per_rank") or []}
+    wanted = [rank for rank in files if rank not in per_rank] if per_rank else []
+    for name in ("compute_s", "output_wait_s", "write_s", "exchange_s"):
+        longest = sorted(per_rank, key=lambda rank: -(per_rank[rank].get(name) or 0.0))
+        wanted += [rank for rank in longest[:4] if rank in files]
+    ranks, stride = list(files), len(files)
+    while stride > 1:
+        stride = (stride + 1) // 2
+        wanted += ranks[::stride]
+    chosen, left = set(), MOST_TRACE_BYTES
+    for rank in dict.fromkeys([*wanted, *ranks]):
+        left -= files[rank].stat().st_size
+        if left < 0 and chosen:
+            break
+        chosen.add(rank)
+    return chosen
 
 
 def _output_file(directory: Path, account: dict) -> Path | None:

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const root = document.documentElement;
   const plots = [...document.querySelectorAll(".plot")];
@@ -16,7 +15,8 @@
     }
     return change;
   };
-  const repaint = () => plots.forEach((plot) => Plotly.relayout(plot, colors(plot.layout)));
+  const views = [];
+  const repaint = () => { plots.forEach((plot) => Plotly.relayout(plot, colors(plot.layout))); views.forEach((view) => view.draw()); };
 
   // Pictures with an aspect ratio get the height that suits the width they have.
   const height = (plot, layout) => {
@@ -36,6 +36,7 @@
       addEventListener("resize", () => { fit(); Plotly.relayout(plot, { height: figure.layout.height }); });
     }
   }
+  for (const element of document.querySelectorAll(".timeline")) Timeline.start(element).then((view) => view && views.push(view));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   addEventListener("beforeprint", () => { root.classList.add("printing"); repaint(); });
   addEventListener("afterprint", () => { root.classList.remove("printing"); repaint(); });

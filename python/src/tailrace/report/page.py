@@ -11,8 +11,10 @@ from plotly.offline import get_plotlyjs
 
 from tailrace.report.advice import advise
 from tailrace.report.load import Run, case_file_of, load_run
-from tailrace.report.parts import Number, Section
+from tailrace.report.output_section import output_section
+from tailrace.report.parts import Number, Picture, Section, Table, TimelineView
 from tailrace.report.performance import performance_numbers, performance_section
+from tailrace.report.plan_section import plan_section
 from tailrace.report.result import result_section
 from tailrace.report.toml_text import toml_text
 
@@ -42,7 +44,7 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """The page as text."""
     result, result_numbers = result_section(run)
-    performance = performance_section(run)
+    sections = [result, performance_section(run), output_section(run), plan_section(run)]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
     )
@@ -56,13 +58,13 @@ def render(run: Run) -> str:
         notes=run.notes,
         subtitle=_subtitle(run),
         numbers=result_numbers + performance_numbers(run) + _progress_number(run),
-        sections=[_with_json(section) for section in (result, performance)],
+        sections=[_with_json(section) for section in sections if section.pictures or section.notes],
         advice=advise(run),
         config=toml_text(run.account.get("config") or {}),
         command=reproduce_command(run),
         facts=_facts(run),
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
-        script=(_HERE / "page.js").read_text(encoding="utf-8"),
+        script="".join((_HERE / name).read_text(encoding="utf-8") for name in ("timeline.js", "page.js")),
         plotly=get_plotlyjs(),
     )
 
@@ -73,25 +75,34 @@ def _code(text: str) -> Markup:
 
 
 def _with_json(section: Section) -> dict:
-    """Figures become JSON that can stand inside a script element."""
-    pictures = [
-        {
-            "id": f"{section.key}-{number}",
-            "heading": picture.heading,
-            "caption": picture.caption,
-            "half": picture.half,
-            "height": picture.figure.layout.height,
-            "json": picture.figure.to_json().replace("</", "<\\/"),
-        }
-        for number, picture in enumerate(section.pictures)
-    ]
+    """The section as the template takes it: data become JSON that can stand inside a script element."""
     return {
         "key": section.key,
         "title": section.title,
         "lead": section.lead,
         "notes": section.notes,
-        "pictures": pictures,
+        "pictures": [_part(part, f"{section.key}-{number}") for number, part in enumerate(section.pictures)],
     }
+
+
+def _part(part: Picture | Table | TimelineView, name: str) -> dict:
+    common = {"heading": part.heading, "caption": part.caption, "half": False}
+    if isinstance(part, Table):
+        return common | {"type": "table", "columns": part.columns, "rows": part.rows, "numeric": part.numeric}
+    if isinstance(part, TimelineView):
+        data = None if part.payload is None else _in_script(json.dumps(part.payload))
+        return common | {"type": "timeline", "source": part.source, "json": data, "window": part.window}
+    return common | {
+        "type": "figure",
+        "id": name,
+        "half": part.half,
+        "height": part.figure.layout.height,
+        "json": _in_script(part.figure.to_json()),
+    }
+
+
+def _in_script(text: str) -> str:
+    return text.replace("</", "<\\/")
 
 
 def _subtitle(run: Run) -> str:

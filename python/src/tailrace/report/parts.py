@@ -16,6 +16,31 @@ class Picture:
 
 
 @dataclass
+class Table:
+    """Rows of text below a heading. `numeric`: the columns that hold numbers."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    caption: str = ""
+    heading: str = ""
+    numeric: tuple[int, ...] = ()
+
+
+@dataclass
+class TimelineView:
+    """A timeline that is drawn from the data called `source`, showing a stretch of it at first.
+
+    `payload` holds the data; None where another view of the section brings them.
+    """
+
+    source: str
+    payload: dict | None
+    caption: str = ""
+    heading: str = ""
+    window: tuple[float, float] | None = None
+
+
+@dataclass
 class Number:
     """A key number: the value, what it is, and a line of detail."""
 
@@ -25,11 +50,20 @@ class Number:
 
 
 @dataclass
+class Advice:
+    """`level` is good, hint or warning; `evidence` holds the numbers that led to it."""
+
+    level: str
+    text: str
+    evidence: str
+
+
+@dataclass
 class Section:
-    """A part of the page: pictures in order, notes before them."""
+    """A part of the page: pictures, tables and timelines in order, notes before them."""
 
     key: str
     title: str
     lead: str = ""
     notes: list[str] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
+    pictures: list[Picture | Table | TimelineView] = field(default_factory=list)

@@ -1,9 +1,16 @@
-"""The performance section: where the time went, and whether the output was hidden."""
+"""The section on time: how it was spent, thread by thread, and how evenly."""
 
-from tailrace.report import time_figures
+import numpy as np
+
+from tailrace.report import time_figures, timeline, wait_figures
+from tailrace.report.lanes import Lane
 from tailrace.report.load import Run
-from tailrace.report.parts import Number, Picture, Section
+from tailrace.report.parts import Number, Picture, Section, TimelineView
+from tailrace.report.plan_section import binding_table
 from tailrace.units import bytes_text, duration_text
+
+LENS_STEPS = 4
+LINES = 5  # ranks in pictures with a line for each
 
 
 def hidden_fraction(run: Run) -> float | None:
@@ -16,7 +23,7 @@ def hidden_fraction(run: Run) -> float | None:
 
 
 def performance_section(run: Run) -> Section:
-    """Pictures of time and memory."""
+    """Time split, timeline, balance, memory, binding."""
     section = Section("time", "Where the time went")
     if run.per_rank and run.wall_s:
         figure = time_figures.time_split(run.per_rank, run.wall_s)
@@ -29,13 +36,18 @@ def performance_section(run: Run) -> Section:
             Picture(figure, caption + _left_out(run, time_figures.BAR_RANKS), "Time split")
         )
     section.pictures += _timelines(run)
-    measured = [entry.get("peak_memory_bytes") or 0 for entry in run.per_rank]
-    predicted = [entry.get("predicted_memory_bytes") or 0 for entry in run.per_rank]
-    if any(measured):
-        figure = time_figures.memory(measured, predicted if all(predicted) else [])
-        section.pictures.append(Picture(figure, _memory_caption(measured, predicted), "Memory", half=True))
+    if len(run.per_rank) > 1:
+        caption = (
+            "Seconds of every rank on an axis of its own per kind of work; dotted: the median."
+            + _blame_text(run)
+        )
+        section.pictures.append(Picture(wait_figures.balance(run.per_rank), caption, "Balance of the ranks"))
+    section.pictures += _memory(run)
+    if table := binding_table(run):
+        section.pictures.append(table)
     if not section.pictures:
         section.notes.append("The run left neither totals nor traces.")
+    section.notes += run.trace.problems[:8]
     return section
 
 
@@ -43,36 +55,109 @@ def _left_out(run: Run, shown: int) -> str:
     return f" {shown} of {len(run.per_rank)} ranks are shown." if len(run.per_rank) > shown else ""
 
 
-def _timelines(run: Run) -> list[Picture]:
-    if not run.traces:
+def _timelines(run: Run) -> list[TimelineView]:
+    whole = timeline.build(run.analysis, run.trace.clock_error_s)
+    if whole is None:
         return []
-    ranks = f" {min(run.trace_files, time_figures.LANE_RANKS)} of {run.trace_files} ranks are shown."
-    some = ranks if run.trace_files > time_figures.LANE_RANKS else ""
-    pictures = [Picture(time_figures.timeline(run.traces), _hidden_text(run) + some, "Timeline")]
-    closer = time_figures.lens(run.traces)
-    if closer is not None:
-        figure, first, last = closer
+    views = [TimelineView("time-line", whole.payload(), _timeline_text(run, whole), "Timeline")]
+    window = _lens(run.analysis.mains)
+    if window is not None:
+        first, last, begin, end = window
         caption = (
-            "Every span of these steps. While the writer is busy the computation goes on with the next step."
+            "While the writers are busy the computation goes on with the next step, until no buffer is free."
         )
-        pictures.append(Picture(figure, caption, f"Steps {first} to {last} under the lens"))
-    rate = time_figures.write_rate(run.traces)
-    if rate is not None:
-        pictures.append(Picture(rate, "Bytes per second given to the file system.", "Write rate", half=True))
-    return pictures
+        views.append(
+            TimelineView("time-line", None, caption, f"Steps {first} to {last} under the lens", (begin, end))
+        )
+    return views
 
 
-def _hidden_text(run: Run) -> str:
-    hidden = hidden_fraction(run)
-    text = "Heights are shares of each column's time; orange beside green is writing that was waited for. "
-    if hidden is None:
-        return text + "Nothing was written."
-    write = sum(entry.get("write_s") or 0.0 for entry in run.per_rank)
-    wait = sum(entry.get("output_wait_s") or 0.0 for entry in run.per_rank)
-    return text + (
-        f"Hidden fraction {100 * hidden:.0f} %: all ranks together wrote for {duration_text(write)}, "
-        f"and the computation stood still for {duration_text(wait)} of it."
+def _timeline_text(run: Run, whole: timeline.Timeline) -> str:
+    text = (
+        "Drag to zoom into a stretch, double-click for the whole run; Ctrl and wheel zoom too, "
+        "arrow keys move. Where a pixel "
+        "holds more than one span, heights are shares of its time. A writer stands below the "
+        "ranks that it writes for."
     )
+    if whole.left_out:
+        text += (
+            f" {whole.ranks - whole.left_out} ranks of {run.trace_files} processes are shown: those "
+            "that stand out, and others evenly."
+        )
+    if any(row.cell_s for row in whole.rows):
+        cell = max(row.cell_s for row in whole.rows)
+        text += (
+            " There are more spans than a page should hold, so they are summed over stretches of up "
+            f"to {duration_text(cell)}."
+        )
+    if clock := _clock_text(run):
+        text += f" {clock}"
+    return text
+
+
+def _clock_text(run: Run) -> str:
+    """How well the clocks of the ranks agree, where that is not negligible beside what was measured."""
+    error = run.trace.clock_error_s
+    return f"Clocks of different nodes agree within {duration_text(error)}." if error >= 1e-6 else ""
+
+
+def _lens(mains: list[Lane]) -> tuple[int, int, float, float] | None:
+    """A few steps to look at closely: around the longest wait for output, else the middle of the run."""
+    best = None
+    for lane in mains:
+        waits = lane.of_kind("output_wait")
+        computed = lane.of_kind("compute")
+        waits = waits[waits["step"] < computed["step"].max(initial=0)]
+        if len(waits):
+            longest = waits[np.argmax(waits["end_s"] - waits["start_s"])]
+            length = float(longest["end_s"] - longest["start_s"])
+            best = max(best or (0.0, 0), (length, int(longest["step"])))
+    steps = [lane.records["step"][lane.records["step"] > 0] for lane in mains]
+    steps = [one for one in steps if len(one)]
+    if not steps:
+        return None
+    middle = best[1] if best else int(np.median(np.concatenate(steps)))
+    first = max(1, middle - LENS_STEPS // 2)
+    last = min(first + LENS_STEPS - 1, max(int(one.max()) for one in steps))
+    begin, end = np.inf, 0.0
+    for lane in mains:
+        chosen = lane.of_kind("compute")
+        chosen = chosen[(chosen["step"] >= first) & (chosen["step"] <= last)]
+        begin = min(begin, float(chosen["start_s"].min(initial=np.inf)))
+        end = max(end, float(chosen["end_s"].max(initial=0.0)))
+    return (first, last, begin, end) if end > begin else None
+
+
+def _blame_text(run: Run) -> str:
+    blame = run.analysis.blame
+    if blame is None or not blame.exchange_s or blame.seconds < 0.05 * blame.exchange_s:
+        return ""
+    worst = max(blame.by_rank, key=lambda rank: blame.by_rank[rank])
+    share = 100 * blame.by_rank[worst] / blame.seconds
+    text = (
+        f" Of the time in exchanges {100 * blame.seconds / blame.exchange_s:.0f} % "
+        f"({duration_text(blame.seconds)} over all ranks) "
+        f"is waiting for the rank that comes last; {share:.0f} % of it for rank {worst}."
+    )
+    if blame.output_s > 0.1 * blame.seconds:
+        text += f" For {duration_text(blame.output_s)} of it that rank itself had waited for output."
+    return text
+
+
+def _memory(run: Run) -> list[Picture]:
+    pictures = []
+    shown = set(timeline.telling_ranks(run.analysis, LINES))
+    shown |= {lane.rank for lane in run.analysis.lanes if lane.role == "writer"}
+    lanes = [lane for lane in run.analysis.lanes if lane.rank in shown]
+    figure = wait_figures.levels(lanes, "memory_bytes", run.trace.last_s, "B")
+    if figure is not None:
+        pictures.append(Picture(figure, "Resident memory of the processes.", "Memory over time", half=True))
+    measured = [entry.get("peak_memory_bytes") or 0 for entry in run.per_rank]
+    predicted = [entry.get("predicted_memory_bytes") or 0 for entry in run.per_rank]
+    if any(measured):
+        figure = time_figures.memory(measured, predicted if all(predicted) else [])
+        pictures.append(Picture(figure, _memory_caption(measured, predicted), "Memory", half=True))
+    return pictures
 
 
 def _memory_caption(measured: list, predicted: list) -> str:

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// The processors of this machine, as hwloc tells them.
+namespace tailrace {
+
+/// Numbers of processors, ascending, as the system counts them: one for each hardware thread.
+using Cpus = std::vector<int>;
+
+/// "0-3,8" @local
+std::string to_text(const Cpus& cpus);
+/// What is in both, in either. @local
+Cpus common(const Cpus& a, const Cpus& b);
+Cpus united(const Cpus& a, const Cpus& b);
+
+/// A core with its hardware threads.
+struct Core {
+  Cpus cpus;
+  int numa = 0;     ///< domain of memory that is near to it
+  int package = 0;  ///< socket
+
+  friend bool operator==(const Core&, const Core&) = default;
+};
+
+/// What of a machine a job may compute with.
+struct Topology {
+  std::vector<Core> cores;
+  std::vector<std::string> models;  ///< of the processor in each package; empty: unknown
+
+  [[nodiscard]] Cpus cpus() const;
+  /// A line about each package: its model, cores, hardware threads, NUMA domains. @local
+  [[nodiscard]] std::vector<std::string> packages() const;
+};
+
+/// This machine, without what the cpuset of this process's control group withholds. Looked at once, by the
+/// first call. @local. Errors (io): hwloc cannot tell.
+const Topology& this_topology();
+/// A machine from a description of hwloc's, such as "package:2 core:4 pu:2", of which only the processors in
+/// `usable` can be used, all if that is empty. @local. Errors (usage): it is no description.
+Topology synthetic_topology(const std::string& description, const Cpus& usable = {});
+
+/// Where the calling thread may run. @local
+Cpus thread_cpus();
+/// Where the process that started this one may run; empty if the system does not tell. @local
+Cpus parent_cpus();
+/// Has the calling thread run there only, and threads that it starts afterwards. Returns whether the system
+/// does it. @local
+bool bind_thread(const Cpus& cpus) noexcept;
+
+}  // namespace tailrace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "tailrace/output/options.hpp"
+#include "tailrace/run/case_file.hpp"
+#include "tailrace/trace/recorder.hpp"
+
+namespace tailrace::run {
+
+/// Reads the table [write] of a case into the options of the output; what the command line says goes before
+/// it. What is wrong becomes problems of the file. @local
+void read_write(CaseFile& file, const output::OptionTexts& typed, output::Options& options);
+/// Makes the table of the resolved case complete. @local
+void set_write_defaults(CaseFile& file, const output::Options& options);
+
+/// What the key trace.mode of a case asks for; `typed`, the option --trace, goes before it unless it is
+/// empty. What is wrong becomes problems of the file. @local
+trace::Mode read_trace(CaseFile& file, const std::string& typed);
+/// Puts what was decided of the trace into the resolved case. @local
+void set_trace_default(CaseFile& file, trace::Mode mode);
+
+}  // namespace tailrace::run

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tailrace/output/options.hpp"
+
+namespace CLI {
+class App;
+}
+
+/// Options that the command lines of all native programs have in common.
+namespace tailrace::run {
+
+/// Adds --write, --sink, --pace, --flush, --directories, --stripe, --bind, --plan and --fault; `texts` takes
+/// what is typed and outlives the parser.
+void add_write_options(CLI::App& app, output::OptionTexts& texts);
+/// Adds --trace, likewise.
+void add_trace_option(CLI::App& app, std::string& text);
+
+/// What the command line says of the run as a whole.
+struct RunWords {
+  int threads = 1;
+  std::string wall_limit;  ///< a duration as typed, empty if there is none
+  bool quiet = false;
+  bool version = false, list = false;  ///< requests that end the program at once
+};
+/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --quiet, --version and --list; `words` outlives the
+/// parser.
+void add_run_options(CLI::App& app, RunWords& words);
+/// What to print for --version or --list, if one of them is given. `compiler` built the program. @local
+std::optional<std::string> answer(const RunWords& words, const std::string& program,
+                                  const std::string& compiler);
+/// Seconds of --wall-limit. @local. Errors (usage): it is no duration.
+std::optional<double> wall_limit_s(const RunWords& words);
+
+}  // namespace tailrace::run

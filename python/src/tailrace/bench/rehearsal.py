@@ -1,0 +1,150 @@
+"""Rehearsals as benchmarks run them: `tailrace-rehearse` started, its account read."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailrace.bench.programs import Runner, native_program, on_ranks
+from tailrace.console import EXIT_OK, EXIT_STOPPED, CommandError
+
+PROGRAM = "tailrace-rehearse"
+VALUE_BYTES = 8
+# Points of a plane of the cube, so that samples have sizes in MiB.
+EDGE = 128
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a run did, from its run.json; times in seconds."""
+
+    run_s: float
+    """From the first step to the closed file."""
+    compute_s: float
+    units: int
+    ranks: list[dict[str, float]]
+
+    def total(self, name: str) -> float:
+        return sum(rank.get(name, 0) for rank in self.ranks)
+
+    def hidden(self) -> float:
+        """Share of the writing time that the computation did not wait for."""
+        write_s = self.total("write_s")
+        return min(1.0, max(0.0, 1 - self.total("output_wait_s") / write_s)) if write_s > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("output_wait_s", "write_s", "write_cpu_s", "write_bytes", "writes", "waits", "pack_s")
+        return {
+            "run_s": self.run_s,
+            "compute_s": self.compute_s,
+            "units": self.units,
+            "ranks": [{name: rank.get(name, 0) for name in names} for rank in self.ranks],
+        }
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Run times as the planner predicts them, in seconds, by strategy with its numbers."""
+
+    runs_s: dict[str, float]
+    choice: str
+
+    def of(self, strategy: str) -> float | None:
+        """For a strategy as it was given, `auto` being what would be chosen. Without a number `leaders` has
+        groups as large as a node, others the smallest number.
+        """
+        wanted = self.choice if strategy == "auto" else strategy
+        if wanted in self.runs_s:
+            return self.runs_s[wanted]
+        if ":" in wanted:
+            return None
+        numbered = [name for name in self.runs_s if name_of(name) == wanted]
+        if not numbered:
+            return None
+        numbered.sort(key=lambda name: int(re.split("[:,]", name)[1]))
+        return self.runs_s[numbered[-1 if wanted == "leaders" else 0]]
+
+
+class Rehearsal:
+    """Starts the program; its run directories are thrown away."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.program = native_program(PROGRAM)
+        self.runner = Runner()
+        self.run_dir = scratch / "run"
+
+    def run(self, arguments: list[str], ranks: int, prepare: Callable[[], None] | None = None) -> Account:
+        told = self.start(arguments, ranks, prepare)
+        units = told["config"]["rehearse"]["compute_units"]
+        return Account(told["wall_s"] - told["setup_s"], told["compute_s"], units, told["per_rank"])
+
+    def forecast(
+        self, arguments: list[str], ranks: int, prepare: Callable[[], None] | None = None
+    ) -> Forecast:
+        """What `tailrace plan` would say of a run with these arguments; empty if its outputs are too few."""
+        plan = self.start([*arguments, "--plan"], ranks, prepare, EXIT_STOPPED)["plan"]
+        runs_s = {entry["strategy"]: entry["run_s"] for entry in plan.get("predictions", [])}
+        return Forecast(runs_s, plan["decisions"][-1]["strategy"])
+
+    def start(
+        self,
+        arguments: list[str],
+        ranks: int,
+        prepare: Callable[[], None] | None = None,
+        status: int = EXIT_OK,
+    ) -> dict[str, Any]:
+        """One run, which may end with this status; returns its run.json."""
+        words = ["--out", str(self.run_dir), "--overwrite", "--quiet", *arguments]
+        try:
+            self.runner.run(on_ranks(self.program, ranks, 1, words), 1, prepare, status)
+            return json.loads((self.run_dir / "run.json").read_text())
+        finally:
+            shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    def services(self) -> dict[str, list[str]]:
+        """The strategies of this build, with the sinks that each serves, by name."""
+        listed = subprocess.run(
+            [self.program, "--list"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
+        if listed.returncode != 0:
+            raise CommandError(f"{self.program} --list failed: {listed.stderr.strip()}")
+        found = {}
+        for line in listed.stdout.splitlines():
+            strategy, _, sinks = line.partition("\t")
+            found[argument_of(strategy)] = [name_of(sink) for sink in sinks.split()]
+        return found
+
+
+def name_of(form: str) -> str:
+    return re.split(r"[:\[]", form, maxsplit=1)[0]
+
+
+def argument_of(form: str) -> str:
+    """What to give for a form such as threads[:BUFFERS], or ranks:N, which wants a number."""
+    name = name_of(form)
+    return f"{name}:1" if form.startswith(f"{name}:") else name
+
+
+def cube(sample_mib: int, outputs: int) -> list[str]:
+    """128 x 128 points per plane, as many planes as the sample needs."""
+    planes = sample_mib * MIB // (EDGE * EDGE * VALUE_BYTES)
+    return ["--cells", f"{EDGE},{EDGE},{planes}", "--steps", str(outputs)]
+
+
+def dedicated_ranks(strategy: str) -> int:
+    """Ranks of the job that a strategy takes for its writers; they come on top of those that compute."""
+    found = re.match(r"ranks:(\d+)", strategy)
+    return int(found[1]) if found else 0
+
+
+def writing_processes(strategy: str, ranks: int) -> int:
+    """How many processes share the device."""
+    found = re.match(r"(?:ranks|spawn|spawn-each):(\d+)", strategy)
+    if found:
+        return int(found[1])
+    return {"leaders": 1, "ranks": 1, "spawn": 1, "spawn-each": 2}.get(name_of(strategy), ranks)

@@ -1,0 +1,64 @@
+"""Arguments and options that several commands have, each once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable answer.")]
+
+# How a case is started.
+Case = Annotated[
+    Path, typer.Argument(metavar="CASE", help="A case file (TOML) or a k-Wave input file (.h5).")
+]
+Ranks = Annotated[
+    int, typer.Option("-n", "--ranks", metavar="RANKS", min=1, help="Number of MPI ranks that compute.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "-t", "--threads", metavar="THREADS", min=1, help="Threads per rank (default: all cores / ranks)."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the case, such as time.steps=50."),
+]
+Bind = Annotated[
+    str, typer.Option("--bind", metavar="HOW", help="Bind ranks and writers: auto, none, core, numa, socket.")
+]
+Starter = Annotated[
+    str | None,
+    typer.Option(
+        "--launcher",
+        metavar="LAUNCHER",
+        help="mpirun or srun (default: the one of the MPI it was built with).",
+    ),
+]
+
+# Passed to the program as typed. Only the program knows all the values: the texts here give an example.
+Write = Annotated[
+    str | None,
+    typer.Option(
+        "--write",
+        metavar="STRATEGY",
+        help="Who writes, such as threads:3 or ranks:1 (default: auto, which measures and decides). "
+        "tailrace-rehearse --list names all.",
+    ),
+]
+Sink = Annotated[
+    str | None,
+    typer.Option(
+        "--sink",
+        metavar="SINK",
+        help="What the file is, such as hdf5-chunked:4 (default: hdf5). tailrace-rehearse --list names all.",
+    ),
+]
+Pace = Annotated[
+    str | None,
+    typer.Option(
+        "--pace",
+        metavar="SPEC",
+        help="Slow the sink down to emulate a device, such as bandwidth=50MB/s or latency=2ms.",
+    ),
+]

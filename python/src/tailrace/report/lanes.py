@@ -1,0 +1,123 @@
+"""Threads of a run as lanes: disjoint segments of time, each of one kind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailrace.report import intervals
+from tailrace.report.intervals import Intervals
+from tailrace.trace import KINDS, RankTrace, RunTrace
+
+MAIN = "main"
+
+
+@dataclass
+class Lane:
+    """What one thread did. Where its spans nest, the inner one counts: segments are disjoint and sorted.
+
+    `record` says for every segment which of `records`, the thread's own, it is part of.
+    """
+
+    rank: int
+    role: str  # "compute" or "writer"
+    host: str
+    thread: str
+    records: np.ndarray
+    start_s: np.ndarray
+    end_s: np.ndarray
+    record: np.ndarray
+
+    @property
+    def computes(self) -> bool:
+        """Whether this is the thread that computes on its rank."""
+        return self.role == "compute" and self.thread == MAIN
+
+    @property
+    def name(self) -> str:
+        return f"rank {self.rank} {'writer process' if self.role == 'writer' else ''} {self.thread}".replace(
+            "  ", " "
+        )
+
+    @property
+    def kind(self) -> np.ndarray:
+        """The kind of every segment, an index into KINDS."""
+        return self.records["kind"][self.record]
+
+    @property
+    def step(self) -> np.ndarray:
+        """The time step of every segment."""
+        return self.records["step"][self.record]
+
+    @property
+    def last_s(self) -> float:
+        return float(self.end_s[-1]) if len(self.end_s) else 0.0
+
+    def intervals(self, *kinds: str) -> Intervals:
+        """The times that the thread spent on one of the kinds."""
+        mask = np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
+        return intervals.union(self.start_s[mask], self.end_s[mask])
+
+    def seconds(self, *kinds: str) -> float:
+        """How long the thread spent on the kinds."""
+        return intervals.total_s(self.intervals(*kinds))
+
+    def of_kind(self, kind: str) -> np.ndarray:
+        """The records, whole and perhaps with others inside, of a kind."""
+        return self.records[self.records["kind"] == KINDS.index(kind)]
+
+
+def lanes_of(trace: RunTrace) -> list[Lane]:
+    """The threads of all ranks that recorded anything, by rank, those that compute first."""
+    return [lane for rank in trace.ranks for lane in _lanes_of_rank(rank)]
+
+
+def _lanes_of_rank(rank: RankTrace) -> list[Lane]:
+    lanes = []
+    for number, name in enumerate(rank.threads):
+        records = rank.records[rank.records["thread"] == number]
+        if len(records):
+            lanes.append(Lane(rank.rank, rank.role, rank.host, name, records, *flatten(records)))
+    return sorted(lanes, key=lambda lane: lane.thread != MAIN)
+
+
+def flatten(records: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, ends and record of the disjoint segments of one thread's nested spans, sorted."""
+    chosen = np.flatnonzero(records["end_s"] > records["start_s"])
+    start, end = records["start_s"][chosen], records["end_s"][chosen]
+    count = len(chosen)
+    time = np.concatenate([start, end])
+    opens = np.arange(2 * count) < count
+    # Of events at the same time ends come first, then starts, the longest span's first.
+    order = np.lexsort((np.where(opens, -np.concatenate([end, end]), 0.0), opens, time))
+    time, opens, span = time[order], opens[order], np.tile(np.arange(count), 2)[order]
+    depth = np.cumsum(np.where(opens, 1, -1))
+    inner = np.full(2 * count, -1)
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        here = opens & (depth == level)
+        latest = np.maximum.accumulate(np.where(here, np.arange(2 * count), -1))
+        mask = depth == level
+        inner[mask] = span[latest[mask]]
+    open_after = (inner[:-1] >= 0) & (time[1:] > time[:-1])
+    return time[:-1][open_after], time[1:][open_after], chosen[inner[:-1][open_after]]
+
+
+def totals(lanes: list[Lane]) -> list[dict]:
+    """Per rank that computes the sums that run.json holds."""
+    result = []
+    for main in lanes:
+        if not main.computes:
+            continue
+        own = [lane for lane in lanes if lane.rank == main.rank]
+        kinds = ("setup", "compute", "exchange", "output_wait")
+        result.append(
+            {
+                "rank": main.rank,
+                "host": main.host,
+                **{f"{kind}_s": main.seconds(kind) for kind in kinds},
+                "write_s": sum(lane.seconds("write", "sync") for lane in own),
+                "write_bytes": sum(int(lane.of_kind("write")["bytes"].sum()) for lane in own),
+                "writes": sum(len(lane.of_kind("write")) for lane in own),
+                "peak_memory_bytes": max(int(lane.records["memory_bytes"].max()) for lane in own),
+            }
+        )
+    return result

@@ -1,0 +1,32 @@
+"""The help of every command as a terminal shows it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from tailrace.cli import COMMANDS, build_app
+
+
+def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    yield name, command
+    for part, below in getattr(command, "commands", {}).items():
+        yield from leaves(below, f"{name} {part}")
+
+
+EVERY = dict(leaves(typer.main.get_command(build_app([])), "tailrace"))
+
+
+def test_every_command_is_looked_at():
+    assert {f"tailrace {name}" for name in COMMANDS} <= set(EVERY)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_taken_for_markup(name):
+    """Words in square brackets vanish from the terminal."""
+    command = EVERY[name]
+    assert "[" not in (command.help or "")
+    texts = {parameter.name: getattr(parameter, "help", None) or "" for parameter in command.params}
+    assert [name for name, text in texts.items() if "[" in text] == []
+    assert [name for name, text in texts.items() if not text and name != "help"] == []

@@ -1,0 +1,98 @@
+"""`tailrace plan` with a native program in miniature: the table, the JSON, and that nothing stays."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailrace.account import summary
+from test_run import INSTALLED, enter, make_programs, write_case
+
+COMMAND = [sys.executable, "-m", "tailrace", "plan"]
+
+
+@pytest.fixture(params=INSTALLED, ids=lambda item: item[0])
+def place(request, tmp_path, monkeypatch):
+    kind, mpiexec = request.param
+    make_programs(tmp_path / "bin", {"implementation": kind, "version": "1", "mpiexec": mpiexec})
+    return enter(tmp_path, monkeypatch)
+
+
+def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def left_behind() -> list[str]:
+    return sorted(path.name for path in Path().iterdir() if path.name.startswith((".tailrace", "runs")))
+
+
+def test_table_names_the_choice_and_what_is_impossible(place):
+    done = plan(write_case('mode = "plan"'), "-n", "2", "-t", "1")
+    assert done.returncode == 0, done.stderr
+    assert "case.toml on 2 ranks x 1 thread, measured over 10 steps" in done.stdout
+    assert "auto takes threads:2: 7.34 s for 8 outputs instead of 9.45 s with blocking" in done.stdout
+    lines = [line for line in done.stdout.splitlines() if "blocking" in line or "threads:2" in line]
+    assert any("*" in line and "threads:2" in line and "7.84 s" in line for line in lines)
+    assert any("*" not in line and "blocking" in line and "9.95 s" in line for line in lines)
+    assert "the job has no dedicated ranks" in done.stdout
+    assert "more processes" in done.stdout
+    (dedicated,) = (line for line in done.stdout.splitlines() if "ranks:1" in line)
+    assert [cell.strip() for cell in dedicated.split("│")][7] == "1"
+    assert "onto the device" in done.stdout
+    assert left_behind() == []
+
+
+def test_json_has_everything_sorted_by_time(place):
+    done = plan(write_case('mode = "plan"'), "-n", "2", "--json")
+    found = json.loads(done.stdout)
+    assert (found["choice"], found["ranks"], found["setup_s"]) == ("threads:2", 2, 0.5)
+    assert [entry["strategy"] for entry in found["predictions"]] == ["threads:2", "blocking", "ranks:1"]
+    assert found["predictions"][0]["total_s"] == pytest.approx(7.84)
+    assert found["measured"]["bytes_per_output"] == 16 << 20
+    assert found["rates"]["write_flushed_bytes_s"] > 0 and found["rates"]["copy_bytes_s"] > 0
+
+
+def test_measures_on_the_file_system_asked_for(place):
+    Path("disk").mkdir()
+    done = plan(write_case('mode = "plan"'), "--dir", "disk", "--json")
+    assert done.returncode == 0, done.stderr
+    assert list(Path("disk").iterdir()) == []
+    refused = plan(write_case(), "--dir", "nowhere")
+    assert refused.returncode == 2 and "--dir nowhere: there is no such directory" in refused.stderr
+
+
+def test_too_few_outputs_are_an_answer(place):
+    done = plan(write_case('mode = "plan too short"'))
+    assert done.returncode == 1
+    assert "too few outputs to measure" in done.stdout
+    assert "auto stays with threads:2" in done.stdout
+    assert left_behind() == []
+
+
+def test_a_sink_that_stays_with_one_strategy_is_an_answer(place):
+    done = plan(write_case('mode = "plan one sink"'), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["reasons"] == ["the sink moves data between ranks"]
+
+
+def test_bad_case_and_failing_run(place):
+    bad = plan(write_case('problem = "time.steps: -1 is not positive"'))
+    assert bad.returncode == 2
+    assert "time.steps: -1 is not positive" in bad.stderr
+    failed = plan(write_case('mode = "exit"\nstatus = 3'))
+    assert failed.returncode == 3
+    assert "the run for measuring failed: as the case asks" in failed.stderr
+    assert left_behind() == []
+
+
+def test_the_summary_of_a_run_tells_what_auto_took(tmp_path):
+    first = {"step": 0, "strategy": "threads:2", "reason": "until the first outputs are measured"}
+    second = {"step": 6, "strategy": "blocking", "reason": "2 s for 9 outputs"}
+    account = {"status": "finished", "plan": {"mode": "auto", "decisions": [first]}}
+    assert summary(tmp_path, account)[-1] == "  auto: threads:2; until the first outputs are measured"
+    account["plan"]["decisions"].append(second)
+    told = "  auto: blocking from step 6 on (before: threads:2); 2 s for 9 outputs"
+    assert summary(tmp_path, account)[-1] == told
+    assert summary(tmp_path, {"status": "finished", "plan": {"mode": "fixed"}}) == ["finished:"]

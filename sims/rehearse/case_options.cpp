@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "command_line.hpp"
+#include "tailrace/run/case_file.hpp"
+#include "tailrace/run/case_write.hpp"
+
+namespace tailrace::rehearse {
+
+namespace {
+
+constexpr std::int64_t default_edge = 64;
+constexpr StepIndex default_steps = 50;
+constexpr std::int64_t most_multiple = 1 << 20;
+
+/// Reads the text of a key with a parser; what it finds wrong becomes a problem of the key.
+template <class Parse>
+void read(run::CaseFile& file, const std::string& key, const std::optional<std::string>& text,
+          const Parse& parse) {
+  if (!text) return;
+  try {
+    parse(*text);
+  } catch (const Error& error) {
+    file.add_problem(key, error.info().message, error.info().hint);
+  }
+}
+
+template <class Parse>
+void read(run::CaseFile& file, const std::string& key, const Parse& parse) {
+  read(file, key, file.text(key), parse);
+}
+
+/// One number for a cube, three for a box.
+void read_cells(run::CaseFile& file, Options& options) {
+  auto cells = file.integers("domain.cells").value_or(std::vector<std::int64_t>{default_edge});
+  if (cells.size() == 1) cells.resize(3, cells[0]);
+  constexpr std::int64_t most_cells = std::int64_t{1} << 40;
+  bool good = cells.size() == 3;
+  std::int64_t room = most_cells;
+  for (const auto n : cells) {
+    good = good && n >= 1 && n <= room;
+    if (good) room /= n;
+  }
+  if (!good) {
+    file.add_problem("domain.cells", "is no size of a domain", "cells = [64] for a cube, or [128, 64, 32]");
+    cells.assign(3, default_edge);
+  }
+  options.formula.cells = {cells[0], cells[1], cells[2]};
+}
+
+/// Whether the values can be told from each other.
+void check_range(run::CaseFile& file, const Options& options) {
+  const auto cells = options.formula.cells.volume();
+  if (options.steps + 1 > largest_exact_float64 / cells)
+    file.add_problem("time.steps",
+                     fmt::format("after {} steps the values are no exact numbers", options.steps),
+                     fmt::format("at most {} steps, or fewer cells", largest_exact_float64 / cells - 1));
+}
+
+void read_type(run::CaseFile& file, Options& options) {
+  read(file, "model.precision", [&](const std::string& text) {
+    if (text != "float32" && text != "float64")
+      throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                            .message = fmt::format("\"{}\" is no type", text),
+                            .path = {},
+                            .hint = "one of float32, float64"});
+    options.formula.type = text == "float32" ? h5::ElementType::float32 : h5::ElementType::float64;
+  });
+}
+
+void read_load(run::CaseFile& file, LoadOptions& load) {
+  constexpr double most_ms = 1e7, most_factor = 1e3;
+  read(file, "rehearse.compute", [&](const std::string& text) { load.work = parse_work(text); });
+  const auto ms = file.real("rehearse.compute_ms", {0, most_ms});
+  const auto units = file.integer("rehearse.compute_units", {0});
+  const auto imbalance = file.real("rehearse.imbalance", {0, 1});
+  const auto slow_rank = file.integer("rehearse.slow_rank", {0});
+  const auto factor = file.real("rehearse.slow_factor", {0, most_factor});
+  if (ms && units) file.add_problem("rehearse.compute_units", "stands beside compute_ms", "give one of them");
+  if (factor && !slow_rank)
+    file.add_problem("rehearse.slow_factor", "belongs to no rank", "slow_rank = 0, or leave it out");
+  load.step_ms = ms.value_or(0);
+  load.units = units;
+  load.imbalance = imbalance.value_or(0);
+  if (slow_rank) load.slow_rank = static_cast<int>(*slow_rank);
+  load.slow_factor = factor.value_or(load.slow_factor);
+  if (load.work == Work::broadcast && (load.imbalance > 0 || load.slow_rank))
+    file.add_problem("rehearse.compute", "\"broadcast\" keeps the ranks together: none can be slower",
+                     "compute = \"matmul\" or \"memory\", or no imbalance and slow_rank");
+}
+
+output::Reduction read_reduction(run::CaseFile& file) {
+  using output::Reduction;
+  Reduction found = Reduction::none;
+  read(file, "rehearse.reduce", [&](const std::string& text) {
+    for (const auto reduction : {Reduction::none, Reduction::min, Reduction::max, Reduction::rms,
+                                 Reduction::mean, Reduction::final}) {
+      if (text != output::to_string(reduction)) continue;
+      found = reduction;
+      return;
+    }
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = fmt::format("\"{}\" is no reduction", text),
+                          .path = {},
+                          .hint = "one of none, min, max, rms, mean, final"});
+  });
+  return found;
+}
+
+void read_selections(run::CaseFile& file, Options& options) {
+  auto& context = options.selection_context;
+  context.every = file.integer("rehearse.every", {1}).value_or(1);
+  context.data_multiplier = file.integer("rehearse.data_multiplier", {1, most_multiple}).value_or(1);
+  context.write_multiplier = file.integer("rehearse.write_multiplier", {1, most_multiple}).value_or(1);
+  context.reduction = read_reduction(file);
+  context.cells = options.formula.cells;
+  context.ownership = options.ownership;
+  context.type = options.formula.type;
+  const auto texts = file.texts("rehearse.select");
+  for (const auto& text : texts.value_or(std::vector<std::string>()))
+    read(file, "rehearse.select", text,
+         [&](const std::string& one) { options.selections.push_back(parse_selection(one)); });
+  if (!texts && options.outputs.empty()) options.selections = {parse_selection("whole")};
+}
+
+void read_case(run::CaseFile& file, CommandLine& line) {
+  auto& options = line.options;
+  const auto simulation = file.required_text("case.simulation", "simulation = \"rehearse\"");
+  if (!simulation.empty() && simulation != "rehearse")
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
+                     "simulation = \"rehearse\"");
+  options.title =
+      file.text("case.title")
+          .value_or(line.case_file.empty() ? "rehearsal"
+                                           : std::filesystem::path(line.case_file).stem().string());
+  read_cells(file, options);
+  options.steps = file.integer("time.steps", {1, largest_exact_float64 - 1}).value_or(default_steps);
+  check_range(file, options);
+  read_type(file, options);
+  read(file, "rehearse.decomposition",
+       [&](const std::string& text) { options.ownership = parse_ownership(text); });
+  read_load(file, options.load);
+  options.outputs = run::read_output_tables(file, {{quantity, unit}}, "");
+  read_selections(file, options);
+  if (const auto verify = file.boolean("rehearse.verify")) options.verify = options.verify || *verify;
+  run::read_write(file, line.write, options.write);
+  options.trace = run::read_trace(file, line.trace);
+}
+
+/// Makes the resolved case complete.
+void set_defaults(run::CaseFile& file, const Options& options) {
+  const auto set = [&](const char* name, const auto& value) {
+    file.set_default(fmt::format("rehearse.{}", name), fmt::format("{}", value));
+  };
+  const Index3& n = options.formula.cells;
+  file.set_default("domain.cells", fmt::format("[{}, {}, {}]", n.x, n.y, n.z));
+  file.set_default("time.steps", fmt::format("{}", options.steps));
+  file.set_default("model.precision", type_name(options.formula.type));
+  set("decomposition", "slabs");
+  set("compute", to_string(options.load.work));
+  set("imbalance", options.load.imbalance);
+  set("every", options.selection_context.every);
+  set("data_multiplier", options.selection_context.data_multiplier);
+  set("write_multiplier", options.selection_context.write_multiplier);
+  set("reduce", output::to_string(options.selection_context.reduction));
+  set("verify", options.verify);
+  run::set_write_defaults(file, options.write);
+  run::set_trace_default(file, options.trace);
+}
+
+run::CaseFile open_case(const CommandLine& line) {
+  if (!line.case_file.empty()) return run::CaseFile::read(line.case_file, line.settings);
+  std::vector<std::string> settings{"case.simulation=rehearse"};
+  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
+  return run::CaseFile::from_overrides("command line", settings);
+}
+
+}  // namespace
+
+void apply_case(CommandLine& line) {
+  auto file = open_case(line);
+  read_case(file, line);
+  set_defaults(file, line.options);
+  file.finish();
+  line.options.resolved = file.resolved();
+}
+
+}  // namespace tailrace::rehearse

@@ -1,0 +1,55 @@
+#include "cube.hpp"
+
+namespace tailrace::rehearse {
+
+namespace {
+
+/// Sets the rows of a box; every number is exact in double precision.
+template <class Real>
+void set_rows(AlignedVector<Real>& values, const Formula& formula, const Box& box, StepIndex step) noexcept {
+  const Index3 n = box.extents();
+#pragma omp parallel for
+  for (std::int64_t row = 0; row < n.y * n.z; ++row) {
+    const Index3 first{box.lo.x, box.lo.y + row % n.y, box.lo.z + row / n.y};
+    const auto start = static_cast<double>(formula.exact(first, step));
+    Real* const out = values.data() + row * n.x;
+    for (std::int64_t x = 0; x < n.x; ++x) out[x] = static_cast<Real>(start + static_cast<double>(x));
+  }
+}
+
+}  // namespace
+
+Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, Load& load, trace::Log& log)
+    : comm_(comm), formula_(formula), own_box_(own_box), load_(load), log_(log) {
+  const auto count = static_cast<std::size_t>(own_box.volume());
+  if (formula.type == h5::ElementType::float32)
+    values_ = AlignedVector<float>(count);
+  else
+    values_ = AlignedVector<double>(count);
+  set_field(0);
+}
+
+void Cube::set_field(StepIndex step) noexcept {
+  if (own_box_.empty()) return;
+  std::visit([&](auto& values) { set_rows(values, formula_, own_box_, step); }, values_);
+}
+
+void Cube::advance(StepIndex step) {
+  load_.step();
+  set_field(step);
+  if (comm_.size() == 1) return;
+  const trace::Scope scope(log_, trace::Kind::exchange, step);
+  mpi::sum(comm_, load_.check());
+}
+
+output::FieldView Cube::field(const std::string&) const {
+  const Index3 n = own_box_.extents();
+  const void* data = std::visit([](const auto& values) -> const void* { return values.data(); }, values_);
+  return {.data = data, .type = formula_.type, .box = own_box_, .stride_y = n.x, .stride_z = n.x * n.y};
+}
+
+std::int64_t Cube::memory_bytes() const noexcept {
+  return own_box_.volume() * static_cast<std::int64_t>(h5::size_bytes(formula_.type)) + load_.memory_bytes();
+}
+
+}  // namespace tailrace::rehearse

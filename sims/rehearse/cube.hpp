@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "formula.hpp"
+#include "load.hpp"
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/output/stream.hpp"
+#include "tailrace/trace/trace.hpp"
+
+namespace tailrace::rehearse {
+
+/// The simulation without physics, as `run::drive` wants it: each step does its load, sets the field anew by
+/// the formula, and meets the other ranks once, as the exchanges of a solver do.
+class Cube {
+ public:
+  /// `load` and `log` outlive the cube, which begins in the state of step 0.
+  Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, Load& load, trace::Log& log);
+
+  /// @collective{comm}
+  void advance(StepIndex step);
+  [[nodiscard]] output::FieldView field(const std::string& quantity) const;
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+
+ private:
+  void set_field(StepIndex step) noexcept;
+
+  mpi::CommView comm_;
+  Formula formula_;
+  Box own_box_;
+  Load& load_;
+  trace::Log& log_;
+  std::variant<AlignedVector<float>, AlignedVector<double>> values_;
+};
+
+}  // namespace tailrace::rehearse

@@ -1,0 +1,178 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <filesystem>
+
+#include "command_line.hpp"
+#include "numbers.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/run/command_line.hpp"
+
+namespace tailrace::rehearse {
+
+namespace {
+
+/// An option that stands for a key of the case.
+struct KeyOption {
+  const char *name, *key, *type, *help;
+  enum class Form {
+    plain,  ///< a number, or a text
+    list,   ///< numbers separated by commas
+    texts,  ///< several texts, one by one
+  };
+  Form form = Form::plain;
+};
+
+constexpr auto list_form = KeyOption::Form::list;
+constexpr auto texts_form = KeyOption::Form::texts;
+const std::array key_options{
+    KeyOption{"--cells", "domain.cells", "N | NX,NY,NZ", "points of the cube or box (default: 64)",
+              list_form},
+    KeyOption{"--steps", "time.steps", "N", "steps (default: 50)"},
+    KeyOption{"--precision", "model.precision", "TYPE", "of field and datasets: float32, float64 (default)"},
+    KeyOption{"--decomposition", "rehearse.decomposition", "HOW",
+              "who owns which points: slabs (default), pencils, uneven, one-owner[:RANK]"},
+    KeyOption{"--select", "rehearse.select", "WHERE",
+              "what is written, see below; once for each selection (default: whole)", texts_form},
+    KeyOption{"--every", "rehearse.every", "N", "steps from one output to the next (default: 1)"},
+    KeyOption{"--reduce", "rehearse.reduce", "HOW", "none (default), min, max, rms, mean, final"},
+    KeyOption{"--data-multiplier", "rehearse.data_multiplier", "N", "write every dataset N times"},
+    KeyOption{"--write-multiplier", "rehearse.write_multiplier", "N", "cut every dataset into N"},
+    KeyOption{"--compute", "rehearse.compute", "WORK",
+              "work of a step: matmul (default; in the cache), memory, broadcast, none"},
+    KeyOption{"--compute-ms", "rehearse.compute_ms", "MS",
+              "its duration when nothing disturbs it (default: 0); becomes a number of units at the start"},
+    KeyOption{"--compute-units", "rehearse.compute_units", "N",
+              "its amount instead, as an earlier run printed it"},
+    KeyOption{"--imbalance", "rehearse.imbalance", "X",
+              "0.2: from 20 % less than the mean on the first rank to 20 % more on the last"},
+    KeyOption{"--slow-rank", "rehearse.slow_rank", "RANK", "this rank does more work than the others"},
+    KeyOption{"--slow-factor", "rehearse.slow_factor", "X", "namely so many times as much (default: 2)"},
+    KeyOption{"--buffers", "write.buffers", "N", "staging buffers per rank (default: 2)"},
+};
+
+/// What is typed for the options of a key; the first index is that of `key_options`.
+using KeyTexts = std::array<std::vector<std::string>, key_options.size()>;
+
+/// A text as TOML has it in quotes.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// "key=value" of an option.
+std::string setting_of(const KeyOption& option, const std::vector<std::string>& texts) {
+  if (option.form == KeyOption::Form::list) return fmt::format("{}=[{}]", option.key, texts.back());
+  if (option.form == KeyOption::Form::plain) return fmt::format("{}={}", option.key, texts.back());
+  std::vector<std::string> list;
+  for (const auto& text : texts) list.push_back(quoted(text));
+  return fmt::format("{}=[{}]", option.key, fmt::join(list, ", "));
+}
+
+void add_file_options(CLI::App& app, CommandLine& line, std::string& file) {
+  auto& options = line.options;
+  const std::string group = "Files";
+  app.add_option("--out", line.out_directory, "run directory to make: output.h5, run.json, trace")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("-o", options.output, "output file, alone or instead of DIR/output.h5")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--case", line.case_file, "case file (.toml); the options go before it")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--set", line.settings, "override a key of the case, such as time.steps=50")
+      ->type_name("KEY=VALUE")
+      ->group(group)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--overwrite", options.overwrite, "an existing run directory may be used")->group(group);
+  app.add_flag("--check", options.check_only, "read and check everything, then stop")->group(group);
+  app.add_flag("--verify", options.verify,
+               "compare every value with the formula after the run, or of FILE and do nothing else")
+      ->group(group);
+  app.add_option("FILE", file, "with --verify: the file of an earlier run")->type_name("")->group(group);
+}
+
+constexpr const char* footer_text =
+    "Selections:\n"
+    "  whole, none               all points, or no output at all\n"
+    "  x, y, z, x=12, ...        a cut across an axis, in the middle or at an index\n"
+    "  box:0,0,0,9,19,29         a box by its corners, inclusive\n"
+    "  boxes:N[,size=8x8x4]      N boxes, a dataset each; without a size they tile the domain\n"
+    "  points:N                  N points, one dataset\n"
+    "  ...,share=even            boxes and points lie all over the domain (default)\n"
+    "  ...,share=uneven          the denser the smaller y and z\n"
+    "  ...,share=one[,rank=R]    all within the part of one rank\n"
+    "  ...,seed=S                where they lie within that (default: 1)\n"
+    "Exit status: 0 finished, 1 values that are not those of the formula, 2 bad usage or input, 3 the run\n"
+    "failed, 4 stopped in good order.";
+
+void add_key_options(CLI::App& app, KeyTexts& texts) {
+  for (std::size_t i = 0; i < key_options.size(); ++i)
+    app.add_option(key_options[i].name, texts[i], key_options[i].help)
+        ->type_name(key_options[i].type)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group("Load (each is a key of a case)");
+}
+
+/// What the program is told of files, beside the case.
+void settle_files(CommandLine& line) {
+  auto& options = line.options;
+  options.run_directory = line.out_directory;
+  if (options.output.empty() && !line.out_directory.empty())
+    options.output = (std::filesystem::path(line.out_directory) / "output.h5").string();
+  if (options.output.empty() && !options.check_only)
+    throw Error(ErrorKind::usage, "no place for the output. Fix: add --out DIR or -o FILE");
+  if (!line.case_file.empty())
+    options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
+  options.wall_limit_s = run::wall_limit_s(line.run);
+  options.threads = line.run.threads;
+  options.quiet = line.run.quiet;
+}
+
+}  // namespace
+
+std::variant<Options, VerifyRequest, Notice> parse_options(int argc, const char* const* argv) {
+  CommandLine line;
+  KeyTexts texts;
+  std::string file;
+  CLI::App app(
+      "Rehearses the output of a simulation without its physics: a cube whose values follow a formula",
+      "tailrace-rehearse");
+  app.get_formatter()->column_width(34);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  add_file_options(app, line, file);
+  add_key_options(app, texts);
+  run::add_write_options(app, line.write);
+  run::add_trace_option(app, line.trace);
+  run::add_run_options(app, line.run);
+  app.footer(footer_text);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Notice{app.help()};
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
+  }
+  if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER)) return Notice{std::move(*text)};
+  const bool runs = !line.out_directory.empty() || !line.options.output.empty() || !line.case_file.empty();
+  if (!file.empty() && line.options.verify && !runs) return VerifyRequest{file};
+  if (!file.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: what is to be done with this file? Fix: -o FILE writes it, "
+                            "--case FILE runs it, --verify FILE without a run looks at it",
+                            file));
+  settle_files(line);
+  for (std::size_t i = 0; i < key_options.size(); ++i)
+    if (!texts[i].empty()) line.settings.push_back(setting_of(key_options[i], texts[i]));
+  line.options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
+  apply_case(line);
+  return std::move(line.options);
+}
+
+}  // namespace tailrace::rehearse

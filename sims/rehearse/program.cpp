@@ -1,0 +1,263 @@
+#include "program.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cube.hpp"
+#include "options.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/run/run.hpp"
+#include "verify.hpp"
+
+namespace tailrace::rehearse {
+
+namespace {
+
+constexpr const char* program_name = "tailrace-rehearse";
+constexpr int wrong_values = 1;
+
+run::RunOptions run_options(const Options& options) {
+  return {.program = program_name,
+          .directory = options.run_directory,
+          .overwrite = options.overwrite,
+          .wall_limit_s = options.wall_limit_s,
+          .write = options.write,
+          .tells_plan = !options.quiet,
+          .trace = options.trace};
+}
+
+/// Looks at a file on the root and tells the verdict. @collective{comm}, synchronises
+int verify_file(mpi::CommView comm, const std::string& path) {
+  std::optional<ErrorInfo> failure;
+  std::int64_t good = 0;
+  try {
+    if (comm.is_root()) {
+      const auto verdict = verify(path);
+      say(verdict.good() ? stdout : stderr, to_string(verdict));
+      good = verdict.good() ? 1 : 0;
+    }
+  } catch (...) {
+    failure = describe_current_exception();
+  }
+  mpi::barrier(comm);  // a large file may take longer than a verdict of the ranks waits
+  mpi::agree(comm, failure);
+  return mpi::max(comm, good) == 1 ? run::success : wrong_values;
+}
+
+/// One rehearsal, from the options to the verdict on its file.
+class Program {
+ public:
+  Program(mpi::CommView comm, const Options& options, run::Run& run)
+      : comm_(comm), options_(options), run_(run), own_box_(own_box()) {}
+
+  /// Returns the exit status. @collective
+  int execute();
+
+ private:
+  void plan();
+  [[nodiscard]] std::vector<run::OutputTable> all_tables(Problems& problems) const;
+  [[nodiscard]] run::OutputDomain domain() const;
+  void warn();
+  void describe();
+  void calibrate();
+  int close(const run::DriveResult& result);
+  void tell(const std::string& text) const {
+    if (comm_.is_root() && !options_.quiet) say(stdout, text);
+  }
+  void tell_progress(StepIndex step);
+  [[nodiscard]] Box own_box() const {
+    return options_.ownership.box(options_.formula.cells, comm_.size(), comm_.rank());
+  }
+
+  mpi::CommView comm_;
+  const Options& options_;
+  run::Run& run_;
+  Box own_box_;
+  std::optional<Load> load_;
+  std::optional<Cube> cube_;
+  output::FileHead head_;
+  bool rounds_ = false;  ///< some dataset holds float32
+  double started_s_ = 0, told_s_ = 0;
+};
+
+int Program::execute() {
+  plan();
+  if (options_.check_only) return run::success;
+  run_.prepare_directory();
+  warn();
+  calibrate();
+  describe();
+  cube_.emplace(comm_, options_.formula, own_box_, *load_, run_.log());
+  run_.open_output(options_.output, head_, cube_->memory_bytes());
+  started_s_ = told_s_ = monotonic_s();
+  const auto result = run_.drive(*cube_, {.done = 0, .last = options_.steps, .planned = options_.steps},
+                                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { tell_progress(step); });
+  return close(result);
+}
+
+/// Resolves what is written, and refuses what does not fit.
+void Program::plan() {
+  run::CaseOutputs outputs;
+  mpi::agree_on(comm_, [&] {
+    const auto& load = options_.load;
+    const std::string subject = options_.case_file.empty() ? "command line" : options_.case_file;
+    Problems problems(subject);
+    const auto check_rank = [&](const char* what, int rank) {
+      if (rank >= comm_.size())
+        problems.add(fmt::format("{}: there is no rank {}", what, rank),
+                     fmt::format("a rank from 0 to {}", comm_.size() - 1));
+    };
+    check_rank("rehearse.slow_rank", load.slow_rank.value_or(0));
+    check_rank("rehearse.decomposition", options_.ownership.owner);
+    if (load.work == Work::broadcast && comm_.size() == 1)
+      problems.add("rehearse.compute: one rank has nobody to broadcast to",
+                   "start at least 2 ranks, or choose matmul, memory or none");
+    const auto tables = all_tables(problems);
+    problems.throw_if_any(ErrorKind::usage);
+    outputs = run::CaseOutputs(tables, domain(), subject);
+  });
+  head_ = make_head(options_.formula, outputs.streams());
+  for (const auto& stream : outputs.streams())
+    rounds_ = rounds_ || stream.datasets.front().type == h5::ElementType::float32;
+  run_.plan({}, std::move(outputs), own_box_, options_.formula.cells);
+}
+
+/// The selections and the [[output]] tables.
+std::vector<run::OutputTable> Program::all_tables(Problems& problems) const {
+  auto context = options_.selection_context;
+  context.ranks = comm_.size();
+  auto tables = make_tables(options_.selections, context, problems);
+  for (const auto& table : options_.outputs) {
+    const auto taken = std::any_of(tables.begin(), tables.end(),
+                                   [&](const auto& other) { return other.name == table.name; });
+    if (taken)
+      problems.add(fmt::format("{}.name: \"{}\" is the name of a selection", table.key, table.name),
+                   "choose another name");
+    tables.push_back(table);
+  }
+  return tables;
+}
+
+run::OutputDomain Program::domain() const {
+  const Index3& cells = options_.formula.cells;
+  auto taken = head_paths();
+  taken.emplace_back(output::record_path);
+  return {.points = cells,
+          .interior = Box::whole(cells),
+          .steps = options_.steps,
+          .time_of_step_0_s = 0,
+          .dt_s = 1,
+          .quantities = {quantity},
+          .taken_paths = std::move(taken)};
+}
+
+/// What may surprise.
+void Program::warn() {
+  const auto values = (options_.steps + 1) * options_.formula.cells.volume();
+  if (!rounds_ || values <= largest_exact_float32) return;
+  run_.warn(
+      fmt::format("float32 holds integers up to {} only: of the {} values the large ones are rounded, and "
+                  "neighbours may be equal. Fix: float64 tells them all apart",
+                  largest_exact_float32, values));
+}
+
+void Program::calibrate() {
+  load_.emplace(comm_, options_.load, options_.threads);
+  load_->calibrate();
+  const Index3& n = options_.formula.cells;
+  tell(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {} ranks; {}, {}\n",
+                   TAILRACE_VERSION, n.x, n.y, n.z, options_.steps, comm_.size(),
+                   output::strategy_text(options_.write), output::sink_text(options_.write)));
+  if (load_->units() == 0) return tell("computing: nothing but the field\n");
+  constexpr double us_per_s = 1e6;
+  const auto cost = load_->unit_s() > 0 ? fmt::format(", {:.2f} us", us_per_s * load_->unit_s()) : "";
+  tell(
+      fmt::format("computing: {} units per step (a unit: {}{})\n", load_->units(), load_->unit_text(), cost));
+}
+
+void Program::describe() {
+  auto& account = run_.account();
+  account.title = options_.title;
+  account.simulation = "rehearse";
+  account.case_file = options_.case_file;
+  account.command = options_.command;
+  account.config = options_.resolved;
+  account.config["rehearse"]["compute_units"] = load_->units();
+  account.versions = {{"mpi", mpi::Environment::library_version()},
+                      {"hdf5", h5::library_version()},
+                      {"compiler", TAILRACE_COMPILER}};
+  account.threads = options_.threads;
+}
+
+/// A line now and then, for runs that take their time.
+void Program::tell_progress(StepIndex step) {
+  constexpr double interval_s = 10;
+  const double now_s = monotonic_s();
+  if (now_s - told_s_ < interval_s) return;
+  told_s_ = now_s;
+  const double left_s =
+      (now_s - started_s_) / static_cast<double>(step) * static_cast<double>(options_.steps - step);
+  tell(fmt::format("step {} of {}, about {:.0f} s left\n", step, options_.steps, left_s));
+}
+
+int Program::close(const run::DriveResult& result) {
+  const auto fields = [this](output::Session&) -> output::FieldLookup {
+    return [this](const std::string& name) { return cube_->field(name); };
+  };
+  const auto summary = run_.close(
+      result, fields, [&] { return make_tail(result.steps_done); }, own_box_.volume());
+  const auto& end = summary.end;
+  if (end.error) throw Error(*end.error);
+  const auto hidden = summary.hidden_fraction
+                          ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
+                          : "";
+  tell(fmt::format(
+      "{} after step {} in {:.2f} s; waited {:.2f} s for output{}\n",
+      end.status == run::Status::stopped ? "stopped in good order (" + end.reason + ")" : "finished",
+      result.steps_done, run_.elapsed_s(), summary.wait_s, hidden));
+  const int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
+  return verdict == run::success ? run::exit_status(end.status) : verdict;
+}
+
+/// The command line, or the exit status if the program ends with it.
+std::variant<Options, VerifyRequest, int> read_options(mpi::CommView comm, int argc,
+                                                       const char* const* argv) {
+  try {
+    // Every rank reads the same command line and case file and comes to the same result.
+    auto parsed = parse_options(argc, argv);
+    if (auto* options = std::get_if<Options>(&parsed)) return std::move(*options);
+    if (auto* request = std::get_if<VerifyRequest>(&parsed)) return *request;
+    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
+    return run::success;
+  } catch (const Error& error) {
+    if (comm.is_root()) run::print_error(program_name, error.info());
+    return run::exit_status(error.info().kind);
+  }
+}
+
+}  // namespace
+
+int run_program(mpi::CommView comm, int argc, const char* const* argv) {
+  auto parsed = read_options(comm, argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
+  auto* const options = std::get_if<Options>(&parsed);
+  const auto execute = [&](mpi::CommView computing) {
+    run::Run run(computing, run_options(options != nullptr ? *options : Options{}));
+    return run.guard(
+        [&] {
+          return options != nullptr ? Program(computing, *options, run).execute()
+                                    : verify_file(computing, std::get<VerifyRequest>(parsed).path);
+        },
+        status_of);
+  };
+  if (options != nullptr) omp_set_num_threads(options->threads);
+  if (options == nullptr || options->check_only) return execute(comm);
+  return run::with_crew(comm, program_name, options->write, execute, status_of);
+}
+
+}  // namespace tailrace::rehearse

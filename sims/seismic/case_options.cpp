@@ -1,0 +1,260 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include "command_line.hpp"
+#include "tailrace/run/case_file.hpp"
+#include "tailrace/run/case_write.hpp"
+
+namespace tailrace::seismic {
+
+namespace {
+
+constexpr double largest = 1e30;
+constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+
+/// One of the words, or the first of them.
+std::size_t one_of(run::CaseFile& file, const std::string& key, const std::vector<std::string>& words) {
+  const auto text = file.text(key);
+  if (!text) return 0;
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (*text == words[i]) return i;
+    list += (i == 0 ? "\"" : ", \"") + words[i] + "\"";
+  }
+  file.add_problem(key, fmt::format("\"{}\" is not known", *text), fmt::format("one of {}", list));
+  return 0;
+}
+
+void read_domain(run::CaseFile& file, Problem& problem) {
+  constexpr std::int64_t most_cells = std::int64_t{1} << 40;
+  const auto cells = file.integers("domain.cells").value_or(std::vector<std::int64_t>{});
+  bool good = cells.size() == 3;
+  std::int64_t room = most_cells;
+  for (const auto n : cells) {
+    good = good && n >= 1 && n <= room;
+    if (good) room /= n;
+  }
+  problem.cells = good ? Index3{cells[0], cells[1], cells[2]} : Index3{};
+  if (!good)
+    file.add_problem("domain.cells", "is no size of a domain", "cells = [120, 96, 80], points along x, y, z");
+  const auto spacing = file.reals("domain.spacing_m", {0, largest});
+  good = spacing && spacing->size() == 3;
+  for (std::size_t i = 0; good && i < 3; ++i) {
+    good = (*spacing)[i] > 0;
+    problem.spacing_m[i] = (*spacing)[i];
+  }
+  if (!good)
+    file.add_problem("domain.spacing_m", "is no distance of points",
+                     "spacing_m = [12.5, 12.5, 10.0], along x, y, z");
+}
+
+void read_time(run::CaseFile& file, Options& options) {
+  const auto dt_s = file.real("time.dt_s", {0, largest});
+  options.problem.dt_s = dt_s.value_or(0);
+  if (!dt_s || *dt_s == 0) {
+    if (!file.has("time.dt_s") || dt_s) file.add_problem("time.dt_s", "is no time step", "dt_s = 0.001");
+    options.problem.dt_s = 1;
+  }
+  const auto steps = file.integer("time.steps", {1, most_steps});
+  const auto end_s = file.real("time.end_s", {0, largest});
+  if (file.has("time.steps") == file.has("time.end_s"))
+    file.add_problem("time.steps", "steps or end_s says how long to compute", "give one of them");
+  options.steps = steps.value_or(1);
+  if (!end_s) return;
+  constexpr double rounding = 1e-9;
+  const double count = std::max(0.0, std::ceil(*end_s / options.problem.dt_s - rounding));
+  if (count >= 1 && count <= static_cast<double>(most_steps))
+    options.steps = static_cast<StepIndex>(count);
+  else
+    file.add_problem("time.end_s", fmt::format("makes {} steps", count),
+                     fmt::format("1 to {} steps of dt_s", most_steps));
+}
+
+/// "FILE:/DATASET".
+std::optional<DatasetName> parse_dataset(run::CaseFile& file, const std::string& key,
+                                         const std::string& text) {
+  const auto colon = text.find(":/");
+  if (colon == std::string::npos || colon == 0 || colon + 2 >= text.size()) {
+    file.add_problem(key, fmt::format("\"{}\" names no dataset", text), "a number, or \"model.h5:/dataset\"");
+    return {};
+  }
+  return DatasetName{key, file.resolve_file_name(text.substr(0, colon)), text.substr(colon + 1)};
+}
+
+/// A number or a dataset.
+void read_property(run::CaseFile& file, PropertyText& property, double fallback, bool required) {
+  property.value = fallback;
+  if (!file.has(property.key)) {
+    if (required) file.add_problem(property.key, "is missing", "a number, or \"model.h5:/dataset\"");
+    file.real(property.key, {});
+    return;
+  }
+  if (file.is_text(property.key)) {
+    if (const auto text = file.text(property.key))
+      property.dataset = parse_dataset(file, property.key, *text);
+    return;
+  }
+  property.value = file.real(property.key, {}).value_or(fallback);
+}
+
+void read_model(run::CaseFile& file, Options& options) {
+  auto& model = options.model;
+  constexpr double usual_sigma = 0.75;
+  constexpr std::array kinds{Equations::tti, Equations::vti, Equations::isotropic};
+  const auto equations = kinds[one_of(file, "model.equations", {"tti", "vti", "isotropic"})];
+  if (!file.has("model.equations"))
+    file.add_problem("model.equations", "is missing", "equations = \"tti\", \"vti\" or \"isotropic\"");
+  options.problem.properties.equations = equations;
+  const auto precision = one_of(file, "model.precision", {"float32", "float64"});
+  options.problem.precision = precision == 0 ? h5::ElementType::float32 : h5::ElementType::float64;
+  read_property(file, model.vp_m_s, 1, true);
+  const bool anisotropic = equations != Equations::isotropic, tilted = equations == Equations::tti;
+  const auto read_if = [&](bool used, PropertyText& property, double fallback) {
+    if (!used && file.has(property.key))
+      file.add_problem(property.key, fmt::format("has no meaning for {} media", to_string(equations)),
+                       "leave it out, or choose other equations");
+    read_property(file, property, fallback, false);
+  };
+  read_if(anisotropic, model.epsilon, 0);
+  read_if(anisotropic, model.delta, 0);
+  read_if(tilted, model.dip_rad, 0);
+  read_if(tilted, model.azimuth_rad, 0);
+  read_if(anisotropic, model.sigma, usual_sigma);
+  PropertyText vs{"model.vs_m_s", 0, {}};
+  if (file.has(vs.key) && file.has(model.sigma.key))
+    file.add_problem(vs.key, "stands beside sigma", "give one of them");
+  const bool given = file.has(vs.key);
+  read_if(anisotropic, vs, 0);
+  if (given) model.vs_m_s = vs;
+}
+
+void read_boundary(run::CaseFile& file, Options& options) {
+  auto& boundary = options.problem.boundary;
+  constexpr std::int64_t usual_width = 16, most_width = 1 << 16;
+  constexpr std::array kinds{Boundary::Kind::zero, Boundary::Kind::random, Boundary::Kind::sponge};
+  boundary.kind = kinds[one_of(file, "boundary.kind", {"zero", "random", "sponge"})];
+  const auto width = file.integer("boundary.width", {0, most_width});
+  const auto seed = file.integer("boundary.seed", {0});
+  const bool layer = boundary.kind != Boundary::Kind::zero;
+  if (!layer && width.value_or(0) > 0)
+    file.add_problem("boundary.width", "is of no use where the fields just end",
+                     "kind = \"random\" or \"sponge\", or leave it out");
+  if (layer && width == 0)
+    file.add_problem("boundary.width", "0 leaves no layer", "a width of at least 1, or kind = \"zero\"");
+  if (boundary.kind != Boundary::Kind::random && seed)
+    file.add_problem("boundary.seed", "only kind = \"random\" draws numbers", "leave it out");
+  boundary.width = layer ? width.value_or(usual_width) : 0;
+  boundary.seed = static_cast<std::uint64_t>(seed.value_or(1));
+}
+
+std::vector<double> read_per_cell(run::CaseFile& file, const char* key, std::size_t cells, double fallback) {
+  auto values = file.reals(key, {}).value_or(std::vector<double>(cells, fallback));
+  if (values.size() != cells) {
+    file.add_problem(key, fmt::format("has {} numbers for {} sources", values.size(), cells),
+                     "one for each of source.cells");
+    values.resize(cells, fallback);
+  }
+  return values;
+}
+
+void read_source_cells(run::CaseFile& file, Options& options) {
+  auto cells = file.integer_lists("source.cells").value_or(std::vector<std::vector<std::int64_t>>());
+  const auto cell = file.integers("source.cell");
+  if (file.has("source.cell") == file.has("source.cells"))
+    file.add_problem("source.cell", "says where the source is, and cells where several are",
+                     "cell = [60, 48, 10], or cells = [[60, 48, 10], [20, 48, 10]]");
+  if (cell) cells = {*cell};
+  const Index3& n = options.problem.cells;
+  const std::string key = cell ? "source.cell" : "source.cells";
+  for (const auto& one : cells) {
+    const bool good = one.size() == 3;
+    const Index3 at = good ? Index3{one[0], one[1], one[2]} : Index3{};
+    if (!good)
+      file.add_problem(key, "a source has not three indices", "x, y, z of the point");
+    else if (n.volume() > 0 && !Box::whole(n).contains(at))
+      file.add_problem(key, fmt::format("[{}, {}, {}] lies outside of the domain", at.x, at.y, at.z),
+                       fmt::format("from [0, 0, 0] to [{}, {}, {}]", n.x - 1, n.y - 1, n.z - 1));
+    options.sources.cells.push_back(at);
+  }
+}
+
+void read_source(run::CaseFile& file, Options& options) {
+  auto& sources = options.sources;
+  constexpr double usual_cutoff_hz = 40;
+  read_source_cells(file, options);
+  const auto count = sources.cells.size();
+  sources.amplitudes = read_per_cell(file, "source.amplitudes", count, 1);
+  sources.delays_s = read_per_cell(file, "source.delays_s", count, 0);
+  const auto wavelet = file.text("source.wavelet").value_or("ricker");
+  sources.samples = file.reals("source.samples", {});
+  const auto cutoff = file.real("source.fcut_hz", {0, largest});
+  sources.cutoff_hz = cutoff.value_or(usual_cutoff_hz);
+  if (cutoff && *cutoff == 0) file.add_problem("source.fcut_hz", "0 is no frequency", "fcut_hz = 40.0");
+  if (wavelet != "ricker" && wavelet != "samples")
+    sources.dataset = parse_dataset(file, "source.wavelet", wavelet);
+  if ((wavelet == "samples") != file.has("source.samples"))
+    file.add_problem("source.samples", "belongs to wavelet = \"samples\", and the other way round",
+                     "give both, or neither");
+  if (wavelet == "ricker") return;
+  for (const char* key : {"source.fcut_hz", "source.delays_s"})
+    if (file.has(key)) file.add_problem(key, "belongs to wavelet = \"ricker\"", "leave it out");
+}
+
+void read_case(run::CaseFile& file, CommandLine& line) {
+  auto& options = line.options;
+  const auto simulation = file.required_text("case.simulation", "simulation = \"seismic\"");
+  if (!simulation.empty() && simulation != "seismic")
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
+                     "simulation = \"seismic\"");
+  options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
+  read_domain(file, options.problem);
+  read_time(file, options);
+  read_model(file, options);
+  read_boundary(file, options);
+  read_source(file, options);
+  options.outputs = run::read_output_tables(file, {{"p", "1"}, {"q", "1"}}, "");
+  run::read_write(file, line.write, options.write);
+  options.trace = run::read_trace(file, line.trace);
+}
+
+/// Makes the resolved case complete.
+void set_defaults(run::CaseFile& file, const Options& options) {
+  const auto set = [&](const char* key, const auto& value) {
+    if (!file.has(key)) file.set_default(key, fmt::format("{}", value));
+  };
+  const auto& boundary = options.problem.boundary;
+  set("time.steps", options.steps);
+  set("model.precision", h5::to_string(options.problem.precision));
+  if (options.problem.properties.equations != Equations::isotropic) {
+    set("model.epsilon", options.model.epsilon.value);
+    set("model.delta", options.model.delta.value);
+    if (!options.model.vs_m_s) set("model.sigma", options.model.sigma.value);
+  }
+  if (options.problem.properties.equations == Equations::tti) {
+    set("model.dip_rad", options.model.dip_rad.value);
+    set("model.azimuth_rad", options.model.azimuth_rad.value);
+  }
+  set("boundary.kind", "zero");
+  set("boundary.width", boundary.width);
+  if (boundary.kind == Boundary::Kind::random) set("boundary.seed", boundary.seed);
+  set("source.wavelet", "ricker");
+  if (!options.sources.samples && !options.sources.dataset) set("source.fcut_hz", options.sources.cutoff_hz);
+  run::set_write_defaults(file, options.write);
+  run::set_trace_default(file, options.trace);
+}
+
+}  // namespace
+
+void apply_case(CommandLine& line) {
+  auto file = run::CaseFile::read(line.case_file, line.settings);
+  read_case(file, line);
+  set_defaults(file, line.options);
+  file.finish();
+  line.options.resolved = file.resolved();
+}
+
+}  // namespace tailrace::seismic

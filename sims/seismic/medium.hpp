@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grid.hpp"
+#include "kernel.hpp"
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/base/box.hpp"
+
+namespace tailrace::seismic {
+
+/// A property of the medium: one value everywhere, or one at each point of the domain.
+struct Parameter {
+  double value = 0;
+  /// Fills in the values of a box of the domain, x fastest; empty for one value everywhere. @local
+  std::function<void(const Box& region, std::span<double> out)> read;
+
+  [[nodiscard]] bool varies() const noexcept { return static_cast<bool>(read); }
+};
+
+/// The medium as the user describes it, on the points of the domain.
+struct Properties {
+  Equations equations = Equations::tti;
+  Parameter vp_m_s;  ///< along the symmetry axis
+  Parameter epsilon, delta;
+  Parameter dip_rad;                ///< of the symmetry axis from z
+  Parameter azimuth_rad;            ///< of the axis, from x
+  Parameter sigma;                  ///< ratio that fixes the speed of shear waves; above 10 there are none
+  std::optional<Parameter> vs_m_s;  ///< that speed instead
+};
+
+/// What surrounds the domain.
+struct Boundary {
+  enum class Kind {
+    zero,    ///< nothing: the fields are 0 outside
+    random,  ///< a layer of random speeds that scatters waves
+    sponge,  ///< a layer that damps them
+  };
+  Kind kind = Kind::zero;
+  std::int64_t width = 0;  ///< points of the layer on each side
+  std::uint64_t seed = 1;
+};
+
+/// What the time step and the boundaries need to know of the whole domain.
+struct Extremes {
+  double speed_m_s = 0;       ///< of the fastest wave in any direction
+  double vp_m_s = 0;          ///< largest along the axis
+  double vs_m_s = 0;          ///< largest of shear waves along the axis
+  double speed_ratio = 1;     ///< largest of the fastest wave to vp at the same point
+  std::int64_t unstable = 0;  ///< points whose equations grow without bound
+  Index3 first_unstable;
+};
+
+/// Looks at a box of the domain, a plane at a time. @local. Errors (input): values that cannot be, with the
+/// place of the first one of each property.
+Extremes survey(const Properties& properties, const Box& region);
+
+/// Speed of the fastest wave in units of vp, and whether waves in some direction grow; from 1 + 2 epsilon,
+/// 1 + 2 delta and (vs / vp)^2.
+struct WaveSpeeds {
+  double fastest = 1;
+  bool grow = false;
+};
+WaveSpeeds wave_speeds(double across, double moveout, double shear);
+
+/// Values for the random layer at a point, 0 to 1: the same for a seed whatever the number of ranks.
+double random_at(std::uint64_t seed, std::int64_t index) noexcept;
+
+/// The coefficients of the equations on the points of a rank; those that do not vary are stored once.
+template <class Real>
+class Medium {
+ public:
+  /// `own` is the rank's box in the grid, which is the domain and `boundary.width` points around it. @local
+  Medium(const Properties& properties, const Boundary& boundary, const Extremes& extremes, Index3 cells,
+         const Box& own, double dt_s);
+
+  /// Hands the coefficients to a step.
+  void lend(StepArrays<Real>& arrays) const noexcept;
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+
+ private:
+  static constexpr std::size_t count = 7;  // speed, across, moveout, shear, axis x, y, z
+  struct Values {
+    AlignedVector<Real> array;
+    std::int64_t stride_y = 0, stride_z = 0;
+  };
+  void fill_plane(const Properties& properties, const Boundary& boundary, const Extremes& extremes,
+                  Index3 cells, const Box& own, double dt_s, std::int64_t z);
+  void allocate(const Box& own, const std::array<bool, count>& varies);
+
+  std::array<Values, count> values_;
+};
+
+}  // namespace tailrace::seismic

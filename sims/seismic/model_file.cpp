@@ -1,0 +1,111 @@
+#include "model_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "tailrace/h5/file.hpp"
+
+namespace tailrace::seismic {
+
+namespace {
+
+/// Opens the file of a dataset; nothing if it is not fit, which becomes a problem.
+std::shared_ptr<h5::File> open_dataset(const DatasetName& name, Problems& problems) {
+  try {
+    auto file = std::make_shared<h5::File>(h5::File::open(name.file));
+    if (!file->has_dataset(name.dataset)) {
+      problems.add(fmt::format("{}: {} holds no dataset {}", name.key, name.file, name.dataset),
+                   "tailrace inspect FILE lists what it holds");
+      return nullptr;
+    }
+    if (const auto type = file->type(name.dataset);
+        type == h5::ElementType::float32 || type == h5::ElementType::float64)
+      return file;
+    problems.add(fmt::format("{}: {}:{} holds elements of type {}", name.key, name.file, name.dataset,
+                             file->type_text(name.dataset)),
+                 "float32 or float64");
+  } catch (const Error& error) {
+    problems.add(fmt::format("{}: {}", name.key, error.info().message), error.info().hint);
+  }
+  return nullptr;
+}
+
+Parameter open_property(const PropertyText& property, Index3 cells, Problems& problems) {
+  Parameter parameter{.value = property.value, .read = {}};
+  if (!property.dataset) return parameter;
+  const auto& name = *property.dataset;
+  const auto file = open_dataset(name, problems);
+  if (!file) return parameter;
+  const h5::Shape wanted{static_cast<std::uint64_t>(cells.z), static_cast<std::uint64_t>(cells.y),
+                         static_cast<std::uint64_t>(cells.x)};
+  if (const auto shape = file->shape(name.dataset); shape != wanted) {
+    problems.add(
+        fmt::format("{}: {}:{} has the shape {}", name.key, name.file, name.dataset, h5::to_string(shape)),
+        fmt::format("{}, that is (z, y, x) of domain.cells", h5::to_string(wanted)));
+    return parameter;
+  }
+  parameter.read = [file, dataset = name.dataset](const Box& region, std::span<double> out) {
+    const Index3 n = region.extents();
+    const auto number = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
+    file->read_slab<double>(dataset, {number(region.lo.z), number(region.lo.y), number(region.lo.x)},
+                            {number(n.z), number(n.y), number(n.x)}, out);
+  };
+  return parameter;
+}
+
+std::vector<double> read_wavelet(const DatasetName& name, Problems& problems) {
+  const auto file = open_dataset(name, problems);
+  if (!file) return {};
+  const auto shape = file->shape(name.dataset);
+  if (shape.size() != 1) {
+    problems.add(
+        fmt::format("{}: {}:{} has the shape {}", name.key, name.file, name.dataset, h5::to_string(shape)),
+        "one dimension, a value per step");
+    return {};
+  }
+  std::vector<double> values(shape[0]);
+  file->read<double>(name.dataset, values);
+  if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); }))
+    problems.add(fmt::format("{}: {}:{} holds NaN or infinity", name.key, name.file, name.dataset),
+                 "numbers");
+  return values;
+}
+
+void complete_sources(Options& options, Problems& problems) {
+  const auto& texts = options.sources;
+  const bool sampled = texts.samples || texts.dataset;
+  const auto wavelet = texts.dataset   ? read_wavelet(*texts.dataset, problems)
+                       : texts.samples ? *texts.samples
+                                       : std::vector<double>();
+  for (std::size_t i = 0; i < texts.cells.size(); ++i) {
+    Source source{.cell = texts.cells[i], .values = wavelet};
+    for (auto& value : source.values) value *= texts.amplitudes[i];
+    if (!sampled)
+      source.values = ricker_values(texts.cutoff_hz, texts.delays_s[i], texts.amplitudes[i],
+                                    options.problem.dt_s, options.steps);
+    options.problem.sources.push_back(std::move(source));
+  }
+}
+
+}  // namespace
+
+void complete_problem(Options& options) {
+  Problems problems(options.case_file);
+  const auto& model = options.model;
+  const Index3& cells = options.problem.cells;
+  auto& properties = options.problem.properties;
+  properties.vp_m_s = open_property(model.vp_m_s, cells, problems);
+  properties.epsilon = open_property(model.epsilon, cells, problems);
+  properties.delta = open_property(model.delta, cells, problems);
+  properties.dip_rad = open_property(model.dip_rad, cells, problems);
+  properties.azimuth_rad = open_property(model.azimuth_rad, cells, problems);
+  properties.sigma = open_property(model.sigma, cells, problems);
+  if (model.vs_m_s) properties.vs_m_s = open_property(*model.vs_m_s, cells, problems);
+  complete_sources(options, problems);
+  problems.throw_if_any();
+}
+
+}  // namespace tailrace::seismic

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "solver.hpp"
+#include "tailrace/output/options.hpp"
+#include "tailrace/run/case_output.hpp"
+#include "tailrace/trace/recorder.hpp"
+
+namespace tailrace::seismic {
+
+/// A dataset that a case names, as "FILE:/DATASET".
+struct DatasetName {
+  std::string key;  ///< of the case
+  std::string file, dataset;
+};
+
+/// A property of the medium as the case gives it.
+struct PropertyText {
+  std::string key;
+  double value = 0;
+  std::optional<DatasetName> dataset;  ///< one value per point instead
+};
+
+/// The medium as the case gives it.
+struct ModelTexts {
+  PropertyText vp_m_s{"model.vp_m_s", 0, {}}, epsilon{"model.epsilon", 0, {}}, delta{"model.delta", 0, {}},
+      dip_rad{"model.dip_rad", 0, {}}, azimuth_rad{"model.azimuth_rad", 0, {}}, sigma{"model.sigma", 0, {}};
+  std::optional<PropertyText> vs_m_s;
+};
+
+/// Sources that share a wavelet.
+struct SourceTexts {
+  std::vector<Index3> cells;
+  std::vector<double> amplitudes, delays_s;  ///< one per cell
+  double cutoff_hz = 0;
+  std::optional<std::vector<double>> samples;  ///< instead of the Ricker wavelet
+  std::optional<DatasetName> dataset;          ///< the same, in a file
+};
+
+/// All that a user decides about a run.
+struct Options {
+  std::string output;         ///< file; empty only with `check_only`
+  std::string case_file;      ///< absolute; empty if there is none
+  std::string command;        ///< as typed
+  std::string run_directory;  ///< where run.json, progress and traces go; empty: nowhere
+  bool overwrite = false;     ///< an existing run directory may be used
+  bool check_only = false;    ///< read and check everything, write nothing
+  bool quiet = false;
+  std::optional<double> wall_limit_s;
+  int threads = 1;
+  std::string title;
+  Problem problem;  ///< without properties and sources that files hold
+  ModelTexts model;
+  SourceTexts sources;
+  StepIndex steps = 0;
+  std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of the case
+  output::Options write;
+  trace::Mode trace = trace::Mode::on;
+  nlohmann::json resolved;  ///< the case with all defaults, for run.json
+};
+
+/// A request that ends the program at once: help or version.
+struct Notice {
+  std::string text;
+};
+
+/// Reads the command line, and the case file it names. @local
+/// Errors: (usage) a bad command line; (input) a bad case; all problems together.
+std::variant<Options, Notice> parse_options(int argc, const char* const* argv);
+
+}  // namespace tailrace::seismic

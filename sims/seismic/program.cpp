@@ -1,0 +1,207 @@
+#include "program.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <optional>
+
+#include "model_file.hpp"
+#include "options.hpp"
+#include "solver.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/run/run.hpp"
+
+namespace tailrace::seismic {
+
+namespace {
+
+constexpr const char* program_name = "tailrace-seismic";
+
+run::RunOptions run_options(const Options& options) {
+  return {.program = program_name,
+          .directory = options.run_directory,
+          .overwrite = options.overwrite,
+          .wall_limit_s = options.wall_limit_s,
+          .write = options.write,
+          .tells_plan = !options.quiet,
+          .trace = options.trace};
+}
+
+/// One run, from the options to the account.
+class Program {
+ public:
+  Program(mpi::CommView comm, Options& options, run::Run& run) : comm_(comm), options_(options), run_(run) {}
+
+  /// Returns the exit status. @collective
+  int execute();
+
+ private:
+  void survey_domain();
+  void warn();
+  void plan();
+  void describe();
+  int close(const run::DriveResult& result);
+  void tell(const std::string& text) const {
+    if (comm_.is_root() && !options_.quiet) say(stdout, text);
+  }
+  void tell_progress(StepIndex step);
+
+  mpi::CommView comm_;
+  Options& options_;
+  run::Run& run_;
+  Extremes extremes_;
+  std::optional<Solver> solver_;
+  output::FileHead head_;
+  double started_s_ = 0, told_s_ = 0;
+};
+
+int Program::execute() {
+  mpi::agree_on(comm_, [&] { complete_problem(options_); });
+  survey_domain();
+  plan();
+  warn();
+  if (options_.check_only) return run::success;
+  run_.prepare_directory();
+  describe();
+  solver_.emplace(comm_, options_.problem, extremes_, run_.log());
+  run_.open_output(options_.output, head_, solver_->memory_bytes());
+  started_s_ = told_s_ = monotonic_s();
+  const auto result = run_.drive(*solver_, {.done = 0, .last = options_.steps, .planned = options_.steps},
+                                 {.quantity = "p", .hint = "a smaller time.dt_s, or a smoother model"},
+                                 [&](StepIndex step) { tell_progress(step); });
+  return close(result);
+}
+
+/// Refuses media that cannot be and time steps for which the scheme is not stable.
+void Program::survey_domain() {
+  extremes_ = survey(comm_, options_.problem);
+  mpi::agree_on(comm_, [&] {
+    const double limit_s = largest_stable_dt_s(options_.problem.spacing_m, extremes_.speed_m_s);
+    if (options_.problem.dt_s <= limit_s) return;
+    Problems problems(options_.case_file);
+    problems.add(fmt::format("time.dt_s: {:g} s is too large for waves of {:.6g} m/s on this grid",
+                             options_.problem.dt_s, extremes_.speed_m_s),
+                 fmt::format("at most {:.6g} s", limit_s * (1 - 1e-6)));
+    problems.throw_if_any();
+  });
+}
+
+/// What may surprise.
+void Program::warn() {
+  if (extremes_.unstable == 0) return;
+  const Index3& p = extremes_.first_unstable;
+  run_.warn(
+      fmt::format("at {} points waves grow without bound, first at x, y, z = {}, {}, {}: epsilon is below "
+                  "delta and shear waves are too slow to hold them. Fix: epsilon >= delta there, or a "
+                  "smaller sigma",
+                  extremes_.unstable, p.x, p.y, p.z));
+}
+
+/// Resolves what is written, and refuses what does not fit.
+void Program::plan() {
+  run::CaseOutputs outputs;
+  const auto& problem = options_.problem;
+  mpi::agree_on(comm_, [&] {
+    outputs = run::CaseOutputs(options_.outputs,
+                               {.points = problem.cells,
+                                .interior = Box::whole(problem.cells),
+                                .steps = options_.steps,
+                                .time_of_step_0_s = 0,
+                                .dt_s = problem.dt_s,
+                                .spacing_m = problem.spacing_m,
+                                .quantities = {"p", "q"},
+                                .taken_paths = {output::record_path}},
+                               options_.case_file);
+  });
+  head_.attributes = {{"simulation", std::string("seismic"), 0}, {"title", options_.title, 0}};
+  run_.plan({}, std::move(outputs), own_cells(problem, comm_.size(), comm_.rank()), problem.cells);
+}
+
+void Program::describe() {
+  auto& account = run_.account();
+  account.title = options_.title;
+  account.simulation = "seismic";
+  account.case_file = options_.case_file;
+  account.command = options_.command;
+  account.config = options_.resolved;
+  account.versions = {{"mpi", mpi::Environment::library_version()},
+                      {"hdf5", h5::library_version()},
+                      {"compiler", TAILRACE_COMPILER}};
+  account.threads = options_.threads;
+  const auto& problem = options_.problem;
+  const Index3 &n = problem.cells, grid = problem.grid();
+  tell(fmt::format(
+      "tailrace-seismic {}: {}, {} x {} x {} points, {} x {} x {} with the boundary, {} steps, {} ranks; "
+      "{}, {}\n",
+      TAILRACE_VERSION, to_string(problem.properties.equations), n.x, n.y, n.z, grid.x, grid.y, grid.z,
+      options_.steps, comm_.size(), output::strategy_text(options_.write),
+      output::sink_text(options_.write)));
+  const double limit_s = largest_stable_dt_s(problem.spacing_m, extremes_.speed_m_s);
+  tell(fmt::format("dt = {:g} s, {:.1f} % of the largest stable one ({:.4g} s)\n", problem.dt_s,
+                   100 * problem.dt_s / limit_s, limit_s));
+}
+
+/// A line now and then.
+void Program::tell_progress(StepIndex step) {
+  constexpr double interval_s = 10;
+  const double now_s = monotonic_s();
+  if (now_s - told_s_ < interval_s) return;
+  told_s_ = now_s;
+  const double left_s =
+      (now_s - started_s_) / static_cast<double>(step) * static_cast<double>(options_.steps - step);
+  tell(fmt::format("step {} of {}, about {:.0f} s left\n", step, options_.steps, left_s));
+}
+
+int Program::close(const run::DriveResult& result) {
+  const double computed_s = monotonic_s() - started_s_;
+  const auto fields = [this](output::Session&) -> output::FieldLookup {
+    return [this](const std::string& name) { return solver_->field(name); };
+  };
+  const auto summary = run_.close(
+      result, fields, [] { return output::FileTail{}; }, solver_->own_cells().volume());
+  const auto& end = summary.end;
+  if (end.error) throw Error(*end.error);
+  const double samples =
+      static_cast<double>(options_.problem.grid().volume()) * static_cast<double>(result.steps_done);
+  const auto hidden = summary.hidden_fraction
+                          ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
+                          : "";
+  tell(fmt::format(
+      "{} after step {} in {:.2f} s, {:.1f} Msamples/s; waited {:.2f} s for output{}\n",
+      end.status == run::Status::stopped ? "stopped in good order (" + end.reason + ")" : "finished",
+      result.steps_done, run_.elapsed_s(), samples / computed_s / 1e6, summary.wait_s, hidden));
+  return run::exit_status(end.status);
+}
+
+/// The command line, or the exit status if the program ends with it.
+std::variant<Options, int> read_options(mpi::CommView comm, int argc, const char* const* argv) {
+  try {
+    // Every rank reads the same command line and case file and comes to the same result.
+    auto parsed = parse_options(argc, argv);
+    if (auto* options = std::get_if<Options>(&parsed)) return std::move(*options);
+    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
+    return run::success;
+  } catch (const Error& error) {
+    if (comm.is_root()) run::print_error(program_name, error.info());
+    return run::exit_status(error.info().kind);
+  }
+}
+
+}  // namespace
+
+int run_program(mpi::CommView comm, int argc, const char* const* argv) {
+  auto parsed = read_options(comm, argc, argv);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  auto& options = std::get<Options>(parsed);
+  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
+  const auto execute = [&](mpi::CommView computing) {
+    run::Run run(computing, run_options(options));
+    return run.guard([&] { return Program(computing, options, run).execute(); }, status_of);
+  };
+  omp_set_num_threads(options.threads);
+  if (options.check_only) return execute(comm);
+  return run::with_crew(comm, program_name, options.write, execute, status_of);
+}
+
+}  // namespace tailrace::seismic

@@ -1,0 +1,248 @@
+#include "solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "halo.hpp"
+#include "sponge.hpp"
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::seismic {
+
+namespace {
+
+/// The part of a box of the grid that belongs to the domain, counted there.
+Box cells_of(const Box& box, const Problem& problem) noexcept {
+  const auto w = problem.boundary.width;
+  const Box shifted{{box.lo.x - w, box.lo.y - w, box.lo.z - w}, {box.hi.x - w, box.hi.y - w, box.hi.z - w}};
+  const Box inside = intersect(shifted, Box::whole(problem.cells));
+  return inside.empty() ? Box{} : inside;
+}
+
+/// A value to be added at a point of the rank's arrays.
+struct LocalSource {
+  std::int64_t at = 0;
+  const Source* source = nullptr;
+};
+
+}  // namespace
+
+double largest_stable_dt_s(const std::array<double, 3>& spacing_m, double speed_m_s) noexcept {
+  double sum = 0;
+  for (const double h : spacing_m) sum += 1 / (h * h);
+  return 2 / (speed_m_s * std::sqrt(largest_symbol() * sum));
+}
+
+Box own_cells(const Problem& problem, int ranks, int rank) {
+  return cells_of(choose_bricks(problem.grid(), ranks).box(rank), problem);
+}
+
+Extremes survey(mpi::CommView comm, const Problem& problem) {
+  Extremes all;
+  const Box own = own_cells(problem, comm.size(), comm.rank());
+  mpi::agree_on(comm, [&] { all = survey(problem.properties, own); });
+  all.speed_m_s = mpi::max(comm, all.speed_m_s);
+  all.vp_m_s = mpi::max(comm, all.vp_m_s);
+  all.vs_m_s = mpi::max(comm, all.vs_m_s);
+  all.speed_ratio = mpi::max(comm, all.speed_ratio);
+  // A layer of random speeds may put the largest speed beside the largest ratio.
+  if (problem.boundary.kind == Boundary::Kind::random)
+    all.speed_m_s = std::max(all.speed_m_s, all.vp_m_s * all.speed_ratio);
+  const Index3& n = problem.cells;
+  constexpr auto none = std::numeric_limits<std::int64_t>::max();
+  const Index3& p = all.first_unstable;
+  const auto first = mpi::min(comm, all.unstable > 0 ? (p.z * n.y + p.y) * n.x + p.x : none);
+  all.unstable = mpi::sum(comm, all.unstable);
+  if (first != none) all.first_unstable = {first % n.x, first / n.x % n.y, first / n.x / n.y};
+  return all;
+}
+
+/// What does not depend on the precision.
+class Solver::State {
+ public:
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  virtual ~State() = default;
+  virtual void advance(StepIndex step) = 0;
+  /// The field at a point of the rank's box, counted from its low corner.
+  [[nodiscard]] virtual output::FieldView view(bool wants_q, Index3 first) const = 0;
+  [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept = 0;
+};
+
+template <class Real>
+class Solver::StateOf final : public Solver::State {
+ public:
+  StateOf(mpi::CommView comm, const Problem& problem, const Extremes& extremes,
+          const layout::Decomposition& decomposition, trace::Log& log)
+      : own_(decomposition.box(comm.rank())),
+        layout_(ArrayLayout::of<Real>(own_.extents(), reach)),
+        log_(log),
+        sources_(problem.sources),
+        medium_(problem.properties, problem.boundary, extremes, problem.cells, own_, problem.dt_s),
+        halo_(comm, decomposition, layout_, sizeof(Real), problem.properties.equations == Equations::tti) {
+    fields_.resize(problem.properties.equations == Equations::isotropic ? 1 : 2);
+    if (own_.empty()) return;
+    for (auto& field : fields_)
+      for (auto& level : field) make_still(level);
+    locate_sources(problem.boundary.width);
+    set_up(problem, extremes);
+  }
+
+  void advance(StepIndex step) override {
+    add_sources(step);
+    if (!own_.empty()) {
+      lend_fields();
+      for (const Box& shell : halo_.shells()) update(arrays_, shell);
+    }
+    for (std::size_t f = 0; f < fields_.size(); ++f)
+      halo_.start(reinterpret_cast<std::byte*>(fields_[f][1 - now_].data()), static_cast<int>(f));
+    update_interior();
+    const trace::Scope scope(log_, trace::Kind::exchange, step);
+    halo_.finish();
+    now_ = 1 - now_;
+  }
+
+  [[nodiscard]] output::FieldView view(bool wants_q, Index3 first) const override {
+    const auto& field = fields_[wants_q && fields_.size() > 1 ? 1 : 0];
+    return {.data = field[now_].data() + layout_.at(first),
+            .type = h5::element_type_of<Real>(),
+            .box = {},
+            .stride_y = layout_.stride_y,
+            .stride_z = layout_.stride_z};
+  }
+
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept override {
+    std::size_t bytes = 0;
+    for (const auto& field : fields_)
+      for (const auto& level : field) bytes += level.size() * sizeof(Real);
+    return static_cast<std::int64_t>(bytes) + medium_.memory_bytes();
+  }
+
+ private:
+  /// Sets an array to 0, each plane on the thread that is likely to compute it.
+  void make_still(AlignedVector<Real>& level) const {
+    level = AlignedVector<Real>(static_cast<std::size_t>(layout_.size));
+    const std::int64_t planes = (layout_.size + layout_.stride_z - 1) / layout_.stride_z;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      Real* const begin = level.data() + plane * layout_.stride_z;
+      std::fill(begin, level.data() + std::min(layout_.size, (plane + 1) * layout_.stride_z), Real{0});
+    }
+  }
+
+  /// A source belongs to its point wherever that is stored, halos included.
+  void locate_sources(std::int64_t width) {
+    for (const Source& source : sources_) {
+      const Index3 at{source.cell.x + width - own_.lo.x, source.cell.y + width - own_.lo.y,
+                      source.cell.z + width - own_.lo.z};
+      const Index3 n = own_.extents();
+      const Box stored{{-reach, -reach, -reach}, {n.x + reach, n.y + reach, n.z + reach}};
+      if (stored.contains(at)) local_sources_.push_back({layout_.at(at), &source});
+    }
+  }
+
+  void set_up(const Problem& problem, const Extremes& extremes) {
+    arrays_.equations = problem.properties.equations;
+    arrays_.stride_y = layout_.stride_y;
+    arrays_.stride_z = layout_.stride_z;
+    medium_.lend(arrays_);
+    for (std::size_t axis = 0; axis < arrays_.weights.size(); ++axis)
+      arrays_.weights[axis] = Weights<Real>::of_spacing(problem.spacing_m[axis]);
+    if (problem.boundary.kind != Boundary::Kind::sponge) return;
+    const std::array ranges{own_.x(), own_.y(), own_.z()};
+    const Index3 grid = problem.grid();
+    const std::array points{grid.x, grid.y, grid.z};
+    for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+      const Sponge sponge{.points = points[axis],
+                          .width = problem.boundary.width,
+                          .spacing_m = problem.spacing_m[axis],
+                          .speed_m_s = extremes.speed_m_s,
+                          .dt_s = problem.dt_s};
+      damping_[axis] = damping_along<Real>(sponge, ranges[axis]);
+      arrays_.damping[axis] = damping_[axis].data();
+    }
+  }
+
+  void add_sources(StepIndex step) {
+    for (const auto& [at, source] : local_sources_) {
+      if (step > static_cast<StepIndex>(source->values.size())) continue;
+      for (auto& field : fields_)
+        field[now_][static_cast<std::size_t>(at)] +=
+            static_cast<Real>(source->values[static_cast<std::size_t>(step - 1)]);
+    }
+  }
+
+  /// Points the step at the two levels as they are.
+  void lend_fields() noexcept {
+    const std::int64_t origin = layout_.origin;
+    arrays_.p = fields_.front()[now_].data() + origin;
+    arrays_.q = fields_.back()[now_].data() + origin;
+    arrays_.p_other = fields_.front()[1 - now_].data() + origin;
+    arrays_.q_other = fields_.back()[1 - now_].data() + origin;
+  }
+
+  /// In pieces where there are messages, which go on in between.
+  void update_interior() {
+    constexpr std::int64_t pieces = 4, thinnest = 16;
+    const Box& interior = halo_.interior();
+    if (own_.empty() || interior.empty()) return;
+    const std::int64_t planes = interior.z().size();
+    const std::int64_t count =
+        halo_.shells().empty() ? 1 : std::clamp<std::int64_t>(planes / thinnest, 1, pieces);
+    for (std::int64_t i = 0; i < count; ++i) {
+      Box piece = interior;
+      piece.lo.z = interior.lo.z + planes * i / count;
+      piece.hi.z = interior.lo.z + planes * (i + 1) / count;
+      update(arrays_, piece);
+      halo_.poll();
+    }
+  }
+
+  Box own_;
+  ArrayLayout layout_;
+  trace::Log& log_;
+  std::vector<Source> sources_;
+  Medium<Real> medium_;
+  std::vector<std::array<AlignedVector<Real>, 2>> fields_;  ///< p, and q if it differs; two levels each
+  std::size_t now_ = 0;
+  std::array<AlignedVector<Real>, 3> damping_;
+  std::vector<LocalSource> local_sources_;
+  StepArrays<Real> arrays_;
+  Halo halo_;  ///< after the fields, whose memory its messages use
+};
+
+Solver::Solver(mpi::CommView comm, const Problem& problem, const Extremes& extremes, trace::Log& log,
+               const layout::RankBricks* bricks) {
+  const auto decomposition = bricks != nullptr ? layout::Decomposition::bricks(problem.grid(), *bricks)
+                                               : choose_bricks(problem.grid(), comm.size());
+  own_cells_ = cells_of(decomposition.box(comm.rank()), problem);
+  const Box own = decomposition.box(comm.rank());
+  first_ = {own_cells_.lo.x + problem.boundary.width - own.lo.x,
+            own_cells_.lo.y + problem.boundary.width - own.lo.y,
+            own_cells_.lo.z + problem.boundary.width - own.lo.z};
+  if (problem.precision == h5::ElementType::float32)
+    state_ = std::make_unique<StateOf<float>>(comm, problem, extremes, decomposition, log);
+  else
+    state_ = std::make_unique<StateOf<double>>(comm, problem, extremes, decomposition, log);
+}
+Solver::~Solver() = default;
+
+void Solver::advance(StepIndex step) {
+  state_->advance(step);
+}
+
+output::FieldView Solver::field(const std::string& quantity) const {
+  if (own_cells_.empty()) return {};
+  auto view = state_->view(quantity == "q", first_);
+  view.box = own_cells_;
+  return view;
+}
+
+std::int64_t Solver::memory_bytes() const noexcept {
+  return state_->memory_bytes();
+}
+
+}  // namespace tailrace::seismic

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel.hpp"
+#include "medium.hpp"
+#include "tailrace/h5/file.hpp"
+#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/stream.hpp"
+#include "tailrace/trace/trace.hpp"
+#include "wavelet.hpp"
+
+namespace tailrace::seismic {
+
+/// What is to be computed.
+struct Problem {
+  Index3 cells;  ///< of the domain; the layer of a boundary comes around it
+  std::array<double, 3> spacing_m{1, 1, 1};
+  double dt_s = 0;
+  Properties properties;
+  Boundary boundary;
+  std::vector<Source> sources;
+  h5::ElementType precision = h5::ElementType::float32;
+
+  /// The domain with the layer around it.
+  [[nodiscard]] Index3 grid() const noexcept {
+    const auto both = 2 * boundary.width;
+    return {cells.x + both, cells.y + both, cells.z + both};
+  }
+};
+
+/// Largest time step for which the scheme is stable, with the largest speed there is. @local
+double largest_stable_dt_s(const std::array<double, 3>& spacing_m, double speed_m_s) noexcept;
+
+/// Looks at the whole domain, each rank at its part. @collective{comm}, synchronises. Errors (input), on all
+/// ranks: values that cannot be.
+Extremes survey(mpi::CommView comm, const Problem& problem);
+
+/// The fields p and q of a problem on this rank's part of the grid, and how they go on; a `run::Simulation`.
+/// Their values do not depend on the number of ranks and threads, bit for bit.
+class Solver {
+ public:
+  /// Everything at rest. With `bricks` the grid is cut so instead of in the way that costs least.
+  /// @collective{comm}, synchronises
+  Solver(mpi::CommView comm, const Problem& problem, const Extremes& extremes, trace::Log& log,
+         const layout::RankBricks* bricks = nullptr);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  /// From step - 1 to step. @collective
+  void advance(StepIndex step);
+  /// "p" or "q" on this rank's part of the domain, counted in the domain. @local
+  [[nodiscard]] output::FieldView field(const std::string& quantity) const;
+  /// This rank's part of the domain, which may be empty. @local
+  [[nodiscard]] const Box& own_cells() const noexcept { return own_cells_; }
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+
+ private:
+  class State;
+  template <class Real>
+  class StateOf;
+  std::unique_ptr<State> state_;
+  Box own_cells_;
+  Index3 first_;  ///< its low corner in the arrays
+};
+
+/// This rank's part of the domain under the decomposition that `Solver` takes. @local
+Box own_cells(const Problem& problem, int ranks, int rank);
+
+}  // namespace tailrace::seismic

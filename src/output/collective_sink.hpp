@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "job_parts.hpp"
+#include "tailrace/output/sink.hpp"
+#include "tailrace/output/write_call.hpp"
+
+namespace tailrace::output {
+
+/// What sinks have in common whose library writes each job by all ranks together: the parts of a job are put
+/// together, failures that are known are agreed on before the library is entered, those that it reports after
+/// it. All functions of a job throw the same error on all ranks or none.
+class CollectiveSink : public Sink {
+ public:
+  explicit CollectiveSink(const SinkContext& context);
+
+  Written write(std::span<const Extent> extents, StepIndex step) final;
+  void finish_job(StepIndex step) final;
+  void record(int source, StepIndex steps) final;
+  void flush() final;
+  void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) final;
+  [[nodiscard]] bool collective() const noexcept final { return true; }
+
+ protected:
+  [[nodiscard]] mpi::CommView comm() const noexcept { return comm_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const h5::DatasetSpec& spec(std::size_t dataset) const { return *job_.specs()[dataset]; }
+
+  /// The first byte of a dataset in the file.
+  [[nodiscard]] virtual std::int64_t place(std::size_t dataset) const = 0;
+  /// Writes this rank's parts of a job; `touched` has a bit for each dataset that any rank has values of.
+  /// What must be called on all ranks is called here whatever fails; the first failure is thrown after it.
+  /// @collective{comm}
+  virtual void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t> touched) = 0;
+  /// @collective{comm}
+  virtual void write_record(int source, StepIndex steps) = 0;
+  virtual void close_file() = 0;
+  /// After `close_file`, on the root. @local
+  virtual void finish(const FileTail& tail, const FileEnd& end) = 0;
+
+  /// Runs `action`; the first failure is kept until all ranks can hear of it.
+  void keep_failure_of(const std::function<void()>& action);
+
+ private:
+  void disturb(const DatasetPart& part, StepIndex step);
+  void share_failure();
+
+  mpi::CommView comm_;
+  std::string path_;
+  JobParts job_;
+  std::unique_ptr<WriteCall> disturbance_;  ///< pace and faults, around nothing
+  std::optional<ErrorInfo> failure_;        ///< of this rank, not yet told to the others
+};
+
+/// True if the bit of a dataset is set.
+inline bool is_touched(std::span<const std::uint64_t> touched, std::size_t dataset) {
+  return (touched[dataset / 64] >> (dataset % 64) & 1U) != 0;
+}
+
+}  // namespace tailrace::output

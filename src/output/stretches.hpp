@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tailrace::output {
+
+/// Bytes of a dataset that are neighbours in one of an output's files.
+struct Stretch {
+  std::int64_t first = 0, bytes = 0;  ///< in the dataset
+  std::size_t file = 0;
+  std::int64_t offset = 0;  ///< in the file
+};
+
+/// Where the bytes of a dataset are: stretches one after the other, none if it has no bytes.
+using Stretches = std::vector<Stretch>;
+
+/// The stretches of a dataset that lies in one piece.
+Stretches one_stretch(std::int64_t offset, std::int64_t bytes);
+/// What begins with byte `at` of the dataset and goes on to the end of its stretch.
+Stretch from_byte(const Stretches& stretches, std::int64_t at);
+
+/// Distributes datasets over raw files: stripes of a dataset go round robin, and each dataset begins in
+/// another file than the one before.
+class Stripes {
+ public:
+  /// Over the files numbered 1 to `files`, of which each begins with `head_bytes` of something else.
+  /// `stripe_bytes` is a multiple of 64 KiB.
+  Stripes(std::size_t files, std::int64_t head_bytes, std::int64_t stripe_bytes);
+
+  /// Finds places for a dataset.
+  Stretches add(std::int64_t bytes);
+  /// Bytes of a file so far.
+  [[nodiscard]] std::int64_t size(std::size_t file) const { return ends_[file - 1]; }
+
+ private:
+  std::vector<std::int64_t> ends_;
+  std::int64_t stripe_bytes_;
+  std::size_t datasets_ = 0;
+};
+
+}  // namespace tailrace::output

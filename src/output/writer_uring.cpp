@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include "async_writer.hpp"
+#include "tailrace/base/error.hpp"
+#include "writers.hpp"
+
+namespace tailrace::output {
+
+std::unique_ptr<Writer> make_uring_writer(const WriterContext& context) {
+  AsyncWriterParts parts;
+  parts.memory.resize(static_cast<std::size_t>(context.options.buffers) *
+                      StagingPool::distance(context.staging_bytes));
+  std::vector<int> descriptors;
+  for (const auto* file : context.sink.placed()->files()) descriptors.push_back(file->descriptor());
+  try {
+    parts.queue = open_kernel_queue(descriptors, parts.memory, context.options.writer_cpus);
+  } catch (const Error& error) {
+    context.warning =
+        fmt::format("--write uring: {}; a thread of each rank writes instead", error.info().message);
+    if (!error.info().hint.empty()) context.warning += fmt::format(" ({})", error.info().hint);
+    parts.memory = {};
+    return make_threads_writer(context);
+  }
+  return make_async_writer(context, std::move(parts));
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,67 @@
+#include "tailrace/run/case_write.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tailrace::run {
+
+namespace {
+
+void read_directories(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+  auto directories = file.file_names("write.directories");
+  const auto stripe = file.text("write.stripe");
+  const char* const name = typed.directories.empty() ? "write.directories" : "--directories";
+  if (!typed.directories.empty()) directories = output::parse_directories(typed.directories);
+  if (directories) file.try_to([&] { output::take_directories(name, std::move(*directories), options); });
+  if (stripe) file.try_to([&] { output::parse_stripe("write.stripe", *stripe, options); });
+  if (!typed.stripe.empty()) file.try_to([&] { output::parse_stripe("--stripe", typed.stripe, options); });
+  if (!directories && (stripe || !typed.stripe.empty()))
+    file.add_problem("write.stripe", "stripes are for several directories, and none is named",
+                     "add write.directories (--directories), or leave the stripe out");
+}
+
+}  // namespace
+
+void read_write(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
+             flush = file.text("write.flush");
+  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
+  if (buffers) options.buffers = static_cast<int>(*buffers);  // unless the strategy names another number
+  if (strategy) file.try_to([&] { output::parse_strategy("write.strategy", *strategy, options); });
+  if (sink) file.try_to([&] { output::parse_sink("write.sink", *sink, options); });
+  if (flush) file.try_to([&] { output::parse_flush("write.flush", *flush, options); });
+  if (!typed.write.empty()) file.try_to([&] { output::parse_strategy("--write", typed.write, options); });
+  if (!typed.sink.empty()) file.try_to([&] { output::parse_sink("--sink", typed.sink, options); });
+  if (!typed.flush.empty()) file.try_to([&] { output::parse_flush("--flush", typed.flush, options); });
+  if (!typed.bind.empty()) file.try_to([&] { output::parse_bind("--bind", typed.bind, options); });
+  if (!typed.pace.empty()) file.try_to([&] { options.pace = output::parse_pace(typed.pace); });
+  if (!typed.fault.empty()) file.try_to([&] { options.faults = output::parse_faults(typed.fault); });
+  read_directories(file, typed, options);
+  options.plan_only = typed.plan;
+  file.try_to([&] { output::fit_strategy(options); });
+}
+
+void set_write_defaults(CaseFile& file, const output::Options& options) {
+  file.set_default("write.strategy", output::strategy_text(options));
+  file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options)));
+  file.set_default("write.sink", output::sink_text(options));
+  file.set_default("write.flush", options.flush_samples ? "sample" : "none");
+  if (options.directories.empty()) return;
+  file.set_default("write.directories", nlohmann::json(options.directories).dump());  // TOML writes it alike
+  file.set_default("write.stripe", fmt::format("{}B", options.stripe_bytes));
+}
+
+trace::Mode read_trace(CaseFile& file, const std::string& typed) {
+  auto mode = trace::Mode::on;
+  const auto written = file.text("trace.mode");
+  if (written && typed.empty()) file.try_to([&] { mode = trace::parse_mode("trace.mode", *written); });
+  if (!typed.empty()) file.try_to([&] { mode = trace::parse_mode("--trace", typed); });
+  return mode;
+}
+
+void set_trace_default(CaseFile& file, trace::Mode mode) {
+  file.set_default("trace.mode", trace::to_string(mode));
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,85 @@
+#include "tailrace/run/command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "tailrace/base/system.hpp"
+#include "tailrace/h5/file.hpp"
+#include "tailrace/mpi/comm.hpp"
+
+namespace tailrace::run {
+
+namespace {
+
+std::string version_text(const std::string& program, const std::string& compiler) {
+  return fmt::format("{} {}\n  MPI:      {}\n  HDF5:     {}\n  compiler: {}\n", program, TAILRACE_VERSION,
+                     mpi::Environment::library_version(), h5::library_version(), compiler);
+}
+
+/// A line per strategy: its form, a tab, the forms of its sinks.
+std::string list_text() {
+  std::string text;
+  for (const auto& service : output::services())
+    text += fmt::format("{}\t{}\n", service.strategy, fmt::join(service.sinks, " "));
+  return text;
+}
+
+}  // namespace
+
+void add_write_options(CLI::App& app, output::OptionTexts& texts) {
+  const auto add = [&](const char* name, std::string& text, const char* type, const std::string& help) {
+    app.add_option(name, text, help)->type_name(type)->group("Output");
+  };
+  add("--write", texts.write, "STRATEGY", "who writes: " + output::strategy_forms());
+  add("--sink", texts.sink, "SINK", "what the file is: " + output::sink_forms());
+  add("--pace", texts.pace, "SPEC", "imitate a slow device, such as bandwidth=50MB/s,latency=1ms");
+  add("--flush", texts.flush, "WHEN", "none, or sample: each sample reaches the device at once");
+  add("--directories", texts.directories, "DIR,DIR", "put the values of the samples there, in stripes");
+  add("--stripe", texts.stripe, "SIZE", "of these stripes, such as 16MiB [4MiB]");
+  app.add_flag("--plan", texts.plan,
+               "measure the first outputs, predict the run under each strategy, and stop")
+      ->group("Output");
+  add("--bind", texts.bind, "HOW",
+      "auto: writer threads run where nobody computes (default); none: wherever the system likes");
+  add("--fault", texts.fault, "SPEC", "inject failures, such as write:every=7,seed=3");
+}
+
+void add_trace_option(CLI::App& app, std::string& text) {
+  app.add_option("--trace", text, "in the run directory: off, on (default), papi: hardware counters too")
+      ->type_name("MODE")
+      ->group("Output");
+}
+
+void add_run_options(CLI::App& app, RunWords& words) {
+  constexpr int most_threads = 4096;
+  words.threads = std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads() : 1;
+  app.add_option("-t", words.threads, "threads per rank (default: OMP_NUM_THREADS or 1)")
+      ->check(CLI::Range(1, most_threads).description(""))
+      ->type_name("N")
+      ->group("Run");
+  app.add_option("--wall-limit", words.wall_limit,
+                 "stop in good order after this time, such as 3600 or 55min")
+      ->type_name("TIME")
+      ->group("Run");
+  app.add_flag("--quiet", words.quiet, "print errors and warnings only")->group("Run");
+  app.add_flag("--version", words.version, "print the versions of program and libraries")->group("Run");
+  app.add_flag("--list", words.list, "print the strategies, each with the sinks it serves")->group("Run");
+}
+
+std::optional<std::string> answer(const RunWords& words, const std::string& program,
+                                  const std::string& compiler) {
+  if (words.version) return version_text(program, compiler);
+  if (words.list) return list_text();
+  return {};
+}
+
+std::optional<double> wall_limit_s(const RunWords& words) {
+  if (words.wall_limit.empty()) return {};
+  return parse_seconds(words.wall_limit, "--wall-limit");
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "channel.hpp"
+#include "tailrace/trace/clock.hpp"
+#include "tailrace/trace/recorder.hpp"
+
+/// The bytes of a trace file (docs/formats/trace.md).
+namespace tailrace::trace {
+
+/// Puts a file together in memory, in pieces that are written one after the other.
+class Encoder {
+ public:
+  explicit Encoder(int counters) : counters_(counters) {}
+
+  void header(const Identity& identity, const std::string& host, const std::string& clock,
+              const std::vector<std::string>& counter_names);
+  void thread(int number, std::string_view name);
+  void clock_point(const ClockPoint& point);
+  void end(std::uint32_t lost);
+
+  /// Begins a block of records of a thread.
+  void begin_records(int thread, std::uint32_t lost);
+  /// A record of the block that was begun, with the times that the trace's clock showed.
+  void record(const Record& record, const Counts& counts, int thread, const Clock& clock);
+  /// Ends the block; the last of its records knows the memory of the process.
+  void end_records(std::int64_t memory_bytes);
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  void clear() noexcept { bytes_.clear(); }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+
+  /// Bytes of a record with as many counters.
+  static constexpr std::size_t record_bytes(int counters) noexcept {
+    return 48 + 8 * static_cast<std::size_t>(counters);
+  }
+  static constexpr std::size_t block_head_bytes = 24;
+
+ private:
+  enum class Type : std::uint8_t { thread = 1, records = 2, clock = 3, end = 4 };
+  template <class T>
+  void put(T value);
+  template <class T>
+  void put_at(std::size_t position, T value) noexcept;
+  void put_text(std::string_view text, std::size_t size);
+  void begin(Type type, int thread, std::size_t record_bytes, std::uint32_t lost);
+  void finish() noexcept;
+
+  int counters_;
+  std::vector<std::byte> bytes_;
+  std::size_t block_ = 0;  // where the current one begins
+  std::uint32_t number_ = 0;
+};
+
+}  // namespace tailrace::trace

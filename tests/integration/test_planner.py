@@ -1,0 +1,96 @@
+"""The planner on real runs: auto tells what it took and why; `tailrace plan` leaves only its answer."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import jobs
+
+pytestmark = pytest.mark.mpi
+
+CASE = """
+[case]
+simulation = "rehearse"
+[domain]
+cells = [12, 10, 9]
+[time]
+steps = {steps}
+[rehearse]
+compute_ms = 2.0
+"""
+
+
+def account(directory: Path) -> dict:
+    return json.loads((directory / "run.json").read_text())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_auto_is_the_default_and_accounts_for_itself(ranks, tmp_path):
+    out = tmp_path / "run"
+    load = ["--cells", "12,10,9", "--steps", 40, "--compute-ms", 2, "--verify"]
+    ended = jobs.rehearse("--out", out, *load, ranks=ranks)
+    assert ended.status == 0, ended
+    assert "output from step" in ended.out
+    assert account(out)["strategy"] == "auto"
+    plan = account(out)["plan"]
+    assert plan["mode"] == "auto"
+    steps = [decision["step"] for decision in plan["decisions"]]
+    assert steps == sorted(steps) and len(steps) >= 2
+    assert plan["decisions"][0]["strategy"] == "threads:2"
+    changes = [b["step"] for a, b in pairwise(plan["decisions"]) if a["strategy"] != b["strategy"]]
+    assert all(later - earlier >= 10 for earlier, later in pairwise(changes))
+    assert plan["decisions"][1]["predicted_output_s"] > 0
+    assert {"blocking", "threads:2", "uring:2"} <= {entry["strategy"] for entry in plan["predictions"]}
+    assert plan["measured"]["bytes_per_output"] == 12 * 10 * 9 * 8
+    assert plan["reasons"]
+
+
+def test_a_quiet_program_keeps_the_decision_for_the_summary_of_the_run(tmp_path):
+    load = ["--cells", "8", "--steps", 40, "--compute-ms", 2]
+    ended = jobs.rehearse("--out", tmp_path / "native", *load, "--quiet")
+    assert (ended.status, ended.out) == (0, ""), ended
+    assert len(account(tmp_path / "native")["plan"]["decisions"]) >= 2
+    case = tmp_path / "case.toml"
+    case.write_text(CASE.format(steps=40))
+    ended = jobs.tailrace("run", case, "--out", tmp_path / "run", "--no-report")
+    assert ended.status == 0, ended
+    last = account(tmp_path / "run")["plan"]["decisions"][-1]
+    assert f"auto: {last['strategy']} from step {last['step']} on" in ended.out
+    assert last["reason"] in ended.out
+
+
+def test_a_strategy_that_is_named_is_not_planned(tmp_path):
+    out = tmp_path / "run"
+    ended = jobs.rehearse("--out", out, "--cells", "8", "--steps", 12, "--write", "threads")
+    assert ended.status == 0, ended
+    assert "output from step" not in ended.out
+    assert account(out)["plan"] == {"mode": "fixed"}
+
+
+def test_plan_predicts_and_removes_what_it_wrote(tmp_path):
+    case = tmp_path / "case.toml"
+    case.write_text(CASE.format(steps=60))
+    ended = jobs.tailrace("plan", case, "-n", "2", "-t", "1", "--dir", tmp_path, "--json")
+    assert ended.status == 0, ended
+    found = json.loads(ended.out)
+    assert found["measured_steps"] < 60
+    assert found["choice"] in {entry["strategy"] for entry in found["predictions"] if entry["possible"]}
+    by_name = {entry["strategy"].split(":")[0]: entry for entry in found["predictions"]}
+    assert by_name["ranks"]["run_s"] > 0 and not by_name["ranks"]["possible"]
+    assert "start it with --write ranks:1 and one rank" in by_name["ranks"]["reason"]
+    assert by_name["spawn"]["extra_processes"] == 1 and by_name["threads"]["extra_processes"] == 0
+    if by_name["uring"]["possible"]:  # then it was tried, too
+        assert found["measured"]["queue"]["write_s"] > 0 and found["measured"]["queue"]["submit_s"] > 0
+    blocking = next(entry for entry in found["predictions"] if entry["strategy"] == "blocking")
+    assert blocking["run_s"] == pytest.approx(60 * blocking["per_output_s"])
+    assert [path.name for path in tmp_path.iterdir()] == ["case.toml"]
+
+
+def test_plan_of_a_case_with_few_outputs_says_so(tmp_path):
+    case = tmp_path / "case.toml"
+    case.write_text(CASE.format(steps=3))
+    ended = jobs.tailrace("plan", case, "--dir", tmp_path)
+    assert ended.status == 1, ended
+    assert "too few outputs to measure" in ended.out

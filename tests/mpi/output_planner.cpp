@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mpi_case.hpp"
+#include "output_trial.hpp"
+#include "tailrace/base/system.hpp"
+
+using namespace tailrace;
+using namespace tailrace::output;
+using namespace tailrace::output::trial;
+
+namespace {
+
+constexpr Index3 domain{9, 7, 5};
+constexpr StepIndex steps = 40;
+constexpr Cadence each_step{.first = 1, .every = 1, .last = steps};
+
+std::vector<Stream> streams() {
+  return {stream("whole", Whole{}, Reduction::none, domain, each_step),
+          stream("boxes", many_boxes(domain, 5), Reduction::none, domain,
+                 {.first = 2, .every = 3, .last = steps}),
+          stream("points", some_points(domain), Reduction::none, domain, each_step),
+          stream("max", Whole{}, Reduction::max, domain, each_step),
+          stream("last", Whole{}, Reduction::final, domain, each_step)};
+}
+
+Options automatic(std::vector<std::string> script, const std::string& fault = {}) {
+  auto options = options_of({.strategy = "auto"}, fault);
+  options.planner_script = std::move(script);
+  return options;
+}
+
+struct Outcome {
+  PlanReport report;
+  std::optional<ErrorInfo> error;
+  StepIndex planned_at = 0;  ///< the first step after which `planned` was true
+};
+
+/// A run over the pattern, in slabs, with all ranks close to each other as a simulation's exchanges keep
+/// them. A step takes `compute_s` of sleep.
+Outcome run(mpi::CommView comm, const std::string& path, const Options& options,
+            std::vector<Stream> wanted = streams(), double compute_s = 0, Split split = pattern::slabs) {
+  const Box own = split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  pattern::Field<float> field(own);
+  trace::Log log("main");
+  Session session(comm, path, make_plan(std::move(wanted), own, domain), head(), options, log);
+  const FieldLookup lookup = [&](const std::string&) { return field.view(); };
+  Outcome outcome;
+  for (StepIndex step = 1; step <= steps; ++step) {
+    mpi::barrier(comm);
+    sleep_s(compute_s);
+    field.set(step);
+    session.sample(step, lookup);
+    if (session.planned() && outcome.planned_at == 0) outcome.planned_at = step;
+  }
+  outcome.error = error_of([&] { session.finish(steps, tail(steps)); });
+  outcome.report = session.plan_report();
+  return outcome;
+}
+
+std::vector<float> all_values(const h5::File& file, const std::string& path) {
+  std::vector<float> values(h5::element_count(file.shape(path)));
+  file.read(path, std::span(values));
+  return values;
+}
+
+/// On the root: every dataset of both files holds the same.
+void check_same(mpi::CommView comm, const std::string& a, const std::string& b) {
+  if (!comm.is_root()) return;
+  const auto left = h5::File::open(a), right = h5::File::open(b);
+  for (const auto& stream : streams())
+    for (const auto& dataset : stream.datasets)
+      CHECK_MESSAGE(all_values(left, dataset.path) == all_values(right, dataset.path), dataset.path);
+  CHECK(record(left) == record(right));
+}
+
+std::vector<std::string> strategies_of(const PlanReport& report) {
+  std::vector<std::string> names;
+  for (const auto& taken : report.decisions) names.push_back(taken.strategy);
+  return names;
+}
+
+}  // namespace
+
+MPI_CASE("switching back and forth loses and reorders nothing", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  const auto reference = directory.file("blocking.h5"), file = directory.file("auto.h5");
+  run(comm, reference, options_of({.strategy = "blocking"}));
+  for (const Split split : {pattern::slabs, pattern::one_owner}) {
+    const auto outcome =
+        run(comm, file, automatic({"blocking", "leaders:2,buffers=3", "uring:2", "leaders:4,buffers=2"}),
+            streams(), 0, split);
+    CHECK(!outcome.error);
+    check_same(comm, reference, file);
+    if (!comm.is_root()) continue;
+    const auto taken = strategies_of(outcome.report);
+    REQUIRE(taken.size() >= 6);
+    CHECK(std::vector(taken.begin(), taken.begin() + 6) ==
+          std::vector<std::string>{"threads:2", "blocking", "leaders:2,buffers=3", "uring:2",
+                                   "leaders:4,buffers=2", "blocking"});
+    for (std::size_t i = 1; i < outcome.report.decisions.size(); ++i)
+      CHECK(outcome.report.decisions[i].step > outcome.report.decisions[i - 1].step);
+  }
+}
+
+MPI_CASE("auto measures, predicts all strategies, decides once and says why", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  const auto outcome = run(comm, directory.file("out.h5"), automatic({}), streams(), 0.002);
+  CHECK(!outcome.error);
+  const auto& report = outcome.report;
+  CHECK(report.automatic);
+  if (!comm.is_root()) return;
+  REQUIRE(report.decisions.size() >= 2);
+  CHECK(report.decisions[0].strategy == "threads:2");
+  CHECK(report.decisions[1].step > 4);  // the first output is discarded, three are measured
+  CHECK(report.decisions[1].predicted_output_s > 0);
+  CHECK(report.decisions[1].observed_output_s > 0);
+  CHECK(report.decisions[1].reason.find("outputs") != std::string::npos);
+  CHECK(report.decisions.size() <= 2 + steps / 10);
+  REQUIRE(report.measured);
+  CHECK(report.measured->compute_s.value > 0.0005);
+  CHECK(report.measured->write.write_s > 0);
+  CHECK(report.measured->machine.ranks == comm.size());
+  CHECK(report.predictions.size() >= 4);
+  CHECK(report.measured->bytes > 9 * 7 * 5 * 4);
+}
+
+MPI_CASE("strategies change no more often than every ten outputs", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  const auto outcome = run(comm, directory.file("out.h5"), automatic({}));
+  if (!comm.is_root()) return;
+  const auto& decisions = outcome.report.decisions;
+  std::vector<StepIndex> changes;
+  for (std::size_t i = 1; i < decisions.size(); ++i)
+    if (decisions[i].strategy != decisions[i - 1].strategy) changes.push_back(decisions[i].step);
+  for (std::size_t i = 1; i < changes.size(); ++i) CHECK(changes[i] - changes[i - 1] >= 10);
+}
+
+MPI_CASE("with few outputs auto stays with what does no harm", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  for (const StepIndex outputs : {0, 1, 3}) {
+    const Cadence few{.first = 1, .every = 1, .last = outputs};
+    const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, few)};
+    const auto outcome = run(comm, directory.file("out.h5"), automatic({}), wanted);
+    CHECK(!outcome.error);
+    if (!comm.is_root()) continue;
+    CHECK(strategies_of(outcome.report) == std::vector<std::string>{"threads:2"});
+    CHECK(outcome.report.predictions.empty());
+  }
+}
+
+MPI_CASE("a plan is complete at the same step on all ranks, after both ways of writing",
+         ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  auto options = automatic({});
+  options.plan_only = true;
+  const auto outcome = run(comm, directory.file("out.h5"), options, streams(), 0.002);
+  CHECK(!outcome.error);
+  CHECK(outcome.planned_at > 8);
+  CHECK(outcome.planned_at < 25);
+  CHECK(mpi::max(comm, outcome.planned_at) == mpi::min(comm, outcome.planned_at));
+  if (!comm.is_root()) return;
+  CHECK(outcome.report.predictions.size() >= 4);
+  CHECK(outcome.report.measured->interference.error <= assumed_interference.error);
+  const auto& refused = outcome.report.measured->refused;
+  const bool no_queue = std::any_of(refused.begin(), refused.end(),
+                                    [](const auto& one) { return one.strategy == Strategy::uring; });
+  REQUIRE(outcome.report.measured->queue.has_value() == !no_queue);
+  const auto tried = strategies_of(outcome.report);
+  CHECK((std::find(tried.begin(), tried.end(), "uring:2") != tried.end()) == !no_queue);
+  if (no_queue) return;
+  CHECK(outcome.report.measured->queue->submit_s > 0);
+  CHECK(outcome.report.measured->queue->write_s > 0);
+}
+
+MPI_CASE("what cannot be taken in a run is predicted, with what it would need", ranks{1, 2, 3, 7}) {
+  const SharedDir directory(comm);
+  auto options = automatic({});
+  options.plan_only = true;
+  const auto outcome = run(comm, directory.file("out.h5"), options, streams(), 0.002);
+  if (!comm.is_root()) return;
+  for (const auto strategy : {Strategy::ranks, Strategy::spawn}) {
+    const auto& all = outcome.report.predictions;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& p) { return p.candidate.strategy == strategy; });
+    REQUIRE(found != all.end());
+    CHECK(!found->possible);
+    CHECK(found->run_s > 0);
+    const bool fewer_compute = found->reason.find("less to compute") != std::string::npos;
+    CHECK(found->extra_processes == (fewer_compute ? 0 : 1));
+  }
+}
+
+MPI_CASE("the output of streams with rhythms of their own is compared with the prediction, too",
+         ranks{1, 2}) {
+  const SharedDir directory(comm);
+  const std::vector<Stream> both{
+      stream("points", some_points(domain), Reduction::none, domain, {.first = 2, .every = 2, .last = steps}),
+      stream("whole", Whole{}, Reduction::none, domain, {.first = 3, .every = 3, .last = steps})};
+  const auto outcome = run(comm, directory.file("auto.h5"), automatic({}), both, 0.01);
+  CHECK(!outcome.error);
+  if (!comm.is_root()) return;
+  REQUIRE(outcome.report.measured);
+  // 20 and 13 outputs, 6 steps of both: 27 outputs in 38 steps of 10 ms and more.
+  CHECK(outcome.report.measured->compute_s.value >= 0.01 * 37 / 26);
+  CHECK(outcome.report.measured->steps_between == 1);
+}
+
+MPI_CASE("a failure before a switch is not forgotten by it", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  const auto outcome =
+      run(comm, directory.file("out.h5"),
+          automatic({"blocking", "threads:2"}, fmt::format("write:rank={},step=3", comm.size() - 1)),
+          {stream("p", Whole{}, Reduction::none, domain, each_step)}, 0, pattern::one_owner);
+  REQUIRE(outcome.error);
+  CHECK(outcome.error->kind == ErrorKind::io);
+  CHECK(outcome.error->rank == comm.size() - 1);
+}
+
+MPI_CASE("a sink that moves data between ranks stays with one strategy, and auto says so", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  auto options = automatic({"blocking"});
+  options.sink = "hdf5-chunked";
+  const auto outcome = run(comm, directory.file("out.h5"), options);
+  CHECK(!outcome.error);
+  CHECK(outcome.report.automatic);
+  CHECK(strategies_of(outcome.report) == std::vector<std::string>{"threads:2"});
+}
+
+MPI_CASE("the time of a paced device is part of what is measured", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  auto options = automatic({});
+  options.pace = Pace{.latency_s = 0.004};
+  const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
+  const auto outcome = run(comm, directory.file("out.h5"), options, wanted, 0.005);
+  if (!comm.is_root()) return;
+  REQUIRE(outcome.report.measured);
+  CHECK(outcome.report.measured->write.write_s >= 0.0035);
+}
+
+MPI_CASE("nothing is decided before an output of the larger kind was seen", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  const std::vector<Stream> both{
+      stream("points", some_points(domain), Reduction::none, domain, each_step),
+      stream("whole", Whole{}, Reduction::none, domain, {.first = 10, .every = 10, .last = steps})};
+  const auto outcome =
+      run(comm, directory.file("auto.h5"), automatic({"threads:1"}), both, 0, pattern::one_owner);
+  CHECK(!outcome.error);
+  if (!comm.is_root()) return;
+  REQUIRE(outcome.report.decisions.size() > 1);
+  CHECK(outcome.report.decisions[1].step > 10);
+}

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <span>
+
+#include "mpi_case.hpp"
+#include "output_trial.hpp"
+
+using namespace tailrace;
+using namespace tailrace::output;
+using namespace tailrace::output::trial;
+
+namespace {
+
+constexpr Index3 domain{8, 7, 14};
+
+/// A session with one stream of the whole domain.
+class Trial {
+ public:
+  Trial(mpi::CommView comm, const std::string& path, const Options& options,
+        OnFailure policy = OnFailure::stop)
+      : own_(pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())]),
+        field_(own_),
+        session_(comm, path, make_plan(streams(policy), own_, domain), head(), options, log_) {}
+
+  void step(StepIndex step) {
+    field_.set(step);
+    session_.sample(step, [&](const std::string&) { return field_.view(); });
+  }
+  Session& session() { return session_; }
+
+ private:
+  static std::vector<Stream> streams(OnFailure policy) {
+    auto all = std::vector{stream("p", Whole{}, Reduction::none, domain)};
+    all[0].on_failure = policy;
+    return all;
+  }
+
+  Box own_;
+  pattern::Field<float> field_;
+  trace::Log log_{"main"};
+  Session session_;
+};
+
+std::vector<std::uint64_t> dropped(const std::string& path) {
+  const auto file = h5::File::open(path);
+  std::vector<std::uint64_t> slots(file.shape(dropped_path).back());
+  file.read(dropped_path, std::span(slots));
+  return slots;
+}
+
+/// Values of a step in /p that are not those of the pattern.
+std::size_t wrong_values(const std::string& path, StepIndex step) {
+  std::vector<float> values(static_cast<std::size_t>(domain.volume()));
+  h5::File::open(path).read_slab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()},
+                                 std::span(values));
+  const auto points = pattern::part_points(Whole{}, 0, domain);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    wrong += values[i] != static_cast<float>(pattern::value(points[i], step));
+  return wrong;
+}
+
+}  // namespace
+
+MPI_CASE("samples are submitted, written, durable and committed, one after the other", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  constexpr double long_s = 60;
+  for (const auto& way : ways) {
+    CAPTURE(way.strategy);
+    CAPTURE(way.sink);
+    auto options = options_of(way);
+    options.flush_samples = way.sink != "hdf5";  // else small samples wait for others to fill a chunk
+    Trial run(comm, directory.file("out.h5"), options);
+    auto& session = run.session();
+    for (const StepIndex step : {1, 2, 3}) run.step(step);
+    CHECK(session.reached(WriteState::submitted) == 3);
+    CHECK(session.wait(WriteState::written, 2, long_s));
+    CHECK(session.reached(WriteState::written) >= 2);
+    if (way.sink == "hdf5") CHECK(session.reached(WriteState::committed) == 0);
+    CHECK(session.wait(WriteState::durable, 3, long_s));
+    CHECK(session.reached(WriteState::durable) == 3);
+    CHECK(session.wait(WriteState::committed, 3, long_s));
+    CHECK(session.reached(WriteState::committed) == 3);
+    if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 3) == 0);
+    mpi::barrier(comm);
+    for (const StepIndex step : {4, 5, 6}) run.step(step);
+    session.finish(6, tail(6));
+    if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 6) == 0);
+  }
+}
+
+MPI_CASE("whoever waits for a state learns that it does not come", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  for (const char* strategy : {"blocking", "threads"}) {
+    Trial run(comm, directory.file("out.h5"), options_of({.strategy = strategy}, "write:step=2"));
+    run.step(1);
+    CHECK(run.session().wait(WriteState::written, 1, 60));
+    run.step(2);
+    CHECK_FALSE(run.session().wait(WriteState::durable, 2, 60));
+    CHECK(run.session().failure().has_value());
+    CHECK_THROWS_AS(run.session().finish(2, {}), Error);
+  }
+  Trial slow(comm, directory.file("slow.h5"), options_of({.strategy = "threads"}, "stall:step=1,s=1"));
+  slow.step(1);
+  CHECK_FALSE(slow.session().wait(WriteState::written, 1, 0.1));
+  CHECK(slow.session().wait(WriteState::written, 1, 60));
+  slow.session().finish(1, {});
+}
+
+MPI_CASE("a stream that is tried again gets over failures that pass", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  for (const auto& strategy : strategies) {
+    CAPTURE(strategy);
+    const auto options = options_of({.strategy = strategy}, "write:every=2,error=EIO");
+    Trial run(comm, directory.file("out.h5"), options, OnFailure::retry);
+    for (StepIndex step = 1; step <= 6; ++step) run.step(step);
+    run.session().finish(6, tail(6));
+    CHECK(mpi::sum(comm, run.session().account().retries) > 0);
+    if (!comm.is_root()) continue;
+    for (StepIndex step = 1; step <= 6; ++step) CHECK(wrong_values(directory.file("out.h5"), step) == 0);
+    for (const auto slot : record(h5::File::open(directory.file("out.h5")))) CHECK(slot == 6);
+  }
+}
+
+MPI_CASE("a stream that may be dropped lets the run go on, and the file tells", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  for (const auto& strategy : strategies) {
+    CAPTURE(strategy);
+    const auto writer = [&](int rank) { return writer_of({.strategy = strategy}, rank, comm.size()); };
+    const int failing = writer(comm.size() - 1);
+    const auto options =
+        options_of({.strategy = strategy}, fmt::format("write:rank={},step=4,error=ENOSPC", failing));
+    Trial run(comm, directory.file("out.h5"), options, OnFailure::drop);
+    for (StepIndex step = 1; step <= 6; ++step) {
+      run.step(step);
+      run.session().wait(WriteState::written, step, 60);
+    }
+    run.session().finish(6, tail(6));
+    CHECK(!run.session().failure());
+    CHECK(mpi::sum(comm, run.session().account().dropped_bytes) > 0);
+    if (!comm.is_root()) continue;
+    const auto path = directory.file("out.h5");
+    for (const auto slot : record(h5::File::open(path))) CHECK(slot == 6);
+    const auto slots = dropped(path);
+    for (int rank = 0; rank < comm.size(); ++rank)
+      CHECK(slots[static_cast<std::size_t>(rank)] == (writer(rank) == failing ? 4 : 0));
+    CHECK(wrong_values(path, 3) == 0);
+    CHECK(wrong_values(path, 4) > 0);
+  }
+}
+
+MPI_CASE("a sink that cannot leave samples out says so", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  for (const auto policy : {OnFailure::retry, OnFailure::drop}) {
+    const auto error = error_of([&] {
+      Trial(comm, directory.file("out.h5"), options_of({.strategy = "blocking", .sink = "hdf5-chunked"}),
+            policy);
+    });
+    REQUIRE(error);
+    CHECK(error->kind == ErrorKind::usage);
+    CHECK(error->message.find(to_string(policy)) != std::string::npos);
+  }
+}

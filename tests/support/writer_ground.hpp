@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tailrace/output/writer.hpp"
+
+namespace tailrace::test {
+
+/// What a writer stands on where no session is around it. To derive a test's bench from, with the sink and,
+/// after it, the writer.
+struct WriterGround {
+  WriterGround(output::Plan its_plan, const output::Options& its_options)
+      : plan(std::move(its_plan)), options(its_options) {}
+  WriterGround(const WriterGround&) = delete;
+  WriterGround& operator=(const WriterGround&) = delete;
+
+  [[nodiscard]] output::WriterContext context(output::Sink& sink, mpi::CommView comm = {}) {
+    return {.comm = comm,
+            .sink = sink,
+            .pieces = pieces,
+            .staging_bytes = plan.staging_bytes(),
+            .most_slices = plan.slices_per_buffer(),
+            .options = options,
+            .reached = reached,
+            .log = log,
+            .writer_log = writer_log,
+            .warning = warning};
+  }
+
+  output::Plan plan;
+  std::vector<const output::Piece*> pieces = output::pieces_of(plan);
+  output::Options options;
+  output::Reached reached;
+  trace::Log log{"main"}, writer_log{"writer"};
+  std::string warning;
+};
+
+}  // namespace tailrace::test

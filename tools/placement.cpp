@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/placement.hpp"
+#include "tailrace/base/system.hpp"
+
+/// Says as JSON what this machine looks like and where ranks and their writers would run: what `tailrace
+/// doctor` shows.
+namespace tailrace {
+namespace {
+
+struct Question {
+  int ranks = 1, threads = 1;
+  bool bound = false;  ///< the launcher binds each rank to cores of its own
+};
+
+/// The cores that a launcher gives to a rank, one after the other.
+Cpus cores_of(const Topology& machine, const Question& question, int rank) {
+  const auto cores = static_cast<int>(machine.cores.size());
+  Cpus cpus;
+  for (int i = 0; i < question.threads; ++i)
+    cpus = united(cpus, machine.cores[static_cast<std::size_t>((rank * question.threads + i) % cores)].cpus);
+  return cpus;
+}
+
+std::vector<Tenant> tenants_of(const Topology& machine, const Question& question, const Cpus& usable) {
+  std::vector<Tenant> tenants;
+  for (int rank = 0; rank < question.ranks; ++rank) {
+    const auto own = question.bound ? common(cores_of(machine, question, rank), usable) : usable;
+    tenants.push_back({.threads = std::vector<Cpus>(static_cast<std::size_t>(question.threads), own),
+                       .bound = own,
+                       .allowed = usable,
+                       .writers = 1});
+  }
+  return tenants;
+}
+
+nlohmann::json answer(const Question& question) {
+  const auto& machine = this_topology();
+  const auto usable = common(thread_cpus(), machine.cpus());
+  const auto placement = place(machine, tenants_of(machine, question, usable));
+  auto ranks = nlohmann::json::array();
+  for (std::size_t rank = 0; rank < placement.seats.size(); ++rank) {
+    const auto& seat = placement.seats[rank];
+    ranks.push_back({{"rank", rank},
+                     {"cpus", to_text(seat.computing)},
+                     {"writer_cpus", to_text(seat.writing)},
+                     {"writer_place", to_text(seat.place)}});
+  }
+  return {{"packages", machine.packages()},
+          {"usable", to_text(usable)},
+          {"free_cores", placement.free_cores},
+          {"ranks", ranks}};
+}
+
+}  // namespace
+}  // namespace tailrace
+
+int main(int argc, char** argv) {
+  using namespace tailrace;
+  CLI::App app("Where ranks and their writer threads would run on this machine, as JSON.",
+               "tailrace-placement");
+  Question question;
+  constexpr int most = 1 << 16;
+  app.add_option("RANKS", question.ranks)->required()->check(CLI::Range(1, most));
+  app.add_option("THREADS", question.threads)->required()->check(CLI::Range(1, most));
+  app.add_flag("--bound", question.bound, "each rank is bound to cores of its own");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    say(stdout, answer(question).dump(2) + "\n");
+    return 0;
+  } catch (const Error& error) {
+    say(stderr, fmt::format("tailrace-placement: {}. Fix: {}\n", error.info().message, error.info().hint));
+    return 3;
+  }
+}
