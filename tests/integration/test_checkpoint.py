@@ -21,6 +21,7 @@ pytestmark = pytest.mark.mpi
 DATA = Path(__file__).resolve().parents[1] / "data" / "ultrasound"
 MOST_LEGS = 60
 SLOW = ["--pace", "latency=5ms"]
+COUNTED = ["--write", "blocking"]  # writes that a number is to single out: in the background they merge
 
 
 class Legs:
@@ -164,7 +165,7 @@ def test_killed_in_the_middle_of_writing(moment, small, clean, tmp_path):
     def kill(victim: int) -> None:
         legs = Legs(small, tmp_path / str(victim), steps=20)
         legs.run(2)
-        ended = legs.start(2, "--fault", f"kill:rank={victim},step=40,nth={nth}").wait()
+        ended = legs.start(2, *COUNTED, "--fault", f"kill:rank={victim},step=40,nth={nth}").wait()
         assert ended.status != 0, ended
         assert Path(f"{legs.state}.partial").exists() == partial_checkpoint
         assert legs.steps_saved() == step
@@ -201,7 +202,7 @@ def test_killed_while_reductions_replace_those_of_k_wave(tmp_path):
     whole = legs_after_k_wave(tmp_path / "whole")
     whole.run(2)
     legs = legs_after_k_wave(tmp_path / "killed")
-    ended = legs.start(2, "--fault", "kill:rank=1,step=200,nth=6").wait()
+    ended = legs.start(2, *COUNTED, "--fault", "kill:rank=1,step=200,nth=6").wait()
     assert ended.status != 0, ended
     assert legs.state.exists()
     found, final = jobs.read_datasets(legs.output), jobs.read_datasets(whole.output)
