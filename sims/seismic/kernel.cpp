@@ -42,11 +42,21 @@ class FlushSubnormals {
 #endif
 };
 
+/// First and second derivative at a vector of points.
 template <class Real>
-inline Vector<Real> first_derivative(const Real* f, std::int64_t distance,
-                                     const std::array<Real, reach>& w) noexcept {
-  Vector<Real> sum = w[0] * (load(f + distance) - load(f - distance));
-  for (int k = 2; k <= reach; ++k) sum += w[k - 1] * (load(f + k * distance) - load(f - k * distance));
+struct Derivatives {
+  Vector<Real> first, second;
+};
+
+/// Along an axis whose neighbours are `distance` apart.
+template <class Real>
+inline Derivatives<Real> derivatives(const Real* f, std::int64_t distance, const Weights<Real>& w) noexcept {
+  Derivatives<Real> sum{{}, w.second[0] * load(f)};
+  for (int k = 1; k <= reach; ++k) {
+    const Vector<Real> up = load(f + k * distance), down = load(f - k * distance);
+    sum.first += w.first[k - 1] * (up - down);
+    sum.second += w.second[k] * (up + down);
+  }
   return sum;
 }
 
@@ -55,6 +65,26 @@ inline Vector<Real> second_derivative(const Real* f, std::int64_t distance,
                                       const std::array<Real, reach + 1>& w) noexcept {
   Vector<Real> sum = w[0] * load(f);
   for (int k = 1; k <= reach; ++k) sum += w[k] * (load(f + k * distance) + load(f - k * distance));
+  return sum;
+}
+
+/// Along the row.
+template <class Real>
+inline Vector<Real> first_derivative(const Sliding<Real>& f, const std::array<Real, reach>& w) noexcept {
+  Vector<Real> sum = w[0] * (f.template at<1>() - f.template at<-1>());
+  sum += w[1] * (f.template at<2>() - f.template at<-2>());
+  sum += w[2] * (f.template at<3>() - f.template at<-3>());
+  sum += w[3] * (f.template at<4>() - f.template at<-4>());
+  return sum;
+}
+
+template <class Real>
+inline Vector<Real> second_derivative(const Sliding<Real>& f, const std::array<Real, reach + 1>& w) noexcept {
+  Vector<Real> sum = w[0] * f.template at<0>();
+  sum += w[1] * (f.template at<1>() + f.template at<-1>());
+  sum += w[2] * (f.template at<2>() + f.template at<-2>());
+  sum += w[3] * (f.template at<3>() + f.template at<-3>());
+  sum += w[4] * (f.template at<4>() + f.template at<-4>());
   return sum;
 }
 
@@ -154,19 +184,11 @@ class Passing {
   /// Computes what row y contributes along z. `f` is the field at the first point of the row.
   void enter(const Real* f, std::int64_t y, std::int64_t points, std::int64_t stride_z,
              const Weights<Real>& w) noexcept {
-    Real *const first = z_first(y), *const second = z_second(y);
-    for (std::int64_t x = -margin; x < points + reach; x += lanes<Real>) {
-      store(first + x, first_derivative(f + x, stride_z, w.first));
-      store(second + x, second_derivative(f + x, stride_z, w.second));
-    }
+    derive(f, points, stride_z, w, z_first(y), z_second(y));
   }
   /// Computes the current row along y.
   void pass(const Real* f, std::int64_t points, std::int64_t stride_y, const Weights<Real>& w) noexcept {
-    Real *const first = y_first(), *const second = y_second();
-    for (std::int64_t x = -margin; x < points + reach; x += lanes<Real>) {
-      store(first + x, first_derivative(f + x, stride_y, w.first));
-      store(second + x, second_derivative(f + x, stride_y, w.second));
-    }
+    derive(f, points, stride_y, w, y_first(), y_second());
   }
 
   [[nodiscard]] Real* z_first(std::int64_t y) noexcept { return at(slot(y)); }
@@ -176,6 +198,15 @@ class Passing {
 
  private:
   static constexpr std::int64_t slots = 2 * reach + 1;
+
+  static void derive(const Real* f, std::int64_t points, std::int64_t distance, const Weights<Real> w,
+                     Real* first, Real* second) noexcept {
+    for (std::int64_t x = -margin; x < points + reach; x += lanes<Real>) {
+      const auto found = derivatives(f + x, distance, w);
+      store(first + x, found.first);
+      store(second + x, found.second);
+    }
+  }
   static std::int64_t slot(std::int64_t y) noexcept { return (y + reach) % slots; }
   Real* at(std::int64_t row) noexcept { return values_.data() + row * stride_ + margin; }
 
@@ -200,16 +231,31 @@ struct AlongAcross {
   Vector<Real> along, across;
 };
 
+/// The three rows of a field that are derived along x as they pass by.
+template <class Real>
+struct Passers {
+  Sliding<Real> f, y_first, z_first;
+
+  explicit Passers(const Neighbours<Real>& rows) noexcept
+      : f(rows.f), y_first(rows.y_first), z_first(rows.z_first[reach]) {}
+  void advance() noexcept {
+    f.advance();
+    y_first.advance();
+    z_first.advance();
+  }
+};
+
 /// Second derivatives along and across an axis with the components n, `x` points into the row.
 template <class Real>
-inline AlongAcross<Real> rotate(const Neighbours<Real>& rows, const std::array<Weights<Real>, 3>& w,
-                                std::int64_t x, const std::array<Vector<Real>, 3>& n) noexcept {
+inline AlongAcross<Real> rotate(const Passers<Real>& passers, const Neighbours<Real>& rows,
+                                const std::array<Weights<Real>, 3>& w, std::int64_t x,
+                                const std::array<Vector<Real>, 3>& n) noexcept {
   constexpr Real two = 2;
   constexpr std::int64_t middle = reach;
-  const Vector<Real> xx = second_derivative(rows.f + x, 1, w[0].second), yy = load(rows.y_second + x),
+  const Vector<Real> xx = second_derivative(passers.f, w[0].second), yy = load(rows.y_second + x),
                      zz = load(rows.z_second + x);
-  const Vector<Real> xy = first_derivative(rows.y_first + x, 1, w[0].first),
-                     xz = first_derivative(rows.z_first[middle] + x, 1, w[0].first);
+  const Vector<Real> xy = first_derivative(passers.y_first, w[0].first),
+                     xz = first_derivative(passers.z_first, w[0].first);
   Vector<Real> yz = w[1].first[0] * (load(rows.z_first[middle + 1] + x) - load(rows.z_first[middle - 1] + x));
   for (std::int64_t k = 2; k <= reach; ++k)
     yz += w[1].first[k - 1] * (load(rows.z_first[middle + k] + x) - load(rows.z_first[middle - k] + x));
@@ -223,10 +269,14 @@ void update_tti(const StepArrays<Real>& a, const Row& row, const Neighbours<Real
                 const Neighbours<Real>& q) noexcept {
   const std::array axis{a.axis[0].row(row.y, row.z), a.axis[1].row(row.y, row.z),
                         a.axis[2].row(row.y, row.z)};
+  Passers<Real> p_passers(p), q_passers(q);
   for (std::int64_t x = row.x0; x < row.x1; x += lanes<Real>) {
     const std::array<Vector<Real>, 3> n{load(axis[0] + x), load(axis[1] + x), load(axis[2] + x)};
-    const auto of_p = rotate(p, a.weights, x - row.x0, n), of_q = rotate(q, a.weights, x - row.x0, n);
+    const auto of_p = rotate(p_passers, p, a.weights, x - row.x0, n),
+               of_q = rotate(q_passers, q, a.weights, x - row.x0, n);
     couple<Real, damped>(a, row, x, of_p.along, of_p.across, of_q.along, of_q.across);
+    p_passers.advance();
+    q_passers.advance();
   }
 }
 
@@ -266,10 +316,10 @@ void update_tile(const StepArrays<Real>& a, const Box& tile) {
     }
 }
 
-/// Cuts a box into tiles whose planes, as many as a derivative along z reads, stay in the second cache, and
-/// which share out well among threads.
+/// Cuts a box into tiles whose planes, as many as a derivative along z reads, leave room in the second cache,
+/// and which share out well among threads.
 std::vector<Box> make_tiles(const Box& box, std::size_t value_bytes, int threads) {
-  constexpr std::int64_t longest_row = 512, fewest_rows = 16, cache_bytes = 1 << 20,
+  constexpr std::int64_t longest_row = 512, fewest_rows = 16, cache_bytes = 400 << 10,
                          planes_of_two_fields = 18;
   const Index3 n = box.extents();
   const auto parts = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
