@@ -61,6 +61,7 @@ def ctest_command(root: Path, name: str | None, full: bool) -> list[str]:
 
 
 def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
+    """One worker more than cores: those who start jobs sleep for most of a short one."""
     command = [
         sys.executable,
         "-m",
@@ -70,6 +71,10 @@ def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
         "-q",
         "-c",
         str(root / "pyproject.toml"),
+        "-n",
+        str(usable_cores() + 1),
+        "--dist",
+        "worksteal",
     ]
     if not full:
         command += ["-m", "not full"]
