@@ -45,7 +45,7 @@ void File::create_chunked_dataset(const DatasetSpec& spec, const ChunkLayout& la
   if (layout.shuffle) check(H5Pset_shuffle(creation.get()), operation);
   if (layout.deflate >= 0)
     check(H5Pset_deflate(creation.get(), static_cast<unsigned>(layout.deflate)), operation);
-  create_with(spec, creation);
+  create_with(spec, creation, layout.grows);
 }
 
 std::optional<ChunkLayout> File::chunk_layout(const std::string& dataset) const {
@@ -58,6 +58,9 @@ std::optional<ChunkLayout> File::chunk_layout(const std::string& dataset) const 
   const int rank = H5Pget_chunk(creation.get(), static_cast<int>(extents.size()), extents.data());
   if (rank < 0) fail(operation);
   ChunkLayout layout{.chunk = Shape(extents.begin(), extents.begin() + rank)};
+  const Handle space(H5Dget_space(set.get()), H5Sclose, operation);
+  check(H5Sget_simple_extent_dims(space.get(), nullptr, extents.data()), operation);
+  layout.grows = extents[0] == H5S_UNLIMITED;
   if (!read_filters(creation.get(), layout))
     throw Error(ErrorInfo{
         .kind = ErrorKind::input,
@@ -80,6 +83,16 @@ void ChunkedDataset::write_chunk(const Shape& start, std::span<const std::byte> 
   const LibraryLock lock;
   check(H5Dwrite_chunk(handle_.get(), H5P_DEFAULT, skipped, extents_of(start), bytes.size(), bytes.data()),
         operation_);
+}
+
+void ChunkedDataset::grow(std::uint64_t length) {
+  const LibraryLock lock;
+  const Handle space(H5Dget_space(handle_.get()), H5Sclose, operation_);
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  check(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), operation_);
+  if (extents[0] >= length) return;
+  extents[0] = length;
+  check(H5Dset_extent(handle_.get(), extents.data()), operation_);
 }
 
 }  // namespace tailrace::h5

@@ -372,11 +372,13 @@ void File::read_bytes(const std::string& dataset, ElementType type, const Shape&
     fail(operation);
 }
 
-Handle File::create_with(const DatasetSpec& spec, const Handle& creation) {
+Handle File::create_with(const DatasetSpec& spec, const Handle& creation, bool grows) {
   const auto operation = about("creating dataset " + spec.path);
   const std::vector<hsize_t> extents(spec.shape.begin(), spec.shape.end());
-  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
-                     operation);
+  auto most = extents;
+  if (grows) most.front() = H5S_UNLIMITED;
+  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), most.data()),
+                     H5Sclose, operation);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, operation);
   check(H5Pset_create_intermediate_group(links.get(), 1), operation);
   check(H5Pset_obj_track_times(creation.get(), 0), operation);  // equal runs give equal files

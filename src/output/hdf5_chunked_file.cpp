@@ -52,6 +52,8 @@ ChunkFile::ChunkFile(ChunkFileSetup setup)
       storage_(setup.path, std::move(setup.call)),
       open_datasets_(setup.datasets.size()),
       steps_(static_cast<std::size_t>(setup.ranks), 0),
+      arrived_(steps_.size(), setup.present_until > 0 ? setup.present_until : -1),
+      last_step_(setup.present_until),
       last_commit_s_(monotonic_s()),
       queue_(setup.queue_bytes) {
   with_path(path_, [&] {
@@ -62,6 +64,16 @@ ChunkFile::ChunkFile(ChunkFileSetup setup)
     if (!recorded.empty())
       std::fill(steps_.begin(), steps_.end(),
                 static_cast<StepIndex>(*std::min_element(recorded.begin(), recorded.end())));
+    std::size_t dataset = 0;
+    for (const auto& stream : setup.plan.streams) {
+      if (stream.growth)
+        growing_.emplace(dataset, GrowingStreamSetup{.file = *file_,
+                                                     .stream = stream,
+                                                     .ranks = setup.ranks,
+                                                     .level = level_,
+                                                     .present_until = setup.present_until});
+      dataset += stream.datasets.size();
+    }
   });
   thread_ = start_background_thread(std::move(setup.cpus), [this] { work(); });
 }
@@ -123,6 +135,7 @@ void ChunkFile::write(const Parcel& parcel) {
   if (parcel.message.empty()) return;  // a rank's last words
   const ParcelHead head = parcel.head();
   storage_.set_step(head.step);
+  last_step_ = std::max(last_step_, head.step);
   switch (head.kind) {
     case ParcelKind::chunk: {
       const auto dataset = static_cast<std::size_t>(head.dataset);
@@ -134,9 +147,11 @@ void ChunkFile::write(const Parcel& parcel) {
         add_values(stretch, bytes);
       });
       break;
+    case ParcelKind::records:
+      growing_.at(head.dataset).take(parcel.source, head.number, parcel.content());
+      break;
     case ParcelKind::record:
-      steps_[static_cast<std::size_t>(parcel.source)] = head.number;
-      changed_ = true;
+      note_record(parcel);
       break;
     case ParcelKind::flush:
       commit(true);
@@ -150,6 +165,7 @@ void ChunkFile::write_chunk(std::size_t dataset, const ChunkPlace& place, std::s
   auto& open = open_datasets_[dataset];
   with_path(path_, [&] {
     if (!open) open.emplace(*file_, stream.path);
+    if (stream.open) open->grow(static_cast<std::uint64_t>(stream.samples_with(place, last_step_)));
     open->write_chunk(stream.grid.start(place), bytes, skipped);
   });
   throw_if_failed();
@@ -205,8 +221,32 @@ void ChunkFile::commit_if_due() {
     commit(false);
 }
 
+/// A rank has sent everything up to a step.
+void ChunkFile::note_record(const Parcel& parcel) {
+  const auto source = static_cast<std::size_t>(parcel.source);
+  steps_[source] = parcel.head().number;
+  arrived_[source] = parcel.head().step;
+  changed_ = true;
+  const StepIndex all = *std::min_element(arrived_.begin(), arrived_.end());
+  with_path(path_, [&] {
+    for (auto& [dataset, stream] : growing_) uncommitted_bytes_ += stream.place(all);
+  });
+  throw_if_failed();
+}
+
+/// Brings what grows to the samples that the record will tell of.
+void ChunkFile::save_growing() {
+  const StepIndex complete =
+      std::min(complete_before_open(), *std::min_element(steps_.begin(), steps_.end()));
+  storage_.set_bookkeeping(true);
+  for (auto& [dataset, stream] : growing_) stream.save(complete);
+  storage_.set_bookkeeping(false);
+}
+
 void ChunkFile::commit(bool to_device) {
   with_path(path_, [&] {
+    save_growing();
+    throw_if_failed();
     file_->flush();
     throw_if_failed();
     write_record();
@@ -221,13 +261,19 @@ void ChunkFile::commit(bool to_device) {
   last_commit_s_ = monotonic_s();
 }
 
-/// Tells what the commit has put into the file: no samples of chunks that are not complete.
-void ChunkFile::write_record() {
+/// The last step without samples of chunks that are not complete.
+StepIndex ChunkFile::complete_before_open() const {
   StepIndex limit = std::numeric_limits<StepIndex>::max();
   for (const auto& [key, chunk] : open_) {
     const ChunkedStream& stream = datasets_[key.first];
     limit = std::min(limit, stream.complete_before(stream.grid.chunk(key.second)));
   }
+  return limit;
+}
+
+/// Tells what the commit has put into the file.
+void ChunkFile::write_record() {
+  const StepIndex limit = complete_before_open();
   const StepIndex all = std::min(limit, *std::min_element(steps_.begin(), steps_.end()));
   recorded_ = all;
   std::vector<std::uint64_t> slots(slots_, static_cast<std::uint64_t>(all));
@@ -246,6 +292,7 @@ void ChunkFile::throw_if_failed() const {
 void ChunkFile::close() noexcept {
   try {
     open_datasets_.clear();
+    growing_.clear();
     file_->close();
     file_.reset();
     throw_if_failed();

@@ -11,6 +11,7 @@
 
 #include "hdf5_chunked_filter.hpp"
 #include "hdf5_chunked_grid.hpp"
+#include "hdf5_chunked_growth.hpp"
 #include "hdf5_chunked_parcel.hpp"
 #include "hdf5_chunked_storage.hpp"
 #include "tailrace/base/topology.hpp"
@@ -34,7 +35,9 @@ using OpenChunks = std::map<std::pair<std::size_t, std::int64_t>, OpenChunk>;
 /// All that a file needs.
 struct ChunkFileSetup {
   const std::string& path;
-  const std::vector<ChunkedStream>& datasets;  ///< outlive the file
+  const Plan& plan;                            ///< outlives the file
+  const std::vector<ChunkedStream>& datasets;  ///< outlive it too
+  StepIndex present_until = 0;                 ///< the file holds the samples up to this step
   int ranks = 1;
   int level = 0;  ///< of deflate
   std::int64_t queue_bytes = 0;
@@ -75,6 +78,9 @@ class ChunkFile {
   OpenChunk open_chunk(const ChunkedStream& stream, const ChunkPlace& place) const;
   void write_open(OpenChunks::iterator chunk);
   void write_incomplete();
+  void note_record(const Parcel& parcel);
+  void save_growing();
+  [[nodiscard]] StepIndex complete_before_open() const;
   void commit(bool to_device);
   void commit_if_due();
   void write_record();
@@ -88,9 +94,12 @@ class ChunkFile {
   PagedStorage storage_;
   std::optional<h5::File> file_;  // after the storage, through which it is open
   std::vector<std::optional<h5::ChunkedDataset>> open_datasets_;
+  std::map<std::size_t, GrowingStream> growing_;  ///< by their first dataset
   OpenChunks open_;
-  std::vector<StepIndex> steps_;  ///< the step up to which each rank's samples were taken in
-  std::size_t slots_ = 0;         ///< of the record in the file
+  std::vector<StepIndex> steps_;    ///< the step up to which each rank's samples were taken in
+  std::vector<StepIndex> arrived_;  ///< and up to which its records have come, -1 before the first
+  StepIndex last_step_ = 0;         ///< of which something has come
+  std::size_t slots_ = 0;           ///< of the record in the file
   std::int64_t uncommitted_bytes_ = 0;
   bool changed_ = false;
   std::atomic<StepIndex> recorded_ = 0;  ///< what the last commit holds of all ranks

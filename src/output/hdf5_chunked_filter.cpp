@@ -39,10 +39,12 @@ FilteredChunk filter_chunk(std::span<const std::byte> chunk, std::size_t element
     const auto bytes = layout.shuffle ? shuffled(chunk, element_bytes) : std::vector<std::byte>();
     result.bytes = deflated(layout.shuffle ? std::span<const std::byte>(bytes) : chunk, level);
   }
-  if (!result.bytes.empty()) return result;
-  result.bytes.assign(chunk.begin(), chunk.end());
-  result.skipped = (1U << static_cast<unsigned>(layout.filters())) - 1;
-  return result;
+  return result.bytes.empty() ? unfiltered_chunk(chunk, layout) : result;
+}
+
+FilteredChunk unfiltered_chunk(std::span<const std::byte> chunk, const h5::ChunkLayout& layout) {
+  return {.bytes = {chunk.begin(), chunk.end()},
+          .skipped = (1U << static_cast<unsigned>(layout.filters())) - 1};
 }
 
 }  // namespace tailrace::output

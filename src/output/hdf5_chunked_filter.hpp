@@ -20,4 +20,7 @@ struct FilteredChunk {
 FilteredChunk filter_chunk(std::span<const std::byte> chunk, std::size_t element_bytes,
                            const h5::ChunkLayout& layout, int level);
 
+/// The chunk as it is, for a dataset with these filters. @local
+FilteredChunk unfiltered_chunk(std::span<const std::byte> chunk, const h5::ChunkLayout& layout);
+
 }  // namespace tailrace::output

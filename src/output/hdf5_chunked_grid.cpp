@@ -32,6 +32,14 @@ std::size_t cut_axis(const h5::Shape& chunk) noexcept {
 
 }  // namespace
 
+std::int64_t sample_bytes(const PlannedStream& stream, const h5::Shape& shape, std::int64_t element_bytes) {
+  const bool series = stream.reduction == Reduction::none;
+  const auto samples = !series                    ? 1
+                       : stream.cadence.is_open() ? static_cast<std::int64_t>(shape.front())
+                                                  : stream.cadence.samples();
+  return elements(shape) / samples * element_bytes;
+}
+
 ChunkGrid::ChunkGrid(h5::Shape shape, const h5::Shape& chunk, std::int64_t element_bytes)
     : shape_(std::move(shape)),
       element_bytes_(element_bytes),
@@ -129,6 +137,19 @@ std::int64_t ChunkedStream::shared_bytes() const noexcept {
   return bytes;
 }
 
+std::int64_t ChunkedStream::samples_with(const ChunkPlace& place, StepIndex last) const noexcept {
+  return std::min(divided_up(place.end(), sample_bytes), cadence.samples_until(last));
+}
+
+h5::Shape shape_to_cut(const PlannedStream& stream, const h5::DatasetSpec& spec) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
+  h5::Shape shape = spec.shape;
+  if (!stream.cadence.is_open() || shape.empty()) return shape;
+  shape.front() = 1;
+  shape.front() = most_bytes / (h5::element_count(shape) * h5::size_bytes(spec.type));
+  return shape;
+}
+
 std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::ChunkLayout>& layouts,
                                         StepIndex present_until) {
   std::vector<ChunkedStream> all;
@@ -143,10 +164,12 @@ std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::
                            .layout = layout,
                            .element_bytes = size,
                            .cadence = stream.cadence,
-                           .series = series};
-      if (!layout.chunk.empty()) {
-        mapped.grid = ChunkGrid(spec.shape, layout.chunk, size);
-        mapped.sample_bytes = mapped.grid.total_bytes() / (series ? stream.cadence.samples() : 1);
+                           .series = series,
+                           .open = stream.cadence.is_open() && !stream.takes_records()};
+      if (!layout.chunk.empty() && !stream.takes_records()) {
+        const auto shape = shape_to_cut(stream, spec);
+        mapped.grid = ChunkGrid(shape, layout.chunk, size);
+        mapped.sample_bytes = sample_bytes(stream, shape, size);
         // The state before the first step is not in a file that holds no step yet.
         if (series && present_until > 0)
           mapped.present_bytes = mapped.sample_bytes * stream.cadence.samples_until(present_until);

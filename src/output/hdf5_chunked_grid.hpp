@@ -55,6 +55,7 @@ struct ChunkedStream {
   std::int64_t element_bytes = 0, sample_bytes = 0;
   Cadence cadence;
   bool series = false;             ///< unreduced
+  bool open = false;               ///< of a number of samples that is not known: the dataset grows
   std::int64_t present_bytes = 0;  ///< values that were in the file when this run opened it
   const Piece* piece = nullptr;    ///< what this rank owns of it, if anything
 
@@ -65,11 +66,21 @@ struct ChunkedStream {
   [[nodiscard]] bool continues(const ChunkPlace& place) const noexcept;
   /// The last step up to which all samples are in the file while this chunk is not.
   [[nodiscard]] StepIndex complete_before(const ChunkPlace& place) const noexcept;
+  /// Samples that the dataset has at least when the chunk is there, up to step `last`.
+  [[nodiscard]] std::int64_t samples_with(const ChunkPlace& place, StepIndex last) const noexcept;
   /// Bytes per sample of this rank's values in chunks that it shares with others.
   [[nodiscard]] std::int64_t shared_bytes() const noexcept;
 };
 
-/// The datasets of a plan, in its order, cut as `layouts` says; those without elements have no chunks.
+/// The shape in which a dataset of the stream is cut into chunks: with room for more samples than there will
+/// ever be if their number is open.
+h5::Shape shape_to_cut(const PlannedStream& stream, const h5::DatasetSpec& spec);
+
+/// Bytes of one sample, over all ranks, of a dataset of such a shape.
+std::int64_t sample_bytes(const PlannedStream& stream, const h5::Shape& shape, std::int64_t element_bytes);
+
+/// The datasets of a plan, in its order, cut as `layouts` says; those without elements, and those of records,
+/// which `GrowingStream` keeps, have no grid.
 /// `present_until` is the step up to which the file holds samples.
 std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::ChunkLayout>& layouts,
                                         StepIndex present_until);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "hdf5_chunked_grid.hpp"
+#include "hdf5_chunked_growth.hpp"
 #include "new_file.hpp"
 #include "tailrace/output/file_content.hpp"
 
@@ -16,15 +17,22 @@ void for_each_dataset(const Plan& plan, const Action& action) {
     for (const auto& spec : stream.datasets) action(stream, spec);
 }
 
+h5::Shape choose_chunk(const PlannedStream& stream, const h5::DatasetSpec& spec, const Options& options) {
+  if (stream.takes_records()) return record_chunk(stream);
+  const auto shape = shape_to_cut(stream, spec);
+  if (h5::element_count(shape) == 0) return {};
+  const auto size = static_cast<std::int64_t>(h5::size_bytes(spec.type));
+  return ChunkGrid::choose(shape, size, sample_bytes(stream, shape, size), options.flush_samples);
+}
+
 h5::ChunkLayout choose_layout(const PlannedStream& stream, const h5::DatasetSpec& spec,
                               const Options& options) {
-  const auto elements = static_cast<std::int64_t>(h5::element_count(spec.shape));
-  if (elements == 0) return {};
-  const auto size = static_cast<std::int64_t>(h5::size_bytes(spec.type));
-  const auto samples = stream.reduction == Reduction::none ? stream.cadence.samples() : 1;
-  return {.chunk = ChunkGrid::choose(spec.shape, size, elements / samples * size, options.flush_samples),
+  auto chunk = choose_chunk(stream, spec, options);
+  if (chunk.empty()) return {};
+  return {.chunk = std::move(chunk),
           .shuffle = true,
-          .deflate = options.deflate_level};
+          .deflate = options.deflate_level,
+          .grows = stream.growth.has_value()};
 }
 
 std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
@@ -37,6 +45,7 @@ std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
       else
         file.create_chunked_dataset(spec, layouts.back());
     });
+    for (const auto& stream : context.plan.streams) create_counts(file, stream);
     const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources), 0);
     file.create_dataset(record_spec(context.sources));
     file.write<std::uint64_t>(record_path, slots);
@@ -45,9 +54,11 @@ std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
 }
 
 /// What is wrong with a dataset that a run is to go on in; empty if nothing.
-std::string difference(const h5::File& file, const h5::DatasetSpec& spec) {
+std::string difference(const h5::File& file, const h5::DatasetSpec& spec, bool grows) {
   if (!file.has_dataset(spec.path)) return "is missing";
-  if (file.shape(spec.path) != spec.shape)
+  auto shape = file.shape(spec.path);
+  if (grows && !shape.empty()) shape.front() = 0;
+  if (shape != spec.shape)
     return fmt::format("has the shape {}, not {}", h5::to_string(file.shape(spec.path)),
                        h5::to_string(spec.shape));
   if (file.type(spec.path) != spec.type)
@@ -55,16 +66,20 @@ std::string difference(const h5::File& file, const h5::DatasetSpec& spec) {
   return {};
 }
 
-h5::ChunkLayout existing_layout(const h5::File& file, const h5::DatasetSpec& spec, Problems& problems) {
-  if (const auto what = difference(file, spec); !what.empty()) {
+h5::ChunkLayout existing_layout(const h5::File& file, const PlannedStream& stream,
+                                const h5::DatasetSpec& spec, Problems& problems) {
+  const bool grows = stream.growth.has_value();
+  if (const auto what = difference(file, spec, grows); !what.empty()) {
     problems.add(fmt::format("dataset {} {}", spec.path, what), "go on with the settings that made the file");
     return {};
   }
-  if (h5::element_count(spec.shape) == 0) return {};
+  if (!grows && h5::element_count(spec.shape) == 0) return {};
   const auto layout = file.chunk_layout(spec.path);
   if (!layout)
     problems.add(fmt::format("dataset {} is not in chunks", spec.path), "go on with the sink hdf5");
-  else if (!ChunkGrid::is_regular(spec.shape, layout->chunk))
+  else if (grows && !layout->grows)
+    problems.add(fmt::format("dataset {} cannot grow", spec.path), "go on with the settings that made it");
+  else if (!ChunkGrid::is_regular(shape_to_cut(stream, spec), layout->chunk))
     problems.add(fmt::format("dataset {} of shape {} has chunks of {}", spec.path, h5::to_string(spec.shape),
                              h5::to_string(layout->chunk)),
                  "only chunks of values that are neighbours in the dataset can be filled further");
@@ -77,9 +92,10 @@ std::vector<h5::ChunkLayout> open_chunked(const SinkContext& context) {
   std::vector<h5::ChunkLayout> layouts;
   Problems problems(context.path);
   auto file = h5::File::open_for_update(context.path);
-  for_each_dataset(context.plan, [&](const PlannedStream&, const h5::DatasetSpec& spec) {
-    layouts.push_back(existing_layout(file, spec, problems));
+  for_each_dataset(context.plan, [&](const PlannedStream& stream, const h5::DatasetSpec& spec) {
+    layouts.push_back(existing_layout(file, stream, spec, problems));
   });
+  for (const auto& stream : context.plan.streams) check_counts(file, stream, context.resume_after, problems);
   problems.throw_if_any();
   if (!file.has_dataset(record_path)) {  // of another program, whose samples the caller vouches for
     const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources),

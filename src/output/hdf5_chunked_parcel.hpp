@@ -15,18 +15,19 @@ namespace tailrace::output {
 
 /// What a parcel carries to the file.
 enum class ParcelKind : std::uint32_t {
-  chunk,   ///< a whole chunk, filtered
-  values,  ///< values of chunks that several ranks share
-  record,  ///< this rank's samples were all sent up to a step
-  flush,   ///< put everything onto the device
+  chunk,    ///< a whole chunk, filtered
+  values,   ///< values of chunks that several ranks share
+  records,  ///< some of this rank's records of a sample
+  record,   ///< this rank's samples were all sent up to a step
+  flush,    ///< put everything onto the device
 };
 
 /// The beginning of each parcel, as it is sent.
 struct ParcelHead {
   ParcelKind kind = ParcelKind::record;
   std::uint32_t skipped = 0;  ///< chunk: filters that were not applied
-  std::uint64_t dataset = 0;  ///< chunk: its dataset
-  std::int64_t number = 0;    ///< chunk: its number in the dataset; record: the step
+  std::uint64_t dataset = 0;  ///< chunk, records: their dataset
+  std::int64_t number = 0;    ///< chunk: its number in the dataset; records: of the sample; record: the step
   StepIndex step = 0;         ///< of the job that it comes from
 };
 

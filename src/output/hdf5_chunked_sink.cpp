@@ -55,6 +55,8 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   Hdf5ChunkedSink& operator=(const Hdf5ChunkedSink&) = delete;
 
   Written write(std::span<const Extent> extents, StepIndex step) override;
+  Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> records,
+                 StepIndex step) override;
   void record(int source, StepIndex steps) override;
   void flush() override;
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override;
@@ -139,7 +141,9 @@ void Hdf5ChunkedSink::start(const SinkContext& context, const std::vector<h5::Ch
   queue_bytes_ = std::max(least_queue_bytes, 2 * largest_chunk_bytes(datasets_));
   if (comm_.view().is_root()) {
     file_ = std::make_unique<ChunkFile>(ChunkFileSetup{.path = path_,
+                                                       .plan = plan_,
                                                        .datasets = datasets_,
+                                                       .present_until = context.resume_after,
                                                        .ranks = comm_.view().size(),
                                                        .level = level_,
                                                        .queue_bytes = queue_bytes_,
@@ -204,6 +208,24 @@ Written Hdf5ChunkedSink::write(std::span<const Extent> extents, StepIndex step) 
       written.bytes += static_cast<std::int64_t>(extent.bytes.size());
     }
     post_values();
+  });
+  written.operations = posted_ - posted_before;
+  return written;
+}
+
+Written Hdf5ChunkedSink::append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> records,
+                                StepIndex step) {
+  Written written;
+  const std::int64_t posted_before = posted_;
+  guarded([&] {
+    last_step_ = step;
+    while (!records.empty()) {
+      const auto part = records.first(std::min(records.size(), values_bytes));
+      post(make_parcel({.kind = ParcelKind::records, .dataset = dataset, .number = sample, .step = step},
+                       part));
+      written.bytes += static_cast<std::int64_t>(part.size());
+      records = records.subspan(part.size());
+    }
   });
   written.operations = posted_ - posted_before;
   return written;

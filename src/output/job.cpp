@@ -26,14 +26,24 @@ class ExtentStream {
   }
   void hand_over() {
     const auto extents = std::span(extents_).first(std::exchange(count_, 0));
-    const Written now = write_with_policy(policy_, sink_, extents, step_, failures_);
-    written_.bytes += now.bytes;
-    written_.operations += now.operations;
+    count(write_with_policy(policy_, sink_, extents, step_, failures_));
+  }
+  /// Records, which come behind all extents of their job.
+  void append(const JobView& job) {
+    for (const auto& slice : job.records) {
+      const auto bytes = job.bytes.subspan(slice.position, slice.bytes);
+      count(sink_.append(slice.dataset, slice.sample, bytes, step_));
+    }
   }
   [[nodiscard]] const Written& written() const noexcept { return written_; }
   [[nodiscard]] const FailedWrites& failures() const noexcept { return failures_; }
 
  private:
+  void count(const Written& now) noexcept {
+    written_.bytes += now.bytes;
+    written_.operations += now.operations;
+  }
+
   StepIndex step_;
   Sink& sink_;
   std::array<Extent, extents_at_once> extents_;
@@ -97,6 +107,7 @@ class Charge {
 
 JobView view_of(const Staging& job, std::span<const Piece* const> pieces) noexcept {
   return {.slices = job.slices,
+          .records = job.records,
           .bytes = job.bytes,
           .pieces = pieces,
           .source = job.source,
@@ -115,6 +126,7 @@ void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace
     const Charge charge(trace::Kind::write, step, extents, account, log);
     for (Extents places(jobs); const auto extent = places.next();) extents.add(*extent, places.policy());
     extents.hand_over();
+    for (const auto& job : jobs) extents.append(job);
     sink.finish_job(step);
     cost.write_s = timer.lap();
     cost.bytes = extents.written().bytes;

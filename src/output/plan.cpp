@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/system.hpp"
@@ -68,7 +69,7 @@ std::int64_t size_of(h5::ElementType type) noexcept {
   return static_cast<std::int64_t>(h5::size_bytes(type));
 }
 
-/// Elements of each part of a selection, over all ranks.
+/// Elements of each part of a selection with places, over all ranks.
 std::vector<std::int64_t> part_sizes(const Selection& selection, Index3 domain) {
   if (const auto* points = std::get_if<Points>(&selection))
     return {static_cast<std::int64_t>(points->points.size())};
@@ -105,7 +106,32 @@ void check_boxes(const Boxes& boxes, Index3 domain, Problems& problems) {
   }
 }
 
+void check_records(const Stream& stream, const Records& records, std::set<std::string>& paths,
+                   Problems& problems) {
+  const bool one = stream.datasets.size() == 1 && records.components > 0;
+  if (!one || stream.datasets[0].shape != h5::Shape{0, static_cast<std::uint64_t>(records.components)})
+    problems.add(fmt::format("records of {} components have not one dataset for them", records.components),
+                 "give one dataset of shape (0, components), and at least one component");
+  for (const auto& spec : stream.datasets)
+    if (!paths.insert(spec.path).second) problems.add(fmt::format("dataset {} is named twice", spec.path));
+}
+
+/// What holds for streams that grow, and for no others.
+void check_growth(const Stream& stream, Problems& problems) {
+  const bool grows = stream.cadence.is_open() || std::holds_alternative<Records>(stream.selection);
+  if (grows && stream.reduction != Reduction::none)
+    problems.add(
+        fmt::format("reduction {} of samples whose number or size is not known", to_string(stream.reduction)),
+        "give the last step, and points that have places");
+  if (grows != stream.growth.has_value())
+    problems.add(grows ? "a stream that grows has no group for its steps"
+                       : "a stream that does not grow has a group to count its samples in",
+                 "give `growth` to streams whose samples have no known number or size");
+}
+
 void check_datasets(const Stream& stream, Index3 domain, std::set<std::string>& paths, Problems& problems) {
+  if (const auto* records = std::get_if<Records>(&stream.selection))
+    return check_records(stream, *records, paths, problems);
   const auto sizes = part_sizes(stream.selection, domain);
   if (sizes.size() != stream.datasets.size()) {
     problems.add(
@@ -113,9 +139,14 @@ void check_datasets(const Stream& stream, Index3 domain, std::set<std::string>& 
         "give one dataset per box, or one for points and whole");
     return;
   }
-  const std::int64_t samples = stream.reduction == Reduction::none ? stream.cadence.samples() : 1;
+  const bool open = stream.cadence.is_open();
+  const std::int64_t samples = stream.reduction == Reduction::none && !open ? stream.cadence.samples() : 1;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto& spec = stream.datasets[i];
+    auto spec = stream.datasets[i];
+    if (open && (spec.shape.empty() || std::exchange(spec.shape.front(), 1) != 0))
+      problems.add(fmt::format("dataset {} of shape {} of a number of samples that is not known", spec.path,
+                               h5::to_string(stream.datasets[i].shape)),
+                   "let the first index count the samples, from 0 on");
     if (!paths.insert(spec.path).second) problems.add(fmt::format("dataset {} is named twice", spec.path));
     if (spec.type != h5::ElementType::float32 && spec.type != h5::ElementType::float64)
       problems.add(fmt::format("dataset {} has elements of {}", spec.path, h5::to_string(spec.type)),
@@ -185,7 +216,12 @@ PlannedStream resolve(Stream&& stream, const Box& own, Index3 domain, std::size_
                         .cadence = stream.cadence,
                         .datasets = std::move(stream.datasets),
                         .pieces = {},
-                        .on_failure = stream.on_failure};
+                        .on_failure = stream.on_failure,
+                        .growth = std::move(stream.growth)};
+  if (const auto* records = std::get_if<Records>(&stream.selection)) {
+    planned.components = records->components;
+    return planned;
+  }
   const auto keep = [&](Piece piece, std::size_t part) {
     if (piece.values == 0) return;
     piece.dataset = first_dataset + part;
@@ -209,6 +245,10 @@ std::int64_t PlannedStream::sample_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& piece : pieces) bytes += piece.bytes();
   return bytes;
+}
+
+std::int64_t PlannedStream::record_bytes() const noexcept {
+  return components * size_of(datasets.front().type);
 }
 
 std::int64_t Plan::step_bytes() const noexcept {
@@ -265,7 +305,8 @@ std::int64_t Plan::memory_bytes(int buffers) const noexcept {
 std::int64_t Plan::total_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& stream : streams)
-    bytes += stream.sample_bytes() * (stream.reduction == Reduction::none ? stream.cadence.samples() : 1);
+    if (!stream.growth)
+      bytes += stream.sample_bytes() * (stream.reduction == Reduction::none ? stream.cadence.samples() : 1);
   return bytes;
 }
 
@@ -297,6 +338,7 @@ Problems check_streams(const std::vector<Stream>& streams, Index3 domain) {
       problems.add(fmt::format("samples every {} steps", stream.cadence.every), "give a positive number");
     if (const auto* points = std::get_if<Points>(&stream.selection)) check_points(*points, domain, problems);
     if (const auto* boxes = std::get_if<Boxes>(&stream.selection)) check_boxes(*boxes, domain, problems);
+    check_growth(stream, problems);
     if (problems.empty()) check_datasets(stream, domain, paths, problems);
     all.merge(problems);
   }
@@ -340,9 +382,10 @@ std::string to_string(const Plan& plan) {
   for (const auto& stream : plan.streams) {
     std::size_t runs = 0;
     for (const auto& piece : stream.pieces) runs += piece.runs.size();
+    const auto last = stream.cadence.is_open() ? std::string("the end") : std::to_string(stream.cadence.last);
     text += fmt::format(
         "{}: {} ({}), steps {} to {} by {}, {} datasets; here {} pieces in {} runs, {} per sample\n",
-        stream.name, stream.quantity, to_string(stream.reduction), stream.cadence.first, stream.cadence.last,
+        stream.name, stream.quantity, to_string(stream.reduction), stream.cadence.first, last,
         stream.cadence.every, stream.datasets.size(), stream.pieces.size(), runs,
         human_bytes(static_cast<double>(stream.sample_bytes())));
   }

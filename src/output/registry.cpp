@@ -206,12 +206,13 @@ constexpr std::array sink_table{
                          .rewrites = true,
                          .splits = true,
                          .directories = true}},
-    SinkEntry{.name = "hdf5-chunked",
-              .form = "hdf5-chunked[:LEVEL]",
-              .parse = parse_level,
-              .argument = [](const Options& options) { return fmt::format(":{}", options.deflate_level); },
-              .create = create_hdf5_chunked_sink,
-              .traits = {.any_thread = true, .any_source = false, .joins = false, .places = false}},
+    SinkEntry{
+        .name = "hdf5-chunked",
+        .form = "hdf5-chunked[:LEVEL]",
+        .parse = parse_level,
+        .argument = [](const Options& options) { return fmt::format(":{}", options.deflate_level); },
+        .create = create_hdf5_chunked_sink,
+        .traits = {.any_thread = true, .any_source = false, .joins = false, .places = false, .grows = true}},
     SinkEntry{.name = "mpiio",
               .form = "mpiio[:KEY=VALUE,...]",
               .parse = parse_hints,
@@ -266,6 +267,10 @@ void check_resumes(const Options& options) {
                         .message = fmt::format("a run cannot go on in a file of --sink {}", options.sink),
                         .path = {},
                         .hint = "write with another sink from the start, such as hdf5, or without stops"});
+}
+
+Written Sink::append(std::size_t, std::int64_t, std::span<const std::byte>, StepIndex) {
+  throw Error(ErrorKind::internal, "records for a sink that does not grow");
 }
 
 std::unique_ptr<Sink> create_sink(const SinkContext& context) {
@@ -327,6 +332,22 @@ void check_policies(const Plan& plan, const Options& options) {
                                                    stream.name, to_string(stream.on_failure), options.sink),
                             .path = {},
                             .hint = "--sink hdf5, or on_failure = \"stop\""});
+}
+
+void check_growth(const Plan& plan, const Options& options) {
+  if (find_sink(options.sink).traits.grows) return;
+  const auto growing = std::find_if(plan.streams.begin(), plan.streams.end(),
+                                    [](const auto& stream) { return stream.growth.has_value(); });
+  if (growing == plan.streams.end()) return;
+  std::vector<const char*> able;
+  for (const auto& entry : sinks())
+    if (entry.traits.grows) able.push_back(entry.name);
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::usage,
+      .message = fmt::format("{}: the {} of its samples is not known beforehand, which --sink {} needs",
+                             growing->name, growing->takes_records() ? "size" : "number", options.sink),
+      .path = {},
+      .hint = fmt::format("--sink {}", fmt::join(able, " or "))});
 }
 
 std::string strategy_text(const Options& options) {

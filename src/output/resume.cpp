@@ -51,13 +51,20 @@ bool may_lack(const PlannedStream& stream, StepIndex after) noexcept {
   return stream.reduction == Reduction::final || stream.cadence.samples_until(after) == 0;
 }
 
+/// True if what a file holds in one shape can be gone on with in another. Datasets that grow begin without
+/// anything, and are as long as they became.
+bool may_go_on(h5::Shape found, const h5::Shape& wanted) {
+  if (found.size() == wanted.size() && !wanted.empty() && wanted.front() == 0) found.front() = 0;
+  return found == wanted;
+}
+
 void check_dataset(const h5::File& file, const std::string& path, const h5::DatasetSpec& spec,
                    Problems& problems) {
   if (!file.has_dataset(path)) {
     problems.add(fmt::format("dataset {} is missing", path));
     return;
   }
-  if (const auto shape = file.shape(path); shape != spec.shape)
+  if (const auto shape = file.shape(path); !may_go_on(shape, spec.shape))
     problems.add(fmt::format("dataset {} has shape {}, this run records {}", path, h5::to_string(shape),
                              h5::to_string(spec.shape)));
   if (const auto type = file.type(path); type != spec.type)
@@ -137,6 +144,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
       if (file.has_dataset(spec.path) || !may_lack(stream, resume.after))
         check_dataset(file, spec.path, spec, problems);
       known.insert(spec.path);
+      if (stream.growth) known.insert(stream.growth->time_s());
     }
   check_for_others(file, known, problems);
   if (!problems.empty())
@@ -159,7 +167,6 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
 
 void restore(std::vector<RunningStream>& streams, const std::string& path, const Resume& resume) {
   const auto file = open_left_file(resume.accumulators.empty() ? path : resume.accumulators);
-  std::size_t first_dataset = 0;
   for (auto& stream : streams) {
     const auto& planned = *stream.planned;
     if (stream.accumulates()) stream.samples = planned.cadence.samples_until(resume.after);
@@ -167,10 +174,9 @@ void restore(std::vector<RunningStream>& streams, const std::string& path, const
     if (stream.samples > 0)
       for (auto& accumulator : stream.accumulators) {
         const Piece& piece = accumulator.piece();
-        read_runs(file, path_of_state(planned.datasets[piece.dataset - first_dataset], resume), piece.runs,
-                  Accumulator::state_type(piece, planned.reduction), accumulator.state());
+        read_runs(file, path_of_state(planned.datasets[piece.dataset - stream.first_dataset], resume),
+                  piece.runs, Accumulator::state_type(piece, planned.reduction), accumulator.state());
       }
-    first_dataset += planned.datasets.size();
   }
 }
 

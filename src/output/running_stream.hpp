@@ -10,13 +10,14 @@ namespace tailrace::output {
 /// A stream with what has been taken of it.
 struct RunningStream {
   const PlannedStream* planned;
+  std::size_t first_dataset;              ///< in the file, counted over all streams
   std::vector<Accumulator> accumulators;  ///< one per piece, of a reduction that accumulates
   StepIndex samples = 0;
   StepIndex taken_at = -1;
   std::int64_t jobs =
       0;  ///< that all ranks submit to write a reduction to a sink whose writes are collective
 
-  explicit RunningStream(const PlannedStream& stream) : planned(&stream) {
+  RunningStream(const PlannedStream& stream, std::size_t first) : planned(&stream), first_dataset(first) {
     if (!accumulates()) return;
     for (const auto& piece : stream.pieces) accumulators.emplace_back(piece, stream.reduction);
   }

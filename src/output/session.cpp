@@ -35,6 +35,7 @@ class Session::Impl {
         sampled_(resume.after) {
     mpi::agree_on(comm_, [&] {
       check_policies(plan_, options_);
+      check_growth(plan_, options_);
       if (resume.after > 0) check_resumes(options_);
     });
     const bool automatic = options_.strategy == "auto" || options_.plan_only;
@@ -43,7 +44,11 @@ class Session::Impl {
     // Before the sink opens the file, and perhaps keeps it open or replaces it.
     if (resume.after > 0) mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
     const auto take_up = [&] {
-      for (const auto& stream : plan_.streams) streams_.emplace_back(stream);
+      std::size_t datasets = 0;
+      for (const auto& stream : plan_.streams) {
+        streams_.emplace_back(stream, datasets);
+        datasets += stream.datasets.size();
+      }
       if (resume.after > 0) restore(streams_, path, resume);
     };
     mpi::agree_on(comm_, take_up, close_limit_s);
@@ -68,11 +73,11 @@ class Session::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void sample(StepIndex step, const FieldLookup& field) {
+  void sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
     sampled_ = step;
     writer_->progress();
     if (pilot_ && pilot_->before(step, [this] { writer_->progress(); })) switch_writer(pilot_->options());
-    if (!writer_->failure()) take_due(step, field);
+    if (!writer_->failure()) take_due(step, field, records);
     if (exchange_ != nullptr) keep_up(step);
     if (pilot_) pilot_->after(step);
   }
@@ -291,10 +296,10 @@ class Session::Impl {
     return error_of([&] { mpi::agree(comm_, mine, limit_s); });
   }
 
-  void take_due(StepIndex step, const FieldLookup& field) {
+  void take_due(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
     if (writer_->idle()) submit_gathered();
     accumulate(step, field);
-    if (plan_.records(step)) take_samples(step, field);
+    if (plan_.records(step)) take_samples(step, field, records);
     bool has_final = false;
     for (auto& stream : streams_) {
       if (!stream.is_final() || step != stream.planned->cadence.last) continue;
@@ -327,9 +332,10 @@ class Session::Impl {
   /// Puts the samples of a step into the buffer that is being filled. It leaves as soon as the writer has
   /// nothing else to do or the next step would not fit: while the writer is busy, small samples are gathered
   /// to larger writes.
-  void take_samples(StepIndex step, const FieldLookup& field) {
+  void take_samples(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
     if (!gathering_) gathering_.emplace(acquire(step));
     pack_samples(step, field, **gathering_);
+    take_records(step, records, **gathering_);
     const auto next = static_cast<std::size_t>(plan_.step_bytes());
     const bool full = (*gathering_)->room() < next ||
                       (*gathering_)->slices.size() + pieces_.size() > plan_.slices_per_buffer();
@@ -356,6 +362,19 @@ class Session::Impl {
     job.step = step;
     job.record = step;
     job.flush = job.flush || options_.flush_samples || (pilot_ && pilot_->wants_flush(step));
+  }
+
+  void take_records(StepIndex step, const RecordsLookup& records, Staging& job) {
+    for (const auto& stream : streams_) {
+      const auto& planned = *stream.planned;
+      if (!planned.takes_records() || !planned.cadence.is_due(step)) continue;
+      const RecordsView view = records(planned.quantity);
+      const auto bytes = static_cast<std::size_t>(view.count * planned.record_bytes());
+      const trace::Scope scope(log_, trace::Kind::pack, step, static_cast<std::int64_t>(bytes));
+      if (bytes > 0)
+        job.add_records(stream.first_dataset, planned.cadence.samples_until(step) - 1,
+                        {static_cast<const std::byte*>(view.data), bytes});
+    }
   }
 
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
@@ -572,8 +591,8 @@ Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead
 
 Session::~Session() = default;
 
-void Session::sample(StepIndex step, const FieldLookup& field) {
-  impl_->sample(step, field);
+void Session::sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
+  impl_->sample(step, field, records);
 }
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
   impl_->sample_final(step, field);

@@ -7,9 +7,20 @@
 
 namespace tailrace::output {
 
+namespace {
+
+/// Where the next values in a buffer begin.
+std::size_t aligned(std::size_t used) noexcept {
+  constexpr std::size_t alignment = sizeof(double);
+  return (used + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
 void Staging::clear() noexcept {
   used = 0;
   slices.clear();
+  records.clear();
   step = 0;
   record.reset();
   flush = false;
@@ -17,14 +28,29 @@ void Staging::clear() noexcept {
 
 std::span<std::byte> Staging::add(const Piece& piece, std::int64_t sample, std::int64_t first,
                                   std::int64_t count) {
-  constexpr std::size_t alignment = sizeof(double);
   const std::size_t size = static_cast<std::size_t>(count) * h5::size_bytes(piece.type);
-  const std::size_t position = (used + alignment - 1) / alignment * alignment;
+  const std::size_t position = aligned(used);
   TAILRACE_CHECK(position + size <= bytes.size(), "a staging buffer holds all samples of one step");
   slices.push_back(
       {.piece = piece.number, .sample = sample, .first = first, .count = count, .position = position});
   used = position + size;
   return bytes.subspan(position, size);
+}
+
+void Staging::add_records(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values) {
+  const std::size_t position = aligned(used);
+  make_room(position + values.size());
+  records.push_back({.dataset = dataset, .sample = sample, .position = position, .bytes = values.size()});
+  std::copy(values.begin(), values.end(), bytes.begin() + static_cast<std::ptrdiff_t>(position));
+  used = position + values.size();
+}
+
+void Staging::make_room(std::size_t needed) {
+  if (needed <= bytes.size()) return;
+  AlignedVector<std::byte> memory(needed + needed / 4);  // sizes mostly change little from sample to sample
+  std::copy_n(bytes.begin(), used, memory.begin());
+  larger_ = std::move(memory);
+  bytes = larger_;
 }
 
 Lease::~Lease() {

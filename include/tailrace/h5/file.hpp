@@ -193,7 +193,8 @@ class File {
   [[nodiscard]] std::vector<ExternalPart> external_parts(const std::string& dataset) const;
   /// Whether the elements of a dataset are as this machine has them in memory.
   [[nodiscard]] bool is_native(const std::string& dataset) const;
-  /// Creates a dataset, with at least one element, of chunks that take space when they are written.
+  /// Creates a dataset of chunks that take space when they are written: with at least one element, unless it
+  /// grows.
   void create_chunked_dataset(const DatasetSpec& spec, const ChunkLayout& layout);
   /// Creates a dataset of which this file holds no values but says where they stand: in `parts`, all of the
   /// size `count`. What stands in files that are missing reads as 0.
@@ -218,7 +219,7 @@ class File {
   void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                   std::span<std::byte> out) const;
   [[nodiscard]] Handle open_dataset(const std::string& dataset) const;
-  Handle create_with(const DatasetSpec& spec, const Handle& creation);
+  Handle create_with(const DatasetSpec& spec, const Handle& creation, bool grows = false);
   /// An operation on this file, by name.
   [[nodiscard]] Operation about(const std::string& what) const { return {path_ + ": " + what, path_}; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,13 @@ struct PlannedStream {
   std::vector<h5::DatasetSpec> datasets;  ///< of all parts, those owned by other ranks included
   std::vector<Piece> pieces;              ///< only what this rank owns
   OnFailure on_failure = OnFailure::stop;
+  std::optional<Growth> growth = {};
+  std::int64_t components = 0;  ///< of `Records`, which have no pieces; 0: samples have places
 
+  /// True if a sample may have any size.
+  [[nodiscard]] bool takes_records() const noexcept { return components > 0; }
+  /// Bytes of one of the records.
+  [[nodiscard]] std::int64_t record_bytes() const noexcept;
   /// Bytes of one sample on this rank.
   [[nodiscard]] std::int64_t sample_bytes() const noexcept;
 };
@@ -76,9 +83,9 @@ struct Plan {
   [[nodiscard]] std::int64_t accumulator_bytes() const noexcept;
   /// Bytes of buffers, accumulators and lists of places on this rank.
   [[nodiscard]] std::int64_t memory_bytes(int buffers) const noexcept;
-  /// Bytes that this rank writes if the run takes all its steps.
+  /// Bytes that this rank writes if the run takes all its steps, without those of streams that grow.
   [[nodiscard]] std::int64_t total_bytes() const noexcept;
-  /// Bytes of all stream datasets of the file, over all ranks.
+  /// Bytes of all stream datasets of the file, over all ranks, without those of streams that grow.
   [[nodiscard]] std::int64_t file_bytes() const noexcept;
   /// True if some stream may leave samples out (`OnFailure::drop`).
   [[nodiscard]] bool may_drop() const noexcept;

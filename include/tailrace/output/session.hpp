@@ -23,6 +23,9 @@ namespace tailrace::output {
 /// Finds the field of a quantity on this rank at the time of a sample.
 using FieldLookup = std::function<FieldView(const std::string& quantity)>;
 
+/// Finds the records of a quantity on this rank at the time of a sample.
+using RecordsLookup = std::function<RecordsView(const std::string& quantity)>;
+
 /// The life of one output file: created with its whole layout before the first step, filled behind the
 /// computation, closed with its reductions.
 class Session {
@@ -45,7 +48,8 @@ class Session {
   /// Takes the samples that are due at `step` and hands them over. @local. Waits while no buffer is free.
   /// After a failure in the background it takes nothing more; `failure` has the reason. With the strategy
   /// `auto` all ranks call it for the same steps, and may wait for ranks that are a step late.
-  void sample(StepIndex step, const FieldLookup& field);
+  /// `records` is asked for the quantities of streams that take records.
+  void sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records = {});
 
   /// Takes the streams with reduction `final` at `step`, unless they were taken there. `sample` does it at
   /// the last step of their cadence; a run that stops earlier calls this before `finish`, without waiting for

@@ -105,6 +105,10 @@ class Sink {
   /// Puts the extents, which ascend by dataset and offset, into the file. @local. Errors (io): path, offset
   /// and reason.
   virtual Written write(std::span<const Extent> extents, StepIndex step) = 0;
+  /// Puts records of this rank into sample number `sample` of a stream that takes them, behind those of
+  /// earlier calls. Only of sinks whose traits say that they grow. @local. Errors (io).
+  virtual Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> records,
+                         StepIndex step);
   /// Notes that the samples of rank `source` are in the file up to and with `steps`. @local
   virtual void record(int source, StepIndex steps) = 0;
   /// Notes, before they are recorded, that samples of rank `source` after those recorded last are left out.
@@ -160,6 +164,8 @@ struct SinkContext {
 void check_resumes(const Options& options);
 /// Errors (usage): a stream's policy for failures is not one that the sink can keep. @local
 void check_policies(const Plan& plan, const Options& options);
+/// Errors (usage): a stream grows, which the sink cannot. @local
+void check_growth(const Plan& plan, const Options& options);
 
 /// Creates the file of the sink that the options name. @collective{context.comm}, synchronises; every rank
 /// throws the same error or none.

@@ -22,11 +22,20 @@ struct Slice {
   std::size_t position = 0;           ///< of the first byte in the buffer
 };
 
+/// Records of a stream that takes them, all that this rank has of a sample.
+struct RecordSlice {
+  std::size_t dataset = 0;   ///< as `Piece::dataset`
+  std::int64_t sample = 0;   ///< number of the sample in the dataset
+  std::size_t position = 0;  ///< of the first byte in the buffer
+  std::size_t bytes = 0;
+};
+
 /// One staging buffer and what it holds: a job for a writer.
 struct Staging {
   std::span<std::byte> bytes;
   std::size_t used = 0;
   std::vector<Slice> slices;
+  std::vector<RecordSlice> records;
   int source = 0;                   ///< the rank whose samples they are
   StepIndex step = 0;               ///< the last one that it holds samples of
   std::optional<StepIndex> record;  ///< to be noted in the file after the slices are written
@@ -36,6 +45,13 @@ struct Staging {
   [[nodiscard]] std::size_t room() const noexcept { return bytes.size() - used; }  ///< bytes that are free
   /// Room for `count` values of a piece; the caller fills it.
   std::span<std::byte> add(const Piece& piece, std::int64_t sample, std::int64_t first, std::int64_t count);
+  /// Takes records of a sample in. Nobody knows beforehand how many come: the buffer becomes larger when it
+  /// has to, and stays so.
+  void add_records(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values);
+
+ private:
+  void make_room(std::size_t needed);
+  AlignedVector<std::byte> larger_;  ///< memory of its own, once `bytes` of the pool were too few
 };
 
 class StagingPool;

@@ -91,6 +91,7 @@ std::unique_ptr<Writer> create_writer(const WriterContext& context);
 /// A job as whoever writes it sees it.
 struct JobView {
   std::span<const Slice> slices;
+  std::span<const RecordSlice> records = {};
   std::span<const std::byte> bytes;      ///< that the slices count their positions in
   std::span<const Piece* const> pieces;  ///< of the source, by their numbers
   int source = 0;                        ///< the rank whose samples they are
