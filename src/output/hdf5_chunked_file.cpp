@@ -196,7 +196,9 @@ OpenChunk ChunkFile::open_chunk(const ChunkedStream& stream, const ChunkPlace& p
   h5::Shape count = stream.layout.chunk;
   for (std::size_t axis = 0; axis < count.size(); ++axis)
     count[axis] = std::min(count[axis], shape[axis] - start[axis]);
-  const std::span<std::byte> bytes(chunk.bytes.data(), static_cast<std::size_t>(place.bytes));
+  // Where the number of samples is open, the dataset may end within the chunk.
+  const auto there = h5::element_count(count) * static_cast<std::size_t>(stream.element_bytes);
+  const auto bytes = std::span(chunk.bytes).first(there);
   with_path(path_,
             [&] { file_->read_slab_bytes(stream.path, file_->type(stream.path), start, count, bytes); });
   return chunk;
