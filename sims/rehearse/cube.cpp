@@ -1,5 +1,7 @@
 #include "cube.hpp"
 
+#include "selection.hpp"
+
 namespace tailrace::rehearse {
 
 namespace {
@@ -17,19 +19,36 @@ void set_rows(AlignedVector<Real>& values, const Formula& formula, const Box& bo
   }
 }
 
+/// The records of a box: the number of each point, and its value.
+template <class Real>
+void list_records(std::vector<Real>& records, const Formula& formula, const Box& box, StepIndex step) {
+  records.clear();
+  for (std::int64_t z = box.lo.z; z < box.hi.z; ++z)
+    for (std::int64_t y = box.lo.y; y < box.hi.y; ++y)
+      for (std::int64_t x = box.lo.x; x < box.hi.x; ++x) {
+        const std::int64_t number = formula.number({x, y, z});
+        if (!Formula::is_record(number, step)) continue;
+        records.push_back(static_cast<Real>(number));
+        records.push_back(static_cast<Real>(formula.value({x, y, z}, step)));
+      }
+}
+
 }  // namespace
 
-Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, Load& load, trace::Log& log)
+Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType record_type,
+           Load& load, trace::Log& log)
     : comm_(comm), formula_(formula), own_box_(own_box), load_(load), log_(log) {
   const auto count = static_cast<std::size_t>(own_box.volume());
   if (formula.type == h5::ElementType::float32)
     values_ = AlignedVector<float>(count);
   else
     values_ = AlignedVector<double>(count);
+  if (record_type == h5::ElementType::float64) records_ = std::vector<double>();
   set_field(0);
 }
 
 void Cube::set_field(StepIndex step) noexcept {
+  step_ = step;
   if (own_box_.empty()) return;
   std::visit([&](auto& values) { set_rows(values, formula_, own_box_, step); }, values_);
 }
@@ -46,6 +65,15 @@ output::FieldView Cube::field(const std::string&) const {
   const Index3 n = own_box_.extents();
   const void* data = std::visit([](const auto& values) -> const void* { return values.data(); }, values_);
   return {.data = data, .type = formula_.type, .box = own_box_, .stride_y = n.x, .stride_z = n.x * n.y};
+}
+
+output::RecordsView Cube::records(const std::string&) {
+  return std::visit(
+      [&](auto& list) -> output::RecordsView {
+        list_records(list, formula_, own_box_, step_);
+        return {.data = list.data(), .count = static_cast<std::int64_t>(list.size()) / record_components};
+      },
+      records_);
 }
 
 std::int64_t Cube::memory_bytes() const noexcept {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "formula.hpp"
 #include "load.hpp"
@@ -16,11 +17,15 @@ namespace tailrace::rehearse {
 class Cube {
  public:
   /// `load` and `log` outlive the cube, which begins in the state of step 0.
-  Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, Load& load, trace::Log& log);
+  /// Records have elements of `record_type`.
+  Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType record_type,
+       Load& load, trace::Log& log);
 
   /// @collective{comm}
   void advance(StepIndex step);
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
+  /// The points of this rank that `Formula::is_record` takes now, in the order of their numbers.
+  [[nodiscard]] output::RecordsView records(const std::string& quantity);
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
@@ -32,6 +37,8 @@ class Cube {
   Load& load_;
   trace::Log& log_;
   std::variant<AlignedVector<float>, AlignedVector<double>> values_;
+  StepIndex step_ = 0;
+  std::variant<std::vector<float>, std::vector<double>> records_;
 };
 
 }  // namespace tailrace::rehearse

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "tailrace/h5/chunked.hpp"
+
 namespace tailrace::rehearse {
 
 namespace {
@@ -27,6 +29,10 @@ class Hdf5Reader final : public FileReader {
   [[nodiscard]] bool has(const std::string& dataset) const override { return file_.has_dataset(dataset); }
   [[nodiscard]] h5::ElementType type(const std::string& dataset) const override {
     return file_.type(dataset);
+  }
+  [[nodiscard]] bool grows(const std::string& dataset) const override {
+    const auto layout = file_.chunk_layout(dataset);
+    return layout && layout->grows;
   }
   [[nodiscard]] std::uint64_t count(const std::string& dataset) const override {
     return h5::element_count(file_.shape(dataset));

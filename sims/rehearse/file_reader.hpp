@@ -31,6 +31,8 @@ class FileReader {
                                                                   const std::string& name) const = 0;
   [[nodiscard]] virtual bool has(const std::string& dataset) const = 0;
   [[nodiscard]] virtual h5::ElementType type(const std::string& dataset) const = 0;
+  /// True for a dataset that became as long as samples came.
+  [[nodiscard]] virtual bool grows(const std::string&) const { return false; }
   /// Number of elements.
   [[nodiscard]] virtual std::uint64_t count(const std::string& dataset) const = 0;
   /// Reads as many elements as `out` holds, from number `first` on.

@@ -23,6 +23,13 @@ struct Formula {
   /// The value as a field of the type holds it.
   [[nodiscard]] double value(Index3 p, StepIndex t) const noexcept { return rounded(exact(p, t), type); }
 
+  /// True if a point is among the records of a time: every s-th, s = t mod 5, none for s = 0.
+  [[nodiscard]] static bool is_record(std::int64_t number, StepIndex t) noexcept {
+    constexpr StepIndex period = 5;
+    const StepIndex stride = t % period;
+    return stride != 0 && number % stride == 0;
+  }
+
   /// A number as an element of a type holds it.
   [[nodiscard]] static double rounded(std::int64_t exact, h5::ElementType type) noexcept {
     const auto number = static_cast<double>(exact);

@@ -78,6 +78,9 @@ class Placement {
         if (!(intersect(selection_.box, whole) == selection_.box)) fail("lies outside of the domain");
         add_box(name_, selection_.box);
         break;
+      case Kind::varying:
+        add_records();
+        break;
       case Kind::boxes:
         add_boxes();
         break;
@@ -158,6 +161,20 @@ class Placement {
       share.corners.assign(table.corners.begin() + range.begin, table.corners.begin() + range.end);
       add_copies(share);
     }
+  }
+
+  void add_records() {
+    if (context_.reduction != output::Reduction::none)
+      throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                            .message = fmt::format("selection \"{}\": records cannot be reduced to one {}",
+                                                   selection_.text, output::to_string(context_.reduction)),
+                            .path = {},
+                            .hint = "leave --reduce out"});
+    auto table = make_table(name_);
+    table.shape = run::OutputTable::Shape::records;
+    table.components = record_components;
+    table.open = true;
+    add_copies(table);
   }
 
   /// A box as one dataset or, cut along its longest axis, as several.

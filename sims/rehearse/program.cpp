@@ -91,7 +91,7 @@ int Program::execute() {
   warn();
   calibrate();
   describe();
-  cube_.emplace(comm_, options_.formula, own_box_, *load_, run_.log());
+  cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type, *load_, run_.log());
   run_.open_output(options_.output, head_, cube_->memory_bytes());
   started_s_ = told_s_ = monotonic_s();
   const auto result = run_.drive(*cube_, {.done = 0, .last = options_.steps, .planned = options_.steps},

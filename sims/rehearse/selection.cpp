@@ -96,6 +96,8 @@ Selection parse_selection(const std::string& text) {
   const auto list = colon == std::string::npos ? "" : text.substr(colon + 1);
   if (text == "whole" || text == "none") {
     selection.kind = text == "whole" ? Kind::whole : Kind::none;
+  } else if (text == "varying") {
+    selection.kind = Kind::varying;
   } else if (kind == "box") {
     selection.kind = Kind::box;
     parse_box(selection, list);

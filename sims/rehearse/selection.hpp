@@ -13,7 +13,7 @@ namespace tailrace::rehearse {
 
 /// One `--select`: which points of the domain are written.
 struct Selection {
-  enum class Kind { none, whole, cut, box, boxes, points };
+  enum class Kind { none, whole, cut, box, boxes, points, varying };
   /// Whose the boxes or points are.
   enum class Share {
     even,    ///< all over the domain
@@ -33,7 +33,7 @@ struct Selection {
 };
 
 inline constexpr const char* selection_forms =
-    "whole, none, x[=I], y[=I], z[=I], box:X0,Y0,Z0,X1,Y1,Z1 (corners, inclusive), "
+    "whole, none, varying, x[=I], y[=I], z[=I], box:X0,Y0,Z0,X1,Y1,Z1 (corners, inclusive), "
     "boxes:N[,size=XxYxZ][,share=even|uneven|one][,rank=R][,seed=S], points:N[,share=...][,rank=R][,seed=S]";
 
 /// Reads one selection. Errors (usage).
@@ -56,6 +56,9 @@ struct SelectionContext {
 /// problem.
 std::vector<run::OutputTable> make_tables(const std::vector<Selection>& selections,
                                           const SelectionContext& context, Problems& problems);
+
+/// What a record consists of: the number of a point, and its value.
+inline constexpr std::int64_t record_components = 2;
 
 /// The quantity that the cube offers, and its unit.
 inline constexpr const char* quantity = "v";

@@ -27,6 +27,9 @@ constexpr const char* steps_name = "/reduced_steps";  // in the group of a reduc
 constexpr std::size_t shown_mismatches = 10;
 constexpr std::uint64_t block_values = std::uint64_t{1} << 20;
 
+/// The number of a point, and its value.
+using Record = std::array<double, record_components>;
+
 Error damaged(FileReader& file, const std::string& what) {
   return Error(ErrorInfo{.kind = ErrorKind::input,
                          .message = fmt::format("{}: {}", file.path(), what),
@@ -154,12 +157,14 @@ class Comparison {
 
   void compare_group(const std::string& group) {
     ++groups_;
+    if (file_->has(group + "/offsets")) return compare_records(group);
     const auto reduction = file_->text_attribute(group, "reduction").value_or("");
     const auto places = read_places(*file_, group, formula_.cells);
     auto steps = file_->integers(group + "/step");
     const std::string path = group + values_name;
     const std::uint64_t expected = static_cast<std::uint64_t>(places.count()) * steps.size();
-    if (const auto held = file_->count(path); held != expected)
+    // Where samples were not counted beforehand, some may be there before they are counted.
+    if (const auto held = file_->count(path); held < expected || (held > expected && !file_->grows(path)))
       return verdict_.problems.push_back(
           fmt::format("{}: holds {} values instead of {}", path, held, expected));
     ++verdict_.datasets;
@@ -167,15 +172,65 @@ class Comparison {
                         : compare_reduction(group, places, reduction, steps.at(0));
   }
 
-  void compare_series(const std::string& path, const Places& places, std::span<const std::int64_t> steps) {
+  /// The samples up to the record; within a sample the order of the records is that of the ranks.
+  void compare_records(const std::string& group) {
+    ++verdict_.datasets;
+    const std::string path = group + values_name;
+    const auto steps = file_->integers(group + "/step"), offsets = file_->integers(group + "/offsets");
+    const auto there = samples_there(steps);
+    if (there > 0 && (static_cast<std::int64_t>(offsets.size()) <= there ||
+                      static_cast<std::int64_t>(file_->count(path)) / record_components <
+                          offsets[static_cast<std::size_t>(there)]))
+      return verdict_.problems.push_back(
+          fmt::format("{}: {} samples are recorded, but not all of them are there", path, there));
+    for (std::int64_t k = 0; k < there; ++k) {
+      const auto sample = static_cast<std::size_t>(k);
+      compare_sample(path, steps[sample], offsets[sample], offsets[sample + 1]);
+    }
+    verdict_.samples += there;
+  }
+
+  void compare_sample(const std::string& path, StepIndex step, std::int64_t begin, std::int64_t end) {
+    const auto type = file_->type(path);
+    std::vector<Record> found(static_cast<std::size_t>(end - begin));
+    if (!found.empty())
+      file_->read(path, static_cast<std::uint64_t>(begin * record_components),
+                  std::span(found.front().data(), found.size() * record_components));
+    std::sort(found.begin(), found.end());
+    std::size_t i = 0;
+    for (std::int64_t number = 0; number < formula_.cells.volume(); ++number) {
+      if (!Formula::is_record(number, step)) continue;
+      const Index3& n = formula_.cells;
+      const Index3 p{number % n.x, number / n.x % n.y, number / n.x / n.y};
+      const Record expected{Formula::rounded(number, type),
+                            Formula::rounded(static_cast<std::int64_t>(formula_.value(p, step)), type)};
+      const auto at = begin + static_cast<std::int64_t>(i);
+      if (i >= found.size())
+        note({path, {at}, p, step, expected[1], 0});
+      else if (found[i] != expected)
+        note({path, {at}, p, step, expected[1], found[i][1]});
+      ++i;
+    }
+    if (i < found.size())
+      verdict_.problems.push_back(
+          fmt::format("{}: step {} has {} records instead of {}", path, step, found.size(), i));
+    verdict_.values += static_cast<std::int64_t>(found.size()) * record_components;
+  }
+
+  /// Samples of a series that must be there.
+  [[nodiscard]] std::int64_t samples_there(std::span<const std::int64_t> steps) const {
     const auto recorded = verdict_.recorded;
-    const auto there =
-        recorded < 1 ? 0 : std::upper_bound(steps.begin(), steps.end(), recorded) - steps.begin();
+    return recorded < 1 ? 0 : std::upper_bound(steps.begin(), steps.end(), recorded) - steps.begin();
+  }
+
+  void compare_series(const std::string& path, const Places& places, std::span<const std::int64_t> steps) {
+    const auto there = samples_there(steps);
     verdict_.samples += there;
     const auto type = file_->type(path);
     std::int64_t late_values = 0;
     for_each_value(path, [&](std::int64_t number, double found) {
       const auto sample = number / places.count(), i = number % places.count();
+      if (sample >= static_cast<std::int64_t>(steps.size())) return;  // not counted yet
       const Index3 p = places.at(i);
       const StepIndex step = steps[static_cast<std::size_t>(sample)];
       const double expected = Formula::rounded(static_cast<std::int64_t>(formula_.value(p, step)), type);

@@ -64,6 +64,12 @@ ChunkFile::ChunkFile(ChunkFileSetup setup)
     if (!recorded.empty())
       std::fill(steps_.begin(), steps_.end(),
                 static_cast<StepIndex>(*std::min_element(recorded.begin(), recorded.end())));
+    if (setup.present_until > 0) {
+      // What comes after that step is written anew.
+      std::fill(steps_.begin(), steps_.end(), setup.present_until);
+      write_record();
+      throw_if_failed();
+    }
     std::size_t dataset = 0;
     for (const auto& stream : setup.plan.streams) {
       if (stream.growth)

@@ -36,6 +36,9 @@ void write_head(h5::File& file, const FileHead& head) {
     file.create_dataset(dataset.spec);
     file.write_bytes(dataset.spec.path, dataset.spec.type, dataset.values);
   }
+}
+
+void write_group_attributes(h5::File& file, const FileHead& head) {
   for (const auto& [group, attribute] : head.group_attributes) file.create_attribute(group, attribute);
 }
 
@@ -68,6 +71,7 @@ void create_file(const SinkContext& context, const std::function<void(h5::File&)
     auto file = h5::File::create(place, context.path);
     write_head(file, context.head);
     lay_out(file);
+    write_group_attributes(file, context.head);
     file.close();
   });
   discard_snapshots(context.path, -1);  // of the file that was here

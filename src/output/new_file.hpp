@@ -26,8 +26,9 @@ void with_path(const std::string& path, const Action& action) {
 std::string target_of(const std::string& path);
 /// Removes what was left of a file that could not be completed. @local
 void remove_file(const std::string& path) noexcept;
-/// Puts the head into a new file. @local
+/// Puts the head into a new file, but for the attributes of groups, which have to be there first. @local
 void write_head(h5::File& file, const FileHead& head);
+void write_group_attributes(h5::File& file, const FileHead& head);
 
 /// Makes a file by `make(place)`. It takes its `name` only when it is complete: even a process that is killed
 /// here leaves a file that can be read, or none. @local. Errors (io).

@@ -210,7 +210,7 @@ json describe_streams(const std::vector<output::Stream>& streams) {
                {"file", "output.h5"},
                {"first_step", stream.cadence.first},
                {"every", stream.cadence.every},
-               {"samples", series ? stream.cadence.samples() : 1}};
+               {"samples", stream.growth ? json() : json(series ? stream.cadence.samples() : 1)}};
     if (!stream.cadence.at.empty()) entry["at"] = stream.cadence.at;
     list.push_back(std::move(entry));
   }

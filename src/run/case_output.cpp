@@ -34,9 +34,16 @@ class Resolver {
       problem("quantity", fmt::format("\"{}\" does not exist in this domain", table_.quantity),
               fmt::format("one of {}", fmt::join(offered, ", ")));
     const bool series = table_.reduction == output::Reduction::none;
-    const auto samples = static_cast<std::uint64_t>(series ? stream.cadence.samples() : 1);
-    h5::Shape shape{samples};
-    if (table_.shape == OutputTable::Shape::points) {
+    const bool records = table_.shape == OutputTable::Shape::records;
+    if (table_.open || records)
+      stream.growth = output::Growth{
+          .group = "/" + table_.name, .time_of_step_0_s = domain_.time_of_step_0_s, .dt_s = domain_.dt_s};
+    const auto samples = stream.growth ? 0 : series ? stream.cadence.samples() : 1;
+    h5::Shape shape{static_cast<std::uint64_t>(samples)};
+    if (records) {
+      stream.selection = output::Records{table_.components};
+      shape.push_back(static_cast<std::uint64_t>(table_.components));
+    } else if (table_.shape == OutputTable::Shape::points) {
       stream.selection = points();
       shape.push_back(table_.corners.size());
     } else {
@@ -67,7 +74,9 @@ class Resolver {
   }
 
   output::Cadence cadence() {
-    const StepIndex last = table_.last > 0 ? checked("last", table_.last) : domain_.steps;
+    const StepIndex last = table_.open       ? output::Cadence::open_end
+                           : table_.last > 0 ? checked("last", table_.last)
+                                             : domain_.steps;
     if (table_.reduction == output::Reduction::final)
       return {.first = domain_.steps, .every = 1, .last = domain_.steps};
     if (!table_.at.empty()) {
@@ -79,6 +88,8 @@ class Resolver {
     output::Cadence rhythm{.first = first, .every = table_.every, .last = last};
     if (table_.initial && first == table_.every) {
       rhythm.first = 0;
+    } else if (table_.initial && table_.open) {
+      problem("initial", "stands beside first and samples = \"open\"", "leave one of them out");
     } else if (table_.initial) {
       auto steps = rhythm.steps();
       steps.insert(steps.begin(), 0);
@@ -156,6 +167,7 @@ nlohmann::json as_json(Index3 p) {
 /// The selection as a reader of the file finds it: with what was left out left out, corners inclusive.
 std::string selection_text(const output::Selection& selection) {
   if (std::holds_alternative<output::Whole>(selection)) return "whole";
+  if (std::holds_alternative<output::Records>(selection)) return "records";
   nlohmann::json json;
   if (const auto* boxes = std::get_if<output::Boxes>(&selection)) {
     const Box& box = boxes->boxes.front();
@@ -201,16 +213,20 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
   problems.throw_if_any();
 }
 
+void CaseOutputs::add_steps(output::FileHead& head, const output::Stream& stream) const {
+  // A reduction has no step before it is written.
+  const auto steps = is_series(stream) ? stream.cadence.steps() : std::vector<StepIndex>{0};
+  std::vector<double> times_s;
+  for (const auto step : steps) times_s.push_back(time_s(step));
+  head.datasets.push_back(dataset_of("/" + stream.name + "/step", {steps.size()}, steps));
+  head.datasets.push_back(dataset_of("/" + stream.name + "/time_s", {steps.size()}, times_s));
+}
+
 void CaseOutputs::add_to(output::FileHead& head) const {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const auto& stream = streams_[i];
     const std::string group = "/" + stream.name;
-    // A reduction has no step before it is written.
-    const auto steps = is_series(stream) ? stream.cadence.steps() : std::vector<StepIndex>{0};
-    std::vector<double> times_s;
-    for (const auto step : steps) times_s.push_back(time_s(step));
-    head.datasets.push_back(dataset_of(group + "/step", {steps.size()}, steps));
-    head.datasets.push_back(dataset_of(group + "/time_s", {steps.size()}, times_s));
+    if (!stream.growth) add_steps(head, stream);
     if (const auto* points = std::get_if<output::Points>(&stream.selection)) {
       std::vector<std::int64_t> indices;
       for (const auto& p : points->points) indices.insert(indices.end(), {p.x, p.y, p.z});

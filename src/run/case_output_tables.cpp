@@ -150,6 +150,10 @@ class TableReader {
       table.at = {0};
     }
     const bool rhythm = table.every > 0 || table.first > 0 || table.last > 0 || table.initial;
+    table.open = one_of("samples", {"planned", "open"}) == 1;
+    if (table.open && (list || table.last > 0 || table.reduction != output::Reduction::none))
+      problem("samples", "\"open\" stands beside at, last or reduce",
+              "leave them out: samples go on as long as the run, and all are kept");
     if (list && rhythm) problem("at", "stands beside every, first, last or initial", "give at alone");
     if (table.reduction == output::Reduction::final) {
       if (list || rhythm)

@@ -36,6 +36,7 @@ std::string escaped(const std::string& text) {
 
 /// The box of a stream, if it is one.
 std::optional<Box> grid_of(const output::Stream& stream, Index3 domain) {
+  if (stream.growth) return {};  // viewers want to know how many samples there are
   if (std::holds_alternative<output::Whole>(stream.selection)) return Box::whole(domain);
   const auto* boxes = std::get_if<output::Boxes>(&stream.selection);
   if (boxes == nullptr || boxes->boxes.size() != 1) return {};

@@ -24,17 +24,19 @@ struct OfferedQuantity {
 /// An [[output]] table as written: right by itself, not yet compared with the domain and the steps of the
 /// run.
 struct OutputTable {
-  enum class Shape { whole, box, points, plane };
+  enum class Shape { whole, box, points, plane, records };
   std::string key;  ///< "output[0]", for messages
   std::string name, quantity, unit;
   Shape shape = Shape::whole;
   std::vector<std::vector<std::int64_t>> corners;  ///< low and high corner, inclusive; or the points; x, y, z
   std::size_t plane_axis = 0;                      ///< 0, 1, 2: x, y, z
   std::int64_t plane_index = 0;
+  std::int64_t components = 1;               ///< of records
   bool interior = false;                     ///< without the layers at the boundaries
   StepIndex first = 0, every = 0, last = 0;  ///< 0: not given
   std::vector<StepIndex> at;
   bool initial = false;
+  bool open = false;  ///< nobody knows how many samples come: the dataset grows
   output::Reduction reduction = output::Reduction::none;
   h5::ElementType type = h5::ElementType::float32;
   output::OnFailure on_failure = output::OnFailure::stop;
@@ -72,6 +74,7 @@ class CaseOutputs {
   void add_to(output::FileTail& tail, StepIndex steps_done) const;
 
  private:
+  void add_steps(output::FileHead& head, const output::Stream& stream) const;
   [[nodiscard]] double time_s(StepIndex step) const noexcept {
     return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
   }

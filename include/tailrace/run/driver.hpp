@@ -20,6 +20,7 @@ concept Simulation = requires(S simulation, const S constant, StepIndex step, co
   { simulation.advance(step) } -> std::same_as<void>;                // @collective, from step - 1 to step
   { constant.field(quantity) } -> std::same_as<output::FieldView>;   // @local
   { constant.memory_bytes() } -> std::convertible_to<std::int64_t>;  // @local
+  // If it has any: simulation.records(quantity) -> output::RecordsView.                         @local
 };
 
 enum class Status { finished, stopped, failed };
@@ -49,14 +50,17 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
   mpi::StepVerdict verdict(comm);
   DriveResult result;
   const auto field = [&](const std::string& quantity) { return simulation.field(quantity); };
+  output::RecordsLookup records;
+  if constexpr (requires { simulation.records(std::string()); })
+    records = [&](const std::string& quantity) { return simulation.records(quantity); };
   result.steps_done = steps.done;
-  if (steps.done == 0) session.sample(0, field);  // the state before the first step
+  if (steps.done == 0) session.sample(0, field, records);  // the state before the first step
   for (StepIndex step = steps.done + 1; step <= steps.last; ++step) {
     {
       const trace::Scope scope(log, trace::Kind::compute, step);
       simulation.advance(step);
     }
-    session.sample(step, field);
+    session.sample(step, field, records);
     result.steps_done = step;
     if (!result.not_finite_at && watch.is_due(step, steps.last) && !is_finite(field(watch.quantity)))
       result.not_finite_at = step;

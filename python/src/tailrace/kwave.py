@@ -109,6 +109,11 @@ def is_output_table(group: h5py.Group) -> bool:
     return all(name in group for name in ("values", "step", "time_s"))
 
 
+def holds_records(values: h5py.Dataset) -> bool:
+    """Whether samples have any number of records: sample k those from offsets[k] up to offsets[k + 1]."""
+    return "offsets" in values.parent
+
+
 def _quantity(name: str) -> tuple[str, str]:
     if name == "p":
         return "pressure", "Pa"

@@ -67,7 +67,7 @@ def recorded_steps(path: Path) -> int | None:
 
 
 def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
-    """Complete samples of a time series; for anything else 1 when it is complete and 0 when not; None when
+    """Complete samples of a time series, or records of them; for anything else 1 when it is complete and 0 when not; None when
     unknown.
     """
     axis = kwave.time_axis(dataset)
@@ -83,7 +83,7 @@ def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
 
 
 def _samples_of_table(values: h5py.Dataset, record: Record) -> int | None:
-    """Complete samples of an [[output]] table. The step of a reduction is 0 until it is written; the state
+    """Complete samples of an [[output]] table, or records of complete samples. The step of a reduction is 0 until it is written; the state
     before the first step is sure once a step is recorded.
     """
     steps = values.parent["step"][()].reshape(-1)
@@ -91,4 +91,5 @@ def _samples_of_table(values: h5py.Dataset, record: Record) -> int | None:
         return int(record.closed and steps[0] > 0)
     if record.steps is None:
         return None
-    return int((steps <= record.steps).sum()) if record.steps > 0 else 0
+    samples = int((steps <= record.steps).sum()) if record.steps > 0 else 0
+    return int(values.parent["offsets"][samples]) if samples and kwave.holds_records(values) else samples

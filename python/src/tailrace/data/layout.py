@@ -14,6 +14,7 @@ from tailrace.report.sensors import Mask
 from tailrace.report.volumes import Box
 
 DOMAIN, POINTS = "domain", "points"
+RECORDS = ("record", "component")
 SPACE = ("z", "y", "x")
 UNFINISHED = (
     "the run did not close the file (it was killed, or still goes on). "
@@ -31,7 +32,7 @@ class Entry:
     """A variable: `name` in the node `node`, dataset `path` in the file, with the dimensions `dims`.
 
     `quantity` is k-Wave's name of what it holds. A dimension "" has the length 1 and is dropped. `samples`
-    limits `time` to complete ones; `missing` says why a dataset that is there must not be used, empty
+    limits `time`, or the samples that records belong to, to complete ones; `missing` says why a dataset that is there must not be used, empty
     otherwise.
     """
 
@@ -131,18 +132,23 @@ def _table_entry(group: h5py.Group, source: Source) -> Entry:
     meaning = kwave.Meaning(
         known.quantity, about.get("unit", known.unit), "series" if reduction == "none" else reduction
     )
-    inside = ("sensor",) if values.ndim == 2 else _space(quantity, source)
+    dims = RECORDS if kwave.holds_records(values) else ("time", *_inside(values, quantity, source))
     if values.ndim not in (2, 4):
         raise kwave.FileError(
             f"{source.path}: {name}/values has the shape {values.shape}, which no output has"
         )
     steps = group["step"][()].reshape(-1)
-    complete, missing = None, ""
+    complete, missing = len(steps), ""
     if meaning.reduction != "series":
+        complete = None
         missing = "" if _closed(source) else UNFINISHED
     elif source.record.steps is not None:
         complete = int(np.count_nonzero(steps <= source.record.steps))
-    return Entry(name, "values", f"{name}/values", quantity, ("time", *inside), meaning, complete, missing)
+    return Entry(name, "values", f"{name}/values", quantity, dims, meaning, complete, missing)
+
+
+def _inside(values: h5py.Dataset, quantity: str, source: Source) -> tuple[str, ...]:
+    return ("sensor",) if values.ndim == 2 else _space(quantity, source)
 
 
 def _closed(source: Source) -> bool:
