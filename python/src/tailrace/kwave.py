@@ -55,6 +55,7 @@ _FIXED = {
 _TABLE_PARTS = {
     "step": "steps of the samples",
     "time_s": "times of the samples",
+    "offsets": "first record of each sample, and the end",
     "points": "sampled points (x, y, z), from 0",
 }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
+import numpy as np
 
 from tailrace import kwave
 
@@ -41,6 +42,12 @@ class Record:
     @property
     def finished(self) -> bool:
         return self.closed and self.planned is not None and self.steps == self.planned
+
+    def among(self, steps: np.ndarray) -> int:
+        """Complete samples of a series that takes them at these steps. The state before the first step is
+        sure once a step is recorded.
+        """
+        return int((steps <= self.steps).sum()) if self.steps else 0
 
     def samples(self, stored: int) -> int | None:
         """Complete samples of a series with room for `stored`: it starts so late that its last one is step
@@ -83,13 +90,12 @@ def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
 
 
 def _samples_of_table(values: h5py.Dataset, record: Record) -> int | None:
-    """Complete samples of an [[output]] table, or records of complete samples. The step of a reduction is 0 until it is written; the state
-    before the first step is sure once a step is recorded.
+    """Complete samples of an [[output]] table, or records of complete samples. The step of a reduction is 0 until it is written.
     """
     steps = values.parent["step"][()].reshape(-1)
     if kwave.meaning_of(values).reduction != "series":
         return int(record.closed and steps[0] > 0)
     if record.steps is None:
         return None
-    samples = int((steps <= record.steps).sum()) if record.steps > 0 else 0
+    samples = record.among(steps)
     return int(values.parent["offsets"][samples]) if samples and kwave.holds_records(values) else samples

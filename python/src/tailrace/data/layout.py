@@ -48,12 +48,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """An [[output]] table: its places (a box or points, neither when not known), steps and times."""
+    """An [[output]] table: its places (a box or points, neither when not known), steps and times; where its
+    samples are records, `offsets`, the first record of every sample and the end of the last.
+    """
 
     box: Box | None
     points: np.ndarray | None
     steps: np.ndarray
     time_s: np.ndarray
+    offsets: np.ndarray | None = None
 
 
 def entries(file: h5py.File, source: Source) -> list[Entry]:
@@ -137,13 +140,11 @@ def _table_entry(group: h5py.Group, source: Source) -> Entry:
         raise kwave.FileError(
             f"{source.path}: {name}/values has the shape {values.shape}, which no output has"
         )
-    steps = group["step"][()].reshape(-1)
-    complete, missing = len(steps), ""
+    complete, missing = None, ""
     if meaning.reduction != "series":
-        complete = None
         missing = "" if _closed(source) else UNFINISHED
     elif source.record.steps is not None:
-        complete = int(np.count_nonzero(steps <= source.record.steps))
+        complete = record.complete_samples(values, source.record)
     return Entry(name, "values", f"{name}/values", quantity, dims, meaning, complete, missing)
 
 
@@ -161,6 +162,8 @@ def _closed(source: Source) -> bool:
 def read_table(group: h5py.Group, source: Source) -> Table:
     """Places and times of an [[output]] table."""
     steps, time_s = group["step"][()].reshape(-1), group["time_s"][()].reshape(-1)
+    if kwave.holds_records(group["values"]):
+        return Table(None, None, steps, time_s, group["offsets"][()])
     shape = group["values"].shape[1:]
     chosen = _selection(kwave.text(group.attrs.get("selection", "")))
     if isinstance(chosen, dict) and "points" in chosen:

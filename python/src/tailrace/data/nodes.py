@@ -16,6 +16,7 @@ from tailrace.data import layout
 from tailrace.data.grid import AXES, Grid, decimal
 from tailrace.data.layout import DOMAIN, Entry
 from tailrace.data.source import Source
+from tailrace.record import Record
 from tailrace.report.volumes import Box
 
 REDUCTION_WORDS = {
@@ -94,6 +95,8 @@ def _node(file, source: Source, node: str, found: list[Entry], incomplete: bool)
     except ValueError as error:
         raise kwave.FileError(f"{source.path}: the datasets of {node} do not fit together: {error}") from None
     table = layout.read_table(file[node], source) if found[0].name == "values" else None
+    if table is not None and table.offsets is not None:
+        return _with_counts(dataset, table, source.record, incomplete)
     dataset = dataset.assign_coords(_time(file, source, found, dataset, table))
     if "sensor" in dataset.dims:
         points = source.mask.points if table is None else table.points
@@ -107,13 +110,28 @@ def _node(file, source: Source, node: str, found: list[Entry], incomplete: bool)
     return dataset if box is None else dataset.assign_coords(_box_coordinates(box, dataset, source.grid))
 
 
+def _with_counts(dataset: xr.Dataset, table: layout.Table, found: Record, incomplete: bool) -> xr.Dataset:
+    """Records with how many of them each sample has, as a contiguous ragged array of the CF conventions."""
+    samples = len(table.steps) if incomplete else found.among(table.steps)
+    counts = np.diff(table.offsets[: samples + 1])
+    about = {"long_name": "number of records", "units": "1", "sample_dimension": "record"}
+    about["path"] = f"{dataset['values'].attrs['path'].removesuffix('values')}count"
+    return dataset.assign(count=("time", counts, about)).assign_coords(
+        time=("time", table.time_s[:samples], {"units": "s", "long_name": "time"}),
+        step=("time", table.steps[:samples], {"long_name": "time step"}),
+    )
+
+
 def _variable(file, source: Source, entry: Entry, incomplete: bool) -> xr.Variable:
     array = indexing.LazilyIndexedArray(LazyArray(source.path.resolve(), file[entry.path]))
     named = tuple(dim or f"one{number}" for number, dim in enumerate(entry.dims))
     variable = xr.Variable(named, array, _attributes(file, source, entry))
     variable = variable.isel({dim: 0 for dim in named if dim.startswith("one")})
-    if "time" in variable.dims and entry.samples is not None and not incomplete:
-        variable = variable.isel(time=slice(0, entry.samples))
+    if entry.samples is not None and not incomplete:
+        limited = {dim: slice(0, entry.samples) for dim in ("time", "record") if dim in variable.dims}
+        variable = variable.isel(limited)
+    elif entry.name == "values" and "time" in variable.dims:  # a dataset that grows runs ahead of its steps
+        variable = variable.isel(time=slice(0, len(file[entry.node]["step"])))
     return variable
 
 
