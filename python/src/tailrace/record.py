@@ -90,7 +90,9 @@ def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
 
 
 def _samples_of_table(values: h5py.Dataset, record: Record) -> int | None:
-    """Complete samples of an [[output]] table, or records of complete samples. The step of a reduction is 0 until it is written.
+    """Complete samples of an [[output]] table, or records of complete samples.
+
+    The step of a reduction is 0 until it is written.
     """
     steps = values.parent["step"][()].reshape(-1)
     if kwave.meaning_of(values).reduction != "series":
