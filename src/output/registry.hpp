@@ -18,6 +18,7 @@ struct SinkTraits {
   bool splits = false;       ///< each sample can go into a file of its own
   bool hdf5 = true;          ///< the file is HDF5
   bool directories = false;  ///< the values can stand in raw files in other directories
+  bool hints = false;        ///< MPI-IO makes the file, and takes hints
   bool resumes = true;       ///< a run can go on in a file that an earlier one left
 };
 
