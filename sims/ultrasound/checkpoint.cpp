@@ -225,6 +225,7 @@ void write_checkpoint(mpi::CommView comm, const std::string& path, const Checkpo
   writing.strategy = "blocking";
   writing.sink = "hdf5";
   writing.directories.clear();
+  writing.lustre = {};
   const std::string place = path + ".partial";
   const auto array_named = [&](const std::string& name) -> output::FieldView {
     const auto found =

@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
+#include "directory_switch.hpp"
 #include "new_file.hpp"
 #include "raw_directories.hpp"
 #include "snapshots.hpp"
+#include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
@@ -39,10 +42,25 @@ std::int64_t create(h5::File& file, const h5::DatasetSpec& spec) {
   return static_cast<std::int64_t>(file.create_dataset(spec).value_or(0));  // 0: no values, never used
 }
 
+/// The names under which the stripes of a dataset could go on in other directories. They stand behind its
+/// last byte, where nobody reads them.
+void add_spare_names(const Stretches& stretches, const Hdf5Places& places,
+                     std::vector<h5::ExternalPart>& parts) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < stretches.size(); ++i)
+    names.insert(std::filesystem::path(parts[i].file).filename().string());
+  for (const auto& name : names)
+    for (const auto& directory : places.directories)
+      parts.push_back({.file = (std::filesystem::path(directory) / name).string(), .offset = 0, .bytes = 1});
+}
+
 /// Puts the streams' datasets into the raw files, stripe after stripe.
 void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& raw, Hdf5Places& places) {
   const std::size_t files = raw.paths().size();
   Stripes stripes(files, raw_head_bytes, context.options.stripe_bytes);
+  if (context.plan.may_switch())
+    for (const auto& path : raw.paths())
+      places.directories.push_back(std::filesystem::path(path).parent_path().string());
   for (const auto* spec : specs_of(context.plan)) {
     places.datasets.push_back(stripes.add(bytes_of(*spec)));
     std::vector<h5::ExternalPart> parts;
@@ -50,6 +68,7 @@ void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& ra
       parts.push_back({.file = raw.paths()[stretch.file - 1],
                        .offset = static_cast<std::uint64_t>(stretch.offset),
                        .bytes = static_cast<std::uint64_t>(stretch.bytes)});
+    add_spare_names(places.datasets.back(), places, parts);
     file.create_external_dataset(*spec, parts);
   }
   for (std::size_t i = 0; i < files; ++i) raw.resize(i, stripes.size(i + 1));
@@ -86,6 +105,11 @@ Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw)
   if (context.plan.may_drop()) {
     places.dropped = create(file, record_spec(context.sources, dropped_path));
     file.write<std::uint64_t>(dropped_path, std::vector<std::uint64_t>(slots.size()));
+  }
+  if (!places.directories.empty()) {
+    const auto spec = switches_spec(places.directories.size());
+    places.switches = create(file, spec);
+    file.write<std::uint64_t>(spec.path, std::vector<std::uint64_t>(h5::element_count(spec.shape)));
   }
   return places;
 }
@@ -224,6 +248,32 @@ std::optional<Stretches> find_striped(const h5::File& file, const h5::DatasetSpe
   return stretches;
 }
 
+/// The directories to which a dataset's stripes may go, by the spare names of its first file.
+std::vector<std::string> find_directories(const h5::File& file, const std::string& dataset) {
+  const std::size_t used = file.external_parts(dataset).size();
+  if (used == 0) return {};
+  std::vector<std::string> directories;
+  const auto names = file.external_names(dataset);
+  const auto first = std::filesystem::path(names[used % names.size()].file).filename();
+  for (std::size_t i = used; i < names.size(); ++i) {
+    const std::filesystem::path path(names[i].file);
+    if (path.filename() == first) directories.push_back(path.parent_path().string());
+  }
+  return directories;
+}
+
+/// What the file has for streams that may go to other directories, if it has that.
+void find_switches(const h5::File& file, const Plan& plan, Hdf5Places& places) {
+  if (!file.has_dataset(switches_path)) return;
+  for (const auto* spec : specs_of(plan))
+    if (places.directories.empty() && file.has_dataset(spec->path))
+      places.directories = find_directories(file, spec->path);
+  const auto wanted = switches_spec(places.directories.size());
+  if (!places.directories.empty() && file.shape(switches_path) == wanted.shape &&
+      file.type(switches_path) == wanted.type)
+    places.switches = static_cast<std::int64_t>(file.place(switches_path).value_or(0));
+}
+
 /// Where the values of a dataset are, if they can be written there.
 std::optional<Stretches> find_stretches(const h5::File& file, const h5::DatasetSpec& spec,
                                         Hdf5Places& places) {
@@ -269,7 +319,18 @@ std::optional<Hdf5Places> find_places(const SinkContext& context) {
   places.record_slots = static_cast<std::int64_t>(h5::element_count(file.shape(record_path)));
   if (file.has_dataset(dropped_path) && file.shape(dropped_path) == file.shape(record_path))
     places.dropped = static_cast<std::int64_t>(file.place(dropped_path).value_or(0));
+  find_switches(file, context.plan, places);
   return places;
+}
+
+void find_again(const Plan& plan, Hdf5Places& places) {
+  const auto file = h5::File::open(places.files.front());
+  std::size_t dataset = 0;
+  for (const auto* spec : specs_of(plan)) {
+    auto stretches = find_stretches(file, *spec, places);
+    TAILRACE_CHECK(stretches.has_value(), "a dataset stays where it can be written");
+    places.datasets[dataset++] = std::move(*stretches);
+  }
 }
 
 Hdf5Places replace_by_copy(const SinkContext& context) {
@@ -281,6 +342,7 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
     mpi::agree_on_root(context.comm, [&] {
       const auto head = head_of_left_file(h5::File::open(context.path), context.head);
       raw.emplace(context.options.directories, path);
+      place_on_device(place, context.options);
       auto file = h5::File::create(place, context.path);
       write_head(file, head);
       places = lay_out(file, context, *raw);
@@ -303,23 +365,31 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
 }
 
 void share(mpi::CommView comm, Hdf5Places& places) {
-  std::vector<std::int64_t> numbers{places.record, places.record_slots, places.dropped};
+  std::vector<std::int64_t> numbers{places.record, places.record_slots, places.dropped, places.switches,
+                                    static_cast<std::int64_t>(places.files.size())};
   for (const auto& stretches : places.datasets) {
     numbers.push_back(static_cast<std::int64_t>(stretches.size()));
     for (const auto& s : stretches)
       numbers.insert(numbers.end(), {s.first, s.bytes, static_cast<std::int64_t>(s.file), s.offset});
   }
   std::string names;
-  for (const auto& file : places.files) names += file + '\0';
+  for (const auto* list : {&places.files, &places.directories})
+    for (const auto& name : *list) names += name + '\0';
   mpi::broadcast(comm, numbers, 0);
   names = mpi::broadcast(comm, names, 0);
-  places = {
-      .files = {}, .datasets = {}, .record = numbers[0], .record_slots = numbers[1], .dropped = numbers[2]};
+  places = {.files = {},
+            .datasets = {},
+            .record = numbers[0],
+            .record_slots = numbers[1],
+            .dropped = numbers[2],
+            .switches = numbers[3]};
+  const auto files = static_cast<std::size_t>(numbers[4]);
   for (std::size_t first = 0, end = 0; first < names.size(); first = end + 1) {
     end = names.find('\0', first);
-    places.files.push_back(names.substr(first, end - first));
+    auto& list = places.files.size() < files ? places.files : places.directories;
+    list.push_back(names.substr(first, end - first));
   }
-  for (auto number = numbers.begin() + 3; number != numbers.end();) {
+  for (auto number = numbers.begin() + 5; number != numbers.end();) {
     places.datasets.emplace_back();
     for (auto left = *number++; left > 0; --left, number += 4)
       places.datasets.back().push_back({.first = number[0],

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "directory_switch.hpp"
 #include "new_file.hpp"
 #include "raw_directories.hpp"
 #include "snapshots.hpp"
@@ -46,6 +47,8 @@ void Hdf5Layout::create_or_open(const SinkContext& context) {
   }
   if (context.comm.is_root() && in_place && context.resume_after > 0 && names_others(context.options))
     warn(fmt::format("{} goes on in the directories that it began in", path_));
+  if (context.comm.is_root() && in_place && context.resume_after > 0 && context.options.lustre.given())
+    warn(fmt::format("{} keeps the stripes that it was created with", path_));
   share(context.comm, places_);
   mpi::agree_on_root(context.comm, [&] {
     if (splits_samples(context.options) && context.resume_after > 0)
@@ -70,14 +73,25 @@ bool Hdf5Layout::find_or_create(const SinkContext& context) {
     const auto found = find_places(context);
     in_place = found.has_value();
     if (found) places_ = *found;
+    const bool has_directories = found ? places_.switches > 0 : context.options.directories.size() > 1;
+    if (plan_.may_switch() && !has_directories) refuse_switch();
   });
   return in_place;
+}
+
+void Hdf5Layout::refuse_switch() const {
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("{}: on_failure = \"switch\" cannot go on in this file: its "
+                                               "values are not in several directories that may be left",
+                                               path_),
+                        .path = path_,
+                        .hint = "begin a new file for it, or go on with another policy"});
 }
 
 /// Whether the user names other directories than the raw files have.
 bool Hdf5Layout::names_others(const Options& options) const {
   namespace fs = std::filesystem;
-  std::set<fs::path> present, named;
+  std::set<fs::path> present(places_.directories.begin(), places_.directories.end()), named;
   for (std::size_t i = 1; i < places_.files.size(); ++i)
     present.insert(fs::path(places_.files[i]).parent_path());
   for (const auto& path : raw_paths(options.directories, "")) named.insert(fs::path(path).parent_path());
@@ -96,6 +110,7 @@ std::vector<SpaceNeed> Hdf5Layout::needs() const {
 /// Samples after step `after` are going to be written again, and may be other ones.
 void Hdf5Layout::prepare(StepIndex after) {
   if (after > 0) set_record(path_, places_, after);
+  forget_changes(places_);
   const auto regions = regions_after(plan_, places_, after);
   if (!has_space(needs(), warning_)) return;
   for (std::size_t i = 0; i < regions.size(); ++i) reserve(places_.files[i], regions[i]);

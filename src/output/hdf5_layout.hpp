@@ -20,6 +20,7 @@ class Hdf5Layout {
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Hdf5Places& places() const noexcept { return places_; }
+  [[nodiscard]] Hdf5Places& places() noexcept { return places_; }
   /// On the root.
   [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
   /// Adds to it, on the root.
@@ -44,6 +45,7 @@ class Hdf5Layout {
   void create_or_open(const SinkContext& context);
   void join(const SinkContext& context);
   bool find_or_create(const SinkContext& context);
+  [[noreturn]] void refuse_switch() const;
   void prepare(StepIndex after);
   [[nodiscard]] bool names_others(const Options& options) const;
   [[nodiscard]] std::vector<SpaceNeed> needs() const;

@@ -14,13 +14,32 @@ namespace tailrace::output {
 
 Hdf5Sink::Hdf5Sink(const SinkContext& context, const MakeCall& make_call) : layout_(context) {
   auto real_call = make_call();
-  const std::shared_ptr<WriteCall> direct_call = make_call();
+  direct_call_ = make_call();
   const int process = context.process < 0 ? context.comm.rank() : context.process;
   mpi::agree_on(context.comm, [&] {
     call_ = make_write_call(context.options, process, std::move(real_call));
-    for (const auto& path : layout_.places().files)
-      files_.push_back(std::make_unique<RawFile>(path, call_, direct_call));
+    if (context.plan.may_switch()) switch_.emplace(context.plan, layout_.places());
+    open_new_files();
   });
+  if (switch_) switch_->check_locks(context.comm);
+}
+
+void Hdf5Sink::open_new_files() {
+  const auto& paths = layout_.places().files;
+  while (files_.size() < paths.size())
+    files_.push_back(std::make_unique<RawFile>(paths[files_.size()], call_, direct_call_));
+}
+
+bool Hdf5Sink::leave(const RefusedWrite& refusal, StepIndex step) {
+  if (!switch_ || !switch_->leave(refusal.info().path, refusal.reason(), step)) return false;
+  open_new_files();
+  return true;
+}
+
+bool Hdf5Sink::stands() {
+  if (!switch_ || !switch_->follow()) return true;
+  open_new_files();
+  return false;
 }
 
 Written Hdf5Sink::write(std::span<const Extent> extents, StepIndex step) {
@@ -114,7 +133,11 @@ void Hdf5Sink::put_slots(std::int64_t place, int source, StepIndex step) {
 
 void Hdf5Sink::close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) {
   const auto close_here = [&] {
-    if (comm.is_root()) layout_.finish(tail, end);
+    if (comm.is_root()) {
+      if (switch_) switch_->follow();
+      layout_.finish(tail, end);
+      notes_ = describe_changes(layout_.places());
+    }
     flush();
     close_files();
   };

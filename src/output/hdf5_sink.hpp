@@ -3,8 +3,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "directory_switch.hpp"
 #include "hdf5_layout.hpp"
 #include "tailrace/output/raw_file.hpp"
 #include "tailrace/output/sink.hpp"
@@ -25,11 +28,14 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   Written write(std::span<const Extent> extents, StepIndex step) override;
   void record(int source, StepIndex steps) override;
   void note_dropped(int source) override;
+  bool leave(const RefusedWrite& refusal, StepIndex step) override;
+  bool stands() override;
   void flush() override;
   void publish(mpi::CommView comm, StepIndex steps) override { layout_.publish(comm, steps); }
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override;
   [[nodiscard]] PlacedFiles* placed() noexcept override { return this; }
   [[nodiscard]] const std::string& warning() const noexcept override { return layout_.warning(); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] Hdf5Layout& layout() noexcept { return layout_; }
 
  protected:
@@ -58,6 +64,7 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   [[nodiscard]] Slots record(int source) const override;
   void note_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
 
+  void open_new_files();
   void start_flush_after(std::int64_t bytes) noexcept;
   std::int64_t gather(const Target& target, std::span<const std::byte> bytes, StepIndex step);
   std::int64_t write_gathered(StepIndex step);
@@ -73,11 +80,13 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   std::map<int, WrittenOf> written_;  ///< by source: only those whose samples came here
   std::vector<std::uint64_t> slots_;  ///< a rank's part of the record
   std::int64_t unflushed_bytes_ = 0;
-  std::shared_ptr<WriteCall> call_;
+  std::shared_ptr<WriteCall> call_, direct_call_;
   std::vector<std::unique_ptr<RawFile>> files_;  ///< the HDF5 file, then raw ones
   std::vector<iovec> pieces_;                    ///< gathered for one write
   RawFile* gathered_for_ = nullptr;              ///< into which they go
   std::int64_t first_offset_ = 0, next_offset_ = -1;
+  std::optional<DirectorySwitch> switch_;  ///< if streams may go to other directories
+  std::vector<std::string> notes_;
 };
 
 }  // namespace tailrace::output

@@ -124,8 +124,10 @@ void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace
   {
     ExtentStream extents(step, sink);
     const Charge charge(trace::Kind::write, step, extents, account, log);
-    for (Extents places(jobs); const auto extent = places.next();) extents.add(*extent, places.policy());
-    extents.hand_over();
+    do {
+      for (Extents places(jobs); const auto extent = places.next();) extents.add(*extent, places.policy());
+      extents.hand_over();
+    } while (!sink.stands());
     for (const auto& job : jobs) extents.append(job);
     sink.finish_job(step);
     cost.write_s = timer.lap();

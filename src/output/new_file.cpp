@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lustre.hpp"
 #include "snapshots.hpp"
 #include "tailrace/mpi/file.hpp"
 
@@ -47,15 +48,16 @@ void remove_file(const std::string& path) noexcept {
   if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) unlink(path.c_str());
 }
 
-void create_complete(const std::string& name, const std::function<void(const std::string& place)>& make) {
+void create_complete(const std::string& name, const Maker& make, const Maker& prepare) {
   const std::string path = target_of(name), place = place_to_create(path);
   if (access(path.c_str(), W_OK) != 0 && errno != ENOENT)
     throw Error(ErrorInfo{.kind = ErrorKind::io,
                           .message = fmt::format("{}: cannot be created: {}", name, std::strerror(errno)),
                           .path = name,
                           .hint = "check the permissions, or write to another file"});
-  if (place != path) remove_file(path);  // its space may be what the new one needs
   try {
+    if (prepare) prepare(place);
+    if (place != path) remove_file(path);  // its space may be what the new one needs
     make(place);
     if (place != path) std::filesystem::rename(place, path);
   } catch (...) {
@@ -64,16 +66,25 @@ void create_complete(const std::string& name, const std::function<void(const std
   }
 }
 
+void place_on_device(const std::string& path, const Options& options) {
+  if (options.mpi_hints.empty() && !options.lustre.given()) return;
+  remove_file(path);  // of a run that was killed here
+  if (!options.mpi_hints.empty())
+    mpi::File::create(path, options.mpi_hints);
+  else
+    create_on_lustre(path, options.lustre);
+}
+
 void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out) {
-  create_complete(context.path, [&](const std::string& place) {
-    // Hints about the place on the device hold for the life of a file: they are given with its creation.
-    if (!context.options.mpi_hints.empty()) mpi::File::create(place, context.options.mpi_hints);
+  const auto make = [&](const std::string& place) {
     auto file = h5::File::create(place, context.path);
     write_head(file, context.head);
     lay_out(file);
     write_group_attributes(file, context.head);
     file.close();
-  });
+  };
+  create_complete(context.path, make,
+                  [&](const std::string& place) { place_on_device(place, context.options); });
   discard_snapshots(context.path, -1);  // of the file that was here
 }
 

@@ -30,9 +30,16 @@ void remove_file(const std::string& path) noexcept;
 void write_head(h5::File& file, const FileHead& head);
 void write_group_attributes(h5::File& file, const FileHead& head);
 
+using Maker = std::function<void(const std::string& place)>;
+
 /// Makes a file by `make(place)`. It takes its `name` only when it is complete: even a process that is killed
-/// here leaves a file that can be read, or none. @local. Errors (io).
-void create_complete(const std::string& name, const std::function<void(const std::string& place)>& make);
+/// here leaves a file that can be read, or none. As long as `prepare(place)` fails, what has the name stays.
+/// @local. Errors (io).
+void create_complete(const std::string& name, const Maker& make, const Maker& prepare = {});
+
+/// Makes an empty file that lies on the device as the user wants, which is settled for its life with that, in
+/// the place of one that has the name. Does nothing if nothing special is wanted. @local. Errors (io, usage).
+void place_on_device(const std::string& path, const Options& options);
 
 /// Creates an HDF5 file in that way: the head, then what `lay_out` makes. Errors (io).
 void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out);

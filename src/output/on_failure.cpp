@@ -33,11 +33,23 @@ Written write_or_drop(Sink& sink, std::span<const Extent> extent, StepIndex step
   }
 }
 
+/// All extents are written again where the sink has gone: the same bytes do no harm.
+Written write_where_possible(Sink& sink, std::span<const Extent> extents, StepIndex step) {
+  for (;;) {
+    try {
+      return sink.write(extents, step);
+    } catch (const RefusedWrite& refusal) {
+      if (!sink.leave(refusal, step)) throw;
+    }
+  }
+}
+
 }  // namespace
 
 Written write_with_policy(OnFailure policy, Sink& sink, std::span<const Extent> extents, StepIndex step,
                           FailedWrites& failures) {
   if (policy == OnFailure::stop) return sink.write(extents, step);
+  if (policy == OnFailure::switch_directory) return write_where_possible(sink, extents, step);
   try {
     return sink.write(extents, step);
   } catch (const Error&) {

@@ -146,6 +146,17 @@ std::string forms(const Table& table) {
   return fmt::format("{}", fmt::join(list, ", "));
 }
 
+/// A size of stripes, in whole units of the least.
+std::int64_t parse_stripe_size(const char* name, const std::string& text, std::int64_t most,
+                               const char* most_text) {
+  return with_form(name, text, fmt::format("a size from 64KiB to {}, such as 4MiB", most_text), [&] {
+    const double bytes = parse_bytes(text, name);
+    if (!(bytes >= least_stripe_bytes && bytes <= static_cast<double>(most))) throw bad("out of range");
+    const auto units = (static_cast<std::int64_t>(bytes) + least_stripe_bytes - 1) / least_stripe_bytes;
+    return units * least_stripe_bytes;
+  });
+}
+
 /// Whether this build has what a sink needs; its parser refuses it otherwise.
 bool is_available(const SinkEntry& sink) {
   try {
@@ -208,12 +219,17 @@ void parse_flush(const char* name, const std::string& text, Options& options) {
 
 void parse_stripe(const char* name, const std::string& text, Options& options) {
   constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
-  with_form(name, text, "a size from 64KiB to 1TiB, such as 4MiB", [&] {
-    const double bytes = parse_bytes(text, name);
-    if (!(bytes >= least_stripe_bytes && bytes <= most_stripe_bytes)) throw bad("out of range");
-    const auto units = (static_cast<std::int64_t>(bytes) + least_stripe_bytes - 1) / least_stripe_bytes;
-    options.stripe_bytes = units * least_stripe_bytes;
-  });
+  options.stripe_bytes = parse_stripe_size(name, text, most_stripe_bytes, "1TiB");
+}
+
+void parse_lustre_size(const char* name, const std::string& text, Options& options) {
+  constexpr std::int64_t most_bytes = (std::int64_t{1} << 32) - least_stripe_bytes;  // Lustre: below 4 GiB
+  options.lustre.bytes = parse_stripe_size(name, text, most_bytes, "4095MiB");
+}
+
+void parse_lustre_count(const char* name, const std::string& text, Options& options) {
+  with_form(name, text, "a number of stripes, such as 8",
+            [&] { options.lustre.count = number<int>("count", text, 1, most_lustre_stripes); });
 }
 
 std::vector<std::string> parse_directories(const std::string& text) {
@@ -289,6 +305,8 @@ Options parse_options(const OptionTexts& texts) {
   read(texts.fault, [&] { options.faults = parse_faults(texts.fault); });
   read(texts.directories,
        [&] { take_directories("--directories", parse_directories(texts.directories), options); });
+  read(texts.lustre_count, [&] { parse_lustre_count("--lustre-count", texts.lustre_count, options); });
+  read(texts.lustre_size, [&] { parse_lustre_size("--lustre-size", texts.lustre_size, options); });
   read(texts.stripe, [&] { parse_stripe("--stripe", texts.stripe, options); });
   if (!texts.stripe.empty() && texts.directories.empty())
     problems.add("--stripe: stripes are for several directories, and none is named", "add --directories");

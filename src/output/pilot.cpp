@@ -35,8 +35,8 @@ const StrategyEntry* find_entry(Strategy strategy) {
   return found != all.end() ? &*found : nullptr;
 }
 
-/// Strategies that the build or the machine lacks, or that do not go with the sink.
-std::vector<Refusal> refusals(const Options& options) {
+/// Strategies that the build or the machine lacks, or that do not go with the sink or the streams.
+std::vector<Refusal> refusals(const Options& options, const Plan& plan) {
   std::vector<Refusal> list;
   for (int i = 0; i < strategy_count; ++i) {
     const auto strategy = static_cast<Strategy>(i);
@@ -49,6 +49,7 @@ std::vector<Refusal> refusals(const Options& options) {
   if (options.crew == nullptr) list.push_back({Strategy::spawn, "this program starts no processes"});
   if (auto reason = kernel_queue_obstacle(); !reason.empty())
     list.push_back({Strategy::uring, std::move(reason)});
+  if (plan.may_switch()) list.push_back({Strategy::uring, "streams may go to another directory"});
   return list;
 }
 
@@ -105,7 +106,7 @@ Measurements Pilot::measure_load(const PilotContext& context) {
   m.each_flushed = options_.flush_samples;
   if (root_) m.machine = machine_of(hosts);
   if (options_.pace) m.machine.writer_limit_bytes_s = options_.pace->bandwidth_bytes_s;
-  if (root_) m.refused = refusals(options_);
+  if (root_) m.refused = refusals(options_, context.plan);
   times_flush_ = mpi::max(context.comm, std::int64_t{root_ && !m.each_flushed && beyond_page_cache(m)}) == 1;
   return m;
 }

@@ -38,6 +38,8 @@ const char* to_string(OnFailure policy) noexcept {
       return "stop";
     case OnFailure::retry:
       return "retry";
+    case OnFailure::switch_directory:
+      return "switch";
     case OnFailure::drop:
       return "drop";
   }
@@ -321,6 +323,11 @@ std::int64_t Plan::file_bytes() const noexcept {
 bool Plan::may_drop() const noexcept {
   return std::any_of(streams.begin(), streams.end(),
                      [](const auto& stream) { return stream.on_failure == OnFailure::drop; });
+}
+
+bool Plan::may_switch() const noexcept {
+  return std::any_of(streams.begin(), streams.end(),
+                     [](const auto& stream) { return stream.on_failure == OnFailure::switch_directory; });
 }
 
 bool Plan::records(StepIndex step) const noexcept {

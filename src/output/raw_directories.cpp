@@ -13,6 +13,7 @@
 #include <set>
 #include <string_view>
 
+#include "descriptor.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/output/raw_file.hpp"
@@ -22,21 +23,6 @@ namespace tailrace::output {
 namespace {
 
 constexpr std::string_view mark = "Tailrace raw data 1\n";
-
-/// A file that is closed when this ends.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string new_name(const std::string& output) {
   std::random_device random;
@@ -55,9 +41,30 @@ std::vector<std::string> raw_paths(const std::vector<std::string>& directories, 
   return paths;
 }
 
+void make_raw_file(const std::string& path, const std::string& output) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) throw file_failure(path, "creating the file", -1, errno);
+  const auto whole = std::filesystem::absolute(output).lexically_normal().string();
+  const auto head = fmt::format("{}values of {}\n", mark, whole.substr(0, raw_head_bytes - 64));
+  const auto taken = pwrite(file.get(), head.data(), head.size(), 0);
+  if (taken == static_cast<ssize_t>(head.size())) return;
+  const int error = taken < 0 ? errno : ENOSPC;
+  remove_raw_files({path});
+  throw file_failure(path, "writing", 0, error);
+}
+
+void grow_file(const std::string& path, std::int64_t bytes) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && status.st_size >= bytes) return;
+  if (truncate(path.c_str(), bytes) != 0) throw file_failure(path, "setting the size", bytes, errno);
+}
+
 NewRawFiles::NewRawFiles(const std::vector<std::string>& directories, const std::string& output) {
   try {
-    for (const auto& path : raw_paths(directories, new_name(output))) create(path, output);
+    for (const auto& path : raw_paths(directories, new_name(output))) {
+      make_raw_file(path, output);
+      paths_.push_back(path);
+    }
   } catch (...) {
     remove_raw_files(paths_);
     throw;
@@ -68,20 +75,8 @@ NewRawFiles::~NewRawFiles() {
   if (!kept_) remove_raw_files(paths_);
 }
 
-void NewRawFiles::create(const std::string& path, const std::string& output) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) throw file_failure(path, "creating the file", -1, errno);
-  paths_.push_back(path);
-  const auto whole = std::filesystem::absolute(output).lexically_normal().string();
-  const auto head = fmt::format("{}values of {}\n", mark, whole.substr(0, raw_head_bytes - 64));
-  const auto taken = pwrite(file.get(), head.data(), head.size(), 0);
-  if (taken != static_cast<ssize_t>(head.size()))
-    throw file_failure(path, "writing", 0, taken < 0 ? errno : ENOSPC);
-}
-
 void NewRawFiles::resize(std::size_t number, std::int64_t bytes) {
-  if (truncate(paths_[number].c_str(), bytes) != 0)
-    throw file_failure(paths_[number], "setting the size", bytes, errno);
+  grow_file(paths_[number], bytes);
 }
 
 bool is_raw_file(const std::string& path) {
@@ -99,9 +94,12 @@ std::vector<std::string> raw_files_of(const std::string& path) noexcept {
     if (!std::filesystem::exists(path)) return {};
     const auto file = h5::File::open(path);
     std::set<std::string> found;
-    for (const auto& dataset : file.dataset_paths())
-      for (const auto& part : file.external_parts(dataset))
-        if (!found.contains(part.file) && is_raw_file(part.file)) found.insert(part.file);
+    for (const auto& dataset : file.dataset_paths()) {
+      if (file.external_parts(dataset).empty()) continue;
+      for (const auto& name : file.external_names(dataset))
+        if (!found.contains(name.file) && access(name.file.c_str(), F_OK) == 0 && is_raw_file(name.file))
+          found.insert(name.file);
+    }
     return {found.begin(), found.end()};
   } catch (...) {
     return {};

@@ -13,6 +13,12 @@ inline constexpr std::int64_t raw_head_bytes = 4096;
 /// The absolute names of raw files in these directories. @local
 std::vector<std::string> raw_paths(const std::vector<std::string>& directories, const std::string& name);
 
+/// Creates a raw file of `output`, of which nothing is left if that fails. @local. Errors (io): it is there
+/// already, the directory is missing, cannot be written to, is full.
+void make_raw_file(const std::string& path, const std::string& output);
+/// Gives a file this size unless it is larger; what is not written reads as 0. @local. Errors (io).
+void grow_file(const std::string& path, std::int64_t bytes);
+
 /// New raw files, which are removed again unless they are kept. Their names are new ones, so that no other
 /// output can lose its values to them.
 class NewRawFiles {
@@ -26,13 +32,11 @@ class NewRawFiles {
 
   /// Their absolute names.
   [[nodiscard]] const std::vector<std::string>& paths() const noexcept { return paths_; }
-  /// Gives one its size; what is not written reads as 0. Errors (io).
+  /// Gives one its size. Errors (io).
   void resize(std::size_t number, std::int64_t bytes);
   void keep() noexcept { kept_ = true; }
 
  private:
-  void create(const std::string& path, const std::string& output);
-
   std::vector<std::string> paths_;
   bool kept_ = false;
 };

@@ -73,7 +73,7 @@ ErrorInfo RawFile::refusal(const std::string& operation, std::int64_t offset, in
 }
 
 void RawFile::fail(const std::string& operation, std::int64_t offset, int error) const {
-  throw file_failure(path_, operation, offset, error);
+  throw RefusedWrite(file_failure(path_, operation, offset, error).info(), error);
 }
 
 void RawFile::write_all(WriteCall& call, std::span<iovec> pieces, std::int64_t offset, StepIndex step) {

@@ -213,24 +213,27 @@ constexpr std::array sink_table{
         .argument = [](const Options& options) { return fmt::format(":{}", options.deflate_level); },
         .create = create_hdf5_chunked_sink,
         .traits = {.any_thread = true, .any_source = false, .joins = false, .places = false, .grows = true}},
-    SinkEntry{.name = "mpiio",
-              .form = "mpiio[:KEY=VALUE,...]",
-              .parse = parse_hints,
-              .argument = hints_argument,
-              .create = create_mpiio_sink,
-              .traits = {.any_thread = false, .any_source = true, .places = false, .rewrites = true}},
+    SinkEntry{
+        .name = "mpiio",
+        .form = "mpiio[:KEY=VALUE,...]",
+        .parse = parse_hints,
+        .argument = hints_argument,
+        .create = create_mpiio_sink,
+        .traits =
+            {.any_thread = false, .any_source = true, .places = false, .rewrites = true, .hints = true}},
     SinkEntry{.name = "hdf5-parallel",
               .form = "hdf5-parallel[:KEY=VALUE,...]",
               .parse = parse_hdf5_parallel,
               .argument = hints_argument,
               .create = create_hdf5_parallel_sink,
-              .traits = {.any_thread = false, .any_source = false, .places = false}},
-    SinkEntry{.name = "pnetcdf",
-              .form = "pnetcdf[:KEY=VALUE,...]",
-              .parse = parse_pnetcdf,
-              .argument = hints_argument,
-              .create = create_pnetcdf,
-              .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .resumes = false}},
+              .traits = {.any_thread = false, .any_source = false, .places = false, .hints = true}},
+    SinkEntry{
+        .name = "pnetcdf",
+        .form = "pnetcdf[:KEY=VALUE,...]",
+        .parse = parse_pnetcdf,
+        .argument = hints_argument,
+        .create = create_pnetcdf,
+        .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .hints = true, .resumes = false}},
 };
 
 template <class Table>
@@ -304,11 +307,65 @@ void check_directories(const SinkEntry& sink, const Options& options) {
       .hint = fmt::format("--sink {}, or one directory", fmt::join(able, " or "))});
 }
 
+void add_hint(const char* key, std::int64_t value, mpi::Hints& hints) {
+  if (value == 0) return;
+  const auto text = std::to_string(value);
+  for (const auto& [known, other] : hints)
+    if (known == key && other != text)
+      throw Error(
+          ErrorInfo{.kind = ErrorKind::usage,
+                    .message = fmt::format("stripes on Lustre (write.lustre_count, write.lustre_size) "
+                                           "say {}={}, and the sink's hints {}={}",
+                                           key, text, key, other),
+                    .path = {},
+                    .hint = "leave one of them out"});
+    else if (known == key)
+      return;
+  hints.emplace_back(key, text);
+}
+
+void fit_lustre(const SinkEntry& sink, Options& options) {
+  if (!options.lustre.given()) return;
+  if (!options.directories.empty() || splits_samples(options))
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = "stripes on Lustre (write.lustre_count, write.lustre_size) are of the "
+                                     "output file, and the samples go into others",
+                          .path = {},
+                          .hint = "have new files of their directories striped, by lfs setstripe DIRECTORY"});
+  if (!sink.traits.hints) return;
+  add_hint("striping_factor", options.lustre.count, options.mpi_hints);
+  add_hint("striping_unit", options.lustre.bytes, options.mpi_hints);
+}
+
+Error refusal_of(const PlannedStream& stream, const std::string& why, const std::string& fix) {
+  return Error(ErrorInfo{
+      .kind = ErrorKind::usage,
+      .message = fmt::format("{}: on_failure = \"{}\" {}", stream.name, to_string(stream.on_failure), why),
+      .path = {},
+      .hint = fmt::format("{}, or on_failure = \"stop\"", fix)});
+}
+
+void check_policy(const PlannedStream& stream, const SinkEntry& sink, const Options& options,
+                  StepIndex resume_after) {
+  const bool switches = stream.on_failure == OnFailure::switch_directory;
+  if (stream.on_failure == OnFailure::stop) return;
+  if (!sink.traits.rewrites || (switches && !sink.traits.directories))
+    throw refusal_of(stream, fmt::format("does not go with --sink {}", sink.name), "--sink hdf5");
+  const std::size_t count = options.directories.size();
+  const bool goes_on = resume_after > 0 && count == 0;  // in the directories that the file began in
+  if (!switches || goes_on || (count >= 2 && count <= most_directories_to_switch)) return;
+  throw refusal_of(stream,
+                   fmt::format("needs from 2 to {} directories, and {} named", most_directories_to_switch,
+                               count == 1 ? "1 is" : fmt::format("{} are", count)),
+                   "name several with write.directories (--directories)");
+}
+
 }  // namespace
 
 void fit_strategy(Options& options) {
   const auto& sink = find_sink(options.sink);
   check_directories(sink, options);
+  fit_lustre(sink, options);
   const auto& strategy = find_strategy(options.strategy);
   if (strategy.serves(sink.traits)) return;
   std::vector<const char*> serving;
@@ -323,15 +380,9 @@ void fit_strategy(Options& options) {
   options.strategy = serving.front();
 }
 
-void check_policies(const Plan& plan, const Options& options) {
-  if (find_sink(options.sink).traits.rewrites) return;
+void check_policies(const Plan& plan, const Options& options, StepIndex resume_after) {
   for (const auto& stream : plan.streams)
-    if (stream.on_failure != OnFailure::stop)
-      throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                            .message = fmt::format("{}: on_failure = \"{}\" does not go with --sink {}",
-                                                   stream.name, to_string(stream.on_failure), options.sink),
-                            .path = {},
-                            .hint = "--sink hdf5, or on_failure = \"stop\""});
+    check_policy(stream, find_sink(options.sink), options, resume_after);
 }
 
 void check_growth(const Plan& plan, const Options& options) {

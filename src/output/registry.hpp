@@ -19,6 +19,7 @@ struct SinkTraits {
   bool hdf5 = true;          ///< the file is HDF5
   bool directories = false;  ///< the values can stand in raw files in other directories
   bool grows = false;        ///< samples of any number and size
+  bool hints = false;        ///< MPI-IO makes the file, and takes hints
   bool resumes = true;       ///< a run can go on in a file that an earlier one left
 };
 

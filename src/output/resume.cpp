@@ -188,6 +188,7 @@ std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>&
     if (accumulates(stream)) {
       auto copy = stream;
       copy.reduction = Reduction::final;
+      if (copy.on_failure == OnFailure::switch_directory) copy.on_failure = OnFailure::stop;  // one file
       for (auto& spec : copy.datasets) {
         spec.path = accumulator_group + spec.path;
         spec.type = state_type_of(stream, spec.type);
@@ -195,6 +196,7 @@ std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>&
       for (auto& piece : copy.pieces) {
         piece.dataset = piece.dataset - first_of_stream + first_dataset;
         piece.type = state_type_of(stream, piece.type);
+        piece.on_failure = copy.on_failure;
       }
       first_dataset += copy.datasets.size();
       kept.push_back(std::move(copy));

@@ -34,7 +34,7 @@ class Session::Impl {
         log_(log),
         sampled_(resume.after) {
     mpi::agree_on(comm_, [&] {
-      check_policies(plan_, options_);
+      check_policies(plan_, options_, resume.after);
       check_growth(plan_, options_);
       if (resume.after > 0) check_resumes(options_);
     });
@@ -161,6 +161,7 @@ class Session::Impl {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
       sink_->close(comm_, tail, {.steps = last_step, .complete = !failure});
     });
+    for (const auto& note : sink_->notes()) add_warning(note);
     if (close_failure && close_failure->rank < 0) give_up(*close_failure);
     comm_.close();
     if (failure) throw Error(*failure);

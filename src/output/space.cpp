@@ -67,7 +67,7 @@ bool has_space(const std::vector<SpaceNeed>& needs, std::string& warning) {
     const double free = system.free_bytes + system.reused_bytes;
     if (system.needed_bytes <= free) continue;
     if (!warning.empty()) warning += "; ";
-    warning += fmt::format("{} needs {}, but its file system has {} free: the run will fail when it is full",
+    warning += fmt::format("{} needs {}, but its file system has {} free: writes will fail when it is full",
                            system.path, human_bytes(system.needed_bytes), human_bytes(free));
     enough = false;
   }

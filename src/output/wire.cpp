@@ -45,7 +45,7 @@ void list(Unpacker& unpacker, std::vector<T>& items) {
 
 template <class Archive>
 void fields(Archive& archive, ArchivedBy<Archive, PlannedStream>& stream) {
-  archive(stream.reduction);
+  archive(stream.reduction, stream.on_failure);
   fields(archive, stream.cadence);
   list(archive, stream.datasets);
 }

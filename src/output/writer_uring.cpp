@@ -7,6 +7,13 @@
 namespace tailrace::output {
 
 std::unique_ptr<Writer> make_uring_writer(const WriterContext& context) {
+  if (context.plan != nullptr && context.plan->may_switch()) {
+    context.warning =
+        "--write uring: the kernel cannot look where on_failure = \"switch\" has samples go; a thread of "
+        "each "
+        "rank writes instead";
+    return make_threads_writer(context);
+  }
   AsyncWriterParts parts;
   parts.memory.resize(static_cast<std::size_t>(context.options.buffers) *
                       StagingPool::distance(context.staging_bytes));

@@ -35,8 +35,9 @@ class TableReader {
     const auto type = one_of("type", {"float32", "float64"});
     table.type = type == 1 ? h5::ElementType::float64 : h5::ElementType::float32;
     using output::OnFailure;
-    constexpr std::array policies{OnFailure::stop, OnFailure::retry, OnFailure::drop};
-    table.on_failure = policies[one_of("on_failure", {"stop", "retry", "drop"})];
+    constexpr std::array policies{OnFailure::stop, OnFailure::retry, OnFailure::drop,
+                                  OnFailure::switch_directory};
+    table.on_failure = policies[one_of("on_failure", {"stop", "retry", "drop", "switch"})];
     return table;
   }
 

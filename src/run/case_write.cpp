@@ -21,6 +21,17 @@ void read_directories(CaseFile& file, const output::OptionTexts& typed, output::
                      "add write.directories (--directories), or leave the stripe out");
 }
 
+void read_lustre(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+  if (const auto count = file.integer("write.lustre_count", {1, output::most_lustre_stripes}))
+    options.lustre.count = static_cast<int>(*count);
+  if (const auto size = file.text("write.lustre_size"))
+    file.try_to([&] { output::parse_lustre_size("write.lustre_size", *size, options); });
+  if (!typed.lustre_count.empty())
+    file.try_to([&] { output::parse_lustre_count("--lustre-count", typed.lustre_count, options); });
+  if (!typed.lustre_size.empty())
+    file.try_to([&] { output::parse_lustre_size("--lustre-size", typed.lustre_size, options); });
+}
+
 }  // namespace
 
 void read_write(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
@@ -38,6 +49,7 @@ void read_write(CaseFile& file, const output::OptionTexts& typed, output::Option
   if (!typed.pace.empty()) file.try_to([&] { options.pace = output::parse_pace(typed.pace); });
   if (!typed.fault.empty()) file.try_to([&] { options.faults = output::parse_faults(typed.fault); });
   read_directories(file, typed, options);
+  read_lustre(file, typed, options);
   options.plan_only = typed.plan;
   file.try_to([&] { output::fit_strategy(options); });
 }
@@ -47,6 +59,10 @@ void set_write_defaults(CaseFile& file, const output::Options& options) {
   file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options)));
   file.set_default("write.sink", output::sink_text(options));
   file.set_default("write.flush", options.flush_samples ? "sample" : "none");
+  if (options.lustre.count > 0)
+    file.set_default("write.lustre_count", fmt::format("{}", options.lustre.count));
+  if (options.lustre.bytes > 0)
+    file.set_default("write.lustre_size", fmt::format("{}B", options.lustre.bytes));
   if (options.directories.empty()) return;
   file.set_default("write.directories", nlohmann::json(options.directories).dump());  // TOML writes it alike
   file.set_default("write.stripe", fmt::format("{}B", options.stripe_bytes));

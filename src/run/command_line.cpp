@@ -40,6 +40,8 @@ void add_write_options(CLI::App& app, output::OptionTexts& texts) {
   add("--flush", texts.flush, "WHEN", "none, or sample: each sample reaches the device at once");
   add("--directories", texts.directories, "DIR,DIR", "put the values of the samples there, in stripes");
   add("--stripe", texts.stripe, "SIZE", "of these stripes, such as 16MiB [4MiB]");
+  add("--lustre-count", texts.lustre_count, "N", "stripes of the output file on Lustre");
+  add("--lustre-size", texts.lustre_size, "SIZE", "of each of these stripes, such as 4MiB");
   app.add_flag("--plan", texts.plan,
                "measure the first outputs, predict the run under each strategy, and stop")
       ->group("Output");

@@ -227,6 +227,7 @@ Run::Summary Run::end_with(const DriveResult& result, const std::string& reason,
     end.status = Status::failed;
     end.error = error.info();
   }
+  tell_warnings();
   warn_of_dropped();
   try {
     write_account(end, cells);

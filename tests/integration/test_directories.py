@@ -1,5 +1,6 @@
 """Values in raw files of several directories: what h5py sees is what one file holds, whatever happens."""
 
+import errno
 import os
 import re
 from functools import partial
@@ -190,3 +191,52 @@ def test_while_it_runs(disks, tmp_path):
     finally:
         job.kill_all()
     assert steps > 0
+
+
+def leaving_case(disks: list[Path], tmp_path: Path) -> Path:
+    case = tmp_path / "case.toml"
+    names = ", ".join(f'"{directory}"' for directory in disks)
+    case.write_text(
+        '[case]\nsimulation = "rehearse"\n[domain]\ncells = [67, 61, 5]\n[time]\nsteps = 9\n'
+        f'[write]\nstrategy = "blocking"\ndirectories = [{names}]\nstripe = "64KiB"\n'
+        '[[output]]\nname = "all"\nquantity = "v"\nevery = 1\non_failure = "switch"\n'
+    )
+    return case
+
+
+def test_a_full_disk_is_left_for_the_next(disks, one_file, tmp_path):
+    case, run_dir = leaving_case(disks, tmp_path), tmp_path / "run"
+    words = ["--case", case, "--out", run_dir, "--overwrite", "--quiet"]
+    ended = jobs.rehearse(*words, "--fault", "write:rank=1,nth=3,error=ENOSPC", ranks=2)
+    assert ended.status == 0, ended
+    expected = jobs.read_datasets(one_file)["whole/values"]
+    with h5py.File(run_dir / "output.h5") as file:
+        values = file["all/values"]
+        assert values[()].tobytes() == expected.astype(values.dtype).tobytes()
+        rows = [row.tolist() for row in file["tailrace_switches"][0] if row[3]]
+        stripes = [Path(os.fsdecode(name)) for name, _, size in values.external if size > 1]
+    ((step, left, taken, error),) = rows
+    assert error == errno.ENOSPC and taken == (left + 1) % 3
+    assert stripes[-1].parent != disks[left] and {path.parent for path in stripes} >= {disks[taken]}
+    (warning,) = jobs.account(run_dir)["warnings"]
+    assert warning.startswith(f"{disks[left]} took no more at step {step}: No space left on device")
+    assert warning.endswith(str(disks[taken])) and warning in ended.err
+    assert jobs.rehearse("--verify", run_dir / "output.h5").status == 0
+    # The files of an output that is replaced are removed, also where it went.
+    assert len(raw_files(disks)) > 3
+    assert jobs.rehearse(*words, ranks=2).status == 0
+    assert len(raw_files(disks)) == 3
+
+
+def test_killed_after_a_disk_was_left(disks, one_file, tmp_path):
+    path = tmp_path / "out.h5"
+    fault = "write:rank=1,nth=3,error=EIO;kill:rank=0,step=7"
+    ended = jobs.rehearse(
+        "--case", leaving_case(disks, tmp_path), "-o", path, "--quiet", "--fault", fault, ranks=2
+    )
+    assert ended.status != 0, ended
+    steps = jobs.recorded_steps(path)
+    found = jobs.read_datasets(path)
+    expected = jobs.read_datasets(one_file)["whole/values"][:steps].astype(found["all/values"].dtype)
+    assert found["all/values"][:steps].tobytes() == expected.tobytes()
+    assert found["tailrace_switches"][0, 0, 3] == errno.EIO and steps > 3

@@ -101,7 +101,7 @@ def test_disk_that_is_too_small(sink, ranks, strategy, case, clean, small_disk):
     options = ["--quiet", "--write", strategy, *SINKS[sink]]
     ended = jobs.run("--case", case, "--out", run_dir, *options, ranks=ranks)
     assert ended.status == 3 and ended.seconds < SECONDS, ended
-    assert "the run will fail when it is full" in ended.err
+    assert "writes will fail when it is full" in ended.err
     (message,) = jobs.messages(ended)
     assert "No space left on device. Fix: free space" in message
     recorded = jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(ranks), least=5)

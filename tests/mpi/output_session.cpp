@@ -438,7 +438,7 @@ MPI_CASE("a disk that is too small is told before the first step", ranks{2}) {
                       options_of({.strategy = "", .sink = sink}), log);
       REQUIRE(session.warnings().size() == (comm.is_root() ? 1 : 0));
       if (comm.is_root())
-        CHECK(session.warnings()[0].find("the run will fail when it is full") != std::string::npos);
+        CHECK(session.warnings()[0].find("writes will fail when it is full") != std::string::npos);
       session.finish(0, tail(0));
     });
     // File systems that allow no file of this size refuse its creation instead.

@@ -1,6 +1,7 @@
 #include "tailrace/h5/file.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -222,4 +223,39 @@ TEST_CASE("shapes and types print for people") {
   CHECK(h5::size_bytes(ElementType::float32) == 4);
   CHECK(h5::size_bytes(ElementType::uint64) == 8);
   CHECK(h5::library_version().starts_with("1."));
+}
+
+TEST_CASE("the names of external parts stand where they can be exchanged") {
+  const test::TempDir dir;
+  const auto path = dir.file("a.h5"), raw = dir.file("a.raw"), other = dir.file("b.raw");
+  std::ofstream(raw, std::ios::binary) << std::string(4096, 'r');
+  std::ofstream(other, std::ios::binary) << std::string(4096, 'o');
+  std::vector<h5::ExternalPart> parts(1000, {.file = raw, .offset = 8, .bytes = 4});
+  parts.push_back({.file = other, .offset = 0, .bytes = 1});  // behind the last byte
+  {
+    File file = File::create(path);
+    file.create_external_dataset(
+        {.path = "/group/v", .shape = {1000}, .type = ElementType::float32, .attributes = {}}, parts);
+    for (int i = 0; i < 20; ++i)  // these make the header go on elsewhere
+      file.create_attribute("/group/v", {.name = fmt::format("a{}", i), .value = std::string(200, 'x')});
+    file.close();
+  }
+  const auto names = File::open(path).external_names("/group/v");
+  REQUIRE(names.size() == parts.size());
+  CHECK(names[0].file == raw);
+  CHECK(names.back().file == other);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(names[2].place))
+      .write(reinterpret_cast<const char*>(&names.back().number), 8);
+  std::vector<float> values(1000);
+  const File file = File::open(path);
+  file.read<float>("/group/v", values);
+  const auto found = file.external_parts("/group/v");
+  CHECK(found.size() == values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    CHECK((values[i] == values[0]) == (i != 2));
+    CHECK(found[i].file == (i == 2 ? other : raw));
+  }
+  CHECK_THROWS_WITH_AS(static_cast<void>(File::open(path).external_names("/group")),
+                       doctest::Contains("opening dataset"), Error);
 }

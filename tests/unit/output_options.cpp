@@ -117,6 +117,40 @@ TEST_CASE("sinks that call MPI are served by the strategy blocking alone, which 
   }
 }
 
+TEST_CASE("stripes on Lustre are hints where MPI-IO makes the file") {
+  OptionTexts wanted;
+  wanted.lustre_count = "8";
+  wanted.lustre_size = "100KB";
+  const Options plain = parse_options(wanted);
+  CHECK(plain.lustre.count == 8);
+  CHECK(plain.lustre.bytes == 128 << 10);
+  CHECK(plain.mpi_hints.empty());
+  wanted.sink = "mpiio:cb_nodes=2,striping_factor=8";
+  CHECK(sink_text(parse_options(wanted)) == "mpiio:cb_nodes=2,striping_factor=8,striping_unit=131072");
+  wanted.sink = "mpiio:striping_factor=4";
+  CHECK(contains(message_of(wanted), "say striping_factor=8, and the sink's hints striping_factor=4"));
+}
+
+TEST_CASE("stripes on Lustre that cannot be are refused") {
+  for (const char* bad : {"0", "-1", "2001", "8.5", "many", "8 "}) {
+    OptionTexts texts;
+    texts.lustre_count = bad;
+    CHECK_MESSAGE(contains(message_of(texts), "--lustre-count"), bad);
+  }
+  for (const char* bad : {"1KiB", "4GiB", "much"}) {
+    OptionTexts texts;
+    texts.lustre_size = bad;
+    CHECK_MESSAGE(contains(message_of(texts), "--lustre-size"), bad);
+  }
+  OptionTexts spread;
+  spread.lustre_count = "2";
+  spread.directories = "/tmp";
+  CHECK(contains(message_of(spread), "the samples go into others"));
+  spread.directories = {};
+  spread.write = "spawn-each";
+  CHECK(contains(message_of(spread), "the samples go into others"));
+}
+
 TEST_CASE("a pace") {
   const Pace pace = parse_pace("bandwidth=50MB/s,latency=1ms,jitter=0.1,seed=7");
   CHECK(pace.bandwidth_bytes_s == 50e6);

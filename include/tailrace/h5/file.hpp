@@ -100,6 +100,14 @@ struct ExternalPart {
   std::uint64_t offset = 0, bytes = 0;
 };
 
+/// Where the HDF5 file says in which file an external part of a dataset stands: eight bytes with a number
+/// that means the same name to all parts of the dataset.
+struct ExternalName {
+  std::string file;          ///< the name
+  std::uint64_t place = 0;   ///< of the bytes in the HDF5 file
+  std::uint64_t number = 0;  ///< that stands there
+};
+
 /// A dataset to create.
 struct DatasetSpec {
   std::string path;  ///< absolute, missing groups are made
@@ -188,9 +196,13 @@ class File {
   /// nothing for an empty one.
   std::optional<std::uint64_t> create_dataset(const DatasetSpec& spec);
   /// Creates a contiguous dataset whose bytes stand in other files, part after part; they are not touched.
+  /// Parts behind its last byte are never read; only `external_names` tells of them.
   void create_external_dataset(const DatasetSpec& spec, std::span<const ExternalPart> parts);
   /// The other files in which the bytes of a contiguous dataset stand, none if it has none there.
   [[nodiscard]] std::vector<ExternalPart> external_parts(const std::string& dataset) const;
+  /// The names of these parts, in the same order, and of those behind the last byte, of a dataset that this
+  /// library has created. Errors (io): they are not where the format has them.
+  [[nodiscard]] std::vector<ExternalName> external_names(const std::string& dataset) const;
   /// Whether the elements of a dataset are as this machine has them in memory.
   [[nodiscard]] bool is_native(const std::string& dataset) const;
   /// Creates a dataset of chunks that take space when they are written: with at least one element, unless it
@@ -218,6 +230,8 @@ class File {
   File(Handle handle, std::string path) : handle_(std::move(handle)), path_(std::move(path)) {}
   void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                   std::span<std::byte> out) const;
+  [[nodiscard]] std::vector<ExternalPart> all_external_parts(const Handle& set,
+                                                             const Operation& operation) const;
   [[nodiscard]] Handle open_dataset(const std::string& dataset) const;
   Handle create_with(const DatasetSpec& spec, const Handle& creation, bool grows = false);
   /// An operation on this file, by name.

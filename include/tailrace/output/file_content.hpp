@@ -37,5 +37,7 @@ inline constexpr const char* record_path = "/tailrace_record";
 /// Path of the dataset with the first step whose samples each writer may have left out, 0 if none; only where
 /// streams may leave samples out.
 inline constexpr const char* dropped_path = "/tailrace_dropped";
+/// Path of the dataset that tells which directories were left for which; only where streams may do so.
+inline constexpr const char* switches_path = "/tailrace_switches";
 
 }  // namespace tailrace::output

@@ -43,6 +43,18 @@ struct Fault {
 /// Of a dataset over several directories, unless the user says otherwise, and the least.
 inline constexpr std::int64_t default_stripe_bytes = 4 << 20, least_stripe_bytes = 64 << 10;
 
+/// Of an output with streams that may go to another one: its datasets name each file in each of them.
+inline constexpr std::size_t most_directories_to_switch = 24;
+
+inline constexpr int most_lustre_stripes = 2000;
+/// How Lustre spreads a file over its targets; 0: as the file's directory has it.
+struct LustreStripes {
+  int count = 0;
+  std::int64_t bytes = 0;  ///< of each, a multiple of 64 KiB
+
+  [[nodiscard]] bool given() const noexcept { return count > 0 || bytes > 0; }
+};
+
 class Crew;
 
 /// How samples leave the computation.
@@ -59,6 +71,7 @@ struct Options {
   /// Where raw files with the streams' values are made, one in each; none: the values are in the file itself.
   std::vector<std::string> directories;
   std::int64_t stripe_bytes = default_stripe_bytes;  ///< of a dataset in one directory before the next one
+  LustreStripes lustre;                              ///< of the output file
   bool flush_samples = false;                        ///< what is written is put onto the device at once
   std::optional<Pace> pace;
   std::vector<Fault> faults;
@@ -85,6 +98,7 @@ struct OptionTexts {
   std::string bind = {};         ///< auto | none
   std::string directories = {};  ///< DIR,DIR and so on
   std::string stripe = {};       ///< a size such as 4MiB
+  std::string lustre_count = {}, lustre_size = {};  ///< a number, a size such as 4MiB
   std::string fault;  ///< ACTION:KEY=VALUE,... several separated by ';', such as kill:rank=1,step=20
   bool plan = false;  ///< only measure and predict
 };
@@ -96,12 +110,15 @@ void parse_strategy(const char* name, const std::string& text, Options& options)
 void parse_sink(const char* name, const std::string& text, Options& options);
 void parse_flush(const char* name, const std::string& text, Options& options);
 void parse_stripe(const char* name, const std::string& text, Options& options);
+void parse_lustre_count(const char* name, const std::string& text, Options& options);
+void parse_lustre_size(const char* name, const std::string& text, Options& options);
 /// Takes directories for raw files. Errors (usage): one is missing, is none, may not be written, or is named
 /// twice.
 void take_directories(const char* name, std::vector<std::string> directories, Options& options);
 std::vector<std::string> parse_directories(const std::string& text);
 void parse_bind(const char* name, const std::string& text, Options& options);
-/// Takes a strategy that serves the sink if the user named none. Errors (usage): the one named does not.
+/// Takes a strategy that serves the sink if the user named none, and turns stripes on Lustre into hints where
+/// MPI-IO makes the file. Errors (usage): what was named does not go together.
 void fit_strategy(Options& options);
 Pace parse_pace(const std::string& text);
 std::vector<Fault> parse_faults(const std::string& text);

@@ -89,6 +89,8 @@ struct Plan {
   [[nodiscard]] std::int64_t file_bytes() const noexcept;
   /// True if some stream may leave samples out (`OnFailure::drop`).
   [[nodiscard]] bool may_drop() const noexcept;
+  /// True if some stream may go to another directory (`OnFailure::switch_directory`).
+  [[nodiscard]] bool may_switch() const noexcept;
   /// True if unreduced samples are due at `step`, on whichever rank.
   [[nodiscard]] bool records(StepIndex step) const noexcept;
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "tailrace/base/error.hpp"
 #include "tailrace/output/write_call.hpp"
@@ -23,6 +24,16 @@ std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept
 /// -1.
 Error file_failure(const std::string& path, const std::string& operation, std::int64_t offset, int error);
 
+/// A write that the system has refused, with its reason.
+class RefusedWrite : public Error {
+ public:
+  RefusedWrite(ErrorInfo info, int reason) : Error(std::move(info)), reason_(reason) {}
+  [[nodiscard]] int reason() const noexcept { return reason_; }
+
+ private:
+  int reason_;
+};
+
 /// An existing file, open for writing at given places.
 class RawFile {
  public:
@@ -35,7 +46,8 @@ class RawFile {
   ~RawFile();
 
   /// Puts all pieces, one after the other, at `offset`; goes on after short and interrupted writes. `pieces`
-  /// is used up. Errors (io): path, offset of the first byte that was refused, the system's reason.
+  /// is used up. Errors (io, `RefusedWrite`): path, offset of the first byte that was refused, the system's
+  /// reason.
   void write(std::span<iovec> pieces, std::int64_t offset, StepIndex step);
   /// Puts a few bytes of bookkeeping at `offset`, around pace and faults.
   void write_directly(std::span<const std::byte> bytes, std::int64_t offset);

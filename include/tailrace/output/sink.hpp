@@ -116,6 +116,12 @@ class Sink {
   virtual void note_dropped(int /*source*/) {}
   /// Puts everything that this process has written onto the device. @local
   virtual void flush() = 0;
+  /// Has what belongs into the file of a refused write go elsewhere. Returns false if there is no other place
+  /// that might be better. @local, may wait for other processes that write. Errors (io).
+  virtual bool leave(const RefusedWrite&, StepIndex) { return false; }
+  /// After the last `write` of a job: whether readers look for its samples where they were put. If not they
+  /// have to be written again. @local, as `leave`. Errors (io).
+  virtual bool stands() { return true; }
   /// After the last `write` of a job, before its record. Nothing by default. @local
   virtual void finish_job(StepIndex) {}
   /// True if `finish_job`, `record` and `flush` are calls of all ranks together (@collective{comm}, every
@@ -140,6 +146,8 @@ class Sink {
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept { return 0; }
   /// What the user should know before the run starts, such as a disk that is too small. On the root only.
   [[nodiscard]] virtual const std::string& warning() const noexcept = 0;
+  /// After `close`, what became of the run's samples that the user should know. On the root only.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 
  private:
   Meter meter_;
@@ -162,8 +170,9 @@ struct SinkContext {
 
 /// Errors (usage): the sink that the options name cannot go on in a file that an earlier run left. @local
 void check_resumes(const Options& options);
-/// Errors (usage): a stream's policy for failures is not one that the sink can keep. @local
-void check_policies(const Plan& plan, const Options& options);
+/// Errors (usage): a stream's policy for failures is not one that the sink can keep, in a new file or, with
+/// `resume_after`, in one that is there. @local
+void check_policies(const Plan& plan, const Options& options, StepIndex resume_after);
 /// Errors (usage): a stream grows, which the sink cannot. @local
 void check_growth(const Plan& plan, const Options& options);
 

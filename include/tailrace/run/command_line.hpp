@@ -12,8 +12,8 @@ class App;
 /// Options that the command lines of all native programs have in common.
 namespace tailrace::run {
 
-/// Adds --write, --sink, --pace, --flush, --directories, --stripe, --bind, --plan and --fault; `texts` takes
-/// what is typed and outlives the parser.
+/// Adds --write, --sink, --pace, --flush, --directories, --stripe, --lustre-count, --lustre-size, --bind,
+/// --plan and --fault; `texts` takes what is typed and outlives the parser.
 void add_write_options(CLI::App& app, output::OptionTexts& texts);
 /// Adds --trace, likewise.
 void add_trace_option(CLI::App& app, std::string& text);

@@ -21,7 +21,7 @@ import numpy as np
 from tailrace import kwave, record
 
 PIECE_ELEMENTS = 4_000_000
-METADATA = {record.NAME, record.DROPPED}
+METADATA = {record.NAME, record.DROPPED, record.SWITCHES}
 MEASURES = ("frobenius", "infinity", "maximum")
 
 

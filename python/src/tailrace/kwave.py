@@ -41,6 +41,7 @@ _FIXED = {
     "alpha_power": ("absorption exponent y", ""),
     "t_index": ("steps completed", ""),
     "tailrace_record": ("steps recorded, one slot per writer", ""),
+    "tailrace_switches": ("directories left for others: step, from, to, error", ""),
     "tailrace_dropped": ("first step with samples left out, one slot per writer", ""),
     "sensor_mask_type": ("sensor mask: 0 points, 1 boxes", ""),
     "sensor_mask_index": ("sensor points, linear from 1", ""),

@@ -16,6 +16,7 @@ from tailrace import kwave
 
 NAME = "tailrace_record"
 DROPPED = "tailrace_dropped"
+SWITCHES = "tailrace_switches"
 
 
 @dataclass(frozen=True)
