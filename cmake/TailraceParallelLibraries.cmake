@@ -3,8 +3,10 @@
 #
 # TAILRACE_PARALLEL_HDF5  imported target of a parallel HDF5, or empty
 # TAILRACE_PNETCDF        imported target of PnetCDF, or empty
+# TAILRACE_ADIOS2         imported target of ADIOS2 with MPI, or empty
 set(TAILRACE_PARALLEL_HDF5 "")
 set(TAILRACE_PNETCDF "")
+set(TAILRACE_ADIOS2 "")
 
 # The MPI libraries that a shared library names, such as libmpi.so.40; nothing for other files.
 function(tailrace_mpi_libraries_of FILE RESULT)
@@ -15,8 +17,8 @@ function(tailrace_mpi_libraries_of FILE RESULT)
   set(${RESULT} ${lines} PARENT_SCOPE)
 endfunction()
 
-# Whether the libraries of the imported target belong to the MPI in use: a program that loads two of them crashes.
-function(tailrace_matches_mpi TARGET RESULT)
+# Whether the libraries belong to the MPI in use: a program that loads two of them crashes.
+function(tailrace_match_mpi LIBRARIES RESULT)
   set(own "")
   foreach(library ${MPI_CXX_LIBRARIES})
     file(REAL_PATH "${library}" real)
@@ -26,8 +28,7 @@ function(tailrace_matches_mpi TARGET RESULT)
     endif()
   endforeach()
   set(${RESULT} TRUE PARENT_SCOPE)
-  get_target_property(libraries ${TARGET} INTERFACE_LINK_LIBRARIES)
-  foreach(library ${libraries})
+  foreach(library ${LIBRARIES})
     tailrace_mpi_libraries_of("${library}" wanted)
     foreach(name ${wanted})
       if(NOT name IN_LIST own)
@@ -66,9 +67,24 @@ endif()
 
 pkg_check_modules(PNETCDF IMPORTED_TARGET pnetcdf)
 if(PNETCDF_FOUND)
-  tailrace_matches_mpi(PkgConfig::PNETCDF PNETCDF_MATCHES)
+  get_target_property(pnetcdf_libraries PkgConfig::PNETCDF INTERFACE_LINK_LIBRARIES)
+  tailrace_match_mpi("${pnetcdf_libraries}" PNETCDF_MATCHES)
   if(PNETCDF_MATCHES)
     set(TAILRACE_PNETCDF PkgConfig::PNETCDF)
   endif()
 endif()
-message(STATUS "Parallel HDF5: ${TAILRACE_PARALLEL_HDF5}; PnetCDF: ${TAILRACE_PNETCDF}")
+
+# Its library for MPI is an imported one of its own. From version 2.11 on the bindings are called cxx.
+set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # it looks for MPI again, which is not to undo what was set above
+find_package(ADIOS2 2.9 CONFIG QUIET COMPONENTS CXX MPI)
+unset(CMAKE_POLICY_DEFAULT_CMP0077)
+if(ADIOS2_FOUND AND TARGET adios2::core_mpi)
+  get_target_property(adios2_library adios2::core_mpi LOCATION)
+  tailrace_match_mpi("${adios2_library}" ADIOS2_MATCHES)
+  foreach(binding adios2::cxx11_mpi adios2::cxx_mpi)
+    if(ADIOS2_MATCHES AND TARGET ${binding})
+      set(TAILRACE_ADIOS2 ${binding})
+    endif()
+  endforeach()
+endif()
+message(STATUS "Parallel HDF5: ${TAILRACE_PARALLEL_HDF5}; PnetCDF: ${TAILRACE_PNETCDF}; ADIOS2: ${TAILRACE_ADIOS2}")

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "tailrace/h5/chunked.hpp"
@@ -54,6 +55,9 @@ std::vector<std::int64_t> FileReader::integers(const std::string& dataset) {
 }
 
 std::unique_ptr<FileReader> FileReader::open(const std::string& path) {
+#ifdef TAILRACE_HAVE_ADIOS2
+  if (std::filesystem::is_directory(path)) return open_adios(path);
+#endif
   std::array<char, 3> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   if (std::string(start.data(), start.size()) == "CDF") return open_netcdf(path);

@@ -11,8 +11,9 @@
 
 namespace tailrace::rehearse {
 
-/// An output file in any of the formats that sinks write: HDF5, or netCDF (CDF-5), where "/a/b" is the
-/// variable a_b and has the attributes of the group /a. Nothing here communicates.
+/// An output file in any of the formats that sinks write: HDF5, netCDF (CDF-5), where "/a/b" is the variable
+/// a_b and has the attributes of the group /a, or, if this build has ADIOS2, an output of it. Nothing here
+/// communicates.
 class FileReader {
  public:
   FileReader() = default;
@@ -20,7 +21,7 @@ class FileReader {
   FileReader& operator=(const FileReader&) = delete;
   virtual ~FileReader() = default;
 
-  /// Opens a file of either format. Errors (input): missing, unreadable, damaged.
+  /// Opens a file of any of these formats. Errors (input): missing, unreadable, damaged.
   static std::unique_ptr<FileReader> open(const std::string& path);
 
   [[nodiscard]] virtual const std::string& path() const noexcept = 0;
@@ -46,5 +47,7 @@ inline constexpr const char* values_name = "/values";
 
 /// Opens a netCDF file of format CDF-5. Errors (input).
 std::unique_ptr<FileReader> open_netcdf(const std::string& path);
+/// Opens an output of ADIOS2's engine BP5, a directory. Errors (input).
+std::unique_ptr<FileReader> open_adios(const std::string& path);
 
 }  // namespace tailrace::rehearse

@@ -21,13 +21,6 @@ class NoCall final : public WriteCall {
   }
 };
 
-/// Puts everything that this machine has written to a file onto the device.
-void flush_file(const std::string& path) {
-  RawFile file(path, make_plain_call());
-  file.flush();
-  file.close();
-}
-
 }  // namespace
 
 CollectiveSink::CollectiveSink(const SinkContext& context)
@@ -36,6 +29,12 @@ CollectiveSink::CollectiveSink(const SinkContext& context)
       job_(context.plan),
       disturbance_(make_write_call(context.options, context.comm.rank(), std::make_unique<NoCall>())) {
   mpi::choose_honest_io();
+}
+
+void CollectiveSink::flush_file(const std::string& path) {
+  RawFile file(path, make_plain_call());
+  file.flush();
+  file.close();
 }
 
 void CollectiveSink::keep_failure_of(const std::function<void()>& action) {
@@ -73,15 +72,18 @@ void CollectiveSink::finish_job(StepIndex step) {
   const std::size_t failed = job_.specs().size();  // the bit after those of the datasets
   std::vector<std::uint64_t> bits(failed / 64 + 1);
   const auto set = [&](std::size_t bit) { bits[bit / 64] |= std::uint64_t{1} << bit % 64; };
+  keep_failure_of([&] { prepare(job_.parts()); });
   keep_failure_of([&] {
     for (const auto& part : job_.parts()) disturb(part, step);
   });
   for (const auto& part : job_.parts()) set(part.dataset);
   if (failure_) set(failed);
   mpi::unite_bits(comm_, bits);
-  if (!is_touched(bits, failed)) keep_failure_of([&] { write_parts(job_.parts(), bits); });
+  failed_in_library_ = !is_touched(bits, failed);  // until all ranks have said otherwise
+  if (failed_in_library_) keep_failure_of([&] { write_parts(job_.parts(), bits, step); });
   job_.clear();
   share_failure();
+  failed_in_library_ = false;
 }
 
 void CollectiveSink::record(int source, StepIndex steps) {
@@ -90,12 +92,12 @@ void CollectiveSink::record(int source, StepIndex steps) {
 
 void CollectiveSink::flush() {
   // Not through the library: there, a rank that fails may leave the others waiting.
-  keep_failure_of([&] { flush_file(path_); });
+  keep_failure_of([&] { flush_files(); });
   share_failure();
 }
 
 void CollectiveSink::close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) {
-  keep_failure_of([&] { close_file(); });
+  keep_failure_of([&] { close_file(tail, end); });
   std::optional<Error> shared;
   try {
     share_failure();
@@ -105,7 +107,7 @@ void CollectiveSink::close(mpi::CommView comm, const FileTail& tail, const FileE
   const auto finish_here = [&] {
     if (comm.is_root()) {
       finish(tail, {.steps = end.steps, .complete = end.complete && !shared});
-      flush_file(path_);
+      flush_files();
     }
     if (shared) throw Error(*shared);
   };

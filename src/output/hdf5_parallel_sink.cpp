@@ -44,7 +44,8 @@ class Hdf5ParallelSink final : public CollectiveSink {
     return from_byte(layout_.places().datasets[dataset], 0).offset;
   }
 
-  void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t> touched) override {
+  void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t> touched,
+                   StepIndex) override {
     auto part = parts.begin();
     for (std::size_t dataset = 0; dataset < record_; ++dataset) {
       if (!is_touched(touched, dataset)) continue;
@@ -70,7 +71,7 @@ class Hdf5ParallelSink final : public CollectiveSink {
     });
   }
 
-  void close_file() override {
+  void close_file(const FileTail&, const FileEnd&) override {
     through_hdf5("closing", -1, [&] { file_->close(); });
   }
 

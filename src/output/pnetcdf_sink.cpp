@@ -51,7 +51,7 @@ class PnetcdfSink final : public CollectiveSink {
     return from_byte(places_.datasets[dataset], 0).offset;
   }
 
-  void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t>) override {
+  void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t>, StepIndex) override {
     for (const auto& part : parts)
       keep_failure_of([&] {
         const auto& one = spec(part.dataset);
@@ -65,7 +65,7 @@ class PnetcdfSink final : public CollectiveSink {
                          static_cast<std::uint64_t>(steps));
   }
 
-  void close_file() override { file_->close(); }
+  void close_file(const FileTail&, const FileEnd&) override { file_->close(); }
 
   void finish(const FileTail& tail, const FileEnd& end) override {
     auto file = PnetcdfFile::open(mpi::CommView(MPI_COMM_SELF), path(), {});

@@ -59,19 +59,23 @@ void parse_level(const std::string& argument, Options& options) {
   options.deflate_level = parse_number(argument, "level", most_level, options.deflate_level);
 }
 
-/// KEY=VALUE,KEY=VALUE
-void parse_hints(const std::string& argument, Options& options) {
+/// KEY=VALUE,KEY=VALUE; `what` says what each is.
+mpi::Hints parse_pairs(const std::string& argument, const char* what) {
   mpi::Hints hints;
   for (std::size_t start = 0; start < argument.size();) {
     const auto end = std::min(argument.find(',', start), argument.size());
     const auto hint = argument.substr(start, end - start);
     const auto equals = hint.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == hint.size())
-      throw Error(ErrorKind::usage, fmt::format("\"{}\" is not KEY=VALUE, a hint for MPI-IO", hint));
+      throw Error(ErrorKind::usage, fmt::format("\"{}\" is not KEY=VALUE, {}", hint, what));
     hints.emplace_back(hint.substr(0, equals), hint.substr(equals + 1));
     start = end + 1;
   }
-  options.mpi_hints = std::move(hints);
+  return hints;
+}
+
+void parse_hints(const std::string& argument, Options& options) {
+  options.mpi_hints = parse_pairs(argument, "a hint for MPI-IO");
 }
 std::string hints_argument(const Options& options) {
   if (options.mpi_hints.empty()) return {};
@@ -95,6 +99,36 @@ void parse_pnetcdf(const std::string&, Options&) {
   throw Error(ErrorKind::usage,
               "this build has no PnetCDF: install the one of its MPI (Debian, for Open MPI: libpnetcdf-dev) "
               "and build again");
+}
+#endif
+
+#ifdef TAILRACE_HAVE_ADIOS2
+constexpr auto create_adios2 = create_adios_sink;
+
+/// Parameters of the engine BP5, by the names that ADIOS2 gives them. The others would have data arrive later
+/// than it says (AsyncWrite), or elsewhere (BurstBufferPath, NodeLocal), or are for readers; and names that
+/// it does not know it ignores.
+constexpr std::array adios2_parameters{
+    "AggregationType", "AggregatorRatio",     "AsyncOpen",           "BufferChunkSize", "BufferVType",
+    "DirectIO",        "DirectIOAlignBuffer", "DirectIOAlignOffset", "GrowthFactor",    "InitialBufferSize",
+    "MaxShmSize",      "MinDeferredSize",     "NumAggregators",      "NumSubFiles",     "StatsBlockSize",
+    "StatsLevel",      "StripeSize"};
+
+void parse_adios2(const std::string& argument, Options& options) {
+  auto parameters = parse_pairs(argument, "a parameter of ADIOS2's engine BP5");
+  for (const auto& [key, value] : parameters)
+    if (std::find(adios2_parameters.begin(), adios2_parameters.end(), key) == adios2_parameters.end())
+      throw Error(ErrorKind::usage, fmt::format("\"{}\" is none of the parameters that can be set: {}", key,
+                                                fmt::join(adios2_parameters, ", ")));
+  options.mpi_hints = std::move(parameters);
+}
+#else
+constexpr std::unique_ptr<Sink> (*create_adios2)(const SinkContext&) = nullptr;
+void parse_adios2(const std::string&, Options&) {
+  throw Error(
+      ErrorKind::usage,
+      "this build has no ADIOS2: install one of version 2.9 or later that was built for its MPI, name "
+      "its place to CMake (-D ADIOS2_DIR=...) and build again");
 }
 #endif
 
@@ -234,6 +268,12 @@ constexpr std::array sink_table{
         .argument = hints_argument,
         .create = create_pnetcdf,
         .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .hints = true, .resumes = false}},
+    SinkEntry{.name = "adios2",
+              .form = "adios2[:KEY=VALUE,...]",
+              .parse = parse_adios2,
+              .argument = hints_argument,
+              .create = create_adios2,
+              .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .resumes = false}},
 };
 
 template <class Table>

@@ -104,7 +104,7 @@ TEST_CASE("hints for MPI-IO are passed on as they are, and forgotten with anothe
 }
 
 TEST_CASE("sinks that call MPI are served by the strategy blocking alone, which is taken for them") {
-  for (const std::string sink : {"mpiio", "hdf5-parallel", "pnetcdf"}) {
+  for (const std::string sink : {"mpiio", "hdf5-parallel", "pnetcdf", "adios2"}) {
     const auto message = message_of(texts("", sink, "", ""));
     if (message != "accepted") {
       CHECK(sink != "mpiio");
@@ -149,6 +149,15 @@ TEST_CASE("stripes on Lustre that cannot be are refused") {
   spread.directories = {};
   spread.write = "spawn-each";
   CHECK(contains(message_of(spread), "the samples go into others"));
+}
+
+TEST_CASE("parameters of ADIOS2's engine are those that leave its steps complete") {
+  const std::string text = "adios2:NumAggregators=2,StatsLevel=0";
+  if (contains(message_of(texts("", text, "", "")), "this build has no ADIOS2")) return;
+  CHECK(sink_text(parse_options(texts("", text, "", ""))) == text);
+  for (const char* bad : {"adios2:AsyncWrite=true", "adios2:numaggregators=2", "adios2:NoSuchThing=1"})
+    CHECK_MESSAGE(contains(message_of(texts("", bad, "", "")), "none of the parameters that can be set"),
+                  bad);
 }
 
 TEST_CASE("a pace") {

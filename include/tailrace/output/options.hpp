@@ -67,7 +67,7 @@ struct Options {
   bool send_waits = false;        ///< `ranks`: handing a buffer over waits until it was sent
   std::string sink = "hdf5";      ///< what the file is
   int deflate_level = 4;          ///< of the sink `hdf5-chunked`, 1 (fast) to 9 (small)
-  mpi::Hints mpi_hints;           ///< for MPI-IO, of the sinks that use it
+  mpi::Hints mpi_hints;           ///< for MPI-IO, or for ADIOS2's engine, of the sinks that use them
   /// Where raw files with the streams' values are made, one in each; none: the values are in the file itself.
   std::vector<std::string> directories;
   std::int64_t stripe_bytes = default_stripe_bytes;  ///< of a dataset in one directory before the next one
