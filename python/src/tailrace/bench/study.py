@@ -119,8 +119,8 @@ def measure(request: Request) -> dict[str, Any]:
 def subtitle(request: Request, machine: dict[str, Any]) -> str:
     return (
         f"{machine['processor']}, {machine['cores']} cores; {request.ranks} ranks, {request.outputs} "
-        f"outputs, {request.compute_ms:g} ms of computing for each; flushed files; medians of {request.pairs} "
-        "interleaved repetitions"
+        f"outputs, {request.compute_ms:g} ms of computing for each; flushed files; medians of "
+        f"{request.pairs} interleaved repetitions"
     )
 
 

@@ -19,6 +19,8 @@ from tailrace.report import theme
 STYLE = Path(tailrace.report.__file__).with_name("page.css")
 # Readable on light and on dark pages.
 NEUTRAL = "#7d8590"
+# Of bars, once the colours are used up.
+PATTERNS = ("", "/", "x", ".")
 COLUMNS = ("run, s", "mean, s", "blocking / run", "compute / alone", "hidden")
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -85,6 +87,7 @@ def figure(experiment: dict[str, Any]) -> go.Figure:
             x=[point["label"] for point in shown],
             y=middle,
             marker_color=theme.LINES[number % len(theme.LINES)],
+            marker_pattern_shape=PATTERNS[number // len(theme.LINES) % len(PATTERNS)],
             error_y={
                 "array": [top - value for top, value in zip(high, middle, strict=True)],
                 "arrayminus": [value - bottom for value, bottom in zip(middle, low, strict=True)],

@@ -38,6 +38,7 @@ DATASET = "snapshots/values"
 # second of its processor.
 LAYERS, STEPS_PER_SNAPSHOT, STUDY_SAMPLES_S = 32, 10, 800e6
 VALUE_BYTES = 4
+MPI_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 CASE = """[case]
 simulation = "seismic"
 [domain]
@@ -165,7 +166,7 @@ def measure(request: Request) -> dict[str, Any]:
     document = make_document("study seismic", asdict(request), watch, study.runner.commands)
     document["settings"] |= {
         "directory": str(request.directory or tempfile.gettempdir()),
-        "mpi": study.mpi.version,
+        "mpi": mpi_text(study.mpi),
         "throttle": study.throttle if isinstance(study.throttle, str) else "block layer",
     }
     return document | {
@@ -182,13 +183,17 @@ def subtitle(study: Study, machine: dict[str, Any]) -> str:
     throttle, request = study.throttle, study.request
     how = f"slept for ({throttle})" if isinstance(throttle, str) else "kept by the block layer"
     left_out = "".join(f"; {way} left out: {why}" for way, why in study.left_out.items())
+    threads = f"{request.threads} thread{'s' * (request.threads > 1)}"
     return (
-        f"{machine['processor']}, {machine['cores']} cores; {study.mpi.version}; one process that computes "
-        f"with {request.threads} thread{'s' * (request.threads > 1)}, {study.samples_s / 1e6:.0f} Msamples/s; "
-        f"{request.outputs + 1} snapshots of the whole p, one every {STEPS_PER_SNAPSHOT} steps; flushed: each "
-        f"is on the device before the next is written; rates of the devices {how}; {request.pairs} interleaved "
-        f"repetitions{left_out}"
+        f"{machine['processor']}, {machine['cores']} cores; {mpi_text(study.mpi)}; one process that computes "
+        f"with {threads}, {study.samples_s / 1e6:.0f} Msamples/s; {request.outputs + 1} snapshots of the "
+        f"whole p, one every {STEPS_PER_SNAPSHOT} steps; flushed: each is on the device before the next is "
+        f"written; rates of the devices {how}; {request.pairs} interleaved repetitions{left_out}"
     )
+
+
+def mpi_text(mpi: LaunchInfo) -> str:
+    return f"{MPI_NAMES.get(mpi.implementation, 'MPI')} {mpi.version}".strip()
 
 
 def computing_rate(study: Study) -> float:

@@ -8,9 +8,9 @@ from tailrace.bench.study_results import BLOCKING, COMPUTE
 SOURCE = (
     "R. C. Machado, undergraduate thesis, UFRGS, 2024: one process that computes on a Tesla P100 (about 800 "
     "Msamples/s), 151 snapshots of p, disks of 136 and 520 MB/s, cubes of 120 to 504 points with layers "
-    "around them. Nothing is flushed there, so that smaller grids measure memory. Here the devices are slower "
-    "by as much as the computation, which keeps the ratio of computing to writing. Speed-ups are the mean "
-    "time of original (blocking) over the mean time of the variant."
+    "around them. Nothing is flushed there, so that smaller grids measure memory. Here the devices are "
+    "slower by as much as the computation, which keeps the ratio of computing to writing. Speed-ups are the "
+    "mean time of original (blocking) over the mean time of the variant."
 )
 OURS = ("threads", "leaders", "uring", "auto")
 
@@ -47,8 +47,8 @@ SLOW = Device(
     "Slow device (the study's hard disk)",
     136e6,
     "Means over all grids 1.02 to 1.12. Up to n = 408 the buffers of system and drive hide the write; from "
-    "n = 440 on the disk saturates, earlier with overlap because snapshots come faster, and little is gained: "
-    "send_recv 1.00, isend_recv 0.78 (Open MPI) at n = 504. More writers help only then.",
+    "n = 440 on the disk saturates, earlier with overlap because snapshots come faster, and little is "
+    "gained: send_recv 1.00, isend_recv 0.78 (Open MPI) at n = 504. More writers help only then.",
     {"openmpi": ("1.12", "1.19"), "mpich": ("1.12", "1.19 (n = 248)")},
     {
         "ranks:1,send": ("1.12", "1.30 (n = 120)"),
@@ -64,8 +64,8 @@ FAST = Device(
     "fast",
     "Fast device (the study's solid-state disk)",
     520e6,
-    "Means over all grids 1.06 to 1.17, best 1.20 (isend_recv, Open MPI, n = 472). More writers than two gain "
-    "less; processes started one by one inside the time loop cost most on small grids.",
+    "Means over all grids 1.06 to 1.17, best 1.20 (isend_recv, Open MPI, n = 472). More writers than two "
+    "gain less; processes started one by one inside the time loop cost most on small grids.",
     {"openmpi": ("1.17", "1.20 (n = 472)"), "mpich": ("1.14", "1.18 (n = 472)")},
     {
         "ranks:1,send": ("1.14", "1.17 (n = 120)"),
