@@ -165,7 +165,7 @@ def test_speed_ups_of_the_study():
         ["threads", "", "", "", "1.40", "1.60 (n = 120)", "1.60", "1.20"],
         ["perfect overlap", "", "", "", "2.00", "2.00 (n = 120)", "2.00", "2.00"],
     ]
-    assert len(study_seismic_findings.ways()) == 13
+    assert len(study_seismic_findings.ways()) == 14
 
 
 class Program:
@@ -189,6 +189,7 @@ class Program:
             "config": {},
             "per_rank": [{"write_s": 1.0, "output_wait_s": 0.25}],
             "strategy": "threads:2" if stands_in else "uring:2" if strategy == "auto" else strategy,
+            "writers": [{}] * {"ranks:1,send": 1, "spawn:1": 1, "spawn:2": 1}.get(strategy, 0),
             "warnings": ["--write spawn:8 cannot be done here: no places"] if stands_in else [],
         }
         (run_dir / "run.json").write_text(json.dumps(account))
@@ -199,7 +200,7 @@ class Program:
 @pytest.fixture
 def program(monkeypatch) -> Program:
     stand_in = Program()
-    chosen = ("blocking", "ranks:1,send", "spawn:2", "spawn:8", "auto")
+    chosen = ("blocking", "ranks:1,send", "spawn:1", "spawn:2", "spawn:8", "auto")
     for name, value in {
         "Runner": lambda: stand_in,
         "native_program": Path,
@@ -213,9 +214,14 @@ def program(monkeypatch) -> Program:
 
 
 def test_study_of_seismic(program, tmp_path):
-    request = study_seismic.Request(grids=(16, 48), outputs=2, pairs=2, threads=1, directory=tmp_path)
+    request = study_seismic.Request(
+        grids=(16, 48), outputs=2, pairs=2, ranks=1, threads=1, directory=tmp_path
+    )
     found = study_seismic.measure(request)
-    assert found["left_out"] == {"spawn:8": "--write spawn:8 cannot be done here: no places"}
+    assert found["left_out"] == {
+        "spawn:2": "1 of 2 writers: at most one for each rank that computes",
+        "spawn:8": "--write spawn:8 cannot be done here: no places",
+    }
     assert [experiment["key"] for experiment in found["experiments"]] == ["slow", "fast"]
     # The smaller grid with its layers, 20 steps in 2.5 seconds.
     assert found["samples_s"] == 48**3 * 20 / 2.5
@@ -223,7 +229,7 @@ def test_study_of_seismic(program, tmp_path):
     assert slow["bytes_s"] == pytest.approx(136e6 * found["samples_s"] / 800e6)
     assert fast["bytes_s"] / slow["bytes_s"] == pytest.approx(520 / 136)
     ways = slow["points"][1]["ways"]
-    assert list(ways) == ["compute alone", "blocking", "ranks:1,send", "spawn:2", "auto"]
+    assert list(ways) == ["compute alone", "blocking", "ranks:1,send", "spawn:1", "auto"]
     assert (ways["auto"]["mean_s"], ways["auto"]["deviation_s"]) == (2.0, 0.0)
     assert ways["blocking"]["hidden_fraction"]["median"] == 0.75
     assert slow["summary"]["rows"][0][4:] == ["1.25", "1.25 (n = 16)", "1.25", "1.25"]
@@ -240,7 +246,7 @@ def test_study_of_seismic(program, tmp_path):
 
 def test_study_finds_wrong_snapshots(program, tmp_path):
     program.spoiled = "ranks:1,send"
-    request = study_seismic.Request(grids=(16,), outputs=2, pairs=1, threads=1, directory=tmp_path)
+    request = study_seismic.Request(grids=(16,), outputs=2, pairs=1, ranks=1, threads=1, directory=tmp_path)
     with pytest.raises(CommandError, match="--write ranks:1,send differ from those of blocking"):
         study_seismic.measure(request)
     assert list(tmp_path.iterdir()) == []

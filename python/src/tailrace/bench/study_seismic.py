@@ -73,6 +73,8 @@ class Request:
     """Points per axis, as the study counts them: without the layers."""
     outputs: int
     pairs: int
+    ranks: int
+    """That compute; the study has one."""
     threads: int
     directory: Path | None = None
 
@@ -110,8 +112,8 @@ class Study:
         strategy = BLOCKING if way == COMPUTE else way
         words = ["--case", str(self.case_file(grid, way != COMPUTE)), "--out", str(run_dir), "--quiet"]
         words += ["-t", str(self.request.threads), "--write", strategy, "--flush", "sample"]
-        words += device.words(strategy) if device else []
-        ranks = 1 + dedicated_ranks(strategy)
+        words += device.words(strategy, self.request.ranks) if device else []
+        ranks = self.request.ranks + dedicated_ranks(strategy)
         command = on_ranks(self.program, ranks, self.request.threads, words, spawned_processes(strategy))
         self.runner.run(command, self.request.threads, device.prepare if device else None)
         return read_run(run_dir)
@@ -132,11 +134,11 @@ class Limited:
     bytes_s: float
     prepare: Callable[[], None] | None
 
-    def words(self, strategy: str) -> list[str]:
+    def words(self, strategy: str, ranks: int) -> list[str]:
         if self.prepare is not None:
             return []
         # The pace is that of each process: they share the device.
-        return ["--pace", f"bandwidth={self.bytes_s / writing_processes(strategy, 1):.0f}"]
+        return ["--pace", f"bandwidth={self.bytes_s / writing_processes(strategy, ranks):.0f}"]
 
 
 @contextmanager
@@ -184,8 +186,9 @@ def subtitle(study: Study, machine: dict[str, Any]) -> str:
     how = f"slept for ({throttle})" if isinstance(throttle, str) else "kept by the block layer"
     left_out = "".join(f"; {way} left out: {why}" for way, why in study.left_out.items())
     threads = f"{request.threads} thread{'s' * (request.threads > 1)}"
+    ranks = f"{request.ranks} rank{'s' * (request.ranks > 1)}"
     return (
-        f"{machine['processor']}, {machine['cores']} cores; {mpi_text(study.mpi)}; one process that computes "
+        f"{machine['processor']}, {machine['cores']} cores; {mpi_text(study.mpi)}; computed by {ranks} "
         f"with {threads}, {study.samples_s / 1e6:.0f} Msamples/s; {request.outputs + 1} snapshots of the "
         f"whole p, one every {STEPS_PER_SNAPSHOT} steps; flushed: each is on the device before the next is "
         f"written; rates of the devices {how}; {request.pairs} interleaved repetitions{left_out}"
@@ -262,10 +265,8 @@ def check_ways(study: Study, grid: int, limit: Limited) -> None:
         if way in study.left_out:
             continue
         told = study.run(grid, way, limit)
-        if way != "auto" and name_of(told["strategy"]) != name_of(way):
-            study.left_out[way] = next(
-                (text for text in told["warnings"] if way in text), f"{told['strategy']} was used"
-            )
+        if why := stands_in(told, way):
+            study.left_out[way] = why
             say(f"{way} is left out: {study.left_out[way]}")
             continue
         found = study.digest()
@@ -275,3 +276,15 @@ def check_ways(study: Study, grid: int, limit: Limited) -> None:
                 f"n = {grid}: the snapshots of --write {way} differ from those of {BLOCKING}.",
                 EXIT_RUN_FAILED,
             )
+
+
+def stands_in(told: dict[str, Any], way: str) -> str:
+    """Why a run was not written in the way asked for; empty if it was."""
+    if way != "auto" and name_of(told["strategy"]) != name_of(way):
+        # The first line of the run's warning, since an MPI may say many.
+        warnings = (text.splitlines()[0] for text in told["warnings"] if way in text)
+        return next(warnings, f"{told['strategy']} was used")
+    wanted, writers = dedicated_ranks(way) + spawned_processes(way), len(told["writers"])
+    return (
+        f"{writers} of {wanted} writers: at most one for each rank that computes" if writers < wanted else ""
+    )

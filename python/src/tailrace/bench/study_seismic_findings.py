@@ -39,6 +39,7 @@ class Device:
 NAMES = {
     "ranks:1,send": "send_recv",
     "ranks:1,isend": "isend_recv",
+    "spawn:1": "all_at_once, one writer",
     **{f"spawn:{count}": f"all_at_once {count}" for count in (2, 4, 8)},
     **{f"spawn-each:{count}": f"one_at_time {count}" for count in (2, 4, 8)},
 }
@@ -90,7 +91,7 @@ def published(device: Device, way: str, implementation: str) -> Published:
         return Published("", "", "")
     if way == "ranks:1,isend":
         return Published(NAMES[way], *device.isend.get(implementation, ("", "")))
-    return Published(NAMES[way], *device.others[way])
+    return Published(NAMES[way], *device.others.get(way, ("", "")))
 
 
 def summary(

@@ -231,6 +231,7 @@ def study_seismic(
         int | None,
         typer.Option(metavar="N", min=2, help="Snapshots after the first (default: 50, --quick: 10)."),
     ] = None,
+    ranks: Annotated[int, ranks_option()] = 1,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -259,7 +260,8 @@ def study_seismic(
         grids=tuple(grid or ((120,) if quick else (120, 152))),
         outputs=outputs or (10 if quick else 50),
         pairs=pairs or (2 if quick else 5),
-        threads=threads or max(1, usable_cores() - 1),
+        ranks=ranks,
+        threads=threads or max(1, (usable_cores() - 1) // ranks),
         directory=directory,
     )
     tell_study(benchmark.measure(request), html, json)
