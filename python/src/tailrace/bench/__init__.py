@@ -3,7 +3,8 @@
 # Name and one line each, in the order of `tailrace bench`; module tailrace.commands.bench has their options.
 BENCHMARKS = {
     "ultrasound": "time per step against transforms, memory bandwidth and, where given, k-Wave's own binary",
+    "seismic": "points per second against the memory's bandwidth and, where given, Devito's generated code",
     "output": "every strategy under about 60 loads; many boxes against one",
-    "study": "the reference study of overlapped output, scaled down, on one page",
+    "study": "a reference study (ultrasound, seismic), scaled down, on one page",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }

@@ -80,9 +80,11 @@ def native_program(name: str) -> Path:
     return program
 
 
-def on_ranks(program: Path, ranks: int, threads: int, arguments: list[str]) -> list[str]:
-    """The command that starts a program as `tailrace run` does; one rank starts without a launcher."""
+def on_ranks(program: Path, ranks: int, threads: int, arguments: list[str], spawned: int = 0) -> list[str]:
+    """The command that starts a program as `tailrace run` does; one rank that starts no processes needs no
+    launcher.
+    """
     launcher = Launcher("none")
-    if ranks > 1:
+    if ranks + spawned > 1:
         launcher = find_launcher(launch_info(program), None, ranks)
-    return launch_command(launcher, Layout(ranks, threads), [str(program), *arguments])
+    return launch_command(launcher, Layout(ranks, threads, spawned=spawned), [str(program), *arguments])

@@ -17,6 +17,8 @@ VALUE_BYTES = 8
 # Points of a plane of the cube, so that samples have sizes in MiB.
 EDGE = 128
 MIB = 1 << 20
+# Processes that strategies start where no number is given.
+USUAL_SPAWNED = {"spawn": 1, "spawn-each": 2}
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ class Account:
     compute_s: float
     units: int
     ranks: list[dict[str, float]]
+
+    @staticmethod
+    def of(told: dict[str, Any]) -> "Account":
+        """From what run.json tells; other programs than the rehearsal count no units."""
+        units = told["config"].get("rehearse", {}).get("compute_units", 0)
+        return Account(told["wall_s"] - told["setup_s"], told["compute_s"], units, told["per_rank"])
 
     def total(self, name: str) -> float:
         return sum(rank.get(name, 0) for rank in self.ranks)
@@ -79,9 +87,7 @@ class Rehearsal:
         self.run_dir = scratch / "run"
 
     def run(self, arguments: list[str], ranks: int, prepare: Callable[[], None] | None = None) -> Account:
-        told = self.start(arguments, ranks, prepare)
-        units = told["config"]["rehearse"]["compute_units"]
-        return Account(told["wall_s"] - told["setup_s"], told["compute_s"], units, told["per_rank"])
+        return Account.of(self.start(arguments, ranks, prepare))
 
     def forecast(
         self, arguments: list[str], ranks: int, prepare: Callable[[], None] | None = None
@@ -101,8 +107,9 @@ class Rehearsal:
         """One run, which may end with this status; returns its run.json."""
         words = ["--out", str(self.run_dir), "--overwrite", "--quiet", *arguments]
         try:
-            self.runner.run(on_ranks(self.program, ranks, 1, words), 1, prepare, status)
-            return json.loads((self.run_dir / "run.json").read_text())
+            command = on_ranks(self.program, ranks, 1, words, spawned_processes(strategy_of(arguments)))
+            self.runner.run(command, 1, prepare, status)
+            return read_run(self.run_dir)
         finally:
             shutil.rmtree(self.run_dir, ignore_errors=True)
 
@@ -142,9 +149,26 @@ def dedicated_ranks(strategy: str) -> int:
     return int(found[1]) if found else 0
 
 
+def spawned_processes(strategy: str) -> int:
+    """Processes that the ranks start for it, for which the launcher must have places."""
+    found = re.fullmatch(r"(spawn|spawn-each)(?::(\d+))?", strategy)
+    if not found:
+        return 0
+    return int(found[2]) if found[2] else USUAL_SPAWNED[found[1]]
+
+
+def strategy_of(arguments: list[str]) -> str:
+    return arguments[arguments.index("--write") + 1] if "--write" in arguments else "auto"
+
+
+def read_run(run_dir: Path) -> dict[str, Any]:
+    """The run.json of a run directory."""
+    return json.loads((run_dir / "run.json").read_text())
+
+
 def writing_processes(strategy: str, ranks: int) -> int:
     """How many processes share the device."""
     found = re.match(r"(?:ranks|spawn|spawn-each):(\d+)", strategy)
     if found:
         return int(found[1])
-    return {"leaders": 1, "ranks": 1, "spawn": 1, "spawn-each": 2}.get(name_of(strategy), ranks)
+    return ({"leaders": 1, "ranks": 1} | USUAL_SPAWNED).get(name_of(strategy), ranks)

@@ -11,13 +11,11 @@ from typing import Any
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.rehearsal import EDGE, MIB, Account, Rehearsal, name_of
-from tailrace.bench.stats import ratios, spread
-from tailrace.bench.study_loads import BLOCKING, PLANE_BYTES, SOURCE, Experiment, Point, experiments
+from tailrace.bench.study_loads import PLANE_BYTES, SOURCE, Experiment, Point, experiments
+from tailrace.bench.study_results import COMPUTE, ours, results
 from tailrace.bench.warm import warm_page_cache
 from tailrace.cores import usable_cores
 from tailrace.units import duration_text
-
-COMPUTE = "compute alone"
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def measure(request: Request) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="tailrace-study-", dir=request.directory) as name:
         study = Study(request, Path(name))
         total = sum(len(experiment.points) for experiment in study.experiments)
-        started, results, done = time.monotonic(), [], 0
+        started, found, done = time.monotonic(), [], 0
         for experiment in study.experiments:
             points = []
             for point in experiment.points:
@@ -107,10 +105,23 @@ def measure(request: Request) -> dict[str, Any]:
                 )
                 points.append(measure_point(study, point))
                 done += 1
-            results.append(experiment_result(experiment, points))
+            found.append(experiment_result(experiment, points))
     document = make_document("study ultrasound", asdict(request), watch, study.rehearsal.runner.commands)
     document["settings"]["directory"] = str(request.directory or tempfile.gettempdir())
-    return document | {"source": SOURCE, "experiments": results}
+    return document | {
+        "title": "Overlapped output: the reference study and ours",
+        "subtitle": subtitle(request, document["machine"]),
+        "source": SOURCE,
+        "experiments": found,
+    }
+
+
+def subtitle(request: Request, machine: dict[str, Any]) -> str:
+    return (
+        f"{machine['processor']}, {machine['cores']} cores; {request.ranks} ranks, {request.outputs} "
+        f"outputs, {request.compute_ms:g} ms of computing for each; flushed files; medians of "
+        f"{request.pairs} interleaved repetitions"
+    )
 
 
 def experiment_result(experiment: Experiment, points: list[dict[str, Any]]) -> dict[str, Any]:
@@ -133,39 +144,10 @@ def measure_point(study: Study, point: Point) -> dict[str, Any]:
             account = study.run(point, way, repetition == 0)
             if repetition > 0:
                 runs[way].append(account)
-    times = {way: [account.run_s for account in accounts] for way, accounts in runs.items()}
     return {
         "label": point.label,
         "ranks": study.ranks_of(point),
         "units": study.units_of(point),
         "sample_bytes": point.planes * PLANE_BYTES,
-        "ways": {
-            way: {
-                "run_s": spread(times[way]).as_dict(),
-                "gain": ratios(times[BLOCKING], times[way]).as_dict(),
-                "compute_ratio": ratios(
-                    [account.compute_s for account in runs[way]],
-                    [account.compute_s for account in runs[COMPUTE]],
-                ).as_dict(),
-                "hidden_fraction": spread([account.hidden() for account in runs[way]]).as_dict(),
-            }
-            for way in ways
-        },
+        "ways": results(runs),
     }
-
-
-def ours(points: list[dict[str, Any]]) -> str:
-    """The same experiment here, in one sentence for each point."""
-    said = []
-    for point in points:
-        gains = [
-            f"{way} {percent(1 - 1 / found['gain']['median'])}"
-            for way, found in point["ways"].items()
-            if way not in (COMPUTE, BLOCKING)
-        ]
-        said.append(f"{point['label']}: {', '.join(gains)}")
-    return "Less time than blocking needs: " + "; ".join(said) + "."
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:+.0f} %"

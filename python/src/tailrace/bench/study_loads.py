@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tailrace.bench.rehearsal import EDGE, VALUE_BYTES
+from tailrace.bench.study_results import BLOCKING
 from tailrace.units import bytes_text
 
 SOURCE = (
@@ -11,7 +12,6 @@ SOURCE = (
     "shapes of output."
 )
 PLANE_BYTES = EDGE * EDGE * VALUE_BYTES
-BLOCKING = "blocking"
 
 
 @dataclass(frozen=True)

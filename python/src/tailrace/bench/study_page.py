@@ -1,5 +1,6 @@
 """The study as a page of plots and tables that needs nothing but a browser, and as tables on the console."""
 
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,41 +13,40 @@ import tailrace.report
 from tailrace.bench.document import make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
-from tailrace.bench.study import COMPUTE
+from tailrace.bench.study_results import COMPUTE
 from tailrace.report import theme
 
 STYLE = Path(tailrace.report.__file__).with_name("page.css")
 # Readable on light and on dark pages.
 NEUTRAL = "#7d8590"
-COLUMNS = ("run, s", "blocking / run", "compute / alone", "hidden")
+# Of bars, once the colours are used up.
+PATTERNS = ("", "/", "x", ".")
+COLUMNS = ("run, s", "mean, s", "blocking / run", "compute / alone", "hidden")
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Overlapped output: the reference study and ours</title><link rel="icon" href="data:,">
+<title>{title}</title><link rel="icon" href="data:,">
 <style>{style}</style><script>{plotly}</script></head><body><main>
-<header><p class="brand">Tailrace study</p><h1>Overlapped output: the reference study and ours</h1>
-<p class="subtitle">{machine}</p><p class="reason">{source}</p><p class="reason">{conditions}</p></header>
+<header><p class="brand">Tailrace study</p><h1>{title}</h1>
+<p class="subtitle">{subtitle}</p><p class="reason">{source}</p><p class="reason">{conditions}</p></header>
 {sections}
 </main></body></html>
 """
 SECTION = """<section id="{key}"><h2>{title}</h2>
 <p class="note"><strong>The study.</strong> {finding}</p><p class="note"><strong>Here.</strong> {ours}</p>
-<div class="pictures"><figure>{plot}</figure>
-<figure><div class="scroll"><table class="data">{table}</table></div></figure></div></section>"""
+{summary}<div class="pictures"><figure>{plot}</figure>
+<figure>{table}</figure></div></section>"""
+TABLE = '<div class="scroll"><table class="data">{rows}</table></div>'
 
 
 def write_page(document: dict[str, Any], path: Path) -> None:
     sections = "\n".join(section(experiment) for experiment in document["experiments"])
-    machine, settings = document["machine"], document["settings"]
     path.write_text(
         PAGE.format(
             style=STYLE.read_text(encoding="utf-8"),
             plotly=get_plotlyjs(),
-            machine=escape(
-                f"{machine['processor']}, {machine['cores']} cores; {settings['ranks']} ranks, "
-                f"{settings['outputs']} outputs, {settings['compute_ms']:g} ms of computing for each; "
-                f"flushed files; medians of {settings['pairs']} interleaved repetitions"
-            ),
+            title=escape(document["title"]),
+            subtitle=escape(document["subtitle"]),
             source=escape(document["source"]),
             conditions=escape(watch_text(document["conditions"])),
             sections=sections,
@@ -64,8 +64,9 @@ def section(experiment: dict[str, Any]) -> str:
         title=escape(experiment["title"]),
         finding=escape(experiment["finding"]),
         ours=escape(experiment["ours"]),
+        summary=summary(experiment),
         plot=plot,
-        table=table_rows(experiment),
+        table=html_table((experiment["title"], *COLUMNS), rows_of(experiment)),
     )
 
 
@@ -86,6 +87,7 @@ def figure(experiment: dict[str, Any]) -> go.Figure:
             x=[point["label"] for point in shown],
             y=middle,
             marker_color=theme.LINES[number % len(theme.LINES)],
+            marker_pattern_shape=PATTERNS[number // len(theme.LINES) % len(PATTERNS)],
             error_y={
                 "array": [top - value for top, value in zip(high, middle, strict=True)],
                 "arrayminus": [value - bottom for value, bottom in zip(middle, low, strict=True)],
@@ -95,36 +97,56 @@ def figure(experiment: dict[str, Any]) -> go.Figure:
     return theme.style(picture, 320, **layout).update_layout(font_color=NEUTRAL)
 
 
-def table_rows(experiment: dict[str, Any]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in (experiment["title"], *COLUMNS))
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (label, *cells)) + "</tr>"
-        for label, cells in rows_of(experiment)
-    )
-    return f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+def summary(experiment: dict[str, Any]) -> str:
+    """The table that a study draws from all points; some have none."""
+    if "summary" not in experiment:
+        return ""
+    found = experiment["summary"]
+    return f"<figure>{html_table(found['columns'], found['rows'])}</figure>"
 
 
-def rows_of(experiment: dict[str, Any]) -> list[tuple[str, list[str]]]:
+def html_table(columns: Iterable[str], rows: Iterable[list[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>" for cells in rows)
+    return TABLE.format(rows=f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+
+
+def rows_of(experiment: dict[str, Any]) -> list[list[str]]:
     rows = []
     for point in experiment["points"]:
         for way, found in point["ways"].items():
             hidden = "" if way == COMPUTE else f"{100 * found['hidden_fraction']['median']:.0f} %"
             cells = [
                 f"{found['run_s']['median']:.3f}",
+                with_deviation(found["mean_s"], found["deviation_s"]),
                 with_interval(from_dict(found["gain"]), digits=2),
                 f"{found['compute_ratio']['median']:.3f}",
                 hidden,
             ]
-            rows.append((f"{point['label']}, {way}", cells))
+            rows.append([f"{point['label']}, {way}", *cells])
     return rows
+
+
+def with_deviation(mean_s: float, deviation_s: float | None) -> str:
+    """Such as 1.234 ± 0.012; a single run has no standard deviation."""
+    return f"{mean_s:.3f}" if deviation_s is None else f"{mean_s:.3f} ± {deviation_s:.3f}"
 
 
 def print_document(document: dict[str, Any], console: Console) -> None:
     for experiment in document["experiments"]:
         table = make_table(experiment["title"], "load, way", *COLUMNS)
-        for label, cells in rows_of(experiment):
-            table.add_row(label, *cells)
+        for cells in rows_of(experiment):
+            table.add_row(*cells)
         console.print(table)
+        if "summary" in experiment:
+            print_summary(experiment["summary"], console)
         console.print(f"The study: {experiment['finding']}")
         console.print(f"Here: {experiment['ours']}\n")
     console.print(watch_text(document["conditions"]))
+
+
+def print_summary(found: dict[str, Any], console: Console) -> None:
+    table = make_table("Speed-ups", *found["columns"])
+    for cells in found["rows"]:
+        table.add_row(*cells)
+    console.print(table)

@@ -1,28 +1,22 @@
 """Time per step of the ultrasound program, and what bounds it."""
 
-import json
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
-from tailrace import trace
 from tailrace.bench import model
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.kwave_input import Case, write_input
 from tailrace.bench.programs import Finished, Runner, native_program, on_ranks
 from tailrace.bench.stats import Spread, ratios, spread
+from tailrace.bench.stepping import KERNELS, Samples, Variant, measure_kernels, working_directory
 from tailrace.console import CommandError
-from tailrace.cores import usable_cores
 
 PROGRAM = "tailrace-ultrasound"
-KERNELS = "tailrace-bench-kernels"
 # Grids up to this size are quick enough for both sources and for many steps.
 SMALL = 160
 # Steps that warm up, and steps in all.
@@ -42,36 +36,6 @@ class Request:
     directory: Path | None = None
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A program on ranks x threads."""
-
-    program: Path
-    ranks: int
-    threads: int
-    is_reference: bool = False
-
-    @property
-    def workers(self) -> int:
-        return self.ranks * self.threads
-
-    @property
-    def name(self) -> str:
-        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"{self.program.name}, {threads}" if self.is_reference else f"{ranks} x {threads}"
-
-
-@dataclass
-class Samples:
-    """Per repetition: seconds and CPU seconds per step. Memory as the long run had it."""
-
-    step_s: list[float] = field(default_factory=list)
-    cpu_s: list[float] = field(default_factory=list)
-    peak_bytes: int = 0
-    predicted_bytes: int | None = None
-
-
 @dataclass
 class Measurement:
     """One case with all its variants."""
@@ -83,15 +47,10 @@ class Measurement:
     difference: float | None = None
 
 
-def default_layouts() -> tuple[tuple[int, int], ...]:
-    """One core; all cores as threads of one rank; all cores as ranks."""
-    cores = usable_cores()
-    return ((1, 1), (1, cores), (cores, 1)) if cores > 1 else ((1, 1),)
-
-
 def measure(request: Request) -> dict[str, Any]:
     """The whole benchmark as a document."""
-    program, kernels = native_program(PROGRAM), native_program(KERNELS)
+    program = native_program(PROGRAM)
+    native_program(KERNELS)
     if request.reference is not None and not request.reference.is_file():
         raise CommandError(f"--reference {request.reference}: there is no such program.")
     watch, runner = Watch(), Runner()
@@ -100,7 +59,8 @@ def measure(request: Request) -> dict[str, Any]:
     parts: list[dict[str, Any]] = []
     for size in request.grids:
         grid = (size, size, size)
-        parts += measure_parts(kernels, grid, request, runner)
+        say(f"{size}^3: transforms and bandwidth")
+        parts += measure_kernels(grid, request.layouts, runner)
         for source in request.sources or (("many", "one") if size <= SMALL else ("many",)):
             with working_directory(request.directory) as directory:
                 found = measure_case(make_case(request, grid, source), program, request, directory, runner)
@@ -109,25 +69,6 @@ def measure(request: Request) -> dict[str, Any]:
     settings = asdict(request) | {"reference": str(request.reference or ""), "directory": ""}
     document = make_document("ultrasound", settings, watch, runner.commands)
     return document | {"rows": rows, "comparisons": comparisons, "parts": parts}
-
-
-def measure_parts(
-    kernels: Path, grid: tuple[int, int, int], request: Request, runner: Runner
-) -> list[dict[str, Any]]:
-    """Times of single transforms and the bandwidth, for each number of busy cores."""
-    found = []
-    for workers in sorted({ranks * threads for ranks, threads in request.layouts}):
-        say(f"{grid[0]}^3: transforms and bandwidth on {workers} cores")
-        arguments = ["--grid", *map(str, grid), "-t", str(workers)]
-        finished = runner.run([str(kernels), *arguments], workers)
-        found.append(json.loads(finished.output))
-    return found
-
-
-@contextmanager
-def working_directory(parent: Path | None) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=parent) as name:
-        yield Path(name)
 
 
 @dataclass(frozen=True)
@@ -180,12 +121,8 @@ def add_sample(
 ) -> None:
     """Time per step from the trace of one run, after the steps that warm up."""
     finished = run_steps(variant, lengths.case.steps, directory, runner)
-    steps = lengths.case.steps - lengths.short
-    samples.step_s.append(seconds_after(directory / "run", lengths.short) / steps)
-    samples.cpu_s.append((finished.cpu_s - warm_up_cpu_s) / steps)
-    account = json.loads((directory / "run" / "run.json").read_text())
-    samples.peak_bytes = sum(account["peak_memory_bytes"])
-    samples.predicted_bytes = sum(account["predicted_memory_bytes"])
+    samples.add_run(directory / "run", lengths.short, lengths.case.steps)
+    samples.cpu_s.append((finished.cpu_s - warm_up_cpu_s) / (lengths.case.steps - lengths.short))
 
 
 def add_reference_sample(
@@ -216,14 +153,6 @@ def run_steps(variant: Variant, steps: int, directory: Path, runner: Runner) -> 
 
 def output_of(variant: Variant, directory: Path) -> Path:
     return directory / ("reference.h5" if variant.is_reference else "output.h5")
-
-
-def seconds_after(directory: Path, step: int) -> float:
-    """From the end of a step to the end of the last, on rank 0 of a run."""
-    (rank,) = trace.read_run(directory, [0]).ranks
-    computed = rank.select("main", "compute")
-    ends = dict(zip(computed["step"].tolist(), computed["end_s"].tolist(), strict=True))
-    return ends[max(ends)] - ends[step]
 
 
 def read_number(path: Path, attribute: str, unit: str) -> float:

@@ -1,7 +1,7 @@
 """`tailrace bench`: one sub-command per benchmark."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,11 @@ Directory = Annotated[
     Path | None,
     typer.Option("--dir", metavar="DIR", help="Where to put the files (default: the temporary directory)."),
 ]
+Layouts = Annotated[
+    list[str] | None,
+    typer.Option("--layout", metavar="RxT", help="Ranks x threads (default: 1x1, 1xCORES, CORESx1)."),
+]
+Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to make.")]
 Pairs = Annotated[int, typer.Option(metavar="N", min=1, help="Interleaved repetitions.")]
 Steps = Annotated[
     int,
@@ -47,10 +52,7 @@ def ultrasound(
         list[str] | None,
         typer.Option(metavar="one|many", help="Signals of the source (default: both, at 256 many)."),
     ] = None,
-    layout: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RxT", help="Ranks x threads (default: 1x1, 1xCORES, CORESx1)."),
-    ] = None,
+    layout: Layouts = None,
     steps: Steps = 0,
     pairs: Pairs = 7,
     reference: Annotated[
@@ -62,13 +64,14 @@ def ultrasound(
     """Time per step of the ultrasound program, what bounds it, its memory against the prediction."""
     from tailrace.bench import document, ultrasound_tables
     from tailrace.bench import ultrasound as benchmark
+    from tailrace.bench.stepping import default_layouts
     from tailrace.units import wide_console
 
     document.check_writable(json)
     request = benchmark.Request(
         grids=tuple(grid or (128, 256)),
-        sources=tuple(known_source(name) for name in source or ()),
-        layouts=tuple(parse_layout(text) for text in layout) if layout else benchmark.default_layouts(),
+        sources=known_words("--source", source, ("one", "many")) if source else (),
+        layouts=tuple(parse_layout(text) for text in layout) if layout else default_layouts(),
         pairs=pairs,
         steps=steps,
         reference=reference,
@@ -161,36 +164,125 @@ def trace(
     trace_tables.print_document(found, wide_console())
 
 
-def study(
-    subject: Annotated[str, typer.Argument(metavar="ultrasound", help="Which study.")],
+def seismic(
+    grid: Annotated[list[int] | None, grid_option("152 and 248")] = None,
+    equations: Annotated[
+        list[str] | None, typer.Option(metavar="isotropic|vti|tti", help="Which equations (default: all).")
+    ] = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(metavar="numbers|arrays", help="Properties of the medium (default: both)."),
+    ] = None,
+    layout: Layouts = None,
+    steps: Steps = 0,
+    pairs: Pairs = 7,
+    devito: Annotated[
+        Path | None,
+        typer.Option(metavar="PYTHON", help="A Python that has Devito, to compare with (tti, arrays)."),
+    ] = None,
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """Points per second of the seismic program, its share of the memory's bandwidth, its memory."""
+    from tailrace.bench import document, seismic_tables
+    from tailrace.bench import seismic as benchmark
+    from tailrace.bench.stepping import default_layouts
+    from tailrace.units import wide_console
+
+    document.check_writable(json)
+    request = benchmark.Request(
+        grids=tuple(grid or (152, 248)),
+        equations=known_words("--equations", equations, benchmark.EQUATIONS),
+        properties=known_words("--properties", properties, benchmark.PROPERTIES),
+        layouts=tuple(parse_layout(text) for text in layout) if layout else default_layouts(),
+        pairs=pairs,
+        steps=steps,
+        # As it was given: behind a link of a virtual environment another Python would be found.
+        devito=devito.absolute() if devito else None,
+        directory=directory,
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    seismic_tables.print_document(found, wide_console())
+
+
+def study_ultrasound(
     ranks: Annotated[int, ranks_option()] = 2,
     outputs: Outputs = 50,
     compute_ms: ComputeMs = 20.0,
     pairs: Pairs = 7,
-    html: Annotated[Path, typer.Option(metavar="FILE", help="The page to make.")] = Path("study.html"),
+    html: Page = Path("study.html"),
     directory: Directory = None,
     json: JsonFile = None,
 ) -> None:
-    """The reference study of overlapped output, scaled down: its findings beside ours, on one page."""
-    from tailrace.bench import document, study_page
+    """Overlapped output under k-Wave's loads: the study's findings beside ours, on one page."""
+    from tailrace.bench import document
     from tailrace.bench import study as benchmark
-    from tailrace.units import wide_console
 
-    if subject != "ultrasound":
-        raise CommandError(f"bench study {subject}: unknown. There is the study of ultrasound.")
-    document.check_writable(json, "--json")
+    document.check_writable(json)
     document.check_writable(html, "--html")
     found = benchmark.measure(benchmark.Request(ranks, outputs, pairs, compute_ms, directory))
+    tell_study(found, html, json)
+
+
+def study_seismic(
+    grid: Annotated[list[int] | None, grid_option("120 and 152, --quick: 120")] = None,
+    outputs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=2, help="Snapshots after the first (default: 50, --quick: 10)."),
+    ] = None,
+    ranks: Annotated[int, ranks_option()] = 1,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "-t", "--threads", metavar="N", min=1, help="That compute (default: all cores but one)."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One grid, few snapshots, two repetitions: a look.")
+    ] = False,
+    pairs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Interleaved repetitions (default: 5, --quick: 2)."),
+    ] = None,
+    html: Page = Path("study.html"),
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """Snapshots behind one computing process, a slow and a fast device: the study's speed-ups beside ours."""
+    from tailrace.bench import document
+    from tailrace.bench import study_seismic as benchmark
+    from tailrace.cores import usable_cores
+
+    document.check_writable(json)
+    document.check_writable(html, "--html")
+    request = benchmark.Request(
+        grids=tuple(grid or ((120,) if quick else (120, 152))),
+        outputs=outputs or (10 if quick else 50),
+        pairs=pairs or (2 if quick else 5),
+        ranks=ranks,
+        threads=threads or max(1, (usable_cores() - 1) // ranks),
+        directory=directory,
+    )
+    tell_study(benchmark.measure(request), html, json)
+
+
+def tell_study(found: dict[str, Any], html: Path, json: Path | None) -> None:
+    from tailrace.bench import document, study_page
+    from tailrace.units import wide_console
+
     document.write_document(found, json)
     study_page.write_page(found, html)
     study_page.print_document(found, wide_console())
     typer.echo(f"page: {html}")
 
 
-def known_source(name: str) -> str:
-    if name not in ("one", "many"):
-        raise CommandError(f"--source {name}: unknown. Choose one of one, many.")
-    return name
+def known_words(option: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The words given, or all."""
+    for word in given or ():
+        if word not in known:
+            raise CommandError(f"{option} {word}: unknown. Choose one of {', '.join(known)}.")
+    return tuple(given or known)
 
 
 def parse_layout(text: str) -> tuple[int, int]:
@@ -205,6 +297,12 @@ def register(app: typer.Typer) -> None:
     group.callback()(list_benchmarks)
     group.command("ultrasound")(ultrasound)
     group.command("output")(output)
-    group.command("study")(study)
+    group.command("seismic")(seismic)
+    studies = typer.Typer(
+        no_args_is_help=True, help="A reference study, scaled down: its findings beside ours."
+    )
+    studies.command("ultrasound")(study_ultrasound)
+    studies.command("seismic")(study_seismic)
+    group.add_typer(studies, name="study")
     group.command("trace")(trace)
     app.add_typer(group, name="bench")
