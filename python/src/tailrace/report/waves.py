@@ -19,9 +19,9 @@ from tailrace.units import si_text
 
 MOST_FRONTS = 6  # pictures of one output
 MOST_OUTPUTS = 3
-CLIP = (
-    0.985  # of all magnitudes lie within the colours: waves that have spread stay visible beside the source
-)
+# Shares of the values that lie within the colours, so that waves that have spread or come back stay visible
+# beside the first ones.
+FRONT_SHARE, TRACE_SHARE = 0.97, 0.85
 TRACE_POINTS = 1200  # of a trace that are drawn
 
 
@@ -113,7 +113,7 @@ def _fronts(group: h5py.Group, recorded: record.Record, domain: Domain) -> Pictu
         return None
     chosen = _spread(count)
     planes = [cut.plane(values, sample) for sample in chosen]
-    limit = clipped([plane for plane in planes if plane.any()])
+    limit = clipped([plane for plane in planes if plane.any()], FRONT_SHARE)
     if limit == 0:
         return None
     times = [si_text(float(group["time_s"][sample]), "s") for sample in chosen]
@@ -138,10 +138,13 @@ def _fronts(group: h5py.Group, recorded: record.Record, domain: Domain) -> Pictu
         coloraxis={"colorscale": theme.DIVERGING, "cmin": -limit, "cmax": limit, "colorbar": bar}
     )
     theme.style(figure, height=int(height), showlegend=False)
+    for column in range(1, columns + 1):
+        last = -(-(len(planes) - column + 1) // columns)
+        figure.update_xaxes(row=last, col=column, title=f"{AXES[cut.across]} [m]", showticklabels=True)
     plane_text = f"{AXES[cut.normal]} = {domain.metres(cut.normal, cut.index):g} m"
     caption = (
-        f"In the plane {plane_text}, one colour scale for all; values beyond it, the loudest "
-        f"{100 * (1 - CLIP):.1f} %, have the colour of its end. The star is the source."
+        f"In the plane {plane_text}, one colour scale for all; the loudest values have its end's colour. "
+        "The star is the source."
     )
     return Picture(figure, caption, f"Wave fronts: output {name}")
 
@@ -177,7 +180,6 @@ def _add_front(figure: go.Figure, row: int, column: int, plane: np.ndarray, cut:
 
 def _scale_axes(figure: go.Figure, row: int, column: int, cut: Cut) -> None:
     """Metres equally long both ways, and z downwards."""
-    first = row == 1 and column == 1
     figure.update_yaxes(
         row=row,
         col=column,
@@ -192,8 +194,7 @@ def _scale_axes(figure: go.Figure, row: int, column: int, cut: Cut) -> None:
         col=column,
         constrain="domain",
         showgrid=False,
-        title=f"{AXES[cut.across]} [m]",
-        **({} if first else {"matches": "x"}),
+        **({} if row == column == 1 else {"matches": "x"}),
     )
 
 
@@ -219,13 +220,13 @@ def _add_points(figure, row, column, cut, domain, points, symbol, name) -> None:
     )
 
 
-def clipped(arrays: list[np.ndarray]) -> float:
-    """The magnitude that all but a few values keep within, taken from values that are not quite 0."""
+def clipped(arrays: list[np.ndarray], share: float) -> float:
+    """The magnitude within which a share of the values lies, of those that are not quite 0."""
     if not arrays:
         return 0.0
     values = np.abs(np.concatenate([array[np.isfinite(array)].ravel() for array in arrays]))
     values = values[values > 1e-4 * values.max(initial=0.0)]
-    return float(np.quantile(values, CLIP)) if values.size else 0.0
+    return float(np.quantile(values, share)) if values.size else 0.0
 
 
 def _gather(group: h5py.Group, recorded: record.Record, domain: Domain) -> Picture | None:
@@ -236,7 +237,7 @@ def _gather(group: h5py.Group, recorded: record.Record, domain: Domain) -> Pictu
         return None
     step = max(1, -(-count // TRACE_POINTS))
     traces = np.asarray(values[:count:step], dtype=np.float32)
-    limit = clipped([traces])
+    limit = clipped([traces], TRACE_SHARE)
     if limit == 0:
         return None
     varying = [axis for axis in range(3) if len(np.unique(points[:, axis])) > 1]
@@ -257,7 +258,7 @@ def _gather(group: h5py.Group, recorded: record.Record, domain: Domain) -> Pictu
     )
     figure.update_xaxes(title=title, showgrid=False)
     figure.update_yaxes(title="time [s]", autorange="reversed", showgrid=False)
-    caption = f"{len(points)} traces; the loudest {100 * (1 - CLIP):.1f} % of the values are clipped."
+    caption = f"{len(points)} traces; the loudest values have the colour of the scale's end."
     return Picture(theme.style(figure, height=560), caption, f"Shot gather: output {name}")
 
 
@@ -284,5 +285,6 @@ def _medium(run: Run, domain: Domain, receivers: list[np.ndarray]) -> Picture | 
     bar = {"title": {"text": "speed of P waves [m/s]", "side": "right"}, "thickness": 14}
     figure.update_layout(coloraxis={"colorscale": theme.MEDIUM, "colorbar": bar})
     theme.style(figure, height=460, showlegend=False)
+    figure.update_xaxes(title="x [m]")
     caption = "Speed along the axis of symmetry in the plane of the source (star), with the receivers in it."
     return Picture(figure, caption, "Medium, source and receivers")
