@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "model_file.hpp"
 #include "options.hpp"
@@ -20,6 +22,14 @@ namespace tailrace::seismic {
 namespace {
 
 constexpr const char* program_name = "tailrace-seismic";
+/// Datasets with the steps that the run is to take, and has taken once it has ended in good order.
+constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
+
+std::vector<std::byte> bytes_of(StepIndex step) {
+  const auto number = static_cast<std::uint64_t>(step);
+  const auto bytes = std::as_bytes(std::span(&number, 1));
+  return {bytes.begin(), bytes.end()};
+}
 
 run::RunOptions run_options(const Options& options) {
   return {.program = program_name,
@@ -123,7 +133,7 @@ void Program::plan() {
                                 .dt_s = problem.dt_s,
                                 .spacing_m = problem.spacing_m,
                                 .quantities = {"p", "q"},
-                                .taken_paths = {output::record_path}},
+                                .taken_paths = {output::record_path, steps_path, steps_done_path}},
                                options_.subject());
     Problems problems(options_.subject());
     receivers_ = receiver_streams(outputs.streams(), options_.receivers, problem.dt_s, problems);
@@ -133,6 +143,8 @@ void Program::plan() {
     problems.throw_if_any();
   });
   head_.attributes = {{"simulation", std::string("seismic"), 0}, {"title", options_.title, 0}};
+  for (const auto& [path, step] : {std::pair{steps_path, options_.steps}, {steps_done_path, StepIndex{0}}})
+    head_.datasets.push_back({{path, {1}, h5::ElementType::uint64, {}}, bytes_of(step)});
   run_.plan({}, std::move(outputs), own_cells(problem, comm_.size(), comm_.rank()), problem.shown());
 }
 
@@ -209,7 +221,12 @@ int Program::close(const run::DriveResult& result) {
     return [this](const std::string& name) { return solver_->field(name); };
   };
   const auto summary = run_.close(
-      result, fields, [] { return output::FileTail{}; }, solver_->own_cells().volume());
+      result, fields,
+      [&] {
+        return output::FileTail{.attributes = {},
+                                .datasets = {{steps_done_path, bytes_of(result.steps_done)}}};
+      },
+      solver_->own_cells().volume());
   const auto& end = summary.end;
   if (end.error) throw Error(*end.error);
   write_traces(result.steps_done);
