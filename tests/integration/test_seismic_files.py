@@ -283,6 +283,19 @@ def test_receivers_that_segy_cannot_hold_are_refused(tmp_path, model, old, new, 
         assert word in ended.err, ended
 
 
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("every_s = 0", "output[3].every_s: is no time between samples"),
+        ("every_s = 9", "output[3].every_s: the run ends before 9 s"),
+        ("every_s = 0.01\nevery = 3", "output[3].every_s: stands beside"),
+    ],
+)
+def test_bad_times_between_samples_are_refused(tmp_path, model, new, words):
+    ended = run(tmp_path, CASE.replace("every_s = 0.0033", new))
+    assert ended.status == 2 and words in ended.err and "Fix: " in ended.err, ended
+
+
 def test_traces_of_a_run_that_fails_leave_no_segy(tmp_path, model):
     ended = run(tmp_path, SEGY, "--fault", "write:step=10,error=ENOSPC", "--write", "blocking")
     assert ended.status == 3, ended
