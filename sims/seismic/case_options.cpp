@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "command_line.hpp"
+#include "model_file.hpp"
+#include "proxy.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_write.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 
 constexpr double largest = 1e30;
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+constexpr const char* model_forms = R"(a number, "model.h5:/dataset", "model.rsf" or "model.sgy")";
 
 /// One of the words, or the first of them.
 std::size_t one_of(run::CaseFile& file, const std::string& key, const std::vector<std::string>& words) {
@@ -75,27 +78,32 @@ void read_time(run::CaseFile& file, Options& options) {
 }
 
 /// "FILE:/DATASET".
-std::optional<DatasetName> parse_dataset(run::CaseFile& file, const std::string& key,
-                                         const std::string& text) {
+std::optional<DatasetName> parse_dataset(run::CaseFile& file, const std::string& key, const std::string& text,
+                                         const char* forms) {
   const auto colon = text.find(":/");
   if (colon == std::string::npos || colon == 0 || colon + 2 >= text.size()) {
-    file.add_problem(key, fmt::format("\"{}\" names no dataset", text), "a number, or \"model.h5:/dataset\"");
+    file.add_problem(key, fmt::format("\"{}\" names no dataset", text), forms);
     return {};
   }
   return DatasetName{key, file.resolve_file_name(text.substr(0, colon)), text.substr(colon + 1)};
 }
 
-/// A number or a dataset.
+/// "FILE:/DATASET", or a file whose format has one array.
+std::optional<DatasetName> parse_model(run::CaseFile& file, const std::string& key, const std::string& text) {
+  if (model_format(text) == ModelFormat::hdf5) return parse_dataset(file, key, text, model_forms);
+  return DatasetName{key, file.resolve_file_name(text), ""};
+}
+
+/// A number or values in a file.
 void read_property(run::CaseFile& file, PropertyText& property, double fallback, bool required) {
   property.value = fallback;
   if (!file.has(property.key)) {
-    if (required) file.add_problem(property.key, "is missing", "a number, or \"model.h5:/dataset\"");
+    if (required) file.add_problem(property.key, "is missing", model_forms);
     file.real(property.key, {});
     return;
   }
   if (file.is_text(property.key)) {
-    if (const auto text = file.text(property.key))
-      property.dataset = parse_dataset(file, property.key, *text);
+    if (const auto text = file.text(property.key)) property.dataset = parse_model(file, property.key, *text);
     return;
   }
   property.value = file.real(property.key, {}).value_or(fallback);
@@ -195,7 +203,8 @@ void read_source(run::CaseFile& file, Options& options) {
   sources.cutoff_hz = cutoff.value_or(usual_cutoff_hz);
   if (cutoff && *cutoff == 0) file.add_problem("source.fcut_hz", "0 is no frequency", "fcut_hz = 40.0");
   if (wavelet != "ricker" && wavelet != "samples")
-    sources.dataset = parse_dataset(file, "source.wavelet", wavelet);
+    sources.dataset =
+        parse_dataset(file, "source.wavelet", wavelet, R"("ricker", "samples", or "wavelet.h5:/dataset")");
   if ((wavelet == "samples") != file.has("source.samples"))
     file.add_problem("source.samples", "belongs to wavelet = \"samples\", and the other way round",
                      "give both, or neither");
@@ -210,6 +219,8 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   if (!simulation.empty() && simulation != "seismic")
     file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
                      "simulation = \"seismic\"");
+  file.text("input.file");  // with models, if it is missing made by the script; the launcher does that
+  file.text("input.script");
   options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
   read_domain(file, options.problem);
   read_time(file, options);
@@ -217,6 +228,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_boundary(file, options);
   read_source(file, options);
   options.outputs = run::read_output_tables(file, {{"p", "1"}, {"q", "1"}}, "");
+  options.receivers = file.texts("receivers.segy").value_or(std::vector<std::string>());
   run::read_write(file, line.write, options.write);
   options.trace = run::read_trace(file, line.trace);
 }
@@ -247,11 +259,19 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   run::set_trace_default(file, options.trace);
 }
 
+run::CaseFile read_file(const CommandLine& line) {
+  if (line.proxy.empty()) return run::CaseFile::read(line.case_file, line.settings);
+  auto settings = proxy_settings(line.proxy);
+  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
+  return run::CaseFile::from_overrides("the command line", settings);
+}
+
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = run::CaseFile::read(line.case_file, line.settings);
+  auto file = read_file(line);
   read_case(file, line);
+  if (!line.proxy.empty()) show_everything(line.options.problem);
   set_defaults(file, line.options);
   file.finish();
   line.options.resolved = file.resolved();

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
+#include "rsf_model.hpp"
+#include "segy_model.hpp"
 #include "tailrace/h5/file.hpp"
 
 namespace tailrace::seismic {
@@ -33,10 +36,9 @@ std::shared_ptr<h5::File> open_dataset(const DatasetName& name, Problems& proble
   return nullptr;
 }
 
-Parameter open_property(const PropertyText& property, Index3 cells, Problems& problems) {
-  Parameter parameter{.value = property.value, .read = {}};
-  if (!property.dataset) return parameter;
-  const auto& name = *property.dataset;
+/// A property in an HDF5 file; one without values after a problem.
+Parameter open_hdf5_model(const DatasetName& name, Index3 cells, Problems& problems) {
+  Parameter parameter;
   const auto file = open_dataset(name, problems);
   if (!file) return parameter;
   const h5::Shape wanted{static_cast<std::uint64_t>(cells.z), static_cast<std::uint64_t>(cells.y),
@@ -54,6 +56,19 @@ Parameter open_property(const PropertyText& property, Index3 cells, Problems& pr
                             {number(n.z), number(n.y), number(n.x)}, out);
   };
   return parameter;
+}
+
+Parameter open_property(const PropertyText& property, Index3 cells, Problems& problems) {
+  if (!property.dataset) return {.value = property.value, .read = {}};
+  const auto& name = *property.dataset;
+  if (!name.dataset.empty()) return open_hdf5_model(name, cells, problems);
+  try {
+    return model_format(name.file) == ModelFormat::rsf ? open_rsf_model(name.file, cells)
+                                                       : open_segy_model(name.file, cells);
+  } catch (const Error& error) {
+    problems.add(fmt::format("{}: {}", name.key, error.info().message), error.info().hint);
+  }
+  return {};
 }
 
 std::vector<double> read_wavelet(const DatasetName& name, Problems& problems) {
@@ -92,8 +107,14 @@ void complete_sources(Options& options, Problems& problems) {
 
 }  // namespace
 
+ModelFormat model_format(const std::string& name) {
+  const auto ending = std::filesystem::path(name).extension();
+  if (ending == ".rsf") return ModelFormat::rsf;
+  return ending == ".sgy" || ending == ".segy" ? ModelFormat::segy : ModelFormat::hdf5;
+}
+
 void complete_problem(Options& options) {
-  Problems problems(options.case_file);
+  Problems problems(options.subject());
   const auto& model = options.model;
   const Index3& cells = options.problem.cells;
   auto& properties = options.problem.properties;

@@ -32,6 +32,10 @@ void add_file_options(CLI::App& app, CommandLine& line) {
       ->group(group)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
+      ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
+      ->expected(0, 11)
+      ->group(group);
   app.add_flag("--overwrite", options.overwrite, "an existing run directory may be used")->group(group);
   app.add_flag("--check", options.check_only, "read and check everything, then stop")->group(group);
 }
@@ -39,11 +43,20 @@ void add_file_options(CLI::App& app, CommandLine& line) {
 /// What the program is told of files.
 void settle_files(CommandLine& line) {
   auto& options = line.options;
-  if (line.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
-  options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
+  if (line.case_file.empty() == line.proxy.empty())
+    throw Error(
+        ErrorKind::usage,
+        line.proxy.empty()
+            ? "no case. Fix: add --case FILE.toml"
+            : "a case and other words. Fix: give --case FILE.toml, or FORM NX NY NZ ABSORB DX DY DZ DT TMAX");
+  if (!line.proxy.empty())
+    options.proxy_form = line.proxy.front();
+  else
+    options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
   options.run_directory = line.out_directory;
   if (options.output.empty() && !line.out_directory.empty())
     options.output = (std::filesystem::path(line.out_directory) / "output.h5").string();
+  if (options.output.empty() && !options.proxy_form.empty()) options.output = options.proxy_form + ".h5";
   if (options.output.empty() && !options.check_only)
     throw Error(ErrorKind::usage, "no place for the output. Fix: add --out DIR or -o FILE");
   options.wall_limit_s = run::wall_limit_s(line.run);

@@ -13,10 +13,11 @@
 
 namespace tailrace::seismic {
 
-/// A dataset that a case names, as "FILE:/DATASET".
+/// Values in a file that a case names, as "FILE:/DATASET", or as "FILE" where the file holds one array.
 struct DatasetName {
   std::string key;  ///< of the case
-  std::string file, dataset;
+  std::string file;
+  std::string dataset;  ///< empty for a file of one array
 };
 
 /// A property of the medium as the case gives it.
@@ -58,10 +59,15 @@ struct Options {
   ModelTexts model;
   SourceTexts sources;
   StepIndex steps = 0;
+  std::string proxy_form;  ///< ISO, VTI or TTI on a command line of the public programs; else empty
+  std::vector<std::string> receivers;     ///< outputs that become SEG-Y files too
   std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of the case
   output::Options write;
   trace::Mode trace = trace::Mode::on;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
+
+  /// What messages about the case are about.
+  [[nodiscard]] std::string subject() const { return case_file.empty() ? "the command line" : case_file; }
 };
 
 /// A request that ends the program at once: help or version.

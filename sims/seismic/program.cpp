@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <chrono>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "model_file.hpp"
 #include "options.hpp"
+#include "proxy.hpp"
+#include "receivers.hpp"
 #include "solver.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
@@ -17,6 +22,14 @@ namespace tailrace::seismic {
 namespace {
 
 constexpr const char* program_name = "tailrace-seismic";
+/// Datasets with the steps that the run is to take, and has taken once it has ended in good order.
+constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
+
+std::vector<std::byte> bytes_of(StepIndex step) {
+  const auto number = static_cast<std::uint64_t>(step);
+  const auto bytes = std::as_bytes(std::span(&number, 1));
+  return {bytes.begin(), bytes.end()};
+}
 
 run::RunOptions run_options(const Options& options) {
   return {.program = program_name,
@@ -24,8 +37,13 @@ run::RunOptions run_options(const Options& options) {
           .overwrite = options.overwrite,
           .wall_limit_s = options.wall_limit_s,
           .write = options.write,
-          .tells_plan = !options.quiet,
+          .tells_plan = !options.quiet && options.proxy_form.empty(),
           .trace = options.trace};
+}
+
+std::int64_t since_1970_ns() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 /// One run, from the options to the account.
@@ -41,6 +59,8 @@ class Program {
   void warn();
   void plan();
   void describe();
+  void write_traces(StepIndex steps_done);
+  void tell_result(const run::DriveResult& result, const run::Run::Summary& summary);
   int close(const run::DriveResult& result);
   void tell(const std::string& text) const {
     if (comm_.is_root() && !options_.quiet) say(stdout, text);
@@ -53,7 +73,9 @@ class Program {
   Extremes extremes_;
   std::optional<Solver> solver_;
   output::FileHead head_;
-  double started_s_ = 0, told_s_ = 0;
+  std::vector<output::Stream> receivers_;  ///< those that become SEG-Y files
+  std::int64_t started_ns_ = since_1970_ns();
+  double started_s_ = 0, told_s_ = 0, computed_s_ = 0;
 };
 
 int Program::execute() {
@@ -79,7 +101,7 @@ void Program::survey_domain() {
   mpi::agree_on(comm_, [&] {
     const double limit_s = largest_stable_dt_s(options_.problem.spacing_m, extremes_.speed_m_s);
     if (options_.problem.dt_s <= limit_s) return;
-    Problems problems(options_.case_file);
+    Problems problems(options_.subject());
     problems.add(fmt::format("time.dt_s: {:g} s is too large for waves of {:.6g} m/s on this grid",
                              options_.problem.dt_s, extremes_.speed_m_s),
                  fmt::format("at most {:.6g} s", limit_s * (1 - 1e-6)));
@@ -104,18 +126,26 @@ void Program::plan() {
   const auto& problem = options_.problem;
   mpi::agree_on(comm_, [&] {
     outputs = run::CaseOutputs(options_.outputs,
-                               {.points = problem.cells,
-                                .interior = Box::whole(problem.cells),
+                               {.points = problem.shown(),
+                                .interior = Box::whole(problem.shown()),
                                 .steps = options_.steps,
                                 .time_of_step_0_s = 0,
                                 .dt_s = problem.dt_s,
                                 .spacing_m = problem.spacing_m,
                                 .quantities = {"p", "q"},
-                                .taken_paths = {output::record_path}},
-                               options_.case_file);
+                                .taken_paths = {output::record_path, steps_path, steps_done_path}},
+                               options_.subject());
+    Problems problems(options_.subject());
+    receivers_ = receiver_streams(outputs.streams(), options_.receivers, problem.dt_s, problems);
+    if (!receivers_.empty() && !output::writes_hdf5(options_.write))
+      problems.add(fmt::format("receivers.segy does not go with --sink {}", options_.write.sink),
+                   "--sink hdf5, from which the traces are taken in the end");
+    problems.throw_if_any();
   });
   head_.attributes = {{"simulation", std::string("seismic"), 0}, {"title", options_.title, 0}};
-  run_.plan({}, std::move(outputs), own_cells(problem, comm_.size(), comm_.rank()), problem.cells);
+  for (const auto& [path, step] : {std::pair{steps_path, options_.steps}, {steps_done_path, StepIndex{0}}})
+    head_.datasets.push_back({{path, {1}, h5::ElementType::uint64, {}}, bytes_of(step)});
+  run_.plan({}, std::move(outputs), own_cells(problem, comm_.size(), comm_.rank()), problem.shown());
 }
 
 void Program::describe() {
@@ -131,6 +161,7 @@ void Program::describe() {
   account.threads = options_.threads;
   const auto& problem = options_.problem;
   const Index3 &n = problem.cells, grid = problem.grid();
+  if (!options_.proxy_form.empty()) return tell(proxy_summary(options_, extremes_.speed_m_s));
   tell(fmt::format(
       "tailrace-seismic {}: {}, {} x {} x {} points, {} x {} x {} with the boundary, {} steps, {} ranks; "
       "{}, {}\n",
@@ -153,24 +184,53 @@ void Program::tell_progress(StepIndex step) {
   tell(fmt::format("step {} of {}, about {:.0f} s left\n", step, options_.steps, left_s));
 }
 
-int Program::close(const run::DriveResult& result) {
-  const double computed_s = monotonic_s() - started_s_;
-  const auto fields = [this](output::Session&) -> output::FieldLookup {
-    return [this](const std::string& name) { return solver_->field(name); };
-  };
-  const auto summary = run_.close(
-      result, fields, [] { return output::FileTail{}; }, solver_->own_cells().volume());
-  const auto& end = summary.end;
-  if (end.error) throw Error(*end.error);
+/// The receivers as SEG-Y files, from the output file.
+void Program::write_traces(StepIndex steps_done) {
+  const auto& problem = options_.problem;
+  const Survey survey{.title = options_.title,
+                      .spacing_m = problem.spacing_m,
+                      .dt_s = problem.dt_s,
+                      .source = problem.sources.front().cell};
+  for (const auto& stream : receivers_) write_receivers(comm_, survey, stream, options_.output, steps_done);
+}
+
+void Program::tell_result(const run::DriveResult& result, const run::Run::Summary& summary) {
   const double samples =
       static_cast<double>(options_.problem.grid().volume()) * static_cast<double>(result.steps_done);
+  const auto memory = mpi::max(comm_, peak_memory_bytes());
+  if (!options_.proxy_form.empty())
+    return tell(proxy_result(options_, {.started_ns = started_ns_,
+                                        .ended_ns = since_1970_ns(),
+                                        .computed_s = run_.log().total(trace::Kind::compute).seconds,
+                                        .total_s = run_.elapsed_s(),
+                                        .samples = samples,
+                                        .peak_memory_bytes = memory}));
+  const auto& end = summary.end;
   const auto hidden = summary.hidden_fraction
                           ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
                           : "";
   tell(fmt::format(
       "{} after step {} in {:.2f} s, {:.1f} Msamples/s; waited {:.2f} s for output{}\n",
       end.status == run::Status::stopped ? "stopped in good order (" + end.reason + ")" : "finished",
-      result.steps_done, run_.elapsed_s(), samples / computed_s / 1e6, summary.wait_s, hidden));
+      result.steps_done, run_.elapsed_s(), samples / computed_s_ / 1e6, summary.wait_s, hidden));
+}
+
+int Program::close(const run::DriveResult& result) {
+  computed_s_ = monotonic_s() - started_s_;
+  const auto fields = [this](output::Session&) -> output::FieldLookup {
+    return [this](const std::string& name) { return solver_->field(name); };
+  };
+  const auto summary = run_.close(
+      result, fields,
+      [&] {
+        return output::FileTail{.attributes = {},
+                                .datasets = {{steps_done_path, bytes_of(result.steps_done)}}};
+      },
+      solver_->own_cells().volume());
+  const auto& end = summary.end;
+  if (end.error) throw Error(*end.error);
+  write_traces(result.steps_done);
+  tell_result(result, summary);
   return run::exit_status(end.status);
 }
 

@@ -13,11 +13,22 @@ namespace tailrace::seismic {
 
 namespace {
 
-/// The part of a box of the grid that belongs to the domain, counted there.
-Box cells_of(const Box& box, const Problem& problem) noexcept {
-  const auto w = problem.boundary.width;
-  const Box shifted{{box.lo.x - w, box.lo.y - w, box.lo.z - w}, {box.hi.x - w, box.hi.y - w, box.hi.z - w}};
-  const Box inside = intersect(shifted, Box::whole(problem.cells));
+Index3 plus(Index3 p, std::int64_t all) noexcept {
+  return {p.x + all, p.y + all, p.z + all};
+}
+
+/// The part of a box of the grid that belongs to the domain and `margin` points around it, counted there. At
+/// the rim of the grid the zeros of the halo belong to the box.
+Box part_of(const Box& box, const Problem& problem, std::int64_t margin) noexcept {
+  if (box.empty()) return {};
+  const Index3 grid = problem.grid();
+  const auto low = [](std::int64_t i) { return i == 0 ? -reach : i; };
+  const auto high = [](std::int64_t i, std::int64_t end) { return i == end ? end + reach : i; };
+  const Box stored{{low(box.lo.x), low(box.lo.y), low(box.lo.z)},
+                   {high(box.hi.x, grid.x), high(box.hi.y, grid.y), high(box.hi.z, grid.z)}};
+  const auto shift = margin - problem.boundary.width;
+  const Box inside = intersect({plus(stored.lo, shift), plus(stored.hi, shift)},
+                               Box::whole(plus(problem.cells, 2 * margin)));
   return inside.empty() ? Box{} : inside;
 }
 
@@ -36,12 +47,12 @@ double largest_stable_dt_s(const std::array<double, 3>& spacing_m, double speed_
 }
 
 Box own_cells(const Problem& problem, int ranks, int rank) {
-  return cells_of(choose_bricks(problem.grid(), ranks).box(rank), problem);
+  return part_of(choose_bricks(problem.grid(), ranks).box(rank), problem, problem.margin);
 }
 
 Extremes survey(mpi::CommView comm, const Problem& problem) {
   Extremes all;
-  const Box own = own_cells(problem, comm.size(), comm.rank());
+  const Box own = part_of(choose_bricks(problem.grid(), comm.size()).box(comm.rank()), problem, 0);
   mpi::agree_on(comm, [&] { all = survey(problem.properties, own); });
   all.speed_m_s = mpi::max(comm, all.speed_m_s);
   all.vp_m_s = mpi::max(comm, all.vp_m_s);
@@ -218,11 +229,10 @@ Solver::Solver(mpi::CommView comm, const Problem& problem, const Extremes& extre
                const layout::RankBricks* bricks) {
   const auto decomposition = bricks != nullptr ? layout::Decomposition::bricks(problem.grid(), *bricks)
                                                : choose_bricks(problem.grid(), comm.size());
-  own_cells_ = cells_of(decomposition.box(comm.rank()), problem);
   const Box own = decomposition.box(comm.rank());
-  first_ = {own_cells_.lo.x + problem.boundary.width - own.lo.x,
-            own_cells_.lo.y + problem.boundary.width - own.lo.y,
-            own_cells_.lo.z + problem.boundary.width - own.lo.z};
+  own_cells_ = part_of(own, problem, problem.margin);
+  const Index3 in_grid = plus(own_cells_.lo, problem.boundary.width - problem.margin);
+  first_ = {in_grid.x - own.lo.x, in_grid.y - own.lo.y, in_grid.z - own.lo.z};
   if (problem.precision == h5::ElementType::float32)
     state_ = std::make_unique<StateOf<float>>(comm, problem, extremes, decomposition, log);
   else

@@ -25,11 +25,18 @@ struct Problem {
   Boundary boundary;
   std::vector<Source> sources;
   h5::ElementType precision = h5::ElementType::float32;
+  /// Points around the domain that fields show too, at most the layer and the `reach` points of zeros around
+  /// it.
+  std::int64_t margin = 0;
 
   /// The domain with the layer around it.
   [[nodiscard]] Index3 grid() const noexcept {
     const auto both = 2 * boundary.width;
     return {cells.x + both, cells.y + both, cells.z + both};
+  }
+  /// The points that fields show.
+  [[nodiscard]] Index3 shown() const noexcept {
+    return {cells.x + 2 * margin, cells.y + 2 * margin, cells.z + 2 * margin};
   }
 };
 
@@ -54,9 +61,9 @@ class Solver {
 
   /// From step - 1 to step. @collective
   void advance(StepIndex step);
-  /// "p" or "q" on this rank's part of the domain, counted in the domain. @local
+  /// "p" or "q" on this rank's part of what fields show. @local
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
-  /// This rank's part of the domain, which may be empty. @local
+  /// This rank's part of what fields show, counted there, which may be empty. @local
   [[nodiscard]] const Box& own_cells() const noexcept { return own_cells_; }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
@@ -69,7 +76,7 @@ class Solver {
   Index3 first_;  ///< its low corner in the arrays
 };
 
-/// This rank's part of the domain under the decomposition that `Solver` takes. @local
+/// This rank's part of what fields show under the decomposition that `Solver` takes. @local
 Box own_cells(const Problem& problem, int ranks, int rank);
 
 }  // namespace tailrace::seismic

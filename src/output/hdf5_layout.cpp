@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "directory_switch.hpp"
 #include "new_file.hpp"
@@ -20,6 +21,16 @@ Hdf5Layout::Hdf5Layout(const SinkContext& context)
     join(context);
   else
     create_or_open(context);
+}
+
+Hdf5Layout::Hdf5Layout(const SinkContext& context, Hdf5Places places)
+    : path_(context.path),
+      plan_(context.plan),
+      sources_(context.sources),
+      joins_(context.joins),
+      places_(std::move(places)) {
+  share(context.comm, places_);
+  if (!joins_) mpi::agree_on_root(context.comm, [&] { prepare(0); });
 }
 
 /// Finds its way in a file that others have laid out.

@@ -17,6 +17,9 @@ class Hdf5Layout {
   /// Creates the file or finds the places in the one that is there. @collective{context.comm}, synchronises;
   /// every rank throws the same error or none.
   explicit Hdf5Layout(const SinkContext& context);
+  /// Over a new file that the root, or who made it, has laid out otherwise: `places` are the root's.
+  /// @collective{context.comm}, synchronises; every rank throws the same error or none.
+  Hdf5Layout(const SinkContext& context, Hdf5Places places);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Hdf5Places& places() const noexcept { return places_; }

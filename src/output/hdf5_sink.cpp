@@ -12,7 +12,8 @@
 
 namespace tailrace::output {
 
-Hdf5Sink::Hdf5Sink(const SinkContext& context, const MakeCall& make_call) : layout_(context) {
+Hdf5Sink::Hdf5Sink(const SinkContext& context, Hdf5Layout layout, const MakeCall& make_call)
+    : layout_(std::move(layout)) {
   auto real_call = make_call();
   direct_call_ = make_call();
   const int process = context.process < 0 ? context.comm.rank() : context.process;

@@ -23,7 +23,11 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   using MakeCall = std::function<std::unique_ptr<WriteCall>()>;
 
   /// @collective{context.comm}, synchronises; every rank throws the same error or none.
-  Hdf5Sink(const SinkContext& context, const MakeCall& make_call);
+  Hdf5Sink(const SinkContext& context, const MakeCall& make_call)
+      : Hdf5Sink(context, Hdf5Layout(context), make_call) {}
+  /// Over a file that is laid out. @collective{context.comm}, synchronises; every rank throws the same error
+  /// or none.
+  Hdf5Sink(const SinkContext& context, Hdf5Layout layout, const MakeCall& make_call);
 
   Written write(std::span<const Extent> extents, StepIndex step) override;
   void record(int source, StepIndex steps) override;
@@ -52,6 +56,7 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   virtual void start_flush() noexcept;
   /// Ends the writing. @local. Errors (io).
   virtual void close_files();
+  void note_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
   /// What takes the samples' bytes, to be used for further files.
   [[nodiscard]] const std::shared_ptr<WriteCall>& call() const noexcept { return call_; }
 
@@ -62,7 +67,6 @@ class Hdf5Sink : public Sink, private PlacedFiles {
     return {.file = rest.file, .offset = rest.offset, .bytes = rest.bytes};
   }
   [[nodiscard]] Slots record(int source) const override;
-  void note_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
 
   void open_new_files();
   void start_flush_after(std::int64_t bytes) noexcept;

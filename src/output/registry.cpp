@@ -240,6 +240,18 @@ constexpr std::array sink_table{
                          .rewrites = true,
                          .splits = true,
                          .directories = true}},
+    SinkEntry{.name = "rsf",
+              .form = "rsf",
+              .parse = parse_nothing,
+              .argument = no_argument,
+              .create = create_rsf_sink,
+              .traits = {.any_thread = true,
+                         .any_source = true,
+                         .joins = true,
+                         .places = true,
+                         .rewrites = true,
+                         .one_file = false,
+                         .resumes = false}},
     SinkEntry{
         .name = "hdf5-chunked",
         .form = "hdf5-chunked[:LEVEL]",
@@ -268,12 +280,14 @@ constexpr std::array sink_table{
         .argument = hints_argument,
         .create = create_pnetcdf,
         .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .hints = true, .resumes = false}},
-    SinkEntry{.name = "adios2",
-              .form = "adios2[:KEY=VALUE,...]",
-              .parse = parse_adios2,
-              .argument = hints_argument,
-              .create = create_adios2,
-              .traits = {.any_thread = false, .any_source = false, .hdf5 = false, .resumes = false}},
+    SinkEntry{
+        .name = "adios2",
+        .form = "adios2[:KEY=VALUE,...]",
+        .parse = parse_adios2,
+        .argument = hints_argument,
+        .create = create_adios2,
+        .traits =
+            {.any_thread = false, .any_source = false, .hdf5 = false, .one_file = false, .resumes = false}},
 };
 
 template <class Table>
@@ -366,7 +380,7 @@ void add_hint(const char* key, std::int64_t value, mpi::Hints& hints) {
 
 void fit_lustre(const SinkEntry& sink, Options& options) {
   if (!options.lustre.given()) return;
-  if (!options.directories.empty() || splits_samples(options))
+  if (!options.directories.empty() || splits_samples(options) || !sink.traits.one_file)
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
                           .message = "stripes on Lustre (write.lustre_count, write.lustre_size) are of the "
                                      "output file, and the samples go into others",

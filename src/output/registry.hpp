@@ -17,6 +17,7 @@ struct SinkTraits {
   bool rewrites = false;     ///< a failed write may be tried again, or left out
   bool splits = false;       ///< each sample can go into a file of its own
   bool hdf5 = true;          ///< the file is HDF5
+  bool one_file = true;      ///< the samples stand in the output file itself
   bool directories = false;  ///< the values can stand in raw files in other directories
   bool grows = false;        ///< samples of any number and size
   bool hints = false;        ///< MPI-IO makes the file, and takes hints

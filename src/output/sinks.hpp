@@ -11,6 +11,7 @@ std::unique_ptr<Sink> create_split_sink(const SinkContext& context);
 std::unique_ptr<Sink> create_hdf5_chunked_sink(const SinkContext& context);
 std::unique_ptr<Sink> create_mpiio_sink(const SinkContext& context);
 std::unique_ptr<Sink> create_hdf5_parallel_sink(const SinkContext& context);
+std::unique_ptr<Sink> create_rsf_sink(const SinkContext& context);
 std::unique_ptr<Sink> create_pnetcdf_sink(const SinkContext& context);
 std::unique_ptr<Sink> create_adios_sink(const SinkContext& context);
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -83,6 +84,7 @@ class Resolver {
       checked("at", table_.at.back());
       return output::Cadence::of_list(table_.at);
     }
+    if (table_.every_s > 0) return at_times();
     const StepIndex first =
         (std::max<StepIndex>(table_.first, 1) + table_.every - 1) / table_.every * table_.every;
     output::Cadence rhythm{.first = first, .every = table_.every, .last = last};
@@ -101,6 +103,30 @@ class Resolver {
                           std::max<StepIndex>(table_.first, 1), last),
               "a smaller number, or more steps");
     return rhythm;
+  }
+
+  /// The first step at or after each multiple of a time; every step where steps are longer than that.
+  output::Cadence at_times() {
+    constexpr double rounding = 1e-9;
+    std::vector<StepIndex> steps;
+    if (table_.initial) steps.push_back(0);
+    StepIndex last = 0;
+    for (double count = 1; last < domain_.steps; ++count) {
+      const double step = std::ceil((count - rounding) * table_.every_s / domain_.dt_s);
+      if (step > static_cast<double>(domain_.steps)) break;
+      last = std::max(last + 1, static_cast<StepIndex>(step));
+      steps.push_back(last);
+    }
+    if (steps.empty()) {
+      problem("every_s", fmt::format("the run ends before {:g} s", table_.every_s),
+              "a shorter time, or more steps");
+      steps.push_back(domain_.steps);
+    }
+    const StepIndex distance = steps.size() > 1 ? steps[1] - steps[0] : 1;
+    const auto uneven = [&](StepIndex a, StepIndex b) { return b - a != distance; };
+    if (std::adjacent_find(steps.begin(), steps.end(), uneven) != steps.end())
+      return output::Cadence::of_list(std::move(steps));
+    return {.first = steps.front(), .every = distance, .last = steps.back()};
   }
 
   /// A point as the user wrote it, inside the domain; the origin after a problem.
@@ -192,6 +218,39 @@ bool is_series(const output::Stream& stream) {
   return stream.reduction == output::Reduction::none;
 }
 
+/// The time of the samples, evenly spaced or not.
+output::Axis time_axis(const output::Cadence& cadence, const XdmfFrame& frame) {
+  output::Axis axis{.label = "time", .unit = "s"};
+  axis.origin = frame.time_of_step_0_s + frame.dt_s * static_cast<double>(cadence.step_of(0));
+  axis.spacing = frame.dt_s * static_cast<double>(cadence.every);
+  const StepIndex intervals = cadence.samples() - 1;
+  if (cadence.at.empty() || intervals < 1) return axis;
+  const StepIndex span = cadence.last - cadence.first;
+  axis.spacing = frame.dt_s * static_cast<double>(span) / static_cast<double>(intervals);
+  for (StepIndex i = 0; i <= intervals; ++i)
+    axis.even = axis.even && (cadence.step_of(i) - cadence.first) * intervals == span * i;
+  return axis;
+}
+
+/// The dimensions of a stream's values, slowest first.
+std::vector<output::Axis> axes_of(const output::Stream& stream, const XdmfFrame& frame) {
+  std::vector<output::Axis> axes{is_series(stream) ? time_axis(stream.cadence, frame) : output::Axis{}};
+  if (std::holds_alternative<output::Points>(stream.selection)) {
+    axes.push_back({.label = "point", .unit = ""});
+    return axes;
+  }
+  const auto* boxes = std::get_if<output::Boxes>(&stream.selection);
+  const Index3 low = boxes == nullptr ? Index3{} : boxes->boxes.front().lo;
+  const auto& h = frame.spacing_m;
+  const std::array first{low.x, low.y, low.z};
+  for (const std::size_t i : {2U, 1U, 0U})
+    axes.push_back({.label = axis_names[i],
+                    .unit = "m",
+                    .origin = static_cast<double>(first[i]) * h[i],
+                    .spacing = h[i]});
+  return axes;
+}
+
 }  // namespace
 
 CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDomain& domain,
@@ -239,6 +298,7 @@ void CaseOutputs::add_to(output::FileHead& head) const {
     add("unit", stream.unit);
     add("selection", selections_[i]);
     add("reduction", output::to_string(stream.reduction));
+    head.axes.emplace(stream.datasets.front().path, axes_of(stream, frame_));
   }
 }
 

@@ -141,6 +141,7 @@ class TableReader {
     table.every = file_.integer(at("every"), {1}).value_or(0);
     table.first = file_.integer(at("first"), {1}).value_or(0);
     table.last = file_.integer(at("last"), {1}).value_or(0);
+    table.every_s = file_.real(at("every_s"), {0}).value_or(0);
     table.initial = file_.boolean(at("initial")).value_or(false);
     const auto list = file_.integers(at("at"));
     if (list) table.at = *list;
@@ -150,21 +151,34 @@ class TableReader {
       problem("at", "is not a list of ascending steps", "such as [100, 250]");
       table.at = {0};
     }
-    const bool rhythm = table.every > 0 || table.first > 0 || table.last > 0 || table.initial;
+    read_period(list.has_value(), table);
+    const bool rhythm =
+        table.every > 0 || table.first > 0 || table.last > 0 || table.initial || table.every_s > 0;
     table.open = one_of("samples", {"planned", "open"}) == 1;
-    if (table.open && (list || table.last > 0 || table.reduction != output::Reduction::none))
-      problem("samples", "\"open\" stands beside at, last or reduce",
+    if (table.open &&
+        (list || table.last > 0 || table.every_s > 0 || table.reduction != output::Reduction::none))
+      problem("samples", "\"open\" stands beside at, last, every_s or reduce",
               "leave them out: samples go on as long as the run, and all are kept");
     if (list && rhythm) problem("at", "stands beside every, first, last or initial", "give at alone");
     if (table.reduction == output::Reduction::final) {
       if (list || rhythm)
         problem("reduce", "\"final\" takes the last step of the run alone",
                 "leave at, every, first, last and initial out");
-    } else if (!list && table.every == 0) {
+    } else if (!list && table.every == 0 && table.every_s == 0) {
       if (table.reduction == output::Reduction::none)
-        problem("every", "is missing", "every = 10, or at = [100, 250]");
+        problem("every", "is missing", "every = 10, every_s = 0.01, or at = [100, 250]");
       table.every = 1;
     }
+  }
+
+  /// The time between samples, where the case gives that instead of a number of steps.
+  void read_period(bool list, OutputTable& table) {
+    if (!file_.has(at("every_s"))) return;
+    if (list || table.every > 0 || table.first > 0 || table.last > 0)
+      problem("every_s", "stands beside at, every, first or last", "give one of them");
+    if (table.every_s > 0) return;
+    problem("every_s", "is no time between samples", "every_s = 0.01");
+    table.every = 1;
   }
 
   CaseFile& file_;

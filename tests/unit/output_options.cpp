@@ -86,7 +86,7 @@ TEST_CASE("sinks are read and written back") {
   CHECK(options.deflate_level == 9);
   CHECK(sink_text(options) == "hdf5-chunked:9");
   for (const char* bad : {"hdf5-chunked:", "hdf5-chunked:0", "hdf5-chunked:10", "hdf5-chunked:x", "hdf5:4"})
-    CHECK_MESSAGE(contains(message_of(texts("", bad, "", "")), "hdf5, hdf5-chunked[:LEVEL]"), bad);
+    CHECK_MESSAGE(contains(message_of(texts("", bad, "", "")), "hdf5, rsf, hdf5-chunked[:LEVEL]"), bad);
 }
 
 TEST_CASE("hints for MPI-IO are passed on as they are, and forgotten with another sink") {
@@ -148,6 +148,9 @@ TEST_CASE("stripes on Lustre that cannot be are refused") {
   CHECK(contains(message_of(spread), "the samples go into others"));
   spread.directories = {};
   spread.write = "spawn-each";
+  CHECK(contains(message_of(spread), "the samples go into others"));
+  spread.write = {};
+  spread.sink = "rsf";
   CHECK(contains(message_of(spread), "the samples go into others"));
 }
 

@@ -164,7 +164,7 @@ TEST_CASE("a box of the whole domain is the whole") {
 
 TEST_CASE("every wrong key is named with its fix") {
   const std::vector<std::pair<std::string, std::string>> wrong{
-      {"", "output[0].every: is missing. Fix: every = 10, or at = [100, 250]"},
+      {"", "output[0].every: is missing. Fix: every = 10, every_s = 0.01, or at = [100, 250]"},
       {"every = 0", "output[0].every: 0 is not accepted. Fix: an integer of at least 1"},
       {"every = \"x\"", "output[0].every: \"x\" is not accepted"},
       {"every = 1\nfirst = 0", "output[0].first: 0 is not accepted"},

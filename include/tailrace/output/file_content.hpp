@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +16,21 @@ struct StaticDataset {
   std::vector<std::byte> values;
 };
 
+/// What the indices along a dimension of a dataset stand for.
+struct Axis {
+  std::string label, unit;
+  double origin = 0, spacing = 1;  ///< of index 0; between neighbours
+  bool even = true;                ///< else `spacing` is the mean
+};
+
 /// What a file holds beside the streams.
 struct FileHead {
   std::vector<StaticDataset> datasets;
   std::vector<h5::Attribute>
       attributes;  ///< of the root; texts known only at the end reserve their bytes here
   std::vector<std::pair<std::string, h5::Attribute>> group_attributes;  ///< of groups that datasets make
+  /// The dimensions of streams' datasets, by path and slowest first, for formats that tell; some or none.
+  std::map<std::string, std::vector<Axis>> axes;
 };
 
 /// What is put into the file when it is closed: replaced root texts and values of small datasets of the head.

@@ -34,6 +34,7 @@ struct OutputTable {
   std::int64_t components = 1;               ///< of records
   bool interior = false;                     ///< without the layers at the boundaries
   StepIndex first = 0, every = 0, last = 0;  ///< 0: not given
+  double every_s = 0;                        ///< time between samples instead; 0: not given
   std::vector<StepIndex> at;
   bool initial = false;
   bool open = false;  ///< nobody knows how many samples come: the dataset grows

@@ -27,6 +27,7 @@ from tailrace.report.volumes import (
     profile,
     width_at_half,
 )
+from tailrace.report.waves import read_domain, wave_pictures
 from tailrace.units import si_text
 
 _WHOLE = ("p_max_all", "p_min_all", "ux_max_all", "uy_max_all", "uz_max_all")
@@ -61,10 +62,14 @@ def result_section(run: Run) -> tuple[Section, list[Number]]:
             section.notes.append(str(error))
             return section, []
         case = read_case(output) or (read_case(given) if given else None)
-        if case is None:
+        domain = read_domain(run)
+        if case is None and domain is not None:
+            section.pictures += wave_pictures(run, output, domain)
+        elif case is None:
             section.notes.append(
                 "The output file does not describe a grid; `tailrace inspect` lists what it holds."
             )
+        if case is None:
             return section, []
         mask = read_mask([file for file in (output, given) if file is not None], case)
         source = Source(output, given, case, mask)

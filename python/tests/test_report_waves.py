@@ -1,0 +1,75 @@
+"""Pictures of waves, of a run directory made by hand."""
+
+import h5py
+import numpy as np
+import pytest
+
+from tailrace.report import waves
+from tailrace.report.load import Run
+from tailrace.trace import RunTrace
+
+CELLS = (8, 6, 5)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Ten samples of a plane and of four receivers, of which seven are recorded, over a model in a file."""
+    with h5py.File(tmp_path / "output.h5", "w") as file:
+        for name, selection, values in [
+            ("section", '{"box": [[0, 3, 0], [7, 3, 4]]}', np.arange(400.0).reshape(10, 5, 1, 8)),
+            ("line", "points", np.sin(np.arange(40.0)).reshape(10, 4)),
+        ]:
+            group = file.create_group(name)
+            group["values"] = values.astype("f4")
+            group["step"], group["time_s"] = np.arange(1, 11), np.arange(1, 11) * 0.001
+            group.attrs.update(quantity="p", unit="1", selection=selection, reduction="none")
+        file["line/points"] = [[x, 3, 1] for x in (1, 2, 5, 7)]
+        file["tailrace_record"] = np.array([[[7, 9]]], "u8")
+    with h5py.File(tmp_path / "model.h5", "w") as file:
+        file["vp"] = np.full(CELLS[::-1], 2000.0)
+    config = {
+        "domain": {"cells": list(CELLS), "spacing_m": [10.0, 10.0, 20.0]},
+        "time": {"dt_s": 0.001},
+        "source": {"cell": [4, 3, 1]},
+        "model": {"vp_m_s": "model.h5:/vp"},
+    }
+    account = {"config": config, "case_file": str(tmp_path / "case.toml")}
+    return Run(tmp_path, account, {}, tmp_path / "output.h5", None, RunTrace(), 0)
+
+
+def pictures(run):
+    with h5py.File(run.output) as file:
+        return {
+            picture.heading: picture for picture in waves.wave_pictures(run, file, waves.read_domain(run))
+        }
+
+
+def test_fronts_gather_and_medium_are_shown(run):
+    found = pictures(run)
+    assert list(found) == [
+        "Wave fronts: output section",
+        "Shot gather: output line",
+        "Medium, source and receivers",
+    ]
+
+
+def test_fronts_show_recorded_samples_in_their_plane(run):
+    figure = pictures(run)["Wave fronts: output section"].figure
+    maps = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert len(maps) == waves.MOST_FRONTS
+    last = np.asarray(maps[-1].z)
+    assert np.array_equal(last, np.arange(240.0, 280.0).reshape(5, 8))  # the seventh sample, z downwards
+    assert list(maps[0].y) == [0, 20, 40, 60, 80] and maps[0].x[-1] == 70
+    stars = [trace for trace in figure.data if trace.type == "scatter"]
+    assert (stars[0].x[0], stars[0].y[0]) == (40, 20)
+
+
+def test_the_gather_has_time_downwards_and_places_of_receivers(run):
+    (gather,) = pictures(run)["Shot gather: output line"].figure.data
+    assert list(gather.x) == [10, 20, 50, 70] and np.asarray(gather.z).shape == (7, 4)
+    assert list(gather.y) == pytest.approx(np.arange(1, 8) * 0.001)
+
+
+def test_a_case_without_a_grid_has_no_domain(run):
+    run.account["config"]["domain"] = {"cells": 5}
+    assert waves.read_domain(run) is None

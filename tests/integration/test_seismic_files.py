@@ -1,0 +1,346 @@
+"""Files of the seismic program that others write and read: RSF, SEG-Y, and the public programs' arrays."""
+
+import importlib.util
+import struct
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import jobs
+import rsf_reader
+from native import cannot
+
+pytestmark = pytest.mark.mpi
+
+CELLS = (14, 13, 12)
+CASE = """
+[case]
+simulation = "seismic"
+[domain]
+cells = [14, 13, 12]
+spacing_m = [10, 11, 12.5]
+[time]
+dt_s = 0.001
+steps = 24
+[model]
+equations = "isotropic"
+vp_m_s = "model.h5:/vp"
+[source]
+cell = [7, 6, 6]
+fcut_hz = 200
+[[output]]
+name = "p"
+quantity = "p"
+every = 3
+initial = true
+[[output]]
+name = "loud"
+quantity = "p"
+reduce = "max"
+type = "float64"
+[[output]]
+name = "line"
+quantity = "p"
+every = 2
+select = {points = [[1, 2, 3], [13, 12, 11], [4, 5, 6], [0, 0, 0]]}
+[[output]]
+name = "slice"
+quantity = "p"
+every_s = 0.0033
+select = {plane = {y = 3}}
+"""
+SEGY = CASE + '[receivers]\nsegy = ["line"]\n'
+
+
+def run(directory: Path, text: str, *options, ranks: int = 0, name: str = "run") -> jobs.Ended:
+    (directory / "case.toml").write_text(text)
+    words = ["--case", directory / "case.toml", "--out", directory / name, "--quiet", *options]
+    return jobs.seismic(*words, ranks=ranks)
+
+
+def ran(directory: Path, text: str, *options, ranks: int = 0, name: str = "run") -> Path:
+    ended = run(directory, text, *options, ranks=ranks, name=name)
+    assert ended.status == 0, ended
+    return directory / name
+
+
+@pytest.fixture
+def model(tmp_path) -> np.ndarray:
+    """The model of the case, (z, y, x), also written as RSF and SEG-Y."""
+    z, y, x = np.meshgrid(np.arange(12), np.arange(13), np.arange(14), indexing="ij")
+    values = (1800 + 64.0 * z + 8 * ((x * 5 + y * 3) % 7)).astype("f4")  # exact in IBM's numbers too
+    with h5py.File(tmp_path / "model.h5", "w") as file:
+        file["vp"] = values
+    return values
+
+
+def write_rsf(path: Path, values: np.ndarray, kind: str, cells=CELLS, more: str = "") -> None:
+    values.astype(rsf_reader.TYPES[kind]).tofile(f"{path}@")
+    size = np.dtype(rsf_reader.TYPES[kind]).itemsize
+    path.write_text(
+        "sfmath\trsf/here:\tsomebody@somewhere\n\n\tn1=999 n2=1\n"
+        f'\tdata_format="{kind}" esize={size}\n\tin="{path.name}@"\n'
+        + "".join(f"\tn{i}={n}\n" for i, n in enumerate(cells, start=1))
+        + more
+    )
+
+
+def ibm(value: float) -> int:
+    """A number with an exact value as IBM stored it."""
+    exponent, fraction = 64, abs(value)
+    while fraction >= 1:
+        exponent, fraction = exponent + 1, fraction / 16
+    return (1 << 31 if value < 0 else 0) | exponent << 24 | int(fraction * (1 << 24))
+
+
+def segy_bytes(values: np.ndarray, code: int, inline_fastest: bool = False) -> bytes:
+    """A file by the standard's description: inlines along x from 100 on, every second crossline along y."""
+    nz, ny, nx = values.shape
+    binary = bytearray(400)
+    for field, number in ((17, 12500), (21, nz), (25, code), (301, 0x0100), (303, 1)):
+        struct.pack_into(">h", binary, field - 1, number)
+    places = [(i, j) for i in range(nx) for j in range(ny)]
+    if inline_fastest:
+        places = [(i, j) for j in range(ny) for i in range(nx)]
+    parts = [bytes(3200), bytes(binary)]
+    for i, j in places:
+        header = bytearray(240)
+        struct.pack_into(">ii", header, 188, 100 + i, 7 + 2 * j)
+        struct.pack_into(">h", header, 114, nz)
+        trace = values[:, j, i].tolist()
+        samples = struct.pack(f">{nz}f", *trace) if code == 5 else struct.pack(f">{nz}I", *map(ibm, trace))
+        parts += [bytes(header), samples]
+    return b"".join(parts)
+
+
+def read_all(directory: Path) -> dict[str, rsf_reader.Rsf]:
+    return {
+        name: rsf_reader.read(directory / f"output.{name}.rsf") for name in ("p", "loud", "line", "slice")
+    }
+
+
+@pytest.mark.parametrize(
+    ("ranks", "strategy"), [(0, "blocking"), (3, "threads"), (3, "leaders"), (2, "uring"), (3, "ranks:1")]
+)
+def test_rsf_holds_what_hdf5_does_with_right_axes(tmp_path, model, ranks, strategy):
+    clean = ran(tmp_path, CASE, name="clean")
+    found = read_all(ran(tmp_path, CASE, "--sink", "rsf", "--write", strategy, ranks=ranks))
+    with h5py.File(clean / "output.h5") as expected, h5py.File(tmp_path / "run/output.h5") as index:
+        for name, rsf in found.items():
+            values = expected[f"{name}/values"][()]
+            assert values.any() and np.array_equal(values, index[f"{name}/values"][()])
+            assert np.array_equal(rsf.values, values[0] if name == "loud" else values), name
+    p = found["p"]
+    assert p.keys["data_format"] == "native_float" and found["loud"].keys["data_format"] == "native_double"
+    assert [p.axis(i) for i in (1, 2, 3)] == [
+        (14, 0, 10, "x", "m"),
+        (13, 0, 11, "y", "m"),
+        (12, 0, 12.5, "z", "m"),
+    ]
+    assert p.axis(4) == (9, 0, 0.003, "time", "s")
+    assert found["slice"].axis(2) == (1, 33, 11, "y", "m")
+    assert found["line"].axis(2) == (12, 0.002, 0.002, "time", "s")
+
+
+def test_rsf_headers_tell_of_whole_samples_whatever_happens(tmp_path, model):
+    clean = ran(tmp_path, CASE, name="clean")
+    ended = run(
+        tmp_path, CASE, "--sink", "rsf", "--write", "blocking", "--fault", "kill:rank=1,step=15", ranks=3
+    )
+    assert ended.status != 0, ended
+    found = rsf_reader.read(tmp_path / "run/output.p.rsf")
+    assert 4 <= len(found.values) <= 5  # rank 0 knows of steps 0 to 9 at least, and of no more than 0 to 12
+    with h5py.File(clean / "output.h5") as expected:
+        assert np.array_equal(found.values, expected["p/values"][: len(found.values)])
+
+
+def test_rsf_of_a_failed_disk_ends_with_the_last_whole_sample(tmp_path, model):
+    ended = run(
+        tmp_path, CASE, "--sink", "rsf", "--write", "blocking", "--fault", "write:step=12,error=ENOSPC"
+    )
+    assert ended.status == 3 and "No space left" in ended.err, ended
+    assert len(rsf_reader.read(tmp_path / "run/output.p.rsf").values) == 4  # steps 0, 3, 6, 9
+
+
+@pytest.mark.parametrize("name", ["native.rsf", "xdr.rsf", "ieee.sgy", "ibm.segy", "inlines.sgy"])
+def test_models_of_other_formats_are_those_of_hdf5(tmp_path, model, name):
+    write_rsf(tmp_path / "native.rsf", model, "native_float")
+    write_rsf(tmp_path / "xdr.rsf", model, "xdr_float")
+    (tmp_path / "ieee.sgy").write_bytes(segy_bytes(model, 5))
+    (tmp_path / "ibm.segy").write_bytes(segy_bytes(model, 1))
+    (tmp_path / "inlines.sgy").write_bytes(segy_bytes(model, 5, inline_fastest=True))
+    text = CASE + '[boundary]\nkind = "random"\nwidth = 3\n'
+    clean = jobs.read_datasets(ran(tmp_path, text, name="clean") / "output.h5")
+    found = jobs.read_datasets(
+        ran(tmp_path, text.replace("model.h5:/vp", name), ranks=3, name="other") / "output.h5"
+    )
+    assert found["p/values"].any() and found["p/values"].tobytes() == clean["p/values"].tobytes()
+
+
+def cut(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def bad_segy(path: Path, model: np.ndarray, offset: int, value: int) -> None:
+    data = bytearray(segy_bytes(model, 5))
+    struct.pack_into(">h", data, offset - 1, value)
+    path.write_bytes(data)
+
+
+BAD_MODELS = {
+    "shape.rsf": (
+        lambda p, m: write_rsf(p, m, "native_float", (12, 13, 14)),
+        ["n1, n2, n3 = 12, 13, 14", "14, 13, 12"],
+    ),
+    "label.rsf": (
+        lambda p, m: write_rsf(p, m, "native_float", more='label1="Depth"\n'),
+        ["first axis is not x"],
+    ),
+    "short.rsf": (
+        lambda p, m: (write_rsf(p, m, "native_float"), cut(p.with_name("short.rsf@"), 4000)),
+        ["4000 bytes of 8736: it is truncated"],
+    ),
+    "ints.rsf": (
+        lambda p, m: (write_rsf(p, m, "native_float"), p.write_text(p.read_text().replace("float", "int"))),
+        ['data_format="native_int"', "sfdd"],
+    ),
+    "alone.rsf": (
+        lambda p, m: (write_rsf(p, m, "native_float"), p.with_name("alone.rsf@").unlink()),
+        ["alone.rsf@"],
+    ),
+    "missing.rsf": (lambda p, m: None, ["missing.rsf: cannot be opened: No such file"]),
+    "shape.sgy": (
+        lambda p, m: p.write_bytes(segy_bytes(m[:11], 5)),
+        ["182 traces of 11 samples", "14 x 13 traces of 12"],
+    ),
+    "short.sgy": (
+        lambda p, m: (p.write_bytes(segy_bytes(m, 5)), cut(p, 20000)),
+        ["ends within trace 57 of 182: it is truncated"],
+    ),
+    "code.sgy": (
+        lambda p, m: bad_segy(p, m, 3225, 3),
+        ["samples of format 3", "1 (IBM float) or 5 (IEEE float)"],
+    ),
+    "order.sgy": (
+        lambda p, m: bad_segy(p, m, 3600 + 30 * 288 + 191, 4),
+        ["trace 31 has inline 4 and crossline 15 where 102 and 15"],
+    ),
+    "text.sgy": (lambda p, m: p.write_text("no"), ["has 2 bytes: it is no SEG-Y file"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MODELS)
+def test_bad_models_are_refused_with_one_message(tmp_path, model, name):
+    make, words = BAD_MODELS[name]
+    make(tmp_path / name, model)
+    ended = run(tmp_path, CASE.replace("model.h5:/vp", name))
+    assert ended.status == 2, ended
+    for word in [name, "Fix: ", *words]:
+        assert word in ended.err, ended
+    assert len(jobs.messages(ended, "tailrace-seismic")) == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("ranks", "sink"), [(0, "hdf5"), (3, "rsf")])
+def test_receivers_as_segy_are_read_by_segyio(tmp_path, model, ranks, sink):
+    if importlib.util.find_spec("segyio") is None:
+        cannot("segyio is not installed")
+    import segyio
+
+    directory = ran(tmp_path, SEGY, "--sink", sink, ranks=ranks)
+    with h5py.File(directory / "output.h5") as file:
+        expected = file["line/values"][()]
+    with segyio.open(directory / "output.line.sgy", ignore_geometry=True) as found:
+        assert np.array_equal(found.trace.raw[:], expected.T)
+        assert found.bin[segyio.BinField.Format] == 5 and found.bin[segyio.BinField.Interval] == 2000
+        assert segyio.tools.dt(found) == 2000 and found.samples[0] == 2
+        assert b"SEG Y REV1" in bytes(found.text[0])
+        header = found.header[1]
+        field = segyio.TraceField
+        assert header[field.SourceGroupScalar] == -10 and header[field.ElevationScalar] == -10
+        assert (header[field.GroupX], header[field.GroupY]) == (1300, 1320)
+        assert header[field.ReceiverGroupElevation] == -1375 and header[field.SourceDepth] == 750
+        assert (header[field.SourceX], header[field.SourceY]) == (700, 660)
+        assert header[field.TRACE_SAMPLE_COUNT] == 12 and header[field.TRACE_SAMPLE_INTERVAL] == 2000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('["line"]', '["p"]', ['"p" is no series at points']),
+        ('["line"]', '["nix"]', ['"nix" is no output']),
+        ("dt_s = 0.001", "dt_s = 0.0003333", ["a sample every 666.6 us", "whole microseconds"]),
+        ("every = 2", "at = [1, 2, 5]", ["not evenly spaced"]),
+    ],
+)
+def test_receivers_that_segy_cannot_hold_are_refused(tmp_path, model, old, new, words):
+    assert old in SEGY
+    ended = run(tmp_path, SEGY.replace(old, new))
+    assert ended.status == 2 and "receivers.segy: " in ended.err, ended
+    for word in words:
+        assert word in ended.err, ended
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("every_s = 0", "output[3].every_s: is no time between samples"),
+        ("every_s = 9", "output[3].every_s: the run ends before 9 s"),
+        ("every_s = 0.01\nevery = 3", "output[3].every_s: stands beside"),
+    ],
+)
+def test_bad_times_between_samples_are_refused(tmp_path, model, new, words):
+    ended = run(tmp_path, CASE.replace("every_s = 0.0033", new))
+    assert ended.status == 2 and words in ended.err and "Fix: " in ended.err, ended
+
+
+def test_traces_of_a_run_that_fails_leave_no_segy(tmp_path, model):
+    ended = run(tmp_path, SEGY, "--fault", "write:step=10,error=ENOSPC", "--write", "blocking")
+    assert ended.status == 3, ended
+    assert not list((tmp_path / "run").glob("*.sgy*"))
+
+
+def proxy(directory: Path, *words, ranks: int = 0) -> tuple[jobs.Ended, Path]:
+    directory.mkdir()
+    output = directory / f"{words[0]}.h5"
+    return jobs.seismic(*words, "-o", output, ranks=ranks), output.with_suffix(".rsf")
+
+
+def test_the_command_line_of_the_public_programs(tmp_path):
+    words = ("TTI", 20, 18, 16, 5, 12.5, 12.5, 12.5, 0.0007, 0.035)
+    ended, path = proxy(tmp_path / "one", *words)
+    assert ended.status == 0, ended
+    last = ended.out.splitlines()[-1].split(",")
+    assert last[1:11] == ["TTI", "20", "18", "16", "5", "12.5", "12.5", "12.5", "0.0007", "0.035"]
+    assert int(last[11]) < int(last[12]), last
+    found = rsf_reader.read(path)
+    # With 5 points of layer and 4 of halo on each side, at the start and after steps 15, 29, 43.
+    assert found.values.shape == (4, 34, 36, 38)
+    halo = np.ones(found.values.shape[1:], bool)
+    halo[4:-4, 4:-4, 4:-4] = False
+    assert not found.values[:, halo].any() and not found.values[0].any() and found.values[3].any()
+    with h5py.File(path.with_suffix(".h5")) as file:
+        assert file["TTI/step"][()].tolist() == [0, 15, 29, 43]
+    ended, other = proxy(tmp_path / "three", *words, ranks=3)
+    assert ended.status == 0, ended
+    assert rsf_reader.read(other).values.tobytes() == found.values.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("TTI", 20, 18, 16), ["4 words instead of 10"]),
+        (("XTI", 20, 18, 16, 5, 1, 1, 1, 1, 1), ['FORM: "XTI"']),
+        (("ISO", 20, "many", 16, 5, 1, 1, 1, 1, 1), ['NY: "many"']),
+        (("ISO", 20, 18, 16, 5, 1, 1, 1, 1, 1), ["time.dt_s: 1 s is too large"]),
+        (("ISO", 20, 18, 16, 5, 1, 0, 1, 1, 1), ["domain.spacing_m"]),
+    ],
+)
+def test_bad_command_lines_of_the_public_programs(tmp_path, words, told):
+    ended, path = proxy(tmp_path / "bad", *words)
+    assert ended.status == 2 and "Fix: " in ended.err, ended
+    for word in told:
+        assert word in ended.err, ended
+    assert not path.exists()
