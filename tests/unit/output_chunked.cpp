@@ -58,6 +58,7 @@ struct Chunked {
   [[nodiscard]] ChunkFileSetup setup(const std::string& fault = {}) const {
     const auto options = parse_options({.write = {}, .sink = {}, .pace = {}, .fault = fault});
     return {.path = path,
+            .plan = plan,
             .datasets = datasets,
             .ranks = 1,
             .level = 1,

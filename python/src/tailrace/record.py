@@ -75,8 +75,8 @@ def recorded_steps(path: Path) -> int | None:
 
 
 def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
-    """Complete samples of a time series, or records of them; for anything else 1 when it is complete and 0 when not; None when
-    unknown.
+    """Complete samples of a time series, or records of them; for anything else 1 when it is complete and 0
+    when not; None when unknown.
     """
     axis = kwave.time_axis(dataset)
     if axis is not None and "step" in dataset.parent:

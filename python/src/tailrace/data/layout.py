@@ -32,8 +32,8 @@ class Entry:
     """A variable: `name` in the node `node`, dataset `path` in the file, with the dimensions `dims`.
 
     `quantity` is k-Wave's name of what it holds. A dimension "" has the length 1 and is dropped. `samples`
-    limits `time`, or the samples that records belong to, to complete ones; `missing` says why a dataset that is there must not be used, empty
-    otherwise.
+    limits `time` to complete ones, and records to those of complete samples; `missing` says why a dataset
+    that is there must not be used, empty otherwise.
     """
 
     node: str
