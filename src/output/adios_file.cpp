@@ -91,6 +91,8 @@ AdiosFile::AdiosFile(mpi::CommView comm, const std::string& path, const mpi::Hin
   const auto given = parameters.empty() ? "" : fmt::format(" with {}", mpi::to_string(parameters));
   through_adios(path, fmt::format("opening{}", given), [&] {
     library_->io.SetEngine("BP5");
+    // The others let a rank whose write fails wait for ever, in windows that it gives back while it leaves.
+    library_->io.SetParameter("AggregationType", "EveryoneWrites");
     for (const auto& [key, value] : parameters) library_->io.SetParameter(key, value);
     library_->engine = library_->io.Open(path, adios2::Mode::Write);
   });

@@ -1,5 +1,6 @@
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -37,7 +38,7 @@ class AdiosSink final : public CollectiveSink {
     });
     std::optional<ErrorInfo> failure;
     try {
-      file_.emplace(context.comm, path(), context.options.mpi_hints);
+      file_.emplace(context.comm, path(), parameters(context));
       lay_out(*file_, context, variables_);
     } catch (...) {
       failure = describe_current_exception();
@@ -52,6 +53,17 @@ class AdiosSink final : public CollectiveSink {
     std::int64_t bytes = 0;
     for (const auto& dataset : head.datasets) bytes += static_cast<std::int64_t>(dataset.values.size());
     return bytes;
+  }
+
+  /// Those of the user; unless they say otherwise, there is a file with values for each machine.
+  [[nodiscard]] mpi::Hints parameters(const SinkContext& context) const {
+    auto wanted = context.options.mpi_hints;
+    const auto machines = mpi::sum(context.comm, std::int64_t{node_.comm().is_root() ? 1 : 0});
+    const bool given = std::any_of(wanted.begin(), wanted.end(), [](const auto& pair) {
+      return pair.first == "NumAggregators" || pair.first == "AggregatorRatio";
+    });
+    if (!given) wanted.emplace_back("NumAggregators", std::to_string(machines));
+    return wanted;
   }
 
   /// Fails while all ranks can still hear of it: within ADIOS2, others wait for one that has left. @local

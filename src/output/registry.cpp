@@ -106,13 +106,12 @@ void parse_pnetcdf(const std::string&, Options&) {
 constexpr auto create_adios2 = create_adios_sink;
 
 /// Parameters of the engine BP5, by the names that ADIOS2 gives them. The others would have data arrive later
-/// than it says (AsyncWrite), or elsewhere (BurstBufferPath, NodeLocal), or are for readers; and names that
-/// it does not know it ignores.
+/// than it says (AsyncWrite), or elsewhere (BurstBufferPath, NodeLocal), leave ranks waiting after a failure
+/// (AggregationType), or are for readers; and names that it does not know it ignores.
 constexpr std::array adios2_parameters{
-    "AggregationType", "AggregatorRatio",     "AsyncOpen",           "BufferChunkSize", "BufferVType",
-    "DirectIO",        "DirectIOAlignBuffer", "DirectIOAlignOffset", "GrowthFactor",    "InitialBufferSize",
-    "MaxShmSize",      "MinDeferredSize",     "NumAggregators",      "NumSubFiles",     "StatsBlockSize",
-    "StatsLevel",      "StripeSize"};
+    "AggregatorRatio",     "AsyncOpen",    "BufferChunkSize",   "BufferVType",     "DirectIO",
+    "DirectIOAlignBuffer", "GrowthFactor", "InitialBufferSize", "MinDeferredSize", "DirectIOAlignOffset",
+    "NumAggregators",      "StatsLevel",   "StatsBlockSize",    "StripeSize"};
 
 void parse_adios2(const std::string& argument, Options& options) {
   auto parameters = parse_pairs(argument, "a parameter of ADIOS2's engine BP5");

@@ -181,7 +181,7 @@ MPI_CASE("adios2: reductions larger than a staging buffer, with parameters of th
                     .split = pattern::one_owner,
                     .steps = 2};
   CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
-  for (const char* parameters : {"", ":AggregationType=EveryoneWrites,NumAggregators=1"}) {
+  for (const char* parameters : {"", ":AggregatorRatio=1,StatsLevel=0"}) {
     CHECK(!run_session(comm, directory.file("out.bp"), trial, adios(parameters)));
     if (comm.is_root()) check_equal(directory.file("out.bp"), directory.file("out.h5"), trial);
     mpi::barrier(comm);
@@ -230,7 +230,7 @@ MPI_CASE("adios2: a value that the engine refuses is told before the first step"
   const auto error = error_of([&] {
     run_session(comm, directory.file("out.bp"),
                 {.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}},
-                adios(":AggregationType=nobody"));
+                adios(":NumAggregators=nobody"));
   });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
