@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import jobs
+from test_rehearse import SERVICES, world
 
 pytestmark = pytest.mark.mpi
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "seismic"
+# Sinks whose files h5py reads.
+READABLE = ("hdf5", "rsf", "hdf5-chunked", "mpiio", "hdf5-parallel")
 REFERENCE = json.loads((DATA / "tti-homogeneous-64.json").read_text())
 MEDIUM = REFERENCE["medium"]
 
@@ -127,6 +130,18 @@ def test_files_do_not_depend_on_ranks_threads_and_strategy(model):
         found = jobs.read_datasets(model / f"on-{ranks}/output.h5")
         for name in ("q/values", "loud/values", "q/step", "q/time_s"):
             assert found[name].tobytes() == clean[name].tobytes(), (ranks, name)
+
+
+@pytest.mark.parametrize(("strategy", "sink"), [pair for pair in SERVICES if pair[1] in READABLE])
+def test_fields_go_on_while_a_slow_device_takes_their_snapshots(model, strategy, sink):
+    """What is written is what was sampled, though the waves are steps ahead when it is."""
+    assert run(model, SMALL, name="one").status == 0
+    slow = ["--write", strategy, "--sink", sink, "--pace", "latency=4ms"]
+    ended = run(model, SMALL, *slow, ranks=world(2, strategy), name="slow")
+    assert ended.status == 0, ended
+    clean, found = (jobs.read_datasets(model / name / "output.h5") for name in ("one", "slow"))
+    for name in ("q/values", "loud/values", "q/step", "q/time_s"):
+        assert found[name].tobytes() == clean[name].tobytes(), name
 
 
 def test_a_quiet_run_says_nothing_of_the_planner_either(model):
