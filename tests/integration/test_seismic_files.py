@@ -243,6 +243,37 @@ def test_bad_models_are_refused_with_one_message(tmp_path, model, name):
     assert not (tmp_path / "run").exists()
 
 
+def test_grids_are_read_by_vtk(tmp_path, model):
+    """The companion file as ParaView opens it: places, times and values."""
+    if importlib.util.find_spec("vtkmodules") is None:
+        cannot("vtk is not installed")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
+
+    directory = ran(tmp_path, CASE, ranks=2)
+    with h5py.File(directory / "output.h5") as file:
+        values, times = file["p/values"][()], file["p/time_s"][()]
+    reader = vtkXdmfReader()
+    reader.SetFileName(str(directory / "output.xdmf"))
+    reader.UpdateInformation()
+    for sample in (1, len(times) - 1):
+        reader.UpdateTimeStep(times[sample])
+        found = blocks_with(reader.GetOutputDataObject(0), "p", CELLS)
+        assert {block.GetSpacing() for block in found} == {(10, 11, 12.5)}
+        assert {block.GetOrigin() for block in found} == {(0, 0, 0)}
+        arrays = [vtk_to_numpy(block.GetPointData().GetArray("p")) for block in found]
+        assert any(np.array_equal(array, values[sample].ravel()) for array in arrays)
+
+
+def blocks_with(data, name: str, points: tuple[int, int, int]) -> list:
+    """The grids of that many points that have an array."""
+    if data.IsA("vtkImageData"):
+        fits = data.GetPointData().HasArray(name) and data.GetDimensions() == points
+        return [data] if fits else []
+    blocks = [data.GetBlock(number) for number in range(data.GetNumberOfBlocks())]
+    return [found for block in blocks if block is not None for found in blocks_with(block, name, points)]
+
+
 @pytest.mark.parametrize(("ranks", "sink"), [(0, "hdf5"), (3, "rsf")])
 def test_receivers_as_segy_are_read_by_segyio(tmp_path, model, ranks, sink):
     if importlib.util.find_spec("segyio") is None:
