@@ -167,17 +167,20 @@ def test_a_waiting_writer_leaves_its_core_to_others(strategy, sink, tmp_path):
     wait_for_steps(job, tmp_path / "out", 3)
     writers = crew_of(job, 1)
     time.sleep(0.5)
-    before, start_s = [cpu_s(pid) for pid in writers], time.monotonic()
-    time.sleep(3)
-    elapsed_s = time.monotonic() - start_s
-    used_s = [cpu_s(pid) - earlier for pid, earlier in zip(writers, before, strict=True)]
+    shares = []  # of a core, over a while; other programs make waking up dearer, never cheaper
+    while len(shares) < 8 and min(shares, default=1) >= 0.03:
+        before, start_s = [cpu_s(pid) for pid in writers], time.monotonic()
+        time.sleep(2)
+        elapsed_s = time.monotonic() - start_s
+        used_s = [cpu_s(pid) - earlier for pid, earlier in zip(writers, before, strict=True)]
+        shares.append(max(used_s, default=0) / elapsed_s)
     job.send(signal.SIGTERM, rank=0)
     ended = job.wait()
     assert ended.status == 4, ended
     if not writers:
         assert "--write threads is used instead" in ended.err, ended
         jobs.no_process_was_started()
-    assert max(used_s) < 0.03 * elapsed_s
+    assert min(shares) < 0.03
 
 
 def test_the_collective_baseline_is_collective(tmp_path, monkeypatch):

@@ -142,7 +142,12 @@ def output_line(account: dict[str, Any]) -> str:
     if account.get("output_write_s"):
         text += f", written in {duration_text(account['output_write_s'])}"
     hidden = account.get("hidden_fraction")
-    return text if hidden is None else f"{text}, {100 * hidden:.0f} % hidden behind the computation"
+    if hidden is not None:
+        text += f", {100 * hidden:.0f} % hidden behind the computation"
+    waited_s, wall_s = account.get("output_wait_s"), account.get("wall_s")
+    if waited_s is not None and wall_s:
+        text += f"; it held the run up for {100 * waited_s / wall_s:.1f} % of its time"
+    return text
 
 
 def decision_line(account: dict[str, Any]) -> str:
