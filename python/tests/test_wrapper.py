@@ -45,7 +45,7 @@ PYPROJECT = """
 dependencies = ["numpy"]
 [project.optional-dependencies]
 test = ["pytest"]
-kwave = ["k-wave-python"]
+comparison = ["k-wave-python"]
 """
 
 
