@@ -153,13 +153,7 @@ std::variant<Options, VerifyRequest, Notice> parse_options(int argc, const char*
   run::add_trace_option(app, line.trace);
   run::add_run_options(app, line.run);
   app.footer(footer_text);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Notice{app.help()};
-  } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
-  }
+  if (auto help = run::read_words(app, argc, argv)) return Notice{std::move(*help)};
   if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER)) return Notice{std::move(*text)};
   const bool runs = !line.out_directory.empty() || !line.options.output.empty() || !line.case_file.empty();
   if (!file.empty() && line.options.verify && !runs) return VerifyRequest{file};

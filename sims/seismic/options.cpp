@@ -76,13 +76,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
   run::add_trace_option(app, line.trace);
   run::add_run_options(app, line.run);
   app.footer(footer_text);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return Notice{app.help()};
-  } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
-  }
+  if (auto help = run::read_words(app, argc, argv)) return Notice{std::move(*help)};
   if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER)) return Notice{std::move(*text)};
   settle_files(line);
   line.options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "tailrace/base/error.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -70,6 +71,17 @@ void add_run_options(CLI::App& app, RunWords& words) {
   app.add_flag("--quiet", words.quiet, "print errors and warnings only")->group("Run");
   app.add_flag("--version", words.version, "print the versions of program and libraries")->group("Run");
   app.add_flag("--list", words.list, "print the strategies, each with the sinks it serves")->group("Run");
+}
+
+std::optional<std::string> read_words(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
+  }
+  return {};
 }
 
 std::optional<std::string> answer(const RunWords& words, const std::string& program,

@@ -12,6 +12,10 @@ class App;
 /// Options that the command lines of all native programs have in common.
 namespace tailrace::run {
 
+/// Reads the words of the command line into what the options of `app` name. Returns
+/// the help if that was asked for. @local. Errors (usage): a word that no option takes, or a wrong value.
+std::optional<std::string> read_words(CLI::App& app, int argc, const char* const* argv);
+
 /// Adds --write, --sink, --pace, --flush, --directories, --stripe, --lustre-count, --lustre-size, --bind,
 /// --plan and --fault; `texts` takes what is typed and outlives the parser.
 void add_write_options(CLI::App& app, output::OptionTexts& texts);
