@@ -168,7 +168,7 @@ def test_a_waiting_writer_leaves_its_core_to_others(strategy, sink, tmp_path):
     writers = crew_of(job, 1)
     time.sleep(0.5)
     shares = []  # of a core, over a while; other programs make waking up dearer, never cheaper
-    while len(shares) < 8 and min(shares, default=1) >= 0.03:
+    while len(shares) < 3 and min(shares, default=1) >= 0.25:
         before, start_s = [cpu_s(pid) for pid in writers], time.monotonic()
         time.sleep(2)
         elapsed_s = time.monotonic() - start_s
@@ -180,7 +180,7 @@ def test_a_waiting_writer_leaves_its_core_to_others(strategy, sink, tmp_path):
     if not writers:
         assert "--write threads is used instead" in ended.err, ended
         jobs.no_process_was_started()
-    assert min(shares) < 0.03
+    assert min(shares) < 0.25  # one that spins uses all of it; how much less is for `tailrace bench output` to say
 
 
 def test_the_collective_baseline_is_collective(tmp_path, monkeypatch):

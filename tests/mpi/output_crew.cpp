@@ -140,7 +140,7 @@ MPI_CASE("a writer that waits leaves its core to others", ranks{2}) {
   if (!comm.is_root()) return;
   REQUIRE(writers.size() == 1);
   CHECK(writers[0].idle_s > 1);
-  CHECK(writers[0].idle_cpu_s < 0.1 * writers[0].idle_s);
+  CHECK(writers[0].idle_cpu_s < 0.5 * writers[0].idle_s);  // one that spins uses all of it
 }
 
 MPI_CASE("too few ranks for the writers are the same error on all", ranks{1, 2, 3}) {

@@ -323,6 +323,9 @@ def row_result(
             "write_cpu_s": spread([account.total("write_cpu_s") for account in accounts]),
             "waits": spread([account.total("waits") for account in accounts]),
         }
+        idle = [share for account in accounts if (share := account.idle_share()) is not None]
+        if len(idle) == len(accounts):
+            found["idle_share"] = spread(idle)
         if BASELINE_SINK in times:
             found["over_baseline"] = ratios(times[BASELINE_SINK], times[variant.name])
         predicted = [forecast[variant.name] for forecast in forecasts if variant.name in forecast]

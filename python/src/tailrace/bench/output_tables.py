@@ -49,6 +49,7 @@ def print_rows(rows: list[dict[str, Any]], console: Console) -> None:
         "hidden",
         "writer CPU, s",
         "waits",
+        "a waiting writer, of a core",
         "predicted / run",
     )
     for row in rows:
@@ -62,6 +63,7 @@ def print_rows(rows: list[dict[str, Any]], console: Console) -> None:
 
 def variant_cells(found: dict[str, Any]) -> list[str]:
     baseline, predicted = found.get("over_baseline"), found.get("predicted_over_run")
+    idle = found.get("idle_share")
     return [
         f"{found['run_s']['median']:.3f}",
         with_interval(from_dict(found["over_ideal"]), digits=3),
@@ -70,6 +72,7 @@ def variant_cells(found: dict[str, Any]) -> list[str]:
         f"{100 * found['hidden_fraction']['median']:.0f} %",
         f"{found['write_cpu_s']['median']:.3f}",
         f"{found['waits']['median']:.0f}",
+        f"{100 * idle['median']:.1f} %" if idle else "",
         with_interval(from_dict(predicted), digits=2) if predicted else "",
     ]
 

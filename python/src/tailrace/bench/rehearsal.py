@@ -30,15 +30,23 @@ class Account:
     compute_s: float
     units: int
     ranks: list[dict[str, float]]
+    writers: list[dict[str, Any]]
+    """Processes that only write."""
 
     @staticmethod
     def of(told: dict[str, Any]) -> "Account":
         """From what run.json tells; other programs than the rehearsal count no units."""
         units = told["config"].get("rehearse", {}).get("compute_units", 0)
-        return Account(told["wall_s"] - told["setup_s"], told["compute_s"], units, told["per_rank"])
+        run_s = told["wall_s"] - told["setup_s"]
+        return Account(run_s, told["compute_s"], units, told["per_rank"], told["writers"])
 
     def total(self, name: str) -> float:
         return sum(rank.get(name, 0) for rank in self.ranks)
+
+    def idle_share(self) -> float | None:
+        """What a process that only writes takes of a core while it waits, the largest; None without such."""
+        shares = [writer["idle_cpu_s"] / writer["idle_s"] for writer in self.writers if writer["idle_s"] > 0]
+        return max(shares, default=None)
 
     def hidden(self) -> float:
         """Share of the writing time that the computation did not wait for."""
