@@ -170,8 +170,25 @@ def test_isotropic_media_have_one_field(model):
     assert found["p/values"].any() and np.array_equal(found["p/values"], found["q/values"])
 
 
-def test_a_failing_disk_ends_the_run_on_every_rank(model):
-    ended = run(model, SMALL, "--fault", "write:step=10,error=ENOSPC", "--write", "threads", ranks=3)
+def test_every_rank_writes_its_own_block_in_large_pieces(model):
+    """No rank collects the others' values, and none writes them one by one."""
+    ended = run(model, SMALL, "--write", "blocking", ranks=4)
+    assert ended.status == 0, ended
+    with h5py.File(model / "run/output.h5") as file:
+        samples, *points = file["q/values"].shape
+    ranks = jobs.account(model / "run")["ranks"]
+    bytes_written = [rank["write_bytes"] for rank in ranks]
+    assert sum(bytes_written) >= 4 * samples * np.prod(points)
+    assert max(bytes_written) < 0.3 * sum(bytes_written), bytes_written
+    rows = points[0] * points[1]
+    assert all(rank["writes"] < samples * rows for rank in ranks), ranks
+
+
+@pytest.mark.parametrize("strategy", ["threads", "ranks:1,isend", "spawn-each:1"])
+def test_a_failing_disk_ends_the_run_on_every_rank(model, strategy):
+    """Also where other processes write: those that compute must hear of it."""
+    words = ["--fault", "write:step=10,error=ENOSPC", "--write", strategy]
+    ended = run(model, SMALL, *words, ranks=world(2, strategy))
     assert ended.status == 3, ended
     assert jobs.account(model / "run")["status"] == "failed"
     assert "No space left on device" in ended.err

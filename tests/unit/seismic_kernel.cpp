@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 #include <omp.h>
+#include <sys/mman.h>
 
 #include <cmath>
-#include <numbers>
 #include <random>
 
 #include "tailrace/base/aligned.hpp"
@@ -16,13 +16,35 @@ namespace {
 
 constexpr double epsilon = 0.24, delta = 0.1, sigma = 0.75, dip = 0.7, azimuth = 1.1;
 
+/// Zeros that take memory only where they are touched, so that a field may be larger than the machine.
+template <class Real>
+class Pages {
+ public:
+  Pages() = default;
+  explicit Pages(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(Real)) {
+    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    values_ = static_cast<Real*>(pages);
+  }
+  ~Pages() {
+    if (values_ != nullptr) munmap(values_, bytes_);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  [[nodiscard]] Real* data() const noexcept { return values_; }
+
+ private:
+  std::size_t bytes_ = 0;
+  Real* values_ = nullptr;
+};
+
 /// A box with fields that the test sets, halos included.
 template <class Real>
 class Block {
  public:
   Block(Index3 n, Equations equations, const std::array<double, 3>& spacing_m)
       : n_(n), layout_(ArrayLayout::of<Real>(n, reach)) {
-    for (auto& field : fields_) field.assign(static_cast<std::size_t>(layout_.size), Real{0});
     const std::array<double, 7> values{1,
                                        1 + 2 * epsilon,
                                        1 + 2 * delta,
@@ -45,28 +67,24 @@ class Block {
     arrays_.p_other = fields_[2].data() + layout_.origin;
     arrays_.q_other = fields_[3].data() + layout_.origin;
   }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
 
-  /// Sets p (0), q (1) or their other levels (2, 3) at all points and in the halo.
+  /// Sets p (0), q (1) or their other levels (2, 3) in `box` and in the halo around it.
   template <class F>
-  void set(std::size_t field, const F& value) {
-    for (std::int64_t z = -reach; z < n_.z + reach; ++z)
-      for (std::int64_t y = -reach; y < n_.y + reach; ++y)
-        for (std::int64_t x = -reach; x < n_.x + reach; ++x)
-          fields_[field][static_cast<std::size_t>(layout_.at({x, y, z}))] =
-              static_cast<Real>(value(Index3{x, y, z}));
+  void set(std::size_t field, const Box& box, const F& value) {
+    for (std::int64_t z = box.lo.z - reach; z < box.hi.z + reach; ++z)
+      for (std::int64_t y = box.lo.y - reach; y < box.hi.y + reach; ++y)
+        for (std::int64_t x = box.lo.x - reach; x < box.hi.x + reach; ++x)
+          fields_[field].data()[layout_.at({x, y, z})] = static_cast<Real>(value(Index3{x, y, z}));
   }
-  [[nodiscard]] Real value(std::size_t field, Index3 p) const {
-    return fields_[field][static_cast<std::size_t>(layout_.at(p))];
-  }
+  [[nodiscard]] Real value(std::size_t field, Index3 p) const { return fields_[field].data()[layout_.at(p)]; }
   void step(const Box& box) { update(arrays_, box); }
   [[nodiscard]] Box all() const { return Box::whole(n_); }
 
  private:
   Index3 n_;
   ArrayLayout layout_;
-  std::array<AlignedVector<Real>, 4> fields_;
+  std::array<Pages<Real>, 4> fields_{Pages<Real>(layout_.size), Pages<Real>(layout_.size),
+                                     Pages<Real>(layout_.size), Pages<Real>(layout_.size)};
   std::array<AlignedVector<Real>, 7> rows_;
   StepArrays<Real> arrays_;
 };
@@ -81,8 +99,8 @@ double plane_wave_error(Equations equations, double h) {
                     k[2] * spacing[2] * static_cast<double>(at.z));
   };
   constexpr double p = 1.0, q = 0.6;
-  block.set(0, [&](Index3 at) { return p * wave(at); });
-  block.set(1, [&](Index3 at) { return q * wave(at); });
+  block.set(0, block.all(), [&](Index3 at) { return p * wave(at); });
+  block.set(1, block.all(), [&](Index3 at) { return q * wave(at); });
   block.step(block.all());
   std::array<double, 3> axis{std::sin(dip) * std::cos(azimuth), std::sin(dip) * std::sin(azimuth),
                              std::cos(dip)};
@@ -106,19 +124,25 @@ double plane_wave_error(Equations equations, double h) {
   return most;
 }
 
-/// Steps a block of noise with the given boxes and returns it.
-std::vector<float> noise_after(Equations equations, const std::vector<Box>& boxes, Index3 n) {
+/// Fills the `part` of a block with noise, steps it in the given boxes, and returns the part and its halo.
+std::vector<float> noise_after(Equations equations, const std::vector<Box>& boxes, Index3 n, const Box& part) {
   Block<float> block(n, equations, {1, 1.1, 0.8});
   std::mt19937 random(7);
   std::uniform_real_distribution<float> value(-1, 1);
-  for (std::size_t field = 0; field < 4; ++field) block.set(field, [&](Index3) { return value(random); });
+  for (std::size_t field = 0; field < 4; ++field)
+    block.set(field, part, [&](Index3) { return value(random); });
   for (const Box& box : boxes) block.step(box);
   std::vector<float> found;
   for (std::size_t field = 2; field < 4; ++field)
-    for (std::int64_t z = -reach; z < n.z + reach; ++z)
-      for (std::int64_t y = -reach; y < n.y + reach; ++y)
-        for (std::int64_t x = -reach; x < n.x + reach; ++x) found.push_back(block.value(field, {x, y, z}));
+    for (std::int64_t z = part.lo.z - reach; z < part.hi.z + reach; ++z)
+      for (std::int64_t y = part.lo.y - reach; y < part.hi.y + reach; ++y)
+        for (std::int64_t x = part.lo.x - reach; x < part.hi.x + reach; ++x)
+          found.push_back(block.value(field, {x, y, z}));
   return found;
+}
+
+std::vector<float> noise_after(Equations equations, const std::vector<Box>& boxes, Index3 n) {
+  return noise_after(equations, boxes, n, Box::whole(n));
 }
 
 }  // namespace
@@ -152,6 +176,16 @@ TEST_CASE("the boxes in which a step is computed, and the threads, leave no trac
                        {{35, 0, 4}, {37, 40, 21}}},
                       n) == whole);
     omp_set_num_threads(threads);
+  }
+}
+
+TEST_CASE("points that 32 bits cannot count are computed like any others") {
+  const Index3 n{21, 6, 5}, many{1300, 1300, 1300};
+  const Box far{{many.x - n.x, many.y - n.y, many.z - n.z}, many};
+  REQUIRE(many.volume() > std::int64_t{1} << 31);
+  for (const auto equations : {Equations::isotropic, Equations::vti, Equations::tti}) {
+    CAPTURE(to_string(equations));
+    CHECK(noise_after(equations, {far}, many, far) == noise_after(equations, {Box::whole(n)}, n));
   }
 }
 
