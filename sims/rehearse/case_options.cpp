@@ -145,6 +145,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_selections(file, options);
   if (const auto verify = file.boolean("rehearse.verify")) options.verify = options.verify || *verify;
   run::read_write(file, line.write, options.write);
+  run::read_checkpoint(file, options.checkpoint);
   options.trace = run::read_trace(file, line.trace);
 }
 
@@ -166,6 +167,7 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   set("reduce", output::to_string(options.selection_context.reduction));
   set("verify", options.verify);
   run::set_write_defaults(file, options.write);
+  run::set_checkpoint_defaults(file, options.checkpoint);
   run::set_trace_default(file, options.trace);
 }
 

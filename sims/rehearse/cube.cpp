@@ -76,6 +76,23 @@ output::RecordsView Cube::records(const std::string&) {
       records_);
 }
 
+void Cube::state(checkpoint::StateArchive& archive) {
+  const Index3 n = own_box_.extents();
+  void* const data = std::visit([](auto& values) -> void* { return values.data(); }, values_);
+  archive.component("cube", 1, [&](int) {
+    archive.field("value", {.data = data,
+                            .type = formula_.type,
+                            .domain = formula_.cells,
+                            .box = own_box_,
+                            .stride_y = n.x,
+                            .stride_z = n.x * n.y});
+  });
+}
+
+void Cube::restored(StepIndex step) {
+  step_ = step;
+}
+
 std::int64_t Cube::memory_bytes() const noexcept {
   return own_box_.volume() * static_cast<std::int64_t>(h5::size_bytes(formula_.type)) + load_.memory_bytes();
 }

@@ -7,6 +7,7 @@
 #include "formula.hpp"
 #include "load.hpp"
 #include "tailrace/base/aligned.hpp"
+#include "tailrace/checkpoint/archive.hpp"
 #include "tailrace/output/stream.hpp"
 #include "tailrace/trace/trace.hpp"
 
@@ -26,6 +27,11 @@ class Cube {
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
   /// The points of this rank that `Formula::is_record` takes now, in the order of their numbers.
   [[nodiscard]] output::RecordsView records(const std::string& quantity);
+  /// Saves or restores the field, though it could be had from the step alone: a rehearsal does as others do.
+  /// @local
+  void state(checkpoint::StateArchive& archive);
+  /// @collective{comm}
+  void restored(StepIndex step);
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:

@@ -132,6 +132,7 @@ void settle_files(CommandLine& line) {
   if (!line.case_file.empty())
     options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
   options.wall_limit_s = run::wall_limit_s(line.run);
+  options.resume = line.run.resume;
   options.threads = line.run.threads;
   options.quiet = line.run.quiet;
 }
@@ -165,6 +166,7 @@ std::variant<Options, VerifyRequest, Notice> parse_options(int argc, const char*
   settle_files(line);
   for (std::size_t i = 0; i < key_options.size(); ++i)
     if (!texts[i].empty()) line.settings.push_back(setting_of(key_options[i], texts[i]));
+  line.options.arguments = run::arguments(argc, argv);
   line.options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
   apply_case(line);
   return std::move(line.options);

@@ -12,6 +12,7 @@
 #include "selection.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/trace/recorder.hpp"
 
 namespace tailrace::rehearse {
@@ -27,6 +28,9 @@ struct Options {
   bool quiet = false;
   bool verify = false;  ///< compare the file with the formula after the run
   std::optional<double> wall_limit_s;
+  bool resume = false;                 ///< go on from the newest checkpoint in the run directory
+  std::vector<std::string> arguments;  ///< as typed, behind the name of the program
+  run::CheckpointOptions checkpoint;
   int threads = 1;
   std::string title;
   Formula formula;

@@ -27,6 +27,9 @@ run::RunOptions run_options(const Options& options) {
           .wall_limit_s = options.wall_limit_s,
           .write = options.write,
           .tells_plan = !options.quiet,
+          .checkpoint = options.checkpoint,
+          .resume = options.resume,
+          .arguments = options.arguments,
           .trace = options.trace};
 }
 
@@ -92,9 +95,11 @@ int Program::execute() {
   calibrate();
   describe();
   cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type, *load_, run_.log());
+  const StepIndex done = run_.restore(*cube_);
+  if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
   run_.open_output(options_.output, head_, cube_->memory_bytes());
   started_s_ = told_s_ = monotonic_s();
-  const auto result = run_.drive(*cube_, {.done = 0, .last = options_.steps, .planned = options_.steps},
+  const auto result = run_.drive(*cube_, {.done = done, .last = options_.steps, .planned = options_.steps},
                                  {.quantity = {}, .hint = {}}, [&](StepIndex step) { tell_progress(step); });
   return close(result);
 }

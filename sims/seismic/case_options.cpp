@@ -230,6 +230,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   options.outputs = run::read_output_tables(file, {{"p", "1"}, {"q", "1"}}, "");
   options.receivers = file.texts("receivers.segy").value_or(std::vector<std::string>());
   run::read_write(file, line.write, options.write);
+  run::read_checkpoint(file, options.checkpoint);
   options.trace = run::read_trace(file, line.trace);
 }
 
@@ -256,6 +257,7 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   set("source.wavelet", "ricker");
   if (!options.sources.samples && !options.sources.dataset) set("source.fcut_hz", options.sources.cutoff_hz);
   run::set_write_defaults(file, options.write);
+  run::set_checkpoint_defaults(file, options.checkpoint);
   run::set_trace_default(file, options.trace);
 }
 

@@ -61,6 +61,7 @@ void settle_files(CommandLine& line) {
     throw Error(ErrorKind::usage, "no place for the output. Fix: add --out DIR or -o FILE");
   options.wall_limit_s = run::wall_limit_s(line.run);
   options.threads = line.run.threads;
+  options.resume = line.run.resume;
   options.quiet = line.run.quiet;
 }
 
@@ -79,6 +80,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
   if (auto help = run::read_words(app, argc, argv)) return Notice{std::move(*help)};
   if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER)) return Notice{std::move(*text)};
   settle_files(line);
+  line.options.arguments = run::arguments(argc, argv);
   line.options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
   apply_case(line);
   return std::move(line.options);

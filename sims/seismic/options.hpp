@@ -9,6 +9,7 @@
 #include "solver.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/trace/recorder.hpp"
 
 namespace tailrace::seismic {
@@ -53,6 +54,9 @@ struct Options {
   bool check_only = false;    ///< read and check everything, write nothing
   bool quiet = false;
   std::optional<double> wall_limit_s;
+  bool resume = false;                 ///< go on from the newest checkpoint in the run directory
+  std::vector<std::string> arguments;  ///< as typed, behind the name of the program
+  run::CheckpointOptions checkpoint;
   int threads = 1;
   std::string title;
   Problem problem;  ///< without properties and sources that files hold

@@ -38,6 +38,9 @@ run::RunOptions run_options(const Options& options) {
           .wall_limit_s = options.wall_limit_s,
           .write = options.write,
           .tells_plan = !options.quiet && options.proxy_form.empty(),
+          .checkpoint = options.checkpoint,
+          .resume = options.resume,
+          .arguments = options.arguments,
           .trace = options.trace};
 }
 
@@ -87,9 +90,11 @@ int Program::execute() {
   run_.prepare_directory();
   describe();
   solver_.emplace(comm_, options_.problem, extremes_, run_.log());
+  const StepIndex done = run_.restore(*solver_);
+  if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
   run_.open_output(options_.output, head_, solver_->memory_bytes());
   started_s_ = told_s_ = monotonic_s();
-  const auto result = run_.drive(*solver_, {.done = 0, .last = options_.steps, .planned = options_.steps},
+  const auto result = run_.drive(*solver_, {.done = done, .last = options_.steps, .planned = options_.steps},
                                  {.quantity = "p", .hint = "a smaller time.dt_s, or a smoother model"},
                                  [&](StepIndex step) { tell_progress(step); });
   return close(result);

@@ -1,5 +1,7 @@
 #include "solver.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +9,7 @@
 #include "halo.hpp"
 #include "sponge.hpp"
 #include "tailrace/base/aligned.hpp"
+#include "tailrace/base/error.hpp"
 #include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::seismic {
@@ -81,6 +84,8 @@ class Solver::State {
   /// The field at a point of the rank's box, counted from its low corner.
   [[nodiscard]] virtual output::FieldView view(bool wants_q, Index3 first) const = 0;
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept = 0;
+  virtual void state(checkpoint::StateArchive& archive) = 0;
+  virtual void get_halos() = 0;
 };
 
 template <class Real>
@@ -91,6 +96,8 @@ class Solver::StateOf final : public Solver::State {
       : own_(decomposition.box(comm.rank())),
         layout_(ArrayLayout::of<Real>(own_.extents(), reach)),
         log_(log),
+        grid_(problem.grid()),
+        dt_s_(problem.dt_s),
         sources_(problem.sources),
         medium_(problem.properties, problem.boundary, extremes, problem.cells, own_, problem.dt_s),
         halo_(comm, decomposition, layout_, sizeof(Real), problem.properties.equations == Equations::tti) {
@@ -132,7 +139,39 @@ class Solver::StateOf final : public Solver::State {
     return static_cast<std::int64_t>(bytes) + medium_.memory_bytes();
   }
 
+  void state(checkpoint::StateArchive& archive) override {
+    archive.component("waves", 1, [&](int) {
+      double dt_s = dt_s_;
+      archive.value("dt_s", dt_s);
+      if (dt_s != dt_s_)
+        throw Error(ErrorInfo{.kind = ErrorKind::input,
+                              .message = fmt::format("the checkpoint is of a run with time.dt_s = {:g}, not {:g}",
+                                                     dt_s, dt_s_),
+                              .path = {},
+                              .hint = "go on with the case that wrote it"});
+      for (std::size_t f = 0; f < fields_.size(); ++f) {
+        const std::string name = f == 0 ? "p" : "q";
+        archive.field(name, level_state(fields_[f][now_]));
+        archive.field(name + "_before", level_state(fields_[f][1 - now_]));
+      }
+    });
+  }
+
+  void get_halos() override {
+    for (std::size_t f = 0; f < fields_.size(); ++f)
+      halo_.start(reinterpret_cast<std::byte*>(fields_[f][now_].data()), static_cast<int>(f));
+    halo_.finish();
+  }
+
  private:
+  [[nodiscard]] checkpoint::FieldState level_state(AlignedVector<Real>& level) const {
+    return {.data = own_.empty() ? nullptr : level.data() + layout_.origin,
+            .type = h5::element_type_of<Real>(),
+            .domain = grid_,
+            .box = own_,
+            .stride_y = layout_.stride_y,
+            .stride_z = layout_.stride_z};
+  }
   /// Sets an array to 0, each plane on the thread that is likely to compute it.
   void make_still(AlignedVector<Real>& level) const {
     level = AlignedVector<Real>(static_cast<std::size_t>(layout_.size));
@@ -215,6 +254,8 @@ class Solver::StateOf final : public Solver::State {
   Box own_;
   ArrayLayout layout_;
   trace::Log& log_;
+  Index3 grid_;
+  double dt_s_;
   std::vector<Source> sources_;
   Medium<Real> medium_;
   std::vector<std::array<AlignedVector<Real>, 2>> fields_;  ///< p, and q if it differs; two levels each
@@ -249,6 +290,13 @@ output::FieldView Solver::field(const std::string& quantity) const {
   auto view = state_->view(quantity == "q", first_);
   view.box = own_cells_;
   return view;
+}
+
+void Solver::state(checkpoint::StateArchive& archive) {
+  state_->state(archive);
+}
+void Solver::restored(StepIndex) {
+  state_->get_halos();
 }
 
 std::int64_t Solver::memory_bytes() const noexcept {

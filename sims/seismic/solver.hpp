@@ -7,6 +7,7 @@
 
 #include "kernel.hpp"
 #include "medium.hpp"
+#include "tailrace/checkpoint/archive.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/layout/decomposition.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -66,6 +67,10 @@ class Solver {
   /// This rank's part of what fields show, counted there, which may be empty. @local
   [[nodiscard]] const Box& own_cells() const noexcept { return own_cells_; }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+  /// Saves or restores the two levels of the fields. @local. Errors (input): another time step.
+  void state(checkpoint::StateArchive& archive);
+  /// After the state came back: gets the halos from the other ranks. @collective
+  void restored(StepIndex step);
 
  private:
   class State;

@@ -39,6 +39,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   options.outputs = run::read_output_tables(file, offered_quantities(), "pml");
   read_record(file, line);
   run::read_write(file, line.write, options.write);
+  run::read_checkpoint(file, options.checkpoints);
   options.trace = run::read_trace(file, line.trace);
 }
 
@@ -52,6 +53,7 @@ void set_defaults(run::CaseFile& file, const CommandLine& line) {
   file.set_default("record.copy_sensor_mask", truth(options.record.copy_sensor_mask));
   file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
   run::set_write_defaults(file, options.write);
+  run::set_checkpoint_defaults(file, options.checkpoints);
   run::set_trace_default(file, options.trace);
 }
 

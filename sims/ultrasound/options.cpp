@@ -78,6 +78,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_option("--wall-limit", line.wall_limit, "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
+  app.add_flag("--resume", options.resume, "go on from the newest checkpoint in the run directory")->group("Run");
   app.add_flag("--version", line.version, "print the versions of program and libraries")->group("Run");
 }
 
@@ -260,6 +261,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
   combine(line);
   line.case_file.empty() ? finish_native_mode(line) : finish_case_mode(line);
   auto& options = line.options;
+  options.arguments = run::arguments(argc, argv);
   options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
   options.record.start = std::max<StepIndex>(line.start, 1);
   if (line.benchmark_steps > 0) options.steps = line.benchmark_steps;

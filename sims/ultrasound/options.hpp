@@ -9,6 +9,7 @@
 #include "record.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/trace/recorder.hpp"
 
 namespace tailrace::ultrasound {
@@ -41,6 +42,9 @@ struct Options {
   int progress_percent = 5;
   std::optional<StepIndex> steps;  ///< instead of the input's Nt
   std::optional<double> wall_limit_s;
+  bool resume = false;                 ///< go on from the newest checkpoint in the run directory
+  std::vector<std::string> arguments;  ///< as typed, behind the name of the program
+  run::CheckpointOptions checkpoints;  ///< of ours, in the run directory
   Precision precision = Precision::float32;
   std::optional<Checkpointing> checkpoint;
   bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for

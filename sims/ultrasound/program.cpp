@@ -41,6 +41,9 @@ run::RunOptions run_options(const Options& options) {
           .pause_after_s = options.checkpoint ? options.checkpoint->interval_s : std::nullopt,
           .write = options.write,
           .tells_plan = !options.quiet,
+          .checkpoint = options.checkpoint ? std::nullopt : std::optional(options.checkpoints),
+          .resume = options.resume,
+          .arguments = options.arguments,
           .trace = options.trace};
 }
 
@@ -67,6 +70,10 @@ class Program {
   std::unique_ptr<Solver<Real>> prepare(Input<Real> input);
   std::unique_ptr<Solver<Real>> make_solver(Input<Real> input);
   run::DriveResult simulate(Solver<Real>& solver);
+  /// What k-Wave's checkpoint files hold.
+  static std::vector<StateArray> arrays_of(Solver<Real>& solver) {
+    return ArrayList::of([&](checkpoint::StateArchive& archive) { solver.state(archive); });
+  }
   int close(Solver<Real>& solver, const run::DriveResult& result);
   Intensity<Real> make_intensity(Solver<Real>& solver, const run::DriveResult& result,
                                  output::Session& session);
@@ -77,6 +84,12 @@ class Program {
     return std::max<StepIndex>(step - options_.record.start + 1, 0);
   }
   [[nodiscard]] std::int64_t intensity_bytes() const;
+  /// The steps of this leg.
+  [[nodiscard]] run::StepSpan steps() const noexcept {
+    auto span = leg_.steps();
+    span.done = std::max(span.done, restored_);
+    return span;
+  }
 
   mpi::CommView comm_;
   const Options& options_;
@@ -85,7 +98,7 @@ class Program {
   Leg leg_;
   PhaseTimes times_;
   run::Watch watch_{.quantity = "p", .hint = "a smaller time step, or a medium without extreme values"};
-  StepIndex steps_ = 0;
+  StepIndex steps_ = 0, restored_ = 0;  ///< of the whole run; that of a checkpoint of ours
   output::FileHead head_;
   output::Cadence non_staggered_;  // steps at which velocities are wanted at the grid points
   Grid grid_;
@@ -209,10 +222,11 @@ std::unique_ptr<Solver<Real>> Program<Real>::prepare(Input<Real> input) {
   console_.begin("Preparing");
   auto solver = make_solver(std::move(input));
   solver->rehearse();
-  if (leg_.resumes()) solver->resume(leg_.read_state(solver->state()));
+  if (leg_.resumes()) solver->restored(leg_.read_state(arrays_of(*solver)));
+  restored_ = run_.restore(*solver);
   auto& session =
       run_.open_output(options_.output, head_, solver->memory_bytes() + intensity_bytes(), leg_.resume());
-  leg_.adopt(solver->state(), session);
+  leg_.adopt(arrays_of(*solver), session);
   times_.preparation = monotonic_s() - before;
   console_.done(times_.preparation);
   console_.memory(run_.predicted_bytes());
@@ -243,9 +257,9 @@ template <class Real>
 run::DriveResult Program<Real>::simulate(Solver<Real>& solver) {
   // k-Wave's binaries compute on with NaN and end well; what starts them may rely on it.
   watch_.ends_run = options_.case_mode;
-  console_.start_progress(leg_.steps().done);
+  console_.start_progress(steps().done);
   const double before = monotonic_s();
-  const auto result = run_.drive(solver, leg_.steps(), watch_, [&](StepIndex step) {
+  const auto result = run_.drive(solver, steps(), watch_, [&](StepIndex step) {
     console_.progress(step, steps_, monotonic_s() - before);
   });
   times_.simulation = monotonic_s() - before;
@@ -273,7 +287,7 @@ int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
     times_.finishing = monotonic_s() - before;
     return make_tail(result.steps_done);
   };
-  const auto save = [&](output::Session& session) { leg_.save(result.steps_done, solver.state(), session); };
+  const auto save = [&](output::Session& session) { leg_.save(result.steps_done, arrays_of(solver), session); };
   const std::int64_t cells = solver.field("p").box.volume();
   const auto summary =
       leg_.stops(result) ? run_.suspend(result, save, tail, cells) : run_.close(result, fields, tail, cells);
@@ -300,8 +314,8 @@ Intensity<Real> Program<Real>::make_intensity(Solver<Real>& solver, const run::D
 /// Tells how the run ended; returns the exit status.
 template <class Real>
 int Program<Real>::end(const run::Run::Summary& summary, const run::DriveResult& result) {
-  const auto steps = static_cast<double>(std::max<StepIndex>(result.steps_done - leg_.steps().done, 1));
-  console_.summary(result.steps_done, times_.simulation / steps, run_.elapsed_s(), summary.wait_s,
+  const auto taken = static_cast<double>(std::max<StepIndex>(result.steps_done - steps().done, 1));
+  console_.summary(result.steps_done, times_.simulation / taken, run_.elapsed_s(), summary.wait_s,
                    summary.hidden_fraction);
   const auto& end = summary.end;
   if (end.error) {

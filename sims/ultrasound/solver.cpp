@@ -400,28 +400,28 @@ output::FieldView Solver<Real>::field(const std::string& quantity) const {
 }
 
 template <class Real>
-std::vector<StateArray> Solver<Real>::state() {
-  std::vector<StateArray> arrays;
+void Solver<Real>::state(checkpoint::StateArchive& archive) {
   const auto add = [&](const std::string& name, Field<Real>& field) {
     const auto view = field_view(grid_, field);
-    arrays.push_back({.name = name,
-                      .data = field.data(),
-                      .type = view.type,
-                      .box = view.box,
-                      .stride_y = view.stride_y,
-                      .stride_z = view.stride_z});
+    archive.field(name, {.data = field.data(),
+                         .type = view.type,
+                         .domain = grid_.points,
+                         .box = view.box,
+                         .stride_y = view.stride_y,
+                         .stride_z = view.stride_z});
   };
-  add("p", p_);
-  for (std::size_t axis = 0; axis < axis_count; ++axis)
-    if (const auto file_axis = grid_.file_axis(axis)) {
-      add(std::string("rho") + axis_names[*file_axis], rho_[axis]);
-      add(std::string("u") + axis_names[*file_axis] + "_sg" + axis_names[*file_axis], u_[axis]);
-    }
-  return arrays;
+  archive.component("sound", 1, [&](int) {
+    add("p", p_);
+    for (std::size_t axis = 0; axis < axis_count; ++axis)
+      if (const auto file_axis = grid_.file_axis(axis)) {
+        add(std::string("rho") + axis_names[*file_axis], rho_[axis]);
+        add(std::string("u") + axis_names[*file_axis] + "_sg" + axis_names[*file_axis], u_[axis]);
+      }
+  });
 }
 
 template <class Real>
-void Solver<Real>::resume(StepIndex step) {
+void Solver<Real>::restored(StepIndex step) {
   sweeps_.set_step(step);
   if (initial_pressure_) initial_pressure_->release();
   transform_pressure();

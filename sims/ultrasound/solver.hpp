@@ -12,7 +12,7 @@
 #include "medium.hpp"
 #include "source.hpp"
 #include "source_term.hpp"
-#include "state.hpp"
+#include "tailrace/checkpoint/archive.hpp"
 #include "sweeps.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/stream.hpp"
@@ -53,11 +53,12 @@ class Solver {
   /// This rank's part of "p", "ux", "uy", "uz", or, at the steps that the model names, of "ux_non_staggered"
   /// and so on. @local
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
-  /// The arrays from which a run can go on. @local
-  [[nodiscard]] std::vector<StateArray> state();
+  /// Saves or restores the arrays from which a run can go on, under their names in k-Wave's checkpoint files.
+  /// @local
+  void state(checkpoint::StateArchive& archive);
   /// After the state was set to that of another run at `step`: recomputes what follows from it.
   /// @collective{comm}
-  void resume(StepIndex step);
+  void restored(StepIndex step);
   /// The transforms of the run, for what is computed from its results. They outlive nothing but the solver.
   [[nodiscard]] Sweeps<Real>& sweeps() noexcept { return sweeps_; }
   /// Bytes of all arrays on this rank. @local

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "tailrace/base/box.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/checkpoint/archive.hpp"
 #include "tailrace/h5/file.hpp"
 
 namespace tailrace::ultrasound {
@@ -15,6 +19,39 @@ struct StateArray {
   h5::ElementType type = h5::ElementType::float32;  ///< float32 or float64
   Box box;                                          ///< in global indices; may be empty
   std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
+};
+
+/// The archive behind k-Wave's checkpoint files, which hold arrays and nothing else: it lists them, for
+/// `write_checkpoint` and `read_checkpoint`.
+class ArrayList final : public checkpoint::StateArchive {
+ public:
+  /// The arrays that a state function names.
+  static std::vector<StateArray> of(const checkpoint::StateFunction& state) {
+    ArrayList list;
+    state(list);
+    return std::move(list.arrays_);
+  }
+  [[nodiscard]] bool restores() const noexcept override { return false; }
+
+ private:
+  ArrayList() = default;
+  int enter(const std::string&, int version) override { return version; }
+  void pass_numbers(const std::string&, h5::ElementType, std::vector<std::byte>&) override { refuse(); }
+  void pass_text(const std::string&, std::string&) override { refuse(); }
+  void pass_records(const std::string&, checkpoint::RecordSet&) override { refuse(); }
+  void pass_field(const std::string& name, const checkpoint::FieldState& field) override {
+    arrays_.push_back({.name = name,
+                       .data = field.data,
+                       .type = field.type,
+                       .box = field.box,
+                       .stride_y = field.stride_y,
+                       .stride_z = field.stride_z});
+  }
+  [[noreturn]] static void refuse() {
+    throw Error(ErrorKind::internal, "k-Wave's checkpoint files hold arrays only");
+  }
+
+  std::vector<StateArray> arrays_;
 };
 
 }  // namespace tailrace::ultrasound

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <limits>
@@ -137,6 +138,16 @@ T reduce(CommView comm, T value, MPI_Datatype type, MPI_Op op) {
       "MPI_Iallreduce");
   return result;
 }
+template <class T>
+std::vector<T> add_up(CommView comm, std::vector<T> values, MPI_Datatype type) {
+  complete(
+      [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), type, MPI_SUM,
+                              comm.get(), request);
+      },
+      "MPI_Iallreduce");
+  return values;
+}
 }  // namespace
 
 double sum(CommView comm, double value) {
@@ -158,6 +169,13 @@ std::int64_t min(CommView comm, std::int64_t value) {
   return reduce(comm, value, MPI_INT64_T, MPI_MIN);
 }
 
+std::vector<std::int64_t> sum(CommView comm, const std::vector<std::int64_t>& values) {
+  return add_up(comm, values, MPI_INT64_T);
+}
+std::vector<std::uint64_t> sum(CommView comm, const std::vector<std::uint64_t>& values) {
+  return add_up(comm, values, MPI_UINT64_T);
+}
+
 void unite_bits(CommView comm, std::span<std::uint64_t> words) {
   complete(
       [&](MPI_Request* request) {
@@ -168,11 +186,19 @@ void unite_bits(CommView comm, std::span<std::uint64_t> words) {
 }
 
 std::int64_t exclusive_scan(CommView comm, std::int64_t value) {
-  std::int64_t before = 0;
+  return exclusive_scan(comm, std::vector{value})[0];
+}
+
+std::vector<std::int64_t> exclusive_scan(CommView comm, const std::vector<std::int64_t>& values) {
+  std::vector<std::int64_t> before(values.size());
   complete(
-      [&](MPI_Request* r) { return MPI_Iexscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, comm.get(), r); },
+      [&](MPI_Request* r) {
+        return MPI_Iexscan(values.data(), before.data(), static_cast<int>(values.size()), MPI_INT64_T,
+                           MPI_SUM, comm.get(), r);
+      },
       "MPI_Iexscan");
-  return comm.is_root() ? 0 : before;
+  if (comm.is_root()) std::fill(before.begin(), before.end(), 0);
+  return before;
 }
 
 std::vector<std::string> gather(CommView comm, const std::string& text, int root) {

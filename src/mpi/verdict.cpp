@@ -113,11 +113,13 @@ StepVerdict::~StepVerdict() {
     const auto* lost = values_.release();
 }
 
-void StepVerdict::start(bool failed, bool stop, std::int64_t number) {
+void StepVerdict::start(const Report& report) {
   TAILRACE_CHECK(request_ == MPI_REQUEST_NULL, "a step's verdict is finished before the next starts");
-  values_->mine = {failed ? comm_.rank() : INT_MAX, stop ? 0 : 1, number};
-  check(MPI_Iallreduce(values_->mine.data(), values_->all.data(), 3, MPI_INT64_T, MPI_MIN, comm_.get(),
-                       &request_),
+  // The smallest of each: a 0 of any rank is what all get.
+  values_->mine = {report.failed ? comm_.rank() : INT_MAX, report.stop ? 0 : 1, report.number,
+                   report.wish ? 0 : 1, report.waiting ? 0 : 1};
+  check(MPI_Iallreduce(values_->mine.data(), values_->all.data(), static_cast<int>(values_->mine.size()),
+                       MPI_INT64_T, MPI_MIN, comm_.get(), &request_),
         "MPI_Iallreduce");
 }
 
@@ -127,7 +129,9 @@ StepVerdict::Outcome StepVerdict::finish() {
   const auto& all = values_->all;
   return {.failing_rank = all[0] == INT_MAX ? -1 : static_cast<int>(all[0]),
           .stop = all[1] == 0,
-          .least = all[2]};
+          .least = all[2],
+          .wish = all[3] == 0,
+          .waiting = all[4] == 0};
 }
 
 }  // namespace tailrace::mpi

@@ -317,8 +317,12 @@ const SinkEntry& find_sink(const std::string& name) {
   return find(sink_table, name, "sink");
 }
 
+bool can_go_on(const Options& options) {
+  return find_sink(options.sink).traits.resumes;
+}
+
 void check_resumes(const Options& options) {
-  if (find_sink(options.sink).traits.resumes) return;
+  if (can_go_on(options)) return;
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
                         .message = fmt::format("a run cannot go on in a file of --sink {}", options.sink),
                         .path = {},

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/h5/file.hpp"
 
@@ -25,6 +26,22 @@ h5::ElementType state_type_of(const PlannedStream& stream, h5::ElementType type)
   Piece piece;
   piece.type = type;
   return Accumulator::state_type(piece, stream.reduction);
+}
+
+/// The datasets of an accumulating stream, and where this rank's values belong in them.
+std::vector<RunningReduction> reductions_of(const PlannedStream& stream, std::size_t first_dataset) {
+  std::vector<RunningReduction> all;
+  for (std::size_t part = 0; part < stream.datasets.size(); ++part) {
+    RunningReduction reduction{.stream = stream.name,
+                               .part = part,
+                               .type = state_type_of(stream, stream.datasets[part].type),
+                               .runs = {},
+                               .values = {}};
+    for (const auto& piece : stream.pieces)
+      if (piece.dataset == first_dataset + part) reduction.runs = piece.runs;
+    all.push_back(std::move(reduction));
+  }
+  return all;
 }
 
 bool is_float(h5::ElementType type) noexcept {
@@ -150,7 +167,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
   if (!problems.empty())
     problems.add("the file was made with other options or for another input",
                  "run with the options and the input of the first leg, or start from the beginning");
-  if (!resume.accumulators.empty()) {
+  if (resume.kept == nullptr && !resume.accumulators.empty()) {
     const auto kept = open_left_file(resume.accumulators);
     Problems missing(resume.accumulators);
     for (const auto& stream : plan.streams)
@@ -165,7 +182,50 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
   problems.throw_if_any();
 }
 
+std::vector<RunningReduction> running_reductions(std::vector<RunningStream>& streams) {
+  std::vector<RunningReduction> all;
+  for (auto& stream : streams) {
+    if (!stream.accumulates()) continue;
+    for (auto& reduction : reductions_of(*stream.planned, stream.first_dataset)) {
+      for (auto& accumulator : stream.accumulators)
+        if (accumulator.piece().dataset == stream.first_dataset + reduction.part)
+          reduction.values = accumulator.state();
+      all.push_back(std::move(reduction));
+    }
+  }
+  return all;
+}
+
+KeptReductions::KeptReductions(const Plan& plan) {
+  std::size_t first_dataset = 0;
+  for (const auto& stream : plan.streams) {
+    if (accumulates(stream))
+      for (auto& reduction : reductions_of(stream, first_dataset)) {
+        std::int64_t values = 0;
+        for (const Run& run : reduction.runs) values += run.length;
+        values_.emplace_back(static_cast<std::size_t>(values) * h5::size_bytes(reduction.type));
+        all_.push_back(std::move(reduction));
+      }
+    first_dataset += stream.datasets.size();
+  }
+  for (std::size_t i = 0; i < all_.size(); ++i) all_[i].values = values_[i];
+}
+
+/// Puts kept values back.
+static void restore_kept(std::vector<RunningStream>& streams, const Resume& resume) {
+  for (auto& stream : streams)
+    if (stream.accumulates()) stream.samples = stream.planned->cadence.samples_until(resume.after);
+  const auto mine = running_reductions(streams);
+  const auto& kept = resume.kept->all();
+  TAILRACE_CHECK(mine.size() == kept.size(), "the reductions kept are those of the plan");
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    TAILRACE_CHECK(mine[i].values.size() == kept[i].values.size(), "the reductions kept are those of the plan");
+    std::copy(kept[i].values.begin(), kept[i].values.end(), mine[i].values.begin());
+  }
+}
+
 void restore(std::vector<RunningStream>& streams, const std::string& path, const Resume& resume) {
+  if (resume.kept != nullptr) return restore_kept(streams, resume);
   const auto file = open_left_file(resume.accumulators.empty() ? path : resume.accumulators);
   for (auto& stream : streams) {
     const auto& planned = *stream.planned;

@@ -19,6 +19,9 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
 /// this rank's accumulators. @local. Errors (io, input): what cannot be read.
 void restore(std::vector<RunningStream>& streams, const std::string& path, const Resume& resume);
 
+/// What stands in the accumulators of the streams, in the form of `KeptReductions::all`.
+std::vector<RunningReduction> running_reductions(std::vector<RunningStream>& streams);
+
 /// The streams by which a checkpoint keeps the running reductions of others: one each, of reduction `final`,
 /// in the order of the others. Its pieces stand packed in the accumulators. Datasets are counted from
 /// `first_dataset` on.

@@ -87,6 +87,18 @@ class Session::Impl {
       if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
   }
 
+  void write_final(StepIndex step, const PieceFill& fill) {
+    sampled_ = step;
+    for (auto& stream : streams_)
+      if (stream.is_final()) take_final(stream, step, fill);
+    submit_record(step, true);
+  }
+
+  bool progress(WriteState state, StepIndex step) {
+    move();
+    return writer_->failure() || reached(state) >= step;
+  }
+
   StepIndex drain(double limit_s) {
     const auto drain_here = [&] {
       const auto mine = error_of([&] { flush_taken(sampled_); });
@@ -148,6 +160,10 @@ class Session::Impl {
 
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
     return output::accumulator_streams(plan_.streams, first_dataset);
+  }
+
+  [[nodiscard]] std::vector<RunningReduction> running_reductions() {
+    return output::running_reductions(streams_);
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
@@ -379,13 +395,19 @@ class Session::Impl {
   }
 
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
-    submit_gathered();
-    stream.taken_at = step;
     const bool has_values = !stream.planned->pieces.empty();
     const FieldView view = has_values ? field_of(*stream.planned, field) : FieldView{};
+    take_final(stream, step,
+               PieceFill([&](const Piece& piece, std::int64_t first, std::int64_t count,
+                             std::span<std::byte> out) { pack(view, piece, plan_.own_box, first, count, out); }));
+  }
+
+  void take_final(RunningStream& stream, StepIndex step, const PieceFill& fill) {
+    submit_gathered();
+    stream.taken_at = step;
     for (const auto& piece : stream.planned->pieces)
       submit_in_portions(piece, step, [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-        pack(view, piece, plan_.own_box, first, count, out);
+        fill(piece, first, count, out);
       });
     submit_missing(stream, step);
   }
@@ -628,6 +650,12 @@ void Session::finish(StepIndex last_step, const FileTail& tail) {
 void Session::suspend(StepIndex last_step, const FileTail& tail) {
   impl_->end(last_step, tail, Ending::suspended);
 }
+void Session::write_final(StepIndex step, const PieceFill& fill) {
+  impl_->write_final(step, fill);
+}
+bool Session::progress(WriteState state, StepIndex step) {
+  return impl_->progress(state, step);
+}
 StepIndex Session::drain(double limit_s) {
   return impl_->drain(limit_s);
 }
@@ -636,6 +664,9 @@ std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_datase
 }
 void Session::save_accumulators(Session& checkpoint, StepIndex step) {
   impl_->save_accumulators(*checkpoint.impl_, step);
+}
+std::vector<RunningReduction> Session::running_reductions() {
+  return impl_->running_reductions();
 }
 const Account& Session::account() const noexcept {
   return impl_->account();

@@ -51,6 +51,8 @@ json to_json(const RankAccount& account, int rank) {
           {"waits", account.output.waits},
           {"write_retries", account.output.retries},
           {"dropped_bytes", account.output.dropped_bytes},
+          {"checkpoint_s", account.checkpoint.held_up_s},
+          {"checkpoint_bytes", account.checkpoint.bytes},
           {"peak_memory_bytes", peak_memory_bytes()},
           {"predicted_memory_bytes", account.predicted_memory_bytes}};
 }
@@ -115,6 +117,9 @@ json head(const RunAccount& run) {
           {"plan", run.plan},
           {"warnings", run.warnings},
           {"wall_s", monotonic_s() - run.start_s},
+          {"resumed_from", run.resumed_from},
+          {"restore_s", run.restore_s},
+          {"checkpoints", 0},
           {"checkpoint_s", 0.0},
           {"checkpoint_bytes", 0}};
 }
@@ -172,8 +177,10 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
     account["steps"] = end.steps_done;
     account["ranks"] = comm.size();
     account["hosts"] = hosts;
-    for (const char* key : {"setup_s", "compute_s", "exchange_s", "output_wait_s"})
+    for (const char* key : {"setup_s", "compute_s", "exchange_s", "output_wait_s", "checkpoint_s"})
       account[key] = largest(ranks, key);
+    account["checkpoints"] = mine.checkpoint.taken;
+    account["checkpoint_bytes"] = static_cast<std::int64_t>(total(ranks, "checkpoint_bytes"));
     account["output_write_s"] = largest(ranks, "write_s");
     account["output_bytes"] = static_cast<std::int64_t>(total(ranks, "write_bytes"));
     const auto hidden = hidden_fraction(total(ranks, "output_wait_s"), total(ranks, "write_s"));

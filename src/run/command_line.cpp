@@ -68,6 +68,7 @@ void add_run_options(CLI::App& app, RunWords& words) {
                  "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
+  app.add_flag("--resume", words.resume, "go on from the newest checkpoint in the run directory")->group("Run");
   app.add_flag("--quiet", words.quiet, "print errors and warnings only")->group("Run");
   app.add_flag("--version", words.version, "print the versions of program and libraries")->group("Run");
   app.add_flag("--list", words.list, "print the strategies, each with the sinks it serves")->group("Run");
@@ -89,6 +90,10 @@ std::optional<std::string> answer(const RunWords& words, const std::string& prog
   if (words.version) return version_text(program, compiler);
   if (words.list) return list_text();
   return {};
+}
+
+std::vector<std::string> arguments(int argc, const char* const* argv) {
+  return {argv + std::min(argc, 1), argv + argc};
 }
 
 std::optional<double> wall_limit_s(const RunWords& words) {

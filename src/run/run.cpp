@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tailrace/checkpoint/restore.hpp"
+#include "tailrace/checkpoint/store.hpp"
+#include "tailrace/checkpoint/streams.hpp"
 #include "tailrace/run/plan_account.hpp"
 
 namespace tailrace::run {
@@ -71,15 +76,107 @@ void Run::prepare_directory() {
                             .path = options_.directory,
                             .hint = hint});
     };
-    if (fs::exists(directory) && !options_.overwrite)
+    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty())
+      fail("has no checkpoint to go on from", "start the run anew, without --resume");
+    if (!options_.resume && fs::exists(directory) && !options_.overwrite)
       fail("the run directory exists", "choose another --out, or add --overwrite");
     std::error_code code;
-    for (const char* old : {"run.json", "report.html", "progress.json"}) fs::remove(directory / old, code);
-    fs::remove_all(directory / "trace", code);
+    if (options_.resume)
+      set_leg_aside();
+    else
+      clear_directory();
     fs::create_directories(directory / "trace", code);
     if (code) fail("cannot be made: " + code.message(), "choose a directory that you may write to");
+    keep_arguments();
   });
   tracing_.emplace(comm_, options_.directory, options_.trace, account_.start_s);
+}
+
+/// What of an earlier run would be taken for this one's.
+void Run::clear_directory() {
+  namespace fs = std::filesystem;
+  const fs::path directory = options_.directory;
+  std::error_code code;
+  for (const char* old : {"run.json", "report.html", "progress.json"}) fs::remove(directory / old, code);
+  for (const char* old : {"trace", "checkpoints", "legs"}) fs::remove_all(directory / old, code);
+}
+
+/// Moves the account and the traces of the leg before to legs/N.
+void Run::set_leg_aside() {
+  namespace fs = std::filesystem;
+  const fs::path directory = options_.directory;
+  int leg = 1;
+  while (fs::exists(directory / "legs" / std::to_string(leg))) ++leg;
+  const auto place = directory / "legs" / std::to_string(leg);
+  std::error_code code;
+  fs::create_directories(place, code);
+  for (const char* old : {"run.json", "progress.json", "trace"}) {
+    if (!fs::exists(directory / old)) continue;
+    fs::rename(directory / old, place / old, code);
+    if (code)
+      throw Error(ErrorInfo{.kind = ErrorKind::io,
+                            .message = fmt::format("{}: cannot be moved to {}: {}", (directory / old).string(),
+                                                   place.string(), code.message()),
+                            .path = (directory / old).string(),
+                            .hint = "check the permissions of the run directory"});
+  }
+}
+
+/// For `tailrace resume`.
+void Run::keep_arguments() {
+  if (options_.arguments.empty() || options_.resume) return;
+  std::error_code code;
+  const auto path = fmt::format("{}/start.json", options_.directory);
+  std::ofstream file(path);
+  file << nlohmann::ordered_json{{"program", options_.program},
+                                                {"arguments", options_.arguments},
+                                                {"directory", std::filesystem::current_path(code).string()},
+                                                {"ranks", comm_.size()}}
+              .dump(1)
+       << '\n'
+       << std::flush;
+  if (!file) warn(fmt::format("{} cannot be written: `tailrace resume` will not know how the run was started", path));
+}
+
+StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
+  if (options_.directory.empty())
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = "--resume: there is no run directory with checkpoints",
+                          .path = {},
+                          .rank = 0,
+                          .hint = "name it with --out, and the case with --case"});
+  const double start_s = monotonic_s();
+  kept_.emplace(plan_);
+  const auto state = [&](checkpoint::StateArchive& archive) {
+    simulation(archive);
+    checkpoint::pass_reductions(archive, kept_->all());
+  };
+  const auto restored =
+      checkpoint::restore_newest(comm_, checkpoint_directory(), account_.simulation, state);
+  for (const auto& warning : restored.warnings) warn(warning);
+  resumed_after_ = restored.step;
+  account_.restore_s = monotonic_s() - start_s;
+  return restored.step;
+}
+
+/// Unless there is no place for them, or nobody could go on in such an output.
+void Run::begin_checkpoints(StepIndex done) {
+  if (!options_.checkpoint || options_.directory.empty() || options_.write.plan_only) return;
+  if (!output::can_go_on(options_.write)) {
+    const auto& rules = options_.checkpoint->rules;
+    if (rules.every_steps || rules.every_s || rules.mtbf_s)
+      warn(fmt::format("no checkpoints are taken: a run cannot go on in an output of --sink {}",
+                       options_.write.sink));
+    return;
+  }
+  checkpointing_.emplace(comm_, *options_.checkpoint,
+                         Checkpointing::Context{.directory = checkpoint_directory(),
+                                                .simulation = account_.simulation,
+                                                .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
+                                                .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
+                                                .write = options_.write,
+                                                .from = done},
+                         log_);
 }
 
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
@@ -103,8 +200,11 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
   auto whole_head = head;
   outputs_.add_to(whole_head);
+  auto from = resume;
+  if (resumed_after_ > 0) from = {.after = resumed_after_, .kept = &*kept_};
   session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, options_.write,
-                                               log_, resume);
+                                               log_, from);
+  kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
   open_crew();
@@ -123,10 +223,11 @@ void Run::describe_grids(const std::string& path) {
   }
 }
 
-void Run::start_steps(StepIndex steps, const Watch& watch) {
-  account_.steps_planned = steps;
+void Run::start_steps(const StepSpan& steps, const Watch& watch) {
+  account_.steps_planned = steps.planned;
+  account_.resumed_from = steps.done;
   watch_ = watch;
-  progress_.emplace(comm_.is_root() ? options_.directory : "", steps);
+  progress_.emplace(comm_.is_root() ? options_.directory : "", steps.planned);
 }
 
 void Run::note_step(const DriveResult& so_far) {
@@ -147,6 +248,9 @@ void Run::tell_not_finite(StepIndex step) {
 void Run::tell_warnings() {
   for (const auto& warnings = session_->warnings(); told_warnings_ < warnings.size(); ++told_warnings_)
     warn(warnings[told_warnings_]);
+  if (!checkpointing_) return;
+  for (const auto& warnings = checkpointing_->warnings(); told_checkpoints_ < warnings.size(); ++told_checkpoints_)
+    warn(warnings[told_checkpoints_]);
 }
 
 /// Prints what the planner has decided since the last time.
@@ -259,6 +363,7 @@ void Run::write_account(const RunEnd& end, std::int64_t cells) {
   mine.output = session_->account();
   mine.seat = session_->seat();
   mine.predicted_memory_bytes = predicted_bytes_;
+  if (checkpointing_) mine.checkpoint = checkpointing_->account();
   try {
     tracing_->close();
   } catch (const Error& error) {

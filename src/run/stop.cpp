@@ -10,7 +10,7 @@
 namespace tailrace::run {
 
 namespace {
-volatile std::sig_atomic_t caught_signal = 0;
+volatile std::sig_atomic_t caught_signal = 0, checkpoint_wish = 0;
 constexpr std::array stop_signals{SIGTERM, SIGINT, SIGUSR2};
 }  // namespace
 
@@ -21,12 +21,22 @@ StopRequest::StopRequest(std::optional<double> wall_limit_s, std::optional<doubl
   action.sa_handler = [](int number) { caught_signal = number; };
   action.sa_flags = SA_RESTART;
   for (const int number : stop_signals) sigaction(number, &action, nullptr);
+  checkpoint_wish = 0;
+  action.sa_handler = [](int) { checkpoint_wish = 1; };
+  sigaction(SIGUSR1, &action, nullptr);
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
 StopRequest::~StopRequest() {
   for (const int number : stop_signals) std::signal(number, SIG_DFL);
+  std::signal(SIGUSR1, SIG_DFL);
   std::signal(SIGXFSZ, SIG_DFL);
+}
+
+bool StopRequest::take_checkpoint_wish() noexcept {
+  const bool wish = checkpoint_wish != 0;
+  checkpoint_wish = 0;
+  return wish;
 }
 
 bool StopRequest::requested() const noexcept {

@@ -102,11 +102,17 @@ MPI_CASE("a step's verdict tells of failures and of the wish to stop", ranks{1, 
   CHECK(verdict.finish().failing_rank == -1);  // nothing started yet
   const int last = comm.size() - 1;
   for (int step = 0; step < 20; ++step) {
-    verdict.start(step == 7 && comm.rank() == last, step == 11 && comm.is_root(), step + comm.rank());
+    verdict.start({.failed = step == 7 && comm.rank() == last,
+                   .stop = step == 11 && comm.is_root(),
+                   .number = step + comm.rank(),
+                   .wish = step == 5 && comm.rank() == last,
+                   .waiting = step < 3 && comm.is_root()});
     const auto outcome = verdict.finish();
     CHECK(outcome.failing_rank == (step == 7 ? last : -1));
     CHECK(outcome.stop == (step == 11));
     CHECK(outcome.least == step);
+    CHECK(outcome.wish == (step == 5));
+    CHECK(outcome.waiting == (step < 3));
   }
 }
 

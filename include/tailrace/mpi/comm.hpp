@@ -114,6 +114,12 @@ std::int64_t min(CommView comm, std::int64_t value);
 void unite_bits(CommView comm, std::span<std::uint64_t> words);
 /// Sum over the ranks before this one (0 on rank 0). @collective{comm}
 std::int64_t exclusive_scan(CommView comm, std::int64_t value);
+/// The same of many numbers, as many on all ranks. @collective{comm}
+std::vector<std::int64_t> exclusive_scan(CommView comm, const std::vector<std::int64_t>& values);
+/// Sums over all ranks, as many on all ranks; unsigned numbers add up modulo 2^64. @collective{comm},
+/// synchronises.
+std::vector<std::int64_t> sum(CommView comm, const std::vector<std::int64_t>& values);
+std::vector<std::uint64_t> sum(CommView comm, const std::vector<std::uint64_t>& values);
 /// The texts of all ranks in rank order, on the root only; empty elsewhere. @collective{comm}
 std::vector<std::string> gather(CommView comm, const std::string& text, int root);
 /// Waits for all ranks, leaving the core to others meanwhile. @collective{comm}

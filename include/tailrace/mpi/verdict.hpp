@@ -32,11 +32,21 @@ void agree_on_root(CommView comm, const std::function<void()>& action);
 /// computes.
 class StepVerdict {
  public:
+  /// What a rank hands in.
+  struct Report {
+    bool failed = false;
+    bool stop = false;        ///< it was asked to stop
+    std::int64_t number = 0;  ///< of which the smallest is wanted
+    bool wish = false;        ///< it wants what any rank may ask all for
+    bool waiting = false;     ///< for something of its own to be done
+  };
   /// What all ranks know after a step.
   struct Outcome {
     int failing_rank = -1;   ///< lowest rank that has an error, or -1
     bool stop = false;       ///< some rank was asked to stop
     std::int64_t least = 0;  ///< the smallest of the numbers that ranks handed in
+    bool wish = false;       ///< some rank has it
+    bool waiting = false;    ///< some rank is
   };
 
   explicit StepVerdict(CommView comm) : comm_(comm) {}
@@ -45,15 +55,14 @@ class StepVerdict {
   /// After the `finish` of every `start`, unless an error ends the program.
   ~StepVerdict();
 
-  /// Hands in this rank's status, and a number of which the smallest is wanted. @collective{comm}, does not
-  /// wait.
-  void start(bool failed, bool stop, std::int64_t number = 0);
+  /// Hands in what this rank has to say. @collective{comm}, does not wait.
+  void start(const Report& report);
   /// The outcome of the last `start`, or nothing failed when there was none. @collective{comm}
   Outcome finish();
 
  private:
   struct Values {
-    std::array<std::int64_t, 3> mine{}, all{};
+    std::array<std::int64_t, 5> mine{}, all{};
   };
   CommView comm_;
   MPI_Request request_ = MPI_REQUEST_NULL;

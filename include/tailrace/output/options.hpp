@@ -139,6 +139,8 @@ std::string strategy_text(const Options& options);
 std::string sink_text(const Options& options);
 /// Whether each sample goes into a file of its own (docs/formats/snapshots.md).
 bool splits_samples(const Options& options);
+/// Whether a run can go on in the file that another one left.
+bool can_go_on(const Options& options);
 /// Whether the file is HDF5.
 bool writes_hdf5(const Options& options);
 /// Staging buffers that a rank needs under the strategy.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ using FieldLookup = std::function<FieldView(const std::string& quantity)>;
 
 /// Finds the records of a quantity on this rank at the time of a sample.
 using RecordsLookup = std::function<RecordsView(const std::string& quantity)>;
+
+/// Makes the values [first, first + count) of a piece.
+using PieceFill =
+    std::function<void(const Piece& piece, std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
 
 /// The life of one output file: created with its whole layout before the first step, filled behind the
 /// computation, closed with its reductions.
@@ -55,6 +60,14 @@ class Session {
   /// the last step of their cadence; a run that stops earlier calls this before `finish`, without waiting for
   /// other ranks in between. @local
   void sample_final(StepIndex step, const FieldLookup& field);
+
+  /// As `sample_final`, with values that `fill` makes piece after piece in the order of the plan, ascending,
+  /// in portions of a buffer: they need not stand anywhere in memory together. Their step is recorded, and
+  /// they go to the device. @local
+  void write_final(StepIndex step, const PieceFill& fill);
+  /// Lets go on what is on its way between processes, as `sample` does, and returns whether the samples up to
+  /// `step` are in this state or a writer has failed. @local
+  bool progress(WriteState state, StepIndex step);
 
   /// Waits until the writer has written what it was given, then goes on with the strategy and the buffers of
   /// `options`: nothing is lost or reordered, and a failure stays. All ranks call it after the same step.
@@ -109,6 +122,9 @@ class Session {
   /// Puts the running reductions as they are after `step`, sums in double precision, into the last streams of
   /// `checkpoint`. @local
   void save_accumulators(Session& checkpoint, StepIndex step);
+
+  /// The running reductions as they are, one for each dataset; the values belong to the session. @local
+  [[nodiscard]] std::vector<RunningReduction> running_reductions();
 
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;

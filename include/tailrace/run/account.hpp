@@ -10,6 +10,7 @@
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/crew.hpp"
 #include "tailrace/output/session.hpp"
+#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/driver.hpp"
 #include "tailrace/trace/trace.hpp"
 
@@ -23,6 +24,7 @@ struct RankAccount {
   output::Account output;
   Seat seat;
   std::int64_t predicted_memory_bytes = 0;
+  CheckpointAccount checkpoint;
 };
 
 /// Times of computation and exchange from a rank's log; the compute spans enclose the exchanges.
@@ -41,6 +43,8 @@ struct RunAccount {
   nlohmann::json outputs = nlohmann::json::array();
   Index3 grid;
   StepIndex steps_planned = 0;
+  StepIndex resumed_from = 0;  ///< the checkpoint that the run went on from; 0: none
+  double restore_s = 0;        ///< reading it
   int threads = 1;
   std::string strategy, sink;
   nlohmann::json plan{{"mode", "fixed"}};      ///< see `describe_plan`

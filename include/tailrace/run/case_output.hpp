@@ -69,6 +69,10 @@ class CaseOutputs {
   [[nodiscard]] const std::vector<output::Stream>& streams() const noexcept { return streams_; }
   /// Describes the grids among them beside the output file, for viewers; see `run::write_xdmf`. @local
   void describe_grids(const std::string& output) const { write_xdmf(streams_, frame_, output); }
+  /// The time of the state after a step. @local
+  [[nodiscard]] double time_s(StepIndex step) const noexcept {
+    return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
+  }
   /// Adds steps, times and attributes of the groups.
   void add_to(output::FileHead& head) const;
   /// Adds the steps that reductions ended with, which are known at the end.
@@ -76,10 +80,6 @@ class CaseOutputs {
 
  private:
   void add_steps(output::FileHead& head, const output::Stream& stream) const;
-  [[nodiscard]] double time_s(StepIndex step) const noexcept {
-    return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
-  }
-
   std::vector<output::Stream> streams_;
   std::vector<std::string> selections_;  ///< per stream, for people
   XdmfFrame frame_;

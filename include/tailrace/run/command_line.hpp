@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tailrace/output/options.hpp"
 
@@ -26,15 +27,18 @@ void add_trace_option(CLI::App& app, std::string& text);
 struct RunWords {
   int threads = 1;
   std::string wall_limit;  ///< a duration as typed, empty if there is none
+  bool resume = false;     ///< go on from the newest checkpoint
   bool quiet = false;
   bool version = false, list = false;  ///< requests that end the program at once
 };
-/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --quiet, --version and --list; `words` outlives the
+/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version and --list; `words` outlives the
 /// parser.
 void add_run_options(CLI::App& app, RunWords& words);
 /// What to print for --version or --list, if one of them is given. `compiler` built the program. @local
 std::optional<std::string> answer(const RunWords& words, const std::string& program,
                                   const std::string& compiler);
+/// The words of a command line behind the name of the program. @local
+std::vector<std::string> arguments(int argc, const char* const* argv);
 /// Seconds of --wall-limit. @local. Errors (usage): it is no duration.
 std::optional<double> wall_limit_s(const RunWords& words);
 

@@ -7,6 +7,8 @@
 
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/session.hpp"
+#include "tailrace/checkpoint/streams.hpp"
+#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/stop.hpp"
 #include "tailrace/run/watch.hpp"
 #include "tailrace/trace/trace.hpp"
@@ -22,6 +24,22 @@ concept Simulation = requires(S simulation, const S constant, StepIndex step, co
   { constant.memory_bytes() } -> std::convertible_to<std::int64_t>;  // @local
   // If it has any: simulation.records(quantity) -> output::RecordsView.                         @local
 };
+
+/// A simulation whose runs can be gone on with.
+template <class S>
+concept Resumable = Simulation<S> && requires(S simulation, checkpoint::StateArchive& archive) {
+  { simulation.state(archive) } -> std::same_as<void>;  // @local: all that its future depends on, by name
+  { simulation.restored(StepIndex()) } -> std::same_as<void>;  // @collective: it is that after this step
+};
+
+/// What a checkpoint of a run holds: the simulation, and the running reductions of its output.
+template <Resumable S>
+checkpoint::StateFunction state_of(S& simulation, output::Session& session) {
+  return [&](checkpoint::StateArchive& archive) {
+    simulation.state(archive);
+    checkpoint::pass_reductions(archive, session.running_reductions());
+  };
+}
 
 enum class Status { finished, stopped, failed };
 const char* to_string(Status status) noexcept;
@@ -42,10 +60,11 @@ struct StepSpan {
 /// Runs steps `steps.done` + 1 to `steps.last`: computes, hands the samples to the output, and once per step
 /// learns, without waiting for it, whether a writer failed, the watched field went wrong or a stop was asked
 /// for on any rank; or that the output, which was only to plan, has done so. All ranks leave after the same
-/// step. @collective{comm}
+/// step. `checkpoints`, null for none, are taken where they are due, and at the end if the run stops early.
+/// @collective{comm}
 template <Simulation S>
 DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, const StepSpan& steps,
-                  const Watch& watch, const StopRequest& stop,
+                  const Watch& watch, StopRequest& stop, Checkpointing* checkpoints,
                   const std::function<void(const DriveResult&)>& after_step, trace::Log& log) {
   mpi::StepVerdict verdict(comm);
   DriveResult result;
@@ -53,6 +72,8 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
   output::RecordsLookup records;
   if constexpr (requires { simulation.records(std::string()); })
     records = [&](const std::string& quantity) { return simulation.records(quantity); };
+  checkpoint::StateFunction state;
+  if constexpr (Resumable<S>) state = state_of(simulation, session);
   result.steps_done = steps.done;
   if (steps.done == 0) session.sample(0, field, records);  // the state before the first step
   for (StepIndex step = steps.done + 1; step <= steps.last; ++step) {
@@ -70,12 +91,21 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
       result.status = Status::failed;
     else if (outcome.stop && step < steps.last)
       result.status = Status::stopped;
-    if (result.status != Status::finished) return result;
-    verdict.start(session.failure().has_value() || (watch.ends_run && result.not_finite_at),
-                  stop.requested() || session.planned(), session.reached(output::WriteState::durable));
+    if (result.status != Status::finished) break;
+    if (checkpoints != nullptr && step < steps.last)
+      checkpoints->after_step(step, outcome.wish, !outcome.waiting, state, session);
+    verdict.start({.failed = session.failure().has_value() || (watch.ends_run && result.not_finite_at),
+                   .stop = stop.requested() || session.planned(),
+                   .number = session.reached(output::WriteState::durable),
+                   .wish = stop.take_checkpoint_wish() || (checkpoints != nullptr && checkpoints->wants()),
+                   .waiting = checkpoints != nullptr && checkpoints->waits()});
     after_step(result);
   }
-  if (verdict.finish().failing_rank >= 0) result.status = Status::failed;
+  if (result.status == Status::finished && verdict.finish().failing_rank >= 0) result.status = Status::failed;
+  if (checkpoints != nullptr && result.status == Status::stopped && !session.planned())
+    checkpoints->take_last(result.steps_done, state, session);
+  else if (checkpoints != nullptr && result.status != Status::failed)
+    checkpoints->finish(session);
   return result;
 }
 

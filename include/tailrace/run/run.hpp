@@ -9,6 +9,7 @@
 #include "tailrace/base/system.hpp"
 #include "tailrace/run/account.hpp"
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/driver.hpp"
 #include "tailrace/run/progress.hpp"
 #include "tailrace/run/tracing.hpp"
@@ -42,11 +43,15 @@ struct RunOptions {
   std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
   output::Options write;
   bool tells_plan = true;               ///< the planner's decisions are printed
+  std::optional<CheckpointOptions> checkpoint = {};  ///< none are taken without, nor without a directory
+  bool resume = false;                               ///< from the newest checkpoint in the directory
+  std::vector<std::string> arguments = {};  ///< of the program, kept for a run that goes on with this one
   trace::Mode trace = trace::Mode::on;  ///< off without a directory
 };
 
-/// One run of a program, in this order: `prepare_directory`, `plan`, `open_output`, `drive`, `close`. Signals
-/// are heard from the construction on, and times count from there. One object per process.
+/// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may go on, `open_output`,
+/// `drive`, `close`. Signals are heard from the construction on, and times count from there. One object per
+/// process.
 class Run {
  public:
   Run(mpi::CommView comm, RunOptions options);
@@ -59,12 +64,24 @@ class Run {
   /// What the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
-  /// Makes the directory, removes what an earlier run left there, and begins the traces. @collective{comm},
-  /// synchronises. Errors (usage, io), on all ranks: it exists and may not, or cannot be made.
+  /// Makes the directory, removes what an earlier run left there, and begins the traces. A run that goes on
+  /// puts the account and the traces of the earlier leg aside instead (docs/formats/run_directory.md).
+  /// @collective{comm}, synchronises. Errors (usage, input, io), on all ranks: it exists and may not, has no
+  /// checkpoint to go on from, or cannot be made.
   void prepare_directory();
   /// Resolves the streams of the simulation and the outputs of the case for this rank (`output::make_plan`).
   /// @collective{comm}, synchronises. Errors (input), on all ranks.
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
+  /// If the run is to go on: restores the simulation and the running reductions from the newest checkpoint that
+  /// is whole, and returns its step; `open_output` then opens the file that is there. Returns 0 otherwise.
+  /// @collective{comm}, synchronises. Errors (input), on all ranks: there is no such checkpoint.
+  template <Resumable S>
+  StepIndex restore(S& simulation) {
+    if (!options_.resume) return 0;
+    const auto step = restore_state([&](checkpoint::StateArchive& archive) { simulation.state(archive); });
+    simulation.restored(step);
+    return step;
+  }
   /// Creates the output file with what was planned; the outputs of the case are added to the head. The
   /// simulation stands, with arrays of `simulation_bytes`, and has talked to the other ranks once.
   /// @collective{comm}, synchronises
@@ -81,9 +98,10 @@ class Run {
   template <Simulation S>
   DriveResult drive(S& simulation, const StepSpan& steps, const Watch& watch,
                     const std::function<void(StepIndex)>& after_step) {
-    start_steps(steps.planned, watch);
+    start_steps(steps, watch);
+    if constexpr (Resumable<S>) begin_checkpoints(steps.done);
     const auto result = run::drive(
-        comm_, simulation, *session_, steps, watch_, stop_,
+        comm_, simulation, *session_, steps, watch_, stop_, checkpointing_ ? &*checkpointing_ : nullptr,
         [&](const DriveResult& so_far) {
           note_step(so_far);
           after_step(so_far.steps_done);
@@ -123,7 +141,13 @@ class Run {
 
  private:
   void describe_grids(const std::string& path);
-  void start_steps(StepIndex steps, const Watch& watch);
+  [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
+  void set_leg_aside();
+  void clear_directory();
+  void keep_arguments();
+  StepIndex restore_state(const checkpoint::StateFunction& simulation);
+  void begin_checkpoints(StepIndex done);
+  void start_steps(const StepSpan& steps, const Watch& watch);
   void note_step(const DriveResult& so_far);
   void tell_not_finite(StepIndex step);
   void tell_warnings();
@@ -144,12 +168,16 @@ class Run {
   std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
   CaseOutputs outputs_;
   output::Plan plan_;
+  std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
+  StepIndex resumed_after_ = 0;
   std::unique_ptr<output::Session> session_;
+  std::optional<Checkpointing> checkpointing_;
   std::optional<ProgressFile> progress_;
   std::optional<Tracing> tracing_;
   Watch watch_;
   bool told_not_finite_ = false;
   std::size_t told_warnings_ = 0;   ///< of the session
+  std::size_t told_checkpoints_ = 0;  ///< warnings of these
   std::size_t told_decisions_ = 1;  ///< the first one says what the output begins with
 };
 

@@ -7,7 +7,7 @@ namespace tailrace::run {
 
 /// Reasons to end a run early and in good order: a signal (SIGTERM, SIGINT, SIGUSR2), the wall-clock limit,
 /// or the time to pause, when a run is to be gone on with by another one. Launchers forward SIGUSR2 to all
-/// ranks where they would answer SIGINT by killing them.
+/// ranks where they would answer SIGINT by killing them. SIGUSR1 asks for a checkpoint, without an end.
 class StopRequest {
  public:
   /// Installs the signal handlers, and ignores SIGXFSZ: a limit on the size of files becomes a write error
@@ -21,6 +21,8 @@ class StopRequest {
   [[nodiscard]] bool requested() const noexcept;
   /// Whether that was more than the time to pause. @local
   [[nodiscard]] bool ends_run() const noexcept;
+  /// Whether this process was asked for a checkpoint since the last call. @local
+  [[nodiscard]] bool take_checkpoint_wish() noexcept;
   /// Why, for people; "another rank was asked to stop" where this one was not. @local
   [[nodiscard]] std::string reason() const;
 

@@ -9,6 +9,7 @@ from tailrace import __version__
 
 COMMANDS = (
     "run",
+    "resume",
     "report",
     "trace",
     "inspect",

@@ -79,6 +79,8 @@ class Job:
     launcher: Launcher
     run_dir: Path
     display: Display
+    directory: Path | None = None
+    """Where it is started, if not here."""
     started: float = field(default_factory=time.time)
     stopping: bool = False
     killed: bool = False
@@ -104,6 +106,7 @@ class Job:
         return subprocess.Popen(
             self.command,
             env=self.environment,
+            cwd=self.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -63,6 +63,8 @@ class Plan:
     launcher: Launcher
     layout: Layout
     run_dir: Path
+    directory: Path | None = None
+    """Where the program is started, if not here: its words may name files from there."""
 
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
@@ -84,16 +86,21 @@ def writers(strategy: str | None, kind: str) -> int:
 def run_case(request: RunRequest) -> int:
     """The whole command; returns the exit status."""
     plan = make_plan(request)
-    command = launch_command(plan.launcher, plan.layout, [*plan.program, "--quiet"])
     make_input(plan.case)
     status = check_case(plan)
     if status != EXIT_OK:
         return status
     for name in ACCOUNT_FILES:
         (plan.run_dir / name).unlink(missing_ok=True)
+    return carry_out(request, plan)
+
+
+def carry_out(request: RunRequest, plan: Plan) -> int:
+    """Starts what is planned and follows it to its end; returns the exit status."""
+    command = launch_command(plan.launcher, plan.layout, [*plan.program, "--quiet"])
     started = time.time()
     with make_progress() as progress:
-        result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress).run()
+        result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress, plan.directory).run()
     account = settle_account(request, plan, result, started)
     if account is None:
         raise CommandError(
@@ -151,6 +158,7 @@ def check_case(plan: Plan) -> int:
     done = subprocess.run(
         [*plan.program, "--check"],
         env=plan.environment(),
+        cwd=plan.directory,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

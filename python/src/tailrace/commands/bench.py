@@ -164,6 +164,37 @@ def trace(
     trace_tables.print_document(found, wide_console())
 
 
+def checkpoint(
+    size: Annotated[
+        list[int] | None, typer.Option("--size", metavar="MIB", min=1, help="Of the field (default: 64, 512).")
+    ] = None,
+    ranks: Annotated[list[int] | None, ranks_option("1 and 2")] = None,
+    strategies: Annotated[
+        list[str] | None,
+        typer.Option("--strategy", metavar="STRATEGY", help="Who writes (default: blocking, threads, leaders)."),
+    ] = None,
+    pairs: Pairs = 7,
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """Checkpoints and restarts, beside a plain write and read of as many bytes."""
+    from tailrace.bench import checkpoint as benchmark
+    from tailrace.bench import checkpoint_tables, document
+    from tailrace.units import wide_console
+
+    document.check_writable(json)
+    request = benchmark.Request(
+        sizes_mib=tuple(size or (64, 512)),
+        ranks=tuple(ranks or (1, 2)),
+        strategies=tuple(strategies or ("blocking", "threads", "leaders")),
+        pairs=pairs,
+        directory=directory,
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    checkpoint_tables.print_document(found, wide_console())
+
+
 def seismic(
     grid: Annotated[list[int] | None, grid_option("152 and 248")] = None,
     equations: Annotated[
@@ -304,5 +335,6 @@ def register(app: typer.Typer) -> None:
     studies.command("ultrasound")(study_ultrasound)
     studies.command("seismic")(study_seismic)
     group.add_typer(studies, name="study")
+    group.command("checkpoint")(checkpoint)
     group.command("trace")(trace)
     app.add_typer(group, name="bench")

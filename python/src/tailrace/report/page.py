@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from tailrace.report.advice import advise
+from tailrace.report.legs_section import legs_section
 from tailrace.report.load import Run, case_file_of, load_run
 from tailrace.report.output_section import output_section
 from tailrace.report.parts import Number, Picture, Section, Table, TimelineView
@@ -44,7 +45,7 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """The page as text."""
     result, result_numbers = result_section(run)
-    sections = [result, performance_section(run), output_section(run), plan_section(run)]
+    sections = [result, performance_section(run), output_section(run), plan_section(run), legs_section(run)]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
     )

@@ -1,0 +1,17 @@
+# The component `devel`: headers, libraries, and what find_package(tailrace) reads.
+set(TAILRACE_CMAKE_DIR lib/cmake/tailrace)
+foreach(module ${TAILRACE_MODULES})
+  set_target_properties(tailrace_${module} PROPERTIES EXPORT_NAME ${module})
+endforeach()
+list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE targets)
+install(TARGETS ${targets} tailrace_flags EXPORT tailrace ARCHIVE DESTINATION lib COMPONENT devel)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tailrace DESTINATION include COMPONENT devel)
+install(EXPORT tailrace NAMESPACE tailrace:: FILE tailraceTargets.cmake DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/tailraceBuild.cmake @ONLY CONTENT [[
+set(TAILRACE_MPI "@TAILRACE_MPI@")
+]])
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/tailraceConfig.cmake cmake/TailraceDependencies.cmake cmake/TailraceParallelLibraries.cmake
+  ${CMAKE_BINARY_DIR}/tailraceBuild.cmake ${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake
+  DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/options.hpp"
+#include "tailrace/trace/trace.hpp"
+
+namespace tailrace::checkpoint {
+
+/// Whose state is saved, and when.
+struct Origin {
+  std::string simulation;  ///< as in run.json
+  std::string program;     ///< name and version
+  StepIndex step = 0;
+  double time_s = 0;
+};
+
+/// A checkpoint on its way to the disk, behind the computation.
+///
+/// The constructor takes the state, as far as the buffers go, and hands it to the writer; `finish` gives it its
+/// name when every byte of every rank is on the device. Whatever fails before, nothing of that name appears,
+/// and older checkpoints stay as they are.
+class Saving {
+ public:
+  /// `options` say who writes, and with how many buffers; the sink and the directories of streams are of no
+  /// meaning here, and `auto` writes with threads. @collective{comm}, synchronises. Every rank throws the same
+  /// error or none. Memory: the buffers, a cell of records, 72 bytes for each MiB of fields and 32 for each
+  /// cell of records.
+  Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
+         const output::Options& options, trace::Log& log);
+  /// One that was not finished leaves a partial directory behind.
+  ~Saving();
+  Saving(const Saving&) = delete;
+  Saving& operator=(const Saving&) = delete;
+
+  /// True once `finish` will not wait for this rank. @local
+  [[nodiscard]] bool ready();
+  /// Waits until all ranks have written, then gives the checkpoint its name. @collective{comm}, synchronises.
+  /// Every rank throws the same error or none; on an error the partial directory is removed.
+  void finish();
+
+  [[nodiscard]] StepIndex step() const noexcept;
+  /// Bytes of state on this rank. @local
+  [[nodiscard]] std::int64_t bytes() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Buffers of the write path that hold `bytes` of state, at most `most_bytes` in all; at least two.
+int buffers_for(std::int64_t bytes, std::int64_t most_bytes);
+
+}  // namespace tailrace::checkpoint

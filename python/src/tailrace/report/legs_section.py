@@ -1,0 +1,55 @@
+"""The legs of a run that was gone on with, and what its checkpoints cost."""
+
+from tailrace.account import read_account
+from tailrace.report.load import Run
+from tailrace.report.parts import Section, Table
+from tailrace.units import bytes_text
+
+_UNTOLD = "\u2013"
+
+
+def legs_section(run: Run) -> Section:
+    """Empty for a run without checkpoints and earlier legs."""
+    section = Section("legs", "Checkpoints and legs")
+    accounts = [*_earlier(run), run.account]
+    if len(accounts) == 1 and not run.account.get("checkpoints"):
+        return section
+    section.lead = (
+        "One computation, in the legs below: each went on from a checkpoint of the one before."
+        if len(accounts) > 1
+        else "From each of its checkpoints the run could have been gone on with."
+    )
+    section.pictures.append(
+        Table(
+            ["leg", "steps", "ranks", "end", "wall time", "checkpoints", "held up", "bytes"],
+            [_row(number, account) for number, account in enumerate(accounts, 1)],
+            caption="Held up: time that the computation stood still for checkpoints, on the slowest rank. The other "
+            "sections of this page are about the last leg.",
+            numeric=(0, 2, 4, 5, 6, 7),
+        )
+    )
+    return section
+
+
+def _earlier(run: Run) -> list[dict]:
+    """The accounts of earlier legs in their order; empty ones of legs that left none, since they were killed."""
+    legs = run.directory / "legs"
+    numbers = sorted(int(leg.name) for leg in legs.glob("*") if leg.name.isdigit())
+    return [read_account(legs / str(number)) or {} for number in numbers]
+
+
+def _row(number: int, account: dict) -> list[str]:
+    if not account:
+        return [str(number), *[_UNTOLD] * 2, "killed: it left no account", *[_UNTOLD] * 4]
+    held_up_s, wall_s = account.get("checkpoint_s", 0.0), account.get("wall_s", 0.0)
+    share = f" ({100 * held_up_s / wall_s:.1f} %)" if wall_s else ""
+    return [
+        str(number),
+        f"{account.get('resumed_from', 0)} to {account.get('steps', _UNTOLD)}",
+        str(account.get("ranks", _UNTOLD)),
+        " ".join([str(account.get("status", _UNTOLD)), str(account.get("reason") or "")]).strip(),
+        f"{wall_s:.2f} s",
+        str(account.get("checkpoints", 0)),
+        f"{held_up_s:.3f} s{share}",
+        bytes_text(account.get("checkpoint_bytes")),
+    ]

@@ -1,0 +1,131 @@
+"""`tailrace resume`: goes on with a run from its newest checkpoint, on any number of ranks."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailrace.account import read_account
+from tailrace.casefile import read_case
+from tailrace.console import EXIT_OK, CommandError
+from tailrace.launch import Layout, Machine, default_threads, find_launcher
+from tailrace.programs import find_program, launch_info
+from tailrace.run import Plan, RunRequest, carry_out, check_case, writers
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """What `tailrace resume` was asked; what is None stays as the run had it."""
+
+    run_dir: Path
+    ranks: int | None = None
+    threads: int | None = None
+    native_options: dict[str, str] = field(default_factory=dict)
+    bind: str = "auto"
+    launcher: str | None = None
+    report: bool = True
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a run was started, as its program left it in start.json."""
+
+    program: str
+    arguments: list[str]
+    directory: Path
+    ranks: int
+
+    def value(self, option: str) -> str | None:
+        """What stands behind an option, the last time it is given."""
+        found = None
+        for word, after in zip(self.arguments, self.arguments[1:], strict=False):
+            if word == option:
+                found = after
+            elif word.startswith(f"{option}="):
+                found = word.removeprefix(f"{option}=")
+        return found
+
+    def values(self, option: str) -> list[str]:
+        pairs = zip(self.arguments, self.arguments[1:], strict=False)
+        return [after for word, after in pairs if word == option]
+
+
+def resume_run(request: ResumeRequest) -> int:
+    """The whole command; returns the exit status."""
+    start = read_start(request.run_dir)
+    account = read_account(request.run_dir)
+    if (account or {}).get("status") == "finished":
+        raise CommandError(f"{request.run_dir}: the run has finished: there is nothing to go on with.")
+    plan, as_run = make_plan(request, start)
+    status = check_case(plan)
+    if status != EXIT_OK:
+        return status
+    # The account of the leg before is moved aside by the program; the report would be that of an earlier leg.
+    (request.run_dir / "report.html").unlink(missing_ok=True)
+    return carry_out(as_run, plan)
+
+
+def read_start(run_dir: Path) -> Start:
+    path = run_dir / "start.json"
+    if not run_dir.is_dir():
+        raise CommandError(f"{run_dir}: there is no such run directory.")
+    if not (run_dir / "checkpoints").is_dir():
+        raise CommandError(
+            f"{run_dir}: has no checkpoints to go on from. A run takes them as [checkpoint] of its case says, "
+            "on SIGUSR1, and when it is stopped in good order."
+        )
+    try:
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        words = without_faults(told["arguments"])
+        return Start(told["program"], words, Path(told["directory"]), int(told["ranks"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CommandError(
+            f"{path}: does not tell how the run was started: {error}. Start the native program with --resume "
+            "and its earlier options instead."
+        ) from None
+
+
+def without_faults(words: list[str]) -> list[str]:
+    """A failure that was put in on purpose has had its time."""
+    faults = [at for at, word in enumerate(words) if word == "--fault"]
+    left_out = {*faults, *(at + 1 for at in faults)}
+    kept = [word for at, word in enumerate(words) if at not in left_out]
+    return [word for word in kept if not word.startswith("--fault=")]
+
+
+def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
+    """What to start, and the same as a request for a run, for the account of one that dies."""
+    program = find_program(start.program)
+    if program is None:
+        raise CommandError(f"{start.program} is not found. Build it, or set TAILRACE_BIN_DIR.")
+    case_name = start.value("--case")
+    if case_name is None:
+        raise CommandError(f"{request.run_dir}: the run had no case file; start {start.program} with --resume.")
+    run_dir = request.run_dir.absolute()
+    settings = start.values("--set")
+    case = read_case(start.directory / case_name, settings)
+    ranks = request.ranks or start.ranks
+    machine = Machine.here()
+    threads = request.threads or default_threads(ranks, os.environ, machine)
+    strategy = request.native_options.get("write") or start.value("--write") or case.strategy
+    world = ranks + writers(strategy, "ranks")
+    launcher = find_launcher(launch_info(program), request.launcher, world)
+    words = [str(program), *start.arguments, "--out", str(run_dir), "-t", str(threads), "--resume"]
+    for name, value in request.native_options.items():
+        words += [f"--{name}", value]
+    spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
+    layout = Layout(world, threads, request.bind, machine, spawned)
+    as_run = RunRequest(
+        case=case.path,
+        ranks=ranks,
+        threads=threads,
+        out=run_dir,
+        settings=settings,
+        native_options=request.native_options,
+        bind=request.bind,
+        report=request.report,
+        json=request.json,
+    )
+    return Plan(case, words, launcher, layout, run_dir, start.directory), as_run

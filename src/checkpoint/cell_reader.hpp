@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "contents.hpp"
+#include "input_bytes.hpp"
+
+namespace tailrace::checkpoint {
+
+/// Reads cells of a set: the directories of those parts that are of interest, then the cells of interest, in
+/// as few reads as they lie together.
+class CellReader {
+ public:
+  CellReader(const InputBytes& file, std::string path, const Contents::Set& set)
+      : file_(file), path_(std::move(path)), set_(set) {}
+
+  using Words = std::span<const std::uint64_t>;
+  /// Whether cells with this span (of a part), or this cell (of an entry), are wanted: the words before the
+  /// last three of either.
+  using Wanted = std::function<bool(Words)>;
+  using Take = std::function<void(Words entry, std::span<const std::byte> data)>;
+
+  /// Hands all cells that are wanted to `take`, in the order of the file. Errors (input): one is damaged, or
+  /// the directory is.
+  void read(const Wanted& part_wanted, const Wanted& cell_wanted, const Take& take) const;
+
+ private:
+  [[nodiscard]] std::vector<std::uint64_t> entries_of(Words part) const;
+  void read_run(Words entries, const Take& take) const;
+  [[noreturn]] void damaged(const std::string& what, std::int64_t offset) const;
+  [[nodiscard]] std::int64_t place_of(Words entry) const noexcept;
+
+  const InputBytes& file_;
+  std::string path_;
+  const Contents::Set& set_;
+};
+
+}  // namespace tailrace::checkpoint

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/output/file_content.hpp"
+
+namespace tailrace::checkpoint {
+
+/// The archive that saves: it collects what there is; fields and records stay where they are.
+class Inventory final : public StateArchive {
+ public:
+  [[nodiscard]] bool restores() const noexcept override { return false; }
+
+  /// Numbers, texts and versions as datasets of the file.
+  [[nodiscard]] const output::FileHead& head() const noexcept { return head_; }
+  /// By path, such as "solver/p".
+  [[nodiscard]] const std::vector<std::pair<std::string, FieldState>>& fields() const noexcept {
+    return fields_;
+  }
+  [[nodiscard]] const std::vector<std::pair<std::string, RecordSet*>>& record_sets() const noexcept {
+    return record_sets_;
+  }
+
+ private:
+  int enter(const std::string& component, int version) override;
+  void pass_numbers(const std::string& name, h5::ElementType type, std::vector<std::byte>& bytes) override;
+  void pass_text(const std::string& name, std::string& text) override;
+  void pass_field(const std::string& name, const FieldState& field) override;
+  void pass_records(const std::string& name, RecordSet& records) override;
+  /// The path of a name, which is new.
+  std::string path_of(const std::string& name);
+
+  std::string component_;
+  std::vector<std::string> paths_;
+  output::FileHead head_;
+  std::vector<std::pair<std::string, FieldState>> fields_;
+  std::vector<std::pair<std::string, RecordSet*>> record_sets_;
+};
+
+}  // namespace tailrace::checkpoint

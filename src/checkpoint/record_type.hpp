@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "tailrace/checkpoint/archive.hpp"
+
+namespace tailrace::checkpoint {
+
+/// Bytes of a record in the file: whole 64-bit words.
+std::int64_t padded_bytes(const RecordType& type) noexcept;
+/// As the file has it (docs/formats/checkpoint.md).
+std::string to_json(const RecordType& type);
+
+}  // namespace tailrace::checkpoint

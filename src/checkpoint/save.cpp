@@ -1,0 +1,225 @@
+#include "tailrace/checkpoint/save.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+#include "manifest.hpp"
+#include "outgoing.hpp"
+#include "tailrace/base/check.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/checkpoint/store.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/output/session.hpp"
+
+namespace tailrace::checkpoint {
+
+namespace {
+
+/// The datasets of a set, and where this rank's shares of them begin.
+struct PlacedSet {
+  OutgoingSet* set = nullptr;
+  Share data, entries;
+};
+
+/// Where the sets of all ranks lie one behind the other. @collective{comm}
+std::vector<PlacedSet> place_sets(mpi::CommView comm,
+                                  const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
+  std::vector<std::int64_t> mine;
+  for (const auto& set : sets) mine.insert(mine.end(), {set->count(), set->entry_count()});
+  const auto before = mpi::exclusive_scan(comm, mine), all = mpi::sum(comm, mine);
+  std::vector<PlacedSet> placed;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto share = [&](std::size_t k) { return Share{before[k], mine[k], all[k]}; };
+    placed.push_back({sets[i].get(), share(2 * i), share(2 * i + 1)});
+    sets[i]->place(before[2 * i]);
+  }
+  return placed;
+}
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+h5::Shape rows_of(std::int64_t rows, std::size_t words) {
+  return {static_cast<std::uint64_t>(rows), words};
+}
+
+/// Adds a stream for one dataset: this rank has `own` of its values, from `first` on.
+void add_stream(output::Plan& plan, StepIndex step, h5::DatasetSpec spec, std::int64_t first,
+                std::int64_t own) {
+  output::PlannedStream stream;
+  stream.name = stream.quantity = spec.path;
+  stream.reduction = output::Reduction::final;
+  stream.cadence = {.first = step, .every = 1, .last = step};
+  output::Piece piece;
+  piece.dataset = plan.streams.size();
+  piece.type = spec.type;
+  piece.part_values = static_cast<std::int64_t>(h5::element_count(spec.shape));
+  piece.values = own;
+  piece.block = {{first, 0, 0}, {first + own, 1, 1}};
+  piece.runs = {{first, own}};
+  if (own > 0) stream.pieces.push_back(std::move(piece));
+  stream.datasets.push_back(std::move(spec));
+  plan.streams.push_back(std::move(stream));
+}
+
+/// For each set its data, then, when all digests are known, its directory.
+output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<PlacedSet>& sets) {
+  output::Plan plan;
+  for (const auto& [set, data, entries] : sets) {
+    const auto each = set->values_each();
+    const auto wide = static_cast<std::int64_t>(set->entry_words()),
+               part_wide = static_cast<std::int64_t>(set->part_words());
+    const auto spec = [&](const char* name, h5::Shape shape) {
+      return h5::DatasetSpec{
+          fmt::format("/sets/{}/{}", set->path(), name), std::move(shape), h5::ElementType::uint64, {}};
+    };
+    add_stream(plan, step, set->data_spec(data.all), data.first * each, data.own * each);
+    add_stream(plan, step, spec("cells", rows_of(entries.all, set->entry_words())), entries.first * wide,
+               entries.own * wide);
+    add_stream(plan, step, spec("parts", rows_of(comm.size(), set->part_words())), comm.rank() * part_wide,
+               part_wide);
+  }
+  return plan;
+}
+
+/// Options under which the file is written: those of the run, but for what only streams have.
+output::Options writing_options(output::Options options) {
+  if (options.strategy == "auto") options.strategy = "threads";
+  options.sink = "hdf5";
+  options.directories.clear();
+  options.lustre = {};
+  options.plan_only = false;
+  options.planner_script.clear();
+  if (output::splits_samples(options)) options.strategy = "threads";
+  return options;
+}
+
+}  // namespace
+
+class Saving::Impl {
+ public:
+  Impl(mpi::CommView comm, std::string directory, const Origin& origin, const StateFunction& state,
+       const output::Options& options, trace::Log& log)
+      : comm_(comm), directory_(std::move(directory)), origin_(origin) {
+    mpi::agree_on_root(comm, [&] { place_ = begin_checkpoint(directory_, origin.step); });
+    place_ = partial_path(directory_, origin.step);
+    mpi::agree_on(comm, [&] {
+      state(inventory_);
+      sets_ = outgoing_sets(inventory_);
+    });
+    placed_ = place_sets(comm, sets_);
+    session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
+                                                 inventory_.head(), writing_options(options), log);
+    session_->write_final(origin.step, [this](const output::Piece& piece, std::int64_t first,
+                                              std::int64_t count, std::span<std::byte> out) {
+      fill(piece.dataset, first, count, out);
+    });
+  }
+
+  [[nodiscard]] bool ready() { return session_->progress(output::WriteState::durable, origin_.step); }
+
+  void finish() {
+    try {
+      session_->finish(origin_.step, {});
+      const auto sums = all_sums();
+      mpi::agree_on_root(comm_, [&] {
+        write_manifest(place_, manifest(sums));
+        commit_checkpoint(directory_, origin_.step);
+      });
+    } catch (...) {
+      std::error_code ignored;
+      if (comm_.is_root()) std::filesystem::remove_all(place_, ignored);
+      throw;
+    }
+  }
+
+  [[nodiscard]] StepIndex step() const noexcept { return origin_.step; }
+  [[nodiscard]] std::int64_t bytes() const noexcept {
+    std::int64_t bytes = 0;
+    for (const auto& [set, data, entries] : placed_)
+      bytes += data.own * set->values_each() *
+               static_cast<std::int64_t>(h5::size_bytes(set->data_spec(data.all).type));
+    return bytes;
+  }
+
+ private:
+  [[nodiscard]] std::string file() const { return fmt::format("{}/{}", place_, state_file); }
+
+  void fill(std::size_t dataset, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+    const auto& [set, data, entries] = placed_[dataset / 3];
+    if (dataset % 3 == 0) return set->fill(first, count, out);
+    const auto words = dataset % 3 == 1 ? set->entries() : set->part(entries.first);
+    std::memcpy(out.data(), words.data() + first, out.size());
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> all_sums() const {
+    std::vector<std::uint64_t> mine;
+    for (const auto& set : sets_) mine.push_back(set->sum());
+    return mpi::sum(comm_, mine);
+  }
+
+  /// What is known before the file is looked at.
+  [[nodiscard]] Manifest manifest(const std::vector<std::uint64_t>& sums) const {
+    Manifest manifest{.simulation = origin_.simulation,
+                      .program = origin_.program,
+                      .step = origin_.step,
+                      .time_s = origin_.time_s,
+                      .ranks = comm_.size(),
+                      .created = utc_now(),
+                      .data = {},
+                      .sets = {}};
+    const auto state = h5::File::open(file());
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+      const auto& [set, data, entries] = placed_[i];
+      manifest.sets[set->path()] = {.count = data.all, .sum = sums[i]};
+      for (const char* name : {"data", "cells"}) {
+        const auto path = fmt::format("/sets/{}/{}", set->path(), name);
+        const auto bytes = h5::element_count(state.shape(path)) * h5::size_bytes(state.type(path));
+        if (const auto place = state.place(path); place && bytes > 0)
+          manifest.data.emplace_back(*place, bytes);
+      }
+    }
+    return manifest;
+  }
+
+  mpi::CommView comm_;
+  std::string directory_, place_;
+  Origin origin_;
+  Inventory inventory_;
+  std::vector<std::unique_ptr<OutgoingSet>> sets_;
+  std::vector<PlacedSet> placed_;
+  std::unique_ptr<output::Session> session_;
+};
+
+Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
+               const StateFunction& state, const output::Options& options, trace::Log& log)
+    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, log)) {}
+Saving::~Saving() = default;
+
+bool Saving::ready() {
+  return impl_->ready();
+}
+void Saving::finish() {
+  impl_->finish();
+}
+StepIndex Saving::step() const noexcept {
+  return impl_->step();
+}
+std::int64_t Saving::bytes() const noexcept {
+  return impl_->bytes();
+}
+
+int buffers_for(std::int64_t bytes, std::int64_t most_bytes) {
+  constexpr std::int64_t each = 4 << 20;  // what the write path takes at a time
+  const std::int64_t wanted = (std::min(bytes, most_bytes) + each - 1) / each + 1;
+  return static_cast<int>(std::clamp<std::int64_t>(wanted, 2, output::most_buffers));
+}
+
+}  // namespace tailrace::checkpoint

@@ -1,0 +1,110 @@
+#include "tailrace/run/checkpointing.hpp"
+
+#include <fmt/format.h>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/checkpoint/store.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::run {
+
+void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
+  constexpr int most_kept = 1000;
+  constexpr double longest_s = 1e9;
+  options.rules = {.every_steps = file.integer("checkpoint.every", {1, std::int64_t{1} << 40}),
+                   .every_s = file.real("checkpoint.every_s", {1e-3, longest_s}),
+                   .mtbf_s = file.real("checkpoint.mtbf_s", {1, longest_s})};
+  if (const auto keep = file.integer("checkpoint.keep", {1, most_kept})) options.keep = static_cast<int>(*keep);
+  if (const auto buffers = file.text("checkpoint.buffers"))
+    file.try_to([&] {
+      options.buffer_bytes = static_cast<std::int64_t>(parse_bytes(*buffers, "checkpoint.buffers"));
+    });
+  if (const auto policy = file.text("checkpoint.on_failure")) {
+    if (*policy != "warn" && *policy != "stop")
+      file.add_problem("checkpoint.on_failure", fmt::format("\"{}\" is not known", *policy),
+                       "\"warn\" or \"stop\"");
+    options.goes_on = *policy != "stop";
+  }
+}
+
+void set_checkpoint_defaults(CaseFile& file, const CheckpointOptions& options) {
+  file.set_default("checkpoint.keep", fmt::format("{}", options.keep));
+  file.set_default("checkpoint.buffers", fmt::format("{}B", options.buffer_bytes));
+  file.set_default("checkpoint.on_failure", options.goes_on ? "warn" : "stop");
+}
+
+bool Checkpointing::wants() const noexcept {
+  return comm_.is_root() && schedule_.is_due_by_clock(now_s());
+}
+
+bool Checkpointing::waits() {
+  return saving_ && !saving_->ready();
+}
+
+/// Runs what may fail on all ranks alike.
+void Checkpointing::try_to(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    saving_.reset();
+    if (!options_.goes_on || error.info().rank < 0) throw;
+    if (comm_.is_root())
+      warnings_.push_back(fmt::format("a checkpoint was left out: {}", error.info().message));
+  }
+}
+
+void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state) {
+  const double start_s = monotonic_s();
+  const trace::Scope scope(log_, trace::Kind::checkpoint, step);
+  auto write = context_.write;
+  write.buffers = checkpoint::buffers_for(options_.buffer_bytes, options_.buffer_bytes);
+  saving_ = std::make_unique<checkpoint::Saving>(
+      comm_, context_.directory,
+      checkpoint::Origin{.simulation = context_.simulation,
+                         .program = context_.program,
+                         .step = step,
+                         .time_s = context_.time_s(step)},
+      state, write, log_);
+  const double cost_s = monotonic_s() - start_s;
+  schedule_.note_taken(step, now_s(), cost_s);
+  account_.held_up_s += cost_s;
+}
+
+/// The samples that were taken before the state must be safe before the state has its name.
+void Checkpointing::commit(output::Session& session) {
+  const double start_s = monotonic_s();
+  const trace::Scope scope(log_, trace::Kind::checkpoint, saving_->step());
+  session.drain();
+  saving_->finish();
+  ++account_.taken;
+  account_.bytes += saving_->bytes();
+  saving_.reset();
+  std::optional<StepIndex> kept;  // until two newer ones are there
+  if (context_.from > 0 && account_.taken < 2) kept = context_.from;
+  if (comm_.is_root())
+    for (const auto& left : checkpoint::prune_checkpoints(context_.directory, options_.keep, kept))
+      warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
+  account_.held_up_s += monotonic_s() - start_s;
+}
+
+void Checkpointing::after_step(StepIndex step, bool asked, bool all_written,
+                               const checkpoint::StateFunction& state, output::Session& session) {
+  const bool due = asked || schedule_.is_due_by_steps(step);
+  if (saving_ && (all_written || due)) try_to([&] { commit(session); });
+  if (due) try_to([&] { take(step, state); });
+}
+
+void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state, output::Session& session) {
+  finish(session);
+  try_to([&] {
+    take(step, state);
+    commit(session);
+  });
+}
+
+void Checkpointing::finish(output::Session& session) {
+  if (saving_) try_to([&] { commit(session); });
+}
+
+}  // namespace tailrace::run

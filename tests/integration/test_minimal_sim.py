@@ -1,0 +1,96 @@
+"""A simulation of one's own against the installed library: examples/minimal_sim, built, run, killed and gone on with."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import jobs
+
+pytestmark = pytest.mark.mpi
+
+SOURCE = Path(__file__).resolve().parents[2] / "examples" / "minimal_sim"
+BUILD_LIMIT_S = 300
+
+
+def command(*words) -> None:
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, check=False, timeout=BUILD_LIMIT_S
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    """Built as a user would, against what `cmake --install` made."""
+    build = jobs.REHEARSE.parent.parent
+    cache = build / "CMakeCache.txt"
+    if not cache.is_file():
+        pytest.skip("the programs are not in a build directory")
+    directory = tmp_path_factory.mktemp("minimal")
+    command("cmake", "--install", build, "--prefix", directory / "prefix", "--component", "devel")
+    compiler = re.search(r"^MPI_CXX_COMPILER:\w+=(.+)$", cache.read_text(), re.MULTILINE)[1]
+    words = ["-G", "Ninja", f"-DCMAKE_PREFIX_PATH={directory / 'prefix'}", f"-DMPI_CXX_COMPILER={compiler}"]
+    command("cmake", "-S", SOURCE, "-B", directory / "build", *words)
+    command("cmake", "--build", directory / "build")
+    return directory / "build" / "minimal_sim"
+
+
+def start(program: Path, run_dir: Path, *options, ranks: int) -> jobs.Ended:
+    return jobs.Job([SOURCE / "case.toml", run_dir, *options], ranks, command=[str(program)]).wait()
+
+
+def reference() -> tuple[np.ndarray, np.ndarray]:
+    """The same scheme in NumPy: the slices, and the largest temperatures."""
+    now = np.zeros((26, 26, 26))
+    now[13, 13, 13] = 1000
+    slices, hottest = [], np.full((24, 24, 24), -np.inf)
+    for step in range(1, 61):
+        inner = now[1:-1, 1:-1, 1:-1]
+        around = now[1:-1, 1:-1, :-2] + now[1:-1, 1:-1, 2:] + now[1:-1, :-2, 1:-1] + now[1:-1, 2:, 1:-1]
+        around = around + now[:-2, 1:-1, 1:-1] + now[2:, 1:-1, 1:-1]
+        after = np.zeros_like(now)
+        after[1:-1, 1:-1, 1:-1] = inner + 0.1 * (around - 6 * inner)
+        now = after
+        hottest = np.maximum(hottest, now[1:-1, 1:-1, 1:-1])
+        if step % 5 == 0:
+            slices.append(now[13, 1:-1, 1:-1])
+    return np.array(slices), hottest
+
+
+def test_less_than_150_lines():
+    assert len((SOURCE / "minimal_sim.cpp").read_text().splitlines()) < 150
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 1)])
+def test_it_runs_and_goes_on(program, first, second, tmp_path):
+    whole = tmp_path / "whole"
+    ended = start(program, whole, ranks=first)
+    assert ended.status == 0, ended
+    with h5py.File(whole / "output.h5") as file:
+        slices, hottest = reference()
+        assert np.allclose(file["slices/values"][()].reshape(slices.shape), slices, rtol=1e-5, atol=1e-9)
+        assert np.allclose(file["hottest/values"][()].reshape(hottest.shape), hottest, rtol=1e-5, atol=1e-9)
+    legs = tmp_path / "legs"
+    shutil.copytree(whole, legs)
+    for step in (40, 60):  # as if it had been killed after step 20
+        shutil.rmtree(legs / f"checkpoints/step-{step:012d}", ignore_errors=True)
+    left = sorted(path.name for path in (legs / "checkpoints").iterdir())
+    assert left == ["step-000000000020"], left
+    ended = start(program, legs, "--resume", ranks=second)
+    assert ended.status == 0, ended
+    assert jobs.account(legs)["resumed_from"] == 20
+    expected, found = jobs.read_datasets(whole / "output.h5"), jobs.read_datasets(legs / "output.h5")
+    for name in ("slices/values", "hottest/values", "slices/step"):
+        assert found[name].tobytes() == expected[name].tobytes(), name
+
+
+def test_bad_input(program, tmp_path):
+    case = tmp_path / "case.toml"
+    case.write_text("[heat]\ncels = 3\n")
+    ended = jobs.Job([case, tmp_path / "run"], 2, command=[str(program)]).wait()
+    assert ended.status == 2 and "did you mean heat.cells?" in ended.err, ended

@@ -1,0 +1,385 @@
+"""Runs that are stopped or killed and gone on with, on other numbers of ranks."""
+
+import importlib.util
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jobs
+from kwave_input import small_input
+from test_rehearse import world
+
+pytestmark = pytest.mark.mpi
+
+STEPS = 40
+EVERY = 7
+
+# The state, a series, sums and extremes over time, points of several ranks.
+SEISMIC = f"""
+[case]
+simulation = "seismic"
+[domain]
+cells = [15, 14, 13]
+spacing_m = [10, 11, 12]
+[time]
+dt_s = 0.001
+steps = {STEPS}
+[model]
+equations = "tti"
+vp_m_s = 2500
+epsilon = 0.2
+delta = 0.1
+dip_rad = 0.5
+azimuth_rad = 0.3
+[source]
+wavelet = "ricker"
+fcut_hz = 40
+cells = [[7, 6, 6], [0, 12, 3]]
+amplitudes = [1, -2.5]
+[boundary]
+kind = "random"
+width = 3
+[[output]]
+name = "series"
+quantity = "q"
+every = 3
+[[output]]
+name = "loud"
+quantity = "p"
+reduce = "max"
+[[output]]
+name = "rms"
+quantity = "p"
+reduce = "rms"
+first = 5
+type = "float64"
+[[output]]
+name = "mean"
+quantity = "q"
+reduce = "mean"
+select = {{points = [[14, 13, 12], [0, 0, 0], [7, 6, 6], [0, 0, 0]]}}
+[checkpoint]
+every = {EVERY}
+"""
+
+REHEARSAL = f"""
+[case]
+simulation = "rehearse"
+[domain]
+cells = [16]
+[rehearse]
+select = ["whole", "boxes:5", "points:9"]
+[time]
+steps = {STEPS}
+[[output]]
+name = "rms"
+quantity = "v"
+reduce = "rms"
+[[output]]
+name = "least"
+quantity = "v"
+reduce = "min"
+first = 9
+[checkpoint]
+every = {EVERY}
+keep = 3
+"""
+
+ULTRASOUND = f"""
+[case]
+simulation = "ultrasound"
+[input]
+file = "input.h5"
+[time]
+steps = {STEPS}
+[record]
+p_raw = true
+p_max = true
+p_rms = true
+u_min = true
+p_max_all = true
+p_final = true
+[[output]]
+name = "mean"
+quantity = "p"
+reduce = "mean"
+type = "float64"
+[checkpoint]
+every = {EVERY}
+"""
+
+CASES = {
+    "seismic": (SEISMIC, jobs.SEISMIC),
+    "rehearse": (REHEARSAL, jobs.REHEARSE),
+    "ultrasound": (ULTRASOUND, jobs.PROGRAM),
+}
+
+
+class Computation:
+    """A run directory and the legs that lead to its end."""
+
+    def __init__(self, simulation: str, directory: Path, *settings: str) -> None:
+        text, self.program = CASES[simulation]
+        directory.mkdir(parents=True, exist_ok=True)
+        if simulation == "ultrasound":
+            small_input().write(directory / "input.h5")
+        self.case, self.run_dir = directory / "case.toml", directory / "run"
+        self.case.write_text(text)
+        self.settings = [word for setting in settings for word in ("--set", setting)]
+
+    def start(self, *options, ranks: int = 1) -> jobs.Job:
+        words = ["--case", self.case, "--out", self.run_dir, *self.settings, "--quiet", *options]
+        return jobs.Job(words, ranks, command=[str(self.program)])
+
+    def steps_saved(self) -> list[int]:
+        names = [path.name for path in (self.run_dir / "checkpoints").glob("step-*[0-9]")]
+        return sorted(int(name.removeprefix("step-")) for name in names)
+
+    def datasets(self) -> dict[str, np.ndarray]:
+        return jobs.read_datasets(self.run_dir / "output.h5")
+
+
+def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    assert set(found) == set(expected)
+    different = [
+        name
+        for name in found
+        if name != "tailrace_record" and found[name].tobytes() != expected[name].tobytes()
+    ]
+    assert not different, different
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> dict[str, dict[str, np.ndarray]]:
+    """What runs write that nobody stops."""
+    parent = tmp_path_factory.mktemp("whole")
+    found = {}
+    for simulation in CASES:
+        computation = Computation(simulation, parent / simulation)
+        ended = computation.start().wait()
+        assert ended.status == 0, ended
+        found[simulation] = computation.datasets()
+    return found
+
+
+MANY = [1, 2, 3, 4, 7]
+FEW = [1, 2, 3]
+
+
+@pytest.mark.parametrize("simulation", CASES)
+@pytest.mark.parametrize("first", FEW if jobs.waits_spin() else MANY)
+def test_legs_on_any_numbers_of_ranks(simulation, first, tmp_path, whole):
+    """Killed after a while, gone on with by as many, more and fewer ranks: bit for bit the same."""
+    for second in FEW if jobs.waits_spin() else MANY:
+        computation = Computation(simulation, tmp_path / str(second))
+        ended = computation.start("--fault", "kill:step=26", ranks=first).wait()
+        assert ended.status != 0, ended
+        saved = computation.steps_saved()
+        assert saved and saved[-1] in (14, 21), saved
+        ended = computation.start("--resume", ranks=second).wait()
+        assert ended.status == 0, ended
+        told = jobs.account(computation.run_dir)
+        assert told["resumed_from"] == saved[-1] and told["steps"] == STEPS
+        assert_same(computation.datasets(), whole[simulation])
+
+
+@pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders", "uring", "ranks:1", "spawn:1"])
+def test_every_strategy_takes_and_leaves_them(strategy, tmp_path, whole):
+    computation = Computation("rehearse", tmp_path)
+    ranks = world(2, strategy)
+    ended = computation.start("--write", strategy, "--fault", "kill:step=33", ranks=ranks).wait()
+    assert ended.status != 0, ended
+    assert computation.steps_saved()
+    ended = computation.start("--write", strategy, "--resume", ranks=ranks).wait()
+    assert ended.status == 0, ended
+    assert_same(computation.datasets(), whole["rehearse"])
+
+
+def test_signals_ask_for_checkpoints_and_for_the_end(tmp_path, whole):
+    """SIGUSR1: one, and on; SIGTERM: one, and the end, from which the run can be gone on with."""
+    slow = ["checkpoint.every=100000", "rehearse.compute=\"memory\"", "rehearse.compute_ms=40"]
+    computation = Computation("rehearse", tmp_path, *slow)
+    job = computation.start(ranks=2)
+    job.wait_for((computation.run_dir / "progress.json").exists, "progress")
+    job.send(signal.SIGUSR1, rank=1)
+    job.wait_for(lambda: len(computation.steps_saved()) == 1, "checkpoint")
+    assert job.process.poll() is None
+    job.send(signal.SIGTERM, rank=0)
+    ended = job.wait()
+    assert ended.status == 4, ended
+    told = jobs.account(computation.run_dir)
+    saved = computation.steps_saved()
+    assert told["checkpoints"] == 2 and told["status"] == "stopped" and saved[-1] == told["steps"] < STEPS
+    ended = computation.start("--resume", ranks=3).wait()
+    assert ended.status == 0, ended
+    assert_same(computation.datasets(), whole["rehearse"])
+    assert jobs.account(computation.run_dir / "legs/1")["reason"] == "SIGTERM"
+
+
+def test_the_newest_are_kept_and_the_one_gone_on_from(tmp_path):
+    computation = Computation("rehearse", tmp_path)
+    ended = computation.start(ranks=2).wait()
+    assert ended.status == 0, ended
+    assert computation.steps_saved() == [21, 28, 35]
+    told = jobs.account(computation.run_dir)
+    assert told["checkpoints"] == 5 and told["checkpoint_bytes"] >= 5 * 8 * 16**3
+    assert 0 < told["checkpoint_s"] < told["wall_s"]
+
+
+def formula(cells: int, step: int) -> np.ndarray:
+    """The field of a rehearsal: x + y a + z a^2 + t a^3."""
+    z, y, x = np.meshgrid(*[np.arange(cells)] * 3, indexing="ij")
+    return (x + cells * (y + cells * (z + cells * step))).astype(float)
+
+
+def test_a_reader_without_tailrace(tmp_path):
+    """examples/read_checkpoint.py verifies every checksum of what the programs write, and has the values."""
+    script = Path(__file__).resolve().parents[2] / "examples" / "read_checkpoint.py"
+    description = importlib.util.spec_from_file_location("read_checkpoint", script)
+    reader = importlib.util.module_from_spec(description)
+    description.loader.exec_module(reader)
+    computation = Computation("rehearse", tmp_path)
+    ended = computation.start(ranks=3).wait()
+    assert ended.status == 0, ended
+    for step in computation.steps_saved():
+        path = computation.run_dir / f"checkpoints/step-{step:012d}"
+        manifest, _, _, arrays = reader.read_checkpoint(path)
+        assert (manifest["step"], manifest["ranks"], manifest["simulation"]) == (step, 3, "rehearse")
+        assert np.array_equal(arrays["cube/value"], formula(16, step))
+        least = arrays["output/least.0"]
+        assert sorted(least["element"]) == list(range(16**3))
+        assert np.array_equal(np.sort(least["value"]), formula(16, 9).ravel().astype("f4"))
+        ended = jobs.tailrace("checkpoint", "verify", path)
+        assert ended.status == 0, ended
+    state = path / "state.h5"
+    content = bytearray(state.read_bytes())
+    content[len(content) // 3] ^= 1
+    state.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged"):
+        reader.read_checkpoint(path)
+    assert jobs.tailrace("checkpoint", "verify", path).status == 3
+
+
+def test_damaged_ones_are_skipped_with_a_warning(tmp_path, whole):
+    computation = Computation("seismic", tmp_path)
+    assert computation.start("--fault", "kill:step=30", ranks=2).wait().status != 0
+    saved = computation.steps_saved()
+    assert len(saved) == 2
+    state = computation.run_dir / f"checkpoints/step-{saved[-1]:012d}/state.h5"
+    content = bytearray(state.read_bytes())
+    content[len(content) // 2] ^= 1
+    state.write_bytes(content)
+    ended = computation.start("--resume", ranks=3).wait()
+    assert ended.status == 0, ended
+    assert "skipped a checkpoint" in ended.err and str(state.parent) in ended.err
+    assert jobs.account(computation.run_dir)["resumed_from"] == saved[0]
+    assert_same(computation.datasets(), whole["seismic"])
+
+
+def test_no_checkpoint_of_the_wrong_case(tmp_path):
+    computation = Computation("seismic", tmp_path)
+    assert computation.start("--fault", "kill:step=30").wait().status != 0
+    before = {path: path.stat().st_size for path in computation.run_dir.rglob("*") if path.is_file()}
+    for old, new, words in [
+        ("dt_s = 0.001", "dt_s = 0.0009", ["time.dt_s = 0.001"]),
+        ("width = 3", "width = 4", ["points, this run has"]),
+        ('vp_m_s = 2500', 'vp_m_s = 2500\nprecision = "float64"', ["this run computes in"]),
+        ('name = "loud"', 'name = "louder"', ["louder.0", "missing"]),
+    ]:
+        computation.case.write_text(SEISMIC.replace(old, new, 1))
+        ended = computation.start("--resume").wait()
+        assert ended.status == 2, ended
+        for word in words:
+            assert word in ended.err, ended
+    for path, size in before.items():
+        aside = computation.run_dir / "legs/1" / path.relative_to(computation.run_dir)
+        assert (aside if aside.exists() else path).stat().st_size == size, path
+
+
+def test_nothing_to_go_on_from(tmp_path):
+    computation = Computation("rehearse", tmp_path)
+    ended = computation.start("--resume").wait()
+    assert ended.status == 2 and "no checkpoint to go on from" in ended.err, ended
+
+
+@pytest.mark.parametrize(("policy", "status"), [("warn", 0), ("stop", 3)])
+def test_a_checkpoint_that_cannot_be_written(policy, status, tmp_path):
+    """Its place is taken by a file, which is the same to the run as a full disk."""
+    computation = Computation("rehearse", tmp_path, f"checkpoint.on_failure={policy}", "checkpoint.every=10")
+    slow = ["--set", "rehearse.compute=\"memory\"", "--set", "rehearse.compute_ms=20"]
+    job = computation.start(*slow, ranks=2)
+    job.wait_for((computation.run_dir / "progress.json").exists, "progress")
+    (computation.run_dir / "checkpoints").write_text("in the way")
+    ended = job.wait()
+    assert ended.status == status, ended
+    assert "checkpoint" in ended.err and "cannot be made" in ended.err
+
+
+def test_the_command(tmp_path, whole):
+    computation = Computation("seismic", tmp_path)
+    words = ["run", computation.case, "--out", computation.run_dir, "-n", "2", "--fault", "kill:step=30", "--no-report"]
+    ended = jobs.tailrace(*words)
+    assert ended.status == 3, ended
+    ended = jobs.tailrace("resume", computation.run_dir, "-n", "3")
+    assert ended.status == 0, ended
+    assert_same(computation.datasets(), whole["seismic"])
+    page = (computation.run_dir / "report.html").read_text()
+    assert "Checkpoints and legs" in page
+    again = jobs.tailrace("resume", computation.run_dir)
+    assert again.status == 2 and "has finished" in again.err, again
+    shutil.rmtree(computation.run_dir / "checkpoints")
+    (computation.run_dir / "run.json").unlink()
+    none = jobs.tailrace("resume", computation.run_dir)
+    assert none.status == 2 and "has no checkpoints" in none.err, none
+
+
+def kill_at_random(seed: int, directory: Path, whole: dict[str, dict[str, np.ndarray]]) -> None:
+    """Kills one process or all of them at any moment, again and again, until the run comes to its end."""
+    chance = random.Random(seed)
+    simulation = chance.choice(list(CASES))
+    pace = ["--pace", f"latency={chance.choice([0, 1, 3])}ms"]
+    strategy = ["--write", chance.choice(["blocking", "threads", "leaders"])]
+    computation = Computation(simulation, directory, "checkpoint.every=3")
+    for leg in range(20):
+        resume = ["--resume"] if computation.steps_saved() else ["--overwrite"]
+        before = computation.steps_saved()
+        job = computation.start(*resume, *pace, *strategy, ranks=chance.choice([1, 2, 3]))
+        end_s = time.monotonic() + chance.uniform(0.1, 1.2)
+        while time.monotonic() < end_s and job.process.poll() is None:
+            time.sleep(0.005)
+        if job.process.poll() is None and leg < 12:
+            everyone = job.processes()
+            victims = everyone if chance.random() < 0.5 else everyone[:1]
+            for pid in victims:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        ended = job.wait()
+        if before and resume == ["--resume"] and (computation.run_dir / "run.json").exists():
+            told = json.loads((computation.run_dir / "run.json").read_text())
+            assert told.get("resumed_from", before[-1]) == before[-1], (seed, before, told)
+        if ended.status == 0:
+            assert_same(computation.datasets(), whole[simulation])
+            return
+        if computation.steps_saved() and before:
+            assert computation.steps_saved()[-1] >= before[-1], seed
+    raise AssertionError(f"seed {seed}: no end after 20 legs")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_at_any_moment(seed, tmp_path, whole):
+    kill_at_random(seed, tmp_path, whole)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1000, 1280))
+def test_killed_at_any_moment_often(seed, tmp_path, whole):
+    kill_at_random(seed, tmp_path, whole)

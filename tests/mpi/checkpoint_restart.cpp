@@ -1,0 +1,291 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "checkpoint_trial.hpp"
+#include "mpi_case.hpp"
+#include "output_trial.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/checkpoint/restore.hpp"
+#include "tailrace/checkpoint/save.hpp"
+#include "tailrace/checkpoint/store.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+using namespace tailrace;
+using namespace tailrace::checkpoint;
+using trial::Owner;
+using trial::State;
+
+namespace {
+
+using output::trial::SharedDir;
+
+/// How ranks share the grid when they save, and when they restore.
+layout::Decomposition slabs(int ranks) {
+  return layout::Decomposition::slab(trial::domain, layout::Axis::z, ranks);
+}
+layout::Decomposition pencils(int ranks) {
+  const auto grid = layout::near_square_grid(ranks);
+  return layout::Decomposition::pencil(trial::domain, layout::Axis::x, grid);
+}
+layout::Decomposition on_the_last(int ranks) {
+  return layout::Decomposition::all_on(trial::domain, ranks, ranks - 1);
+}
+
+Origin origin_of(StepIndex step) {
+  return {.simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
+}
+
+StateFunction passing(State& state) {
+  return [&](StateArchive& archive) { state.pass(archive); };
+}
+
+void save(mpi::CommView comm, const std::string& directory, StepIndex step, State& state,
+          const output::Options& options) {
+  trace::Log log("checkpoint");
+  Saving saving(comm, directory, origin_of(step), passing(state), options, log);
+  saving.finish();
+}
+
+/// Calls `action` on the first `count` ranks with a communicator of theirs.
+template <class Action>
+void on_first(mpi::CommView comm, int count, const Action& action) {
+  {
+    const auto part = mpi::Comm::split(comm, comm.rank() < count ? 0 : -1);
+    if (!part.empty()) action(part.view());
+  }
+  mpi::barrier(comm);
+}
+
+/// What came back to all ranks together.
+void check_restored(mpi::CommView comm, State& state) {
+  CHECK(state.is_right());
+  const auto all = mpi::sum(comm, std::vector<std::uint64_t>{
+                                      static_cast<std::uint64_t>(state.particles.count()), state.particles.id_sum()});
+  CHECK(all[0] == 1000);
+  CHECK(all[1] == state.particles.id_sum_of_all());
+}
+
+std::optional<ErrorInfo> failure_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.info();
+  }
+  return {};
+}
+
+/// Turns over the bits of a byte.
+void damage(const std::string& path, std::int64_t offset) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  char byte = 0;
+  REQUIRE(pread(fd, &byte, 1, offset) == 1);
+  byte = static_cast<char>(byte ^ 0x40);
+  REQUIRE(pwrite(fd, &byte, 1, offset) == 1);
+  close(fd);
+}
+
+}  // namespace
+
+MPI_CASE("state comes back on any number of ranks, however they share it", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  const int all = comm.size();
+  for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}, {all, (all + 1) / 2}})
+    for (const auto owner : {Owner::of_cell, Owner::of_particle})
+      for (const auto share : {slabs, pencils, on_the_last}) {
+        on_first(comm, from, [&](mpi::CommView part) {
+          State state(part, share(part.size()), owner);
+          state.set();
+          save(part, directory.path(), 10, state, trial::options_of("threads"));
+        });
+        on_first(comm, to, [&](mpi::CommView part) {
+          State state(part, pencils(part.size()), owner);
+          const auto restored = restore_newest(part, directory.path(), "trial", passing(state));
+          CHECK(restored.step == 10);
+          CHECK(restored.warnings.empty());
+          check_restored(part, state);
+        });
+      }
+}
+
+MPI_CASE("every strategy writes it", ranks{1, 3}) {
+  const SharedDir directory(comm);
+  StepIndex step = 0;
+  for (const auto& strategy : output::trial::strategies) {
+    CAPTURE(strategy);
+    State state(comm, slabs(comm.size()), Owner::of_particle);
+    state.set();
+    save(comm, directory.path(), ++step, state, trial::options_of(strategy));
+    State found(comm, pencils(comm.size()));
+    CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == step);
+    check_restored(comm, found);
+  }
+}
+
+MPI_CASE("more ranks than points, cells and particles", ranks{7}) {
+  const SharedDir directory(comm);
+  State state(comm, on_the_last(comm.size()), Owner::of_cell, 2);
+  state.set();
+  save(comm, directory.path(), 0, state, trial::options_of("blocking"));
+  State found(comm, slabs(comm.size()), Owner::of_particle, 2);
+  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 0);
+  CHECK(found.is_right());
+  CHECK(mpi::sum(comm, found.particles.count()) == 2);
+}
+
+MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  auto options = trial::options_of("threads");
+  options.buffers = buffers_for(1 << 20, 64 << 20);
+  options.pace = output::parse_pace("latency=20ms");
+  trace::Log log("checkpoint");
+  Saving saving(comm, directory.path(), origin_of(4), passing(state), options, log);
+  state.particles.set();
+  state.energy = 5;
+  std::fill_n(static_cast<double*>(state.pressure.state().data), state.pressure.state().box.volume(), 0.0);
+  for (Backoff backoff; !saving.ready();) backoff.pause();
+  CHECK(list_checkpoints(directory.path()).empty());
+  saving.finish();
+  State found(comm, slabs(comm.size()));
+  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 4);
+  check_restored(comm, found);
+}
+
+MPI_CASE("a checkpoint that cannot be written leaves the older ones", ranks{1, 3}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  save(comm, directory.path(), 1, state, trial::options_of("threads"));
+  for (const char* fault : {"write:nth=1,error=ENOSPC", "write:nth=3,error=EIO,rank=0", "short:nth=1;write:nth=2,error=EIO"})
+    for (const char* strategy : {"blocking", "threads", "leaders"}) {
+      CAPTURE(strategy);
+      CAPTURE(fault);
+      CHECK(failure_of([&] { save(comm, directory.path(), 2, state, trial::options_of(strategy, fault)); }));
+      if (comm.is_root()) {
+        CHECK(list_checkpoints(directory.path()).size() == 1);
+        CHECK_FALSE(std::filesystem::exists(partial_path(directory.path(), 2)));
+      }
+      mpi::barrier(comm);
+    }
+  State found(comm, slabs(comm.size()));
+  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 1);
+  check_restored(comm, found);
+}
+
+MPI_CASE("a damaged checkpoint is skipped, and named", ranks{1, 3}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  for (StepIndex step = 1; step <= 2; ++step)
+    save(comm, directory.path(), step, state, trial::options_of("threads"));
+  const auto newest = checkpoint_path(directory.path(), 2);
+  if (comm.is_root()) {
+    const auto file = newest + "/state.h5";
+    damage(file, static_cast<std::int64_t>(std::filesystem::file_size(file)) / 2);
+  }
+  mpi::barrier(comm);
+  State found(comm, pencils(comm.size()));
+  const auto restored = restore_newest(comm, directory.path(), "trial", passing(found));
+  CHECK(restored.step == 1);
+  REQUIRE(restored.warnings.size() == 1);
+  CHECK(restored.warnings[0].find(newest) != std::string::npos);
+  CHECK(restored.warnings[0].find("damaged") != std::string::npos);
+  check_restored(comm, found);
+}
+
+MPI_CASE("any byte that changes is found", ranks{1}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(1));
+  state.set();
+  save(comm, directory.path(), 1, state, trial::options_of("blocking"));
+  const auto path = checkpoint_path(directory.path(), 1);
+  std::uint64_t random = 42;
+  for (const char* name : {"/state.h5", "/manifest.json"}) {
+    const auto file = path + name;
+    const auto bytes = std::filesystem::file_size(file);
+    for (int i = 0; i < 500; ++i) {
+      random = random * 6364136223846793005 + 1442695040888963407;
+      const auto offset = static_cast<std::int64_t>((random >> 33) % bytes);
+      CAPTURE(file);
+      CAPTURE(offset);
+      damage(file, offset);
+      const auto error =
+          failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
+      REQUIRE(error);
+      CHECK(error->kind == ErrorKind::input);
+      damage(file, offset);
+    }
+  }
+  Checkpoint(comm, path, "trial").restore(passing(state));
+  CHECK(state.is_right());
+}
+
+MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  save(comm, directory.path(), 1, state, trial::options_of("threads"));
+  const auto path = checkpoint_path(directory.path(), 1);
+  const auto reason = [&](const StateFunction& function, const char* simulation = "trial") {
+    const auto error = failure_of([&] { Checkpoint(comm, path, simulation).restore(function); });
+    REQUIRE(error);
+    CHECK(error->kind == ErrorKind::input);
+    return error->message;
+  };
+  const auto has = [](const std::string& text, const char* words) {
+    CAPTURE(text);
+    CHECK(text.find(words) != std::string::npos);
+  };
+  has(reason(passing(state), "seismic"), "is of the simulation trial, not of seismic");
+  has(reason([&](StateArchive& archive) { archive.component("nix", 1, [](int) {}); }), "this component is missing");
+  has(reason([&](StateArchive& archive) { archive.component("fields", 2, [](int) {}); }),
+      "fields has version 3, this program knows 2");
+  has(reason([&](StateArchive& archive) {
+        archive.component("run", 1, [&](int) { archive.value("stepps", state.steps); });
+      }),
+      "run/stepps: is missing");
+  has(reason([&](StateArchive& archive) {
+        archive.component("run", 1, [&](int) { archive.value("energy", state.steps); });
+      }),
+      "holds numbers of");
+  has(reason([&](StateArchive& archive) {
+        archive.component("fields", 3, [&](int) {
+          auto field = state.pressure.state();
+          field.domain.x += 1;
+          archive.field("pressure", field);
+        });
+      }),
+      "has 13 11 17 points, this run has 14 11 17");
+  has(reason([&](StateArchive& archive) {
+        archive.component("fields", 3, [&](int) { archive.field("velocity", state.pressure.state()); });
+      }),
+      "this run computes in");
+  const auto left = Checkpoint(comm, path, "trial").restore([&](StateArchive& archive) {
+    archive.component("run", 1, [&](int) { archive.value("steps", state.steps); });
+  });
+  CHECK(std::find(left.begin(), left.end(), "molecules/argon") != left.end());
+  CHECK(std::find(left.begin(), left.end(), "run/seed") != left.end());
+  CHECK(failure_of([&] { Checkpoint(comm, path + "0", "trial"); }));
+  const auto none = failure_of([&] { restore_newest(comm, directory.path() + "/nix", "trial", passing(state)); });
+  REQUIRE(none);
+  has(none->message, "no checkpoint to go on from");
+}
+
+MPI_CASE("the newest are kept", ranks{1}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(1));
+  state.set();
+  for (const StepIndex step : {3, 1, 20, 4}) save(comm, directory.path(), step, state, trial::options_of("blocking"));
+  std::filesystem::create_directory(partial_path(directory.path(), 50));
+  CHECK(prune_checkpoints(directory.path(), 2, 1).empty());
+  std::vector<StepIndex> steps;
+  for (const auto& found : list_checkpoints(directory.path())) steps.push_back(found.step);
+  CHECK(steps == std::vector<StepIndex>{20, 4, 1});
+  CHECK_FALSE(std::filesystem::exists(partial_path(directory.path(), 50)));
+}

@@ -1,0 +1,254 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "tailrace/base/aligned.hpp"
+#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/options.hpp"
+
+/// A simulation's state whose every value follows a formula, so that what came back can be judged alone.
+namespace tailrace::checkpoint::trial {
+
+inline constexpr Index3 domain{13, 11, 17};
+
+inline double value_at(Index3 p) noexcept {
+  return 0.1 + static_cast<double>(p.x) + 100.0 * static_cast<double>(p.y) - 1e4 * static_cast<double>(p.z);
+}
+
+/// A field on slabs along an axis, with a frame of `halo` points that no checkpoint may touch.
+template <class Real>
+class Field {
+ public:
+  Field(const Box& box, std::int64_t halo) : box_(box), halo_(halo) {
+    const Index3 n = box.extents();
+    stride_y_ = n.x + 2 * halo;
+    stride_z_ = stride_y_ * (n.y + 2 * halo);
+    values_.assign(static_cast<std::size_t>(stride_z_ * (n.z + 2 * halo)), untouched);
+  }
+  void set() {
+    for_all([](Real& value, Index3 at) { value = static_cast<Real>(value_at(at)); });
+  }
+  /// Points that are not what they should be, those of the frame included.
+  [[nodiscard]] std::int64_t wrong() {
+    std::int64_t wrong = 0, inside = 0;
+    for_all([&](Real& value, Index3 at) {
+      ++inside;
+      if (value != static_cast<Real>(value_at(at))) ++wrong;
+    });
+    const auto kept = std::count(values_.begin(), values_.end(), untouched);
+    return wrong + (static_cast<std::int64_t>(values_.size()) - inside - kept);
+  }
+  [[nodiscard]] FieldState state() {
+    return {.data = values_.data() + halo_ * (1 + stride_y_ + stride_z_),
+            .type = h5::element_type_of<Real>(),
+            .domain = domain,
+            .box = box_,
+            .stride_y = stride_y_,
+            .stride_z = stride_z_};
+  }
+
+ private:
+  static constexpr Real untouched = -7.5;
+
+  template <class F>
+  void for_all(const F& f) {
+    for (std::int64_t z = box_.lo.z; z < box_.hi.z; ++z)
+      for (std::int64_t y = box_.lo.y; y < box_.hi.y; ++y)
+        for (std::int64_t x = box_.lo.x; x < box_.hi.x; ++x)
+          f(values_[static_cast<std::size_t>((z - box_.lo.z + halo_) * stride_z_ +
+                                             (y - box_.lo.y + halo_) * stride_y_ + x - box_.lo.x + halo_)],
+            {x, y, z});
+  }
+
+  Box box_;
+  std::int64_t halo_, stride_y_ = 0, stride_z_ = 0;
+  std::vector<Real> values_;
+};
+
+/// How particles are shared out.
+enum class Owner {
+  of_cell,      ///< a rank has whole cells
+  of_particle,  ///< each cell has particles of all ranks
+};
+
+/// Particles in cells: most in few of these, none in many. Their records have 20 bytes, which is no whole
+/// number of words.
+class Particles final : public RecordSet {
+ public:
+  struct Particle {
+    std::uint64_t id = 0;
+    std::array<float, 3> place{};
+  };
+  static constexpr std::uint64_t cells_of_all = 64;
+  static constexpr std::int64_t record_bytes = 20;
+
+  Particles(std::uint64_t count, Owner owner, int ranks, int rank)
+      : count_(count), owner_(owner), ranks_(ranks), rank_(rank) {}
+
+  void set() {
+    cells_.clear();
+    for (std::uint64_t id = 0; id < count_; ++id)
+      if (owner_of(cell_of(id), id) == rank_) cells_[cell_of(id)].push_back(particle(id));
+  }
+  /// Particles here, and those among them that are wrong or stand in a wrong cell.
+  [[nodiscard]] std::int64_t count() const noexcept {
+    std::int64_t count = 0;
+    for (const auto& [key, particles] : cells_) count += static_cast<std::int64_t>(particles.size());
+    return count;
+  }
+  [[nodiscard]] std::int64_t wrong() const noexcept {
+    std::int64_t wrong = 0;
+    for (const auto& [key, particles] : cells_)
+      for (const auto& p : particles)
+        wrong += p.id >= count_ || p.place != particle(p.id).place || cell_of(p.id) != key ||
+                 owner_of(key, p.id) != rank_;
+    return wrong;
+  }
+  /// A number that all particles together have only if each is there once.
+  [[nodiscard]] std::uint64_t id_sum() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& [key, particles] : cells_)
+      for (const auto& p : particles) sum += mixed(p.id);
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t id_sum_of_all() const noexcept {
+    std::uint64_t sum = 0;
+    for (std::uint64_t id = 0; id < count_; ++id) sum += mixed(id);
+    return sum;
+  }
+
+  [[nodiscard]] RecordType type() const override {
+    return {.bytes = record_bytes,
+            .members = {{.name = "id", .type = "<u8", .offset = 0},
+                        {.name = "place", .type = "<f4", .offset = 8, .count = 3}}};
+  }
+  [[nodiscard]] std::vector<Cell> cells() const override {
+    std::vector<Cell> list;
+    for (const auto& [key, particles] : cells_)
+      if (!particles.empty()) list.push_back({key, static_cast<std::int64_t>(particles.size())});
+    return list;
+  }
+  void read(std::size_t cell, std::span<std::byte> records) const override {
+    auto found = cells_.begin();
+    for (std::size_t i = 0;; ++found)
+      if (!found->second.empty() && i++ == cell) break;
+    for (std::size_t i = 0; i < found->second.size(); ++i) {
+      std::byte* const record = records.data() + i * record_bytes;
+      std::memcpy(record, &found->second[i].id, 8);
+      std::memcpy(record + 8, found->second[i].place.data(), 12);
+    }
+  }
+  [[nodiscard]] std::vector<KeyRange> begin_restore() override {
+    cells_.clear();
+    if (owner_ == Owner::of_particle) return {{0, cells_of_all}};
+    const auto mine = layout::split(cells_of_all, ranks_, rank_);
+    if (mine.empty()) return {};
+    return {{static_cast<std::uint64_t>(mine.begin), static_cast<std::uint64_t>(mine.end)}};
+  }
+  [[nodiscard]] bool owns(std::uint64_t key, std::span<const std::byte> record) const override {
+    std::uint64_t id = 0;
+    std::memcpy(&id, record.data(), 8);
+    return owner_of(key, id) == rank_;
+  }
+  void add(std::uint64_t key, std::span<const std::byte> record) override {
+    Particle p;
+    std::memcpy(&p.id, record.data(), 8);
+    std::memcpy(p.place.data(), record.data() + 8, 12);
+    cells_[key].push_back(p);
+  }
+
+ private:
+  static std::uint64_t mixed(std::uint64_t x) noexcept {
+    x = (x + 0x9E3779B97F4A7C15) * 0xBF58476D1CE4E5B9;
+    return x ^ x >> 31;
+  }
+  static std::uint64_t cell_of(std::uint64_t id) noexcept {
+    return id % 3 != 0 ? 5 : mixed(id) % cells_of_all / 2 * 2;  // odd cells but one are empty
+  }
+  static Particle particle(std::uint64_t id) noexcept {
+    const auto i = static_cast<float>(id);
+    return {id, {i + 0.5F, 1 / (i + 1), -i}};
+  }
+  [[nodiscard]] int owner_of(std::uint64_t key, std::uint64_t id) const noexcept {
+    if (owner_ == Owner::of_particle) return static_cast<int>(mixed(id) % static_cast<std::uint64_t>(ranks_));
+    return layout::part_of(cells_of_all, ranks_, static_cast<std::int64_t>(key));
+  }
+
+  std::uint64_t count_;
+  Owner owner_;
+  int ranks_, rank_;
+  std::map<std::uint64_t, std::vector<Particle>> cells_;
+};
+
+/// The whole state of a rank.
+class State {
+ public:
+  State(mpi::CommView comm, const layout::Decomposition& decomposition, Owner owner = Owner::of_cell,
+        std::uint64_t count = 1000)
+      : pressure(decomposition.box(comm.rank()), 0),
+        velocity(decomposition.box(comm.rank()), 2),
+        particles(count, owner, comm.size(), comm.rank()) {}
+
+  void set() {
+    pressure.set();
+    velocity.set();
+    particles.set();
+    steps = 123456789012345;
+    seed = 0xFEDCBA9876543210;
+    energy = -0.1;
+    on = true;
+    history = {1e-310, -0.0, 1.0 / 3};
+    nothing.clear();
+    empty.clear();
+    title = "a b\n\"c\" \xC3\xA9";
+  }
+  void pass(StateArchive& archive) {
+    archive.component("fields", 3, [&](int) {
+      archive.field("pressure", pressure.state());
+      archive.field("velocity", velocity.state());
+    });
+    archive.component("run", 1, [&](int) {
+      archive.value("steps", steps);
+      archive.value("seed", seed);
+      archive.value("energy", energy);
+      archive.value("on", on);
+      archive.values("history", history);
+      archive.values("nothing", nothing);
+      archive.text("title", title);
+      archive.text("empty", empty);
+    });
+    archive.component("molecules", 1, [&](int) { archive.records("argon", particles); });
+  }
+  /// Whether everything on this rank is as `set` has it.
+  [[nodiscard]] bool is_right() {
+    return pressure.wrong() == 0 && velocity.wrong() == 0 && particles.wrong() == 0 &&
+           steps == 123456789012345 && seed == 0xFEDCBA9876543210 && energy == -0.1 && on &&
+           history == std::vector{1e-310, -0.0, 1.0 / 3} && std::signbit(history[1]) && nothing.empty() &&
+           title == "a b\n\"c\" \xC3\xA9" && empty.empty();
+  }
+
+  Field<double> pressure;
+  Field<float> velocity;
+  Particles particles;
+  std::int64_t steps = 0;
+  std::uint64_t seed = 0;
+  double energy = 0;
+  bool on = false;
+  std::vector<double> history{7.0};
+  std::vector<std::int32_t> nothing{1};
+  std::string title, empty = "no";
+};
+
+inline output::Options options_of(const std::string& strategy, const std::string& fault = {}) {
+  return output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});
+}
+
+}  // namespace tailrace::checkpoint::trial
