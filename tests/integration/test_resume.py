@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,10 @@ class Computation:
     def start(self, *options, ranks: int = 1) -> jobs.Job:
         words = ["--case", self.case, "--out", self.run_dir, *self.settings, "--quiet", *options]
         return jobs.Job(words, ranks, command=[str(self.program)])
+
+    def computes(self) -> bool:
+        """Whether this leg has come to its steps: earlier ones' progress was put aside or removed."""
+        return (self.run_dir / "progress.json").exists()
 
     def steps_saved(self) -> list[int]:
         names = [path.name for path in (self.run_dir / "checkpoints").glob("step-*[0-9]")]
@@ -340,20 +345,27 @@ def test_the_command(tmp_path, whole):
     assert none.status == 2 and "has no checkpoints" in none.err, none
 
 
+def wait_while(job: jobs.Job, condition: Callable[[], bool], limit_s: float) -> None:
+    """As long as the job runs, and not longer than the limit."""
+    end_s = time.monotonic() + limit_s
+    while condition() and time.monotonic() < end_s and job.process.poll() is None:
+        time.sleep(0.002)
+
+
 def kill_at_random(seed: int, directory: Path, whole: dict[str, dict[str, np.ndarray]]) -> None:
     """Kills one process or all of them at any moment, again and again, until the run comes to its end."""
     chance = random.Random(seed)
     simulation = chance.choice(list(CASES))
-    pace = ["--pace", f"latency={chance.choice([0, 1, 3])}ms"]
+    pace = ["--pace", f"latency={chance.choice([1, 3, 10])}ms"]
     strategy = ["--write", chance.choice(["blocking", "threads", "leaders"])]
     computation = Computation(simulation, directory, "checkpoint.every=3")
     for leg in range(20):
         resume = ["--resume"] if computation.steps_saved() else ["--overwrite"]
         before = computation.steps_saved()
         job = computation.start(*resume, *pace, *strategy, ranks=chance.choice([1, 2, 3]))
-        end_s = time.monotonic() + chance.uniform(0.1, 1.2)
-        while time.monotonic() < end_s and job.process.poll() is None:
-            time.sleep(0.005)
+        if chance.random() < 0.8:  # else it may be killed before its first step
+            wait_while(job, lambda: not computation.computes(), jobs.LIMIT_S)
+        wait_while(job, lambda: True, chance.uniform(0, 0.6))
         if job.process.poll() is None and leg < 12:
             everyone = job.processes()
             victims = everyone if chance.random() < 0.5 else everyone[:1]
