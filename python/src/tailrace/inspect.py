@@ -11,6 +11,8 @@ import numpy as np
 import xxhash
 
 from tailrace import kwave, record
+from tailrace.checkpoints.listing import has_checkpoints, list_checkpoints
+from tailrace.checkpoints.verify import Verdict, verify_all
 from tailrace.compare import pieces
 
 
@@ -67,25 +69,37 @@ class FileInfo:
 
 @dataclass
 class Inspection:
-    """A file, or a run directory with its account `run` (None when it has none) and the other files in it."""
+    """A file, or a run directory with its account `run` (None when it has none), its checkpoints if they were
+    verified, and the other files in it.
+    """
 
     path: str
     file: FileInfo | None
     run: dict | None = None
     others: list[tuple[str, int]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    checkpoints: list[Verdict] = field(default_factory=list)
 
     @property
     def all_problems(self) -> list[str]:
         return self.problems + (self.file.problems if self.file else [])
 
+    @property
+    def damaged(self) -> bool:
+        return not all(verdict.sound for verdict in self.checkpoints)
+
     def as_dict(self) -> dict:
         """The same as plain values for JSON."""
-        return asdict(self) | {"ok": not self.all_problems}
+        return asdict(self) | {
+            "checkpoints": [verdict.as_dict() for verdict in self.checkpoints],
+            "ok": not self.all_problems and not self.damaged,
+        }
 
 
 def inspect_path(path: Path, verify: bool = False) -> Inspection:
-    """Looks at a file or a run directory. With `verify` every value is read: checksums, NaN, range."""
+    """Looks at a file, a run directory or checkpoints. With `verify` every value is read: checksums, NaN,
+    range; and every byte of the checkpoints.
+    """
     if not path.is_dir():
         return Inspection(str(path), inspect_file(path, verify))
     result = Inspection(str(path), None, _read_json(path / "run.json"))
@@ -94,13 +108,23 @@ def inspect_path(path: Path, verify: bool = False) -> Inspection:
         for item in sorted(path.rglob("*"))
         if item.is_file() and item.name != "output.h5"
     ]
-    if result.run is None and not (path / "output.h5").exists():
+    if result.run is None and not (path / "output.h5").exists() and not has_checkpoints(path):
         raise kwave.FileError(
             f"{path}: neither run.json nor output.h5 is there. Fix: name a run directory or a file"
         )
     if (path / "output.h5").exists():
         result.file = _inspect_or_report(path / "output.h5", verify, result.problems)
+    if verify and has_checkpoints(path):
+        result.checkpoints = _verify_or_report(path, result.problems)
     return result
+
+
+def _verify_or_report(path: Path, problems: list[str]) -> list[Verdict]:
+    try:
+        return verify_all(list_checkpoints(path))
+    except kwave.FileError as error:
+        problems.append(str(error))
+        return []
 
 
 def _inspect_or_report(path: Path, verify: bool, problems: list[str]) -> FileInfo | None:

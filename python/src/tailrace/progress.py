@@ -1,9 +1,11 @@
-"""How a running job is shown on standard error: a bar on a terminal, else a line per tenth of the way."""
+"""How long work is shown on standard error: a bar on a terminal, else a line per tenth of the way."""
 
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
-from tailrace.units import duration_text
+from tailrace.units import bytes_text, duration_text
 
 
 class PlainProgress:
@@ -27,7 +29,7 @@ class PlainProgress:
         tenth = 10 * step // steps if steps else 0
         if tenth > self.tenth:
             self.tenth = tenth
-            self.say(f"{10 * tenth} %: step {step} of {steps}, {left(progress)}")
+            self.say(f"{10 * tenth} %: {position(progress)}, {left(progress)}")
 
     def say(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)
@@ -53,13 +55,18 @@ class BarProgress:
 
     def show(self, progress: dict[str, Any]) -> None:
         step, steps = progress.get("step", 0), progress.get("steps")
-        text = f"step {step} of {steps}, {left(progress)}" if steps else ""
+        text = f"{position(progress)}, {left(progress)}" if steps else ""
         self.progress.update(
             self.task, description=progress.get("phase", ""), completed=step, total=steps, text=text
         )
 
     def say(self, line: str) -> None:
         self.progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def position(progress: dict[str, Any]) -> str:
+    """How far it is: in steps, unless it is said otherwise."""
+    return progress.get("position") or f"step {progress.get('step', 0)} of {progress.get('steps')}"
 
 
 def left(progress: dict[str, Any]) -> str:
@@ -69,3 +76,39 @@ def left(progress: dict[str, Any]) -> str:
 
 def make_progress() -> PlainProgress | BarProgress:
     return BarProgress() if sys.stderr.isatty() else PlainProgress()
+
+
+class ByteMeter:
+    """Shows how many of so many bytes are done: a few times a second, once somebody has had to wait."""
+
+    PATIENCE_S = 2.0
+    BETWEEN_S = 0.2
+
+    def __init__(
+        self,
+        display: PlainProgress | BarProgress,
+        phase: str,
+        total_bytes: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.display, self.phase, self.total_bytes, self.clock = display, phase, total_bytes, clock
+        self.done_bytes = 0
+        self.started_s = clock()
+        self.next_s = self.started_s + self.PATIENCE_S
+
+    def advance(self, size_bytes: int) -> None:
+        self.done_bytes += size_bytes
+        now_s = self.clock()
+        if now_s < self.next_s:
+            return
+        self.next_s = now_s + self.BETWEEN_S
+        left_bytes = max(0, self.total_bytes - self.done_bytes)
+        self.display.show(
+            {
+                "phase": self.phase,
+                "step": self.done_bytes,
+                "steps": self.total_bytes,
+                "position": f"{bytes_text(self.done_bytes)} of {bytes_text(self.total_bytes)}",
+                "remaining_s": (now_s - self.started_s) * left_bytes / self.done_bytes,
+            }
+        )

@@ -10,7 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from tailrace import kwave
+from tailrace.commands.checkpoint import print_verdicts
 from tailrace.commands.options import Json
+from tailrace.console import EXIT_DAMAGED, EXIT_NO, EXIT_OK
 from tailrace.inspect import DatasetInfo, FileInfo, Inspection, inspect_path
 from tailrace.units import bytes_text, duration_text, number_text, wide_console
 
@@ -21,11 +23,18 @@ def register(app: typer.Typer) -> None:
 
 def inspect(
     path: Annotated[
-        Path, typer.Argument(metavar="FILE|DIR", help="HDF5 file or run directory.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE|DIR", help="HDF5 file, run directory or checkpoint.", show_default=False
+        ),
     ],
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Read every value: checksums, NaN, range. Exit status 1 on a problem."),
+        typer.Option(
+            "--verify",
+            help="Read every value: checksums, NaN, range; exit status 1 on a problem. "
+            "Verify the checkpoints too; exit status 3 when one is damaged.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -39,7 +48,7 @@ def inspect(
         typer.echo(json.dumps(result.as_dict(), indent=2))
     else:
         _print(result, wide_console())
-    raise typer.Exit(1 if result.all_problems else 0)
+    raise typer.Exit(EXIT_DAMAGED if result.damaged else EXIT_NO if result.all_problems else EXIT_OK)
 
 
 def _print(result: Inspection, console: Console) -> None:
@@ -51,6 +60,9 @@ def _print(result: Inspection, console: Console) -> None:
         console.print("\n[bold]other files[/bold]")
         for name, size in result.others:
             console.print(f"  {escape(name)}  {bytes_text(size)}")
+    if result.checkpoints:
+        console.print("\n[bold]checkpoints[/bold]")
+        print_verdicts(result.checkpoints, console)
     for problem in result.all_problems:
         console.print(f"[red]problem[/red]  {escape(problem)}")
 
