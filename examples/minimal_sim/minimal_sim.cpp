@@ -1,4 +1,4 @@
-// Heat in a box, on any number of ranks: outputs as the case asks for, checkpoints, and legs that go on with others.
+// Heat in a box, on any number of ranks: outputs as the case asks for, checkpoints, going on with others.
 //   mpirun -n 2 minimal_sim case.toml DIR            mpirun -n 3 minimal_sim case.toml DIR --resume
 #include <mpi.h>
 
@@ -41,29 +41,24 @@ class Heat {
     get_halos();
   }
 
-  /// What is recorded.
+  /// What is recorded: where the points of this rank are in memory.
   [[nodiscard]] output::FieldView field(const std::string&) const {
-    return {.data = now_.data() + at(box_.lo),
-            .type = h5::ElementType::float64,
-            .box = box_,
-            .stride_y = cells_.x + 2,
-            .stride_z = static_cast<std::int64_t>(plane_)};
+    return {now_.data() + at(box_.lo), h5::ElementType::float64, box_, cells_.x + 2, stride_z()};
   }
   /// What the future depends on: saves and restores.
   void state(checkpoint::StateArchive& archive) {
     archive.component("heat", 1, [&](int) {
-      archive.field("temperature", {.data = now_.data() + at(box_.lo),
-                                    .type = h5::ElementType::float64,
-                                    .domain = cells_,
-                                    .box = box_,
-                                    .stride_y = cells_.x + 2,
-                                    .stride_z = static_cast<std::int64_t>(plane_)});
+      archive.field("temperature", {now_.data() + at(box_.lo), h5::ElementType::float64, cells_, box_,
+                                    cells_.x + 2, stride_z()});
     });
   }
   void restored(StepIndex) { get_halos(); }
-  [[nodiscard]] std::int64_t memory_bytes() const { return 2 * static_cast<std::int64_t>(now_.size() * sizeof(double)); }
+  [[nodiscard]] std::int64_t memory_bytes() const {
+    return 2 * static_cast<std::int64_t>(now_.size() * sizeof(double));
+  }
 
  private:
+  [[nodiscard]] std::int64_t stride_z() const { return static_cast<std::int64_t>(plane_); }
   [[nodiscard]] std::size_t at(Index3 p) const {
     return static_cast<std::size_t>(p.z - box_.lo.z + 1) * plane_ +
            static_cast<std::size_t>((p.y + 1) * (cells_.x + 2) + p.x + 1);
@@ -75,12 +70,13 @@ class Heat {
     };
     const int rank = comm_.rank(), count = static_cast<int>(plane_);
     if (!has(rank)) return;
-    const int below = has(rank - 1) ? rank - 1 : MPI_PROC_NULL, above = has(rank + 1) ? rank + 1 : MPI_PROC_NULL;
+    const int below = has(rank - 1) ? rank - 1 : MPI_PROC_NULL,
+              above = has(rank + 1) ? rank + 1 : MPI_PROC_NULL;
     double* const last = now_.data() + now_.size() - plane_;
-    MPI_Sendrecv(last - plane_, count, MPI_DOUBLE, above, 0, now_.data(), count, MPI_DOUBLE, below, 0, comm_.get(),
-                 MPI_STATUS_IGNORE);
-    MPI_Sendrecv(now_.data() + plane_, count, MPI_DOUBLE, below, 1, last, count, MPI_DOUBLE, above, 1, comm_.get(),
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(last - plane_, count, MPI_DOUBLE, above, 0, now_.data(), count, MPI_DOUBLE, below, 0,
+                 comm_.get(), MPI_STATUS_IGNORE);
+    MPI_Sendrecv(now_.data() + plane_, count, MPI_DOUBLE, below, 1, last, count, MPI_DOUBLE, above, 1,
+                 comm_.get(), MPI_STATUS_IGNORE);
   }
 
   mpi::CommView comm_;
@@ -91,51 +87,58 @@ class Heat {
   double rate_;
 };
 
+struct Case {
+  Index3 cells;
+  StepIndex steps = 0;
+  std::vector<run::OutputTable> outputs;
+};
+
+Case read_case(const std::string& path, run::RunOptions& options) {
+  auto file = run::CaseFile::read(path, {});
+  const auto n = file.integer("heat.cells", {1, 10000}).value_or(32);
+  const auto steps = file.integer("time.steps", {1}).value_or(100);
+  Case found{{n, n, n}, steps, run::read_output_tables(file, {{"T", "K"}}, "")};
+  run::read_write(file, {}, options.write);
+  run::read_checkpoint(file, options.checkpoint.emplace());
+  file.finish();
+  return found;
+}
+
+int simulate(mpi::CommView comm, const Case& c, const std::string& case_file, run::Run& run,
+             const std::string& directory) {
+  Heat heat(comm, c.cells, 0.1);
+  run.account().simulation = "minimal";
+  const run::OutputDomain domain{c.cells, Box::whole(c.cells), c.steps, 0, 1, {1, 1, 1}, {"T"}, {}};
+  run.plan({}, {c.outputs, domain, case_file}, heat.box(), c.cells);
+  run.prepare_directory();
+  const StepIndex done = run.restore(heat);
+  run.open_output(directory + "/output.h5", {}, heat.memory_bytes());
+  const auto result = run.drive(heat, {done, c.steps, c.steps}, {.quantity = "T"}, [](StepIndex) {});
+  const auto fields = [&](output::Session&) -> output::FieldLookup {
+    return [&](const std::string& name) { return heat.field(name); };
+  };
+  const auto tail = [] { return output::FileTail(); };
+  const auto end = run.close(result, fields, tail, heat.box().volume()).end;
+  if (end.error) throw Error(*end.error);
+  return run::exit_status(end.status);
+}
+
 int main(int argc, char** argv) {
   mpi::Environment environment(argc, argv);
   const auto world = environment.world();
   if (argc < 3) return std::puts("minimal_sim CASE DIR [--resume]"), run::bad_input;
+  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
   run::RunOptions options{.program = "minimal_sim", .directory = argv[2]};
-  run::CheckpointOptions checkpoints;
-  std::vector<run::OutputTable> tables;
-  Index3 cells;
-  StepIndex steps = 0;
+  options.resume = argc > 3 && std::string(argv[3]) == "--resume";
   try {  // all ranks read the case and come to the same result
-    auto file = run::CaseFile::read(argv[1], {});
-    const auto n = file.integer("heat.cells", {1, 10000}).value_or(32);
-    cells = {n, n, n};
-    steps = file.integer("time.steps", {1}).value_or(100);
-    tables = run::read_output_tables(file, {{"T", "K"}}, "");
-    run::read_write(file, {}, options.write);
-    run::read_checkpoint(file, checkpoints);
-    file.finish();
+    const Case c = read_case(argv[1], options);
+    const auto start = [&](mpi::CommView comm) {
+      run::Run run(comm, options);
+      return run.guard([&] { return simulate(comm, c, argv[1], run, options.directory); }, status_of);
+    };
+    return run::with_crew(world, options.program, options.write, start, status_of);
   } catch (const Error& error) {
     if (world.is_root()) run::print_error(options.program, error.info());
     return run::bad_input;
   }
-  options.checkpoint = checkpoints;
-  options.resume = argc > 3 && std::string(argv[3]) == "--resume";
-  const auto simulate = [&](mpi::CommView comm) {
-    run::Run run(comm, options);
-    return run.guard(
-        [&] {
-          run.account().simulation = "minimal";
-          Heat heat(comm, cells, 0.1);
-          run.plan({}, {tables, {.points = cells, .interior = Box::whole(cells), .steps = steps, .dt_s = 1, .quantities = {"T"}}, argv[1]},
-                   heat.box(), cells);
-          run.prepare_directory();
-          const StepIndex done = run.restore(heat);
-          run.open_output(options.directory + "/output.h5", {}, heat.memory_bytes());
-          const auto result = run.drive(heat, {.done = done, .last = steps, .planned = steps}, {.quantity = "T"}, [](StepIndex) {});
-          const auto fields = [&](output::Session&) -> output::FieldLookup {
-            return [&](const std::string& name) { return heat.field(name); };
-          };
-          const auto end = run.close(result, fields, [] { return output::FileTail(); }, heat.box().volume()).end;
-          if (end.error) throw Error(*end.error);
-          return run::exit_status(end.status);
-        },
-        [](ErrorKind kind) { return run::exit_status(kind); });
-  };
-  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
-  return run::with_crew(world, options.program, options.write, simulate, status_of);
 }

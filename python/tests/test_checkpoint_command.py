@@ -105,7 +105,7 @@ def test_list_shows_damage_that_a_short_look_finds(tmp_path, run):
     write_some(tmp_path, 10, 20)
     (tmp_path / "checkpoints" / "step-000000000010" / "state.h5").write_bytes(b"short")
     answer = run("checkpoint", "list", tmp_path)
-    assert answer.exit_code == 3 and "it has 5 bytes" in answer.stdout
+    assert answer.exit_code == 1 and "it has 5 bytes" in answer.stdout
 
 
 def test_verify_finds_the_damaged_one(tmp_path, run):
@@ -116,7 +116,7 @@ def test_verify_finds_the_damaged_one(tmp_path, run):
     place = tmp_path / "checkpoints" / "step-000000000020"
     files.change(place / "state.h5", files.places(place / "state.h5")["solver/p", "data"][0])
     answer = run("checkpoint", "verify", tmp_path)
-    assert answer.exit_code == 3 and "set solver/p, cell x 0 to 4" in answer.stdout
+    assert answer.exit_code == 1 and "set solver/p, cell x 0 to 4" in answer.stdout
     assert "Fix: go on from" in answer.stdout and "step-000000000010" in answer.stdout.splitlines()[-1]
     document = json.loads(run("checkpoint", "verify", tmp_path, "--json").stdout)
     assert not document["sound"] and [each["sound"] for each in document["checkpoints"]] == [True, False]
@@ -138,8 +138,8 @@ def test_inspect_verifies_checkpoints_too(tmp_path, run):
     files.change(place / "manifest.json", 30)
     assert run("inspect", directory).exit_code == 0
     answer = run("inspect", directory, "--verify")
-    assert answer.exit_code == 3 and "manifest.json: its bytes are not those" in answer.stdout
-    assert run("inspect", place, "--verify").exit_code == 3
+    assert answer.exit_code == 1 and "manifest.json: its bytes are not those" in answer.stdout
+    assert run("inspect", place, "--verify").exit_code == 1
     assert not json.loads(run("inspect", directory, "--verify", "--json").stdout)["ok"]
 
 

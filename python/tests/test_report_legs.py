@@ -2,11 +2,10 @@
 
 import json
 
+from run_dirs import write_run
 from tailrace.report import write_report
 from tailrace.report.legs_section import legs_section
 from tailrace.report.load import load_run
-
-from run_dirs import write_run
 
 
 def add_leg(run_dir, number: int, account: dict | None) -> None:
@@ -30,7 +29,14 @@ def test_every_leg_has_a_row_the_killed_ones_too(tmp_path):
     run_dir = tmp_path / "run"
     write_run(run_dir)
     change_account(run_dir, resumed_from=40, checkpoints=1, checkpoint_s=0.25, checkpoint_bytes=3_000_000)
-    stopped = {"status": "stopped", "reason": "SIGTERM", "steps": 20, "resumed_from": 0, "ranks": 4, "wall_s": 2.0}
+    stopped = {
+        "status": "stopped",
+        "reason": "SIGTERM",
+        "steps": 20,
+        "resumed_from": 0,
+        "ranks": 4,
+        "wall_s": 2.0,
+    }
     add_leg(run_dir, 1, stopped | {"checkpoints": 2, "checkpoint_s": 0.02, "checkpoint_bytes": 10})
     add_leg(run_dir, 2, None)
     section = legs_section(load_run(run_dir))

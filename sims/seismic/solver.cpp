@@ -144,11 +144,11 @@ class Solver::StateOf final : public Solver::State {
       double dt_s = dt_s_;
       archive.value("dt_s", dt_s);
       if (dt_s != dt_s_)
-        throw Error(ErrorInfo{.kind = ErrorKind::input,
-                              .message = fmt::format("the checkpoint is of a run with time.dt_s = {:g}, not {:g}",
-                                                     dt_s, dt_s_),
-                              .path = {},
-                              .hint = "go on with the case that wrote it"});
+        throw Error(ErrorInfo{
+            .kind = ErrorKind::input,
+            .message = fmt::format("the checkpoint is of a run with time.dt_s = {:g}, not {:g}", dt_s, dt_s_),
+            .path = {},
+            .hint = "go on with the case that wrote it"});
       for (std::size_t f = 0; f < fields_.size(); ++f) {
         const std::string name = f == 0 ? "p" : "q";
         archive.field(name, level_state(fields_[f][now_]));

@@ -78,7 +78,8 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   app.add_option("--wall-limit", line.wall_limit, "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
-  app.add_flag("--resume", options.resume, "go on from the newest checkpoint in the run directory")->group("Run");
+  app.add_flag("--resume", options.resume, "go on from the newest checkpoint in the run directory")
+      ->group("Run");
   app.add_flag("--version", line.version, "print the versions of program and libraries")->group("Run");
 }
 

@@ -287,7 +287,9 @@ int Program<Real>::close(Solver<Real>& solver, const run::DriveResult& result) {
     times_.finishing = monotonic_s() - before;
     return make_tail(result.steps_done);
   };
-  const auto save = [&](output::Session& session) { leg_.save(result.steps_done, arrays_of(solver), session); };
+  const auto save = [&](output::Session& session) {
+    leg_.save(result.steps_done, arrays_of(solver), session);
+  };
   const std::int64_t cells = solver.field("p").box.volume();
   const auto summary =
       leg_.stops(result) ? run_.suspend(result, save, tail, cells) : run_.close(result, fields, tail, cells);

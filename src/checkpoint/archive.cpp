@@ -11,8 +11,8 @@ void StateArchive::component(const std::string& name, int version,
   const int found = enter(name, version);
   if (found > version)
     throw Error(ErrorInfo{.kind = ErrorKind::input,
-                          .message = fmt::format("{} has version {}, this program knows {} and older ones", name,
-                                                 found, version),
+                          .message = fmt::format("{} has version {}, this program knows {} and older ones",
+                                                 name, found, version),
                           .path = {},
                           .hint = "go on with the program that wrote it, or a newer one"});
   body(found);

@@ -87,10 +87,8 @@ std::vector<std::uint8_t> to_bytes(const Contents& contents) {
                   {"cells_place", set.cells_place},
                   {"parts", set.parts},
                   {"sum", set.sum}};
-  return Json::to_cbor(Json{{"components", contents.components},
-                        {"numbers", numbers},
-                        {"texts", contents.texts},
-                        {"sets", sets}});
+  return Json::to_cbor(Json{
+      {"components", contents.components}, {"numbers", numbers}, {"texts", contents.texts}, {"sets", sets}});
 }
 
 Contents contents_of(const std::vector<std::uint8_t>& bytes) {

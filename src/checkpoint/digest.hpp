@@ -12,8 +12,8 @@ namespace tailrace::checkpoint {
 /// The 64-bit XXH3 of some bytes, seed 0.
 std::uint64_t digest_of(std::span<const std::byte> bytes) noexcept;
 template <class T>
-  requires std::is_trivially_copyable_v<T>
-std::uint64_t digest_of_values(std::span<const T> values) noexcept {
+requires std::is_trivially_copyable_v<T> std::uint64_t digest_of_values(std::span<const T> values)
+noexcept {
   return digest_of(std::as_bytes(values));
 }
 

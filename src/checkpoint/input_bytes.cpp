@@ -56,7 +56,9 @@ void InputBytes::read(std::int64_t offset, std::span<std::byte> out) const {
 
 void write_durably(const std::string& path, const std::string& text) {
   const char* const hint = "check the permissions of the directory and the space on its device";
-  const auto refuse = [&] { fail(ErrorKind::io, path, fmt::format("cannot be written: {}", std::strerror(errno)), hint); };
+  const auto refuse = [&] {
+    fail(ErrorKind::io, path, fmt::format("cannot be written: {}", std::strerror(errno)), hint);
+  };
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) refuse();
   bool written = true;

@@ -34,9 +34,8 @@ std::string Inventory::path_of(const std::string& name) {
 int Inventory::enter(const std::string& component, int version) {
   TAILRACE_CHECK(is_name(component), "the name of a component is a word");
   component_ = component;
-  head_.datasets.push_back(
-      {{fmt::format("/components/{}", component), {1}, h5::ElementType::int64, {}},
-       bytes_of(static_cast<std::uint64_t>(version))});
+  head_.datasets.push_back({{fmt::format("/components/{}", component), {1}, h5::ElementType::int64, {}},
+                            bytes_of(static_cast<std::uint64_t>(version))});
   return version;
 }
 

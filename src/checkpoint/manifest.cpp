@@ -58,8 +58,7 @@ std::string sealed(std::string text) {
 
 Json to_json(const Manifest& manifest) {
   auto sets = Json::object();
-  for (const auto& [path, set] : manifest.sets)
-    sets[path] = {{"count", set.count}, {"sum", hex(set.sum)}};
+  for (const auto& [path, set] : manifest.sets) sets[path] = {{"count", set.count}, {"sum", hex(set.sum)}};
   auto data = Json::array();
   for (const auto& [offset, bytes] : manifest.data) data.push_back({offset, bytes});
   return {{"format", format},
@@ -123,7 +122,8 @@ Manifest parse(const std::string& path, const std::string& text) {
     if (json.value("format", "") != format) refuse(path, "is no manifest of a checkpoint");
     if (!is_sound(text, json)) refuse(path, "is damaged: its checksum is not that of its text");
     if (const int found = json.at("version"); found != version)
-      refuse(path, fmt::format("has version {} of the format, this program knows version {}", found, version));
+      refuse(path,
+             fmt::format("has version {} of the format, this program knows version {}", found, version));
     return from_json(json);
   } catch (const Json::exception& error) {
     refuse(path, fmt::format("is damaged: {}", error.what()));

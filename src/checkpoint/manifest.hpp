@@ -24,8 +24,9 @@ struct Manifest {
   int ranks = 0;
   std::string created;
   std::int64_t file_bytes = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> data;  ///< offset and bytes of what has digests of its own
-  std::uint64_t rest = 0;                                   ///< digest of all other bytes
+  std::vector<std::pair<std::int64_t, std::int64_t>>
+      data;                ///< offset and bytes of what has digests of its own
+  std::uint64_t rest = 0;  ///< digest of all other bytes
   std::map<std::string, Set> sets;
 };
 

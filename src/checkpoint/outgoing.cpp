@@ -30,8 +30,8 @@ std::vector<Box> cut(const Box& box, std::int64_t element_bytes) {
   const std::int64_t rows = plane > most_cell_bytes ? std::max<std::int64_t>(1, most_cell_bytes / row) : n.y;
   for (std::int64_t z = box.lo.z; z < box.hi.z; z += planes)
     for (std::int64_t y = box.lo.y; y < box.hi.y; y += rows)
-      cells.push_back({{box.lo.x, y, z},
-                       {box.hi.x, std::min(y + rows, box.hi.y), std::min(z + planes, box.hi.z)}});
+      cells.push_back(
+          {{box.lo.x, y, z}, {box.hi.x, std::min(y + rows, box.hi.y), std::min(z + planes, box.hi.z)}});
   return cells;
 }
 
@@ -96,7 +96,7 @@ class OutgoingField final : public OutgoingSet {
   FieldState field_;
   output::FieldView view_;
   std::vector<Box> cells_;
-  std::size_t cell_ = 0;             ///< that is being filled
+  std::size_t cell_ = 0;               ///< that is being filled
   std::int64_t begin_ = 0, done_ = 0;  ///< its first value, and how many of it are made
   Digest digest_;
 };
@@ -141,7 +141,8 @@ class OutgoingRecords final : public OutgoingSet {
   /// Has the records of the next cell ready, padded.
   void next_cell() {
     const auto count = static_cast<std::size_t>(cells_[cell_].count);
-    const auto bytes = static_cast<std::size_t>(type_.bytes), padded = static_cast<std::size_t>(padded_bytes_);
+    const auto bytes = static_cast<std::size_t>(type_.bytes),
+               padded = static_cast<std::size_t>(padded_bytes_);
     scratch_.assign(count * padded, std::byte{0});
     if (bytes == padded) {
       records_.read(cell_, scratch_);

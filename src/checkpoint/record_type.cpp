@@ -11,10 +11,8 @@ std::int64_t padded_bytes(const RecordType& type) noexcept {
 std::string to_json(const RecordType& type) {
   auto members = nlohmann::ordered_json::array();
   for (const auto& member : type.members)
-    members.push_back({{"name", member.name},
-                       {"type", member.type},
-                       {"offset", member.offset},
-                       {"count", member.count}});
+    members.push_back(
+        {{"name", member.name}, {"type", member.type}, {"offset", member.offset}, {"count", member.count}});
   return nlohmann::ordered_json{{"bytes", type.bytes}, {"members", members}}.dump();
 }
 

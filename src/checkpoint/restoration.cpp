@@ -31,8 +31,8 @@ void copy_cell(const Box& cell, std::span<const std::byte> data, const Box& shar
   for (std::int64_t z = shared.lo.z; z < shared.hi.z; ++z)
     for (std::int64_t y = shared.lo.y; y < shared.hi.y; ++y) {
       const std::int64_t from = ((z - cell.lo.z) * n.y + (y - cell.lo.y)) * n.x + (shared.lo.x - cell.lo.x);
-      const std::int64_t to = (z - field.box.lo.z) * field.stride_z +
-                              (y - field.box.lo.y) * field.stride_y + (shared.lo.x - field.box.lo.x);
+      const std::int64_t to = (z - field.box.lo.z) * field.stride_z + (y - field.box.lo.y) * field.stride_y +
+                              (shared.lo.x - field.box.lo.x);
       std::memcpy(static_cast<std::byte*>(field.data) + static_cast<std::size_t>(to) * size,
                   data.data() + static_cast<std::size_t>(from) * size, row_bytes);
     }
@@ -111,17 +111,20 @@ void Restoration::pass_field(const std::string& name, const FieldState& field) {
                              h5::to_string(field.type)));
   std::int64_t filled = 0;
   auto& taken = taken_[path];
-  const auto wanted = [&](CellReader::Words corners) { return !intersect(box_of(corners), field.box).empty(); };
-  CellReader(file_, path, set).read(wanted, wanted, [&](CellReader::Words entry, std::span<const std::byte> data) {
-    const Box cell = box_of(entry), shared = intersect(cell, field.box);
-    if (cell.volume() * set.bytes_each() != static_cast<std::int64_t>(data.size()))
-      refuse(path, "a cell has another number of values than points");
-    copy_cell(cell, data, shared, field);
-    filled += shared.volume();
-    if (!field.box.contains(cell.lo)) return;
-    taken.count += static_cast<std::uint64_t>(cell.volume());
-    taken.sum += entry.back();
-  });
+  const auto wanted = [&](CellReader::Words corners) {
+    return !intersect(box_of(corners), field.box).empty();
+  };
+  CellReader(file_, path, set)
+      .read(wanted, wanted, [&](CellReader::Words entry, std::span<const std::byte> data) {
+        const Box cell = box_of(entry), shared = intersect(cell, field.box);
+        if (cell.volume() * set.bytes_each() != static_cast<std::int64_t>(data.size()))
+          refuse(path, "a cell has another number of values than points");
+        copy_cell(cell, data, shared, field);
+        filled += shared.volume();
+        if (!field.box.contains(cell.lo)) return;
+        taken.count += static_cast<std::uint64_t>(cell.volume());
+        taken.sum += entry.back();
+      });
   if (filled != field.box.volume())
     refuse(path, fmt::format("its cells have {} of the {} points of a rank", filled, field.box.volume()));
 }

@@ -19,8 +19,7 @@ class Restoration final : public StateArchive {
     std::uint64_t count = 0, sum = 0;
   };
 
-  Restoration(const Contents& contents, const std::string& path)
-      : contents_(contents), file_(path) {}
+  Restoration(const Contents& contents, const std::string& path) : contents_(contents), file_(path) {}
 
   [[nodiscard]] bool restores() const noexcept override { return true; }
   [[nodiscard]] const std::map<std::string, Taken>& taken() const noexcept { return taken_; }

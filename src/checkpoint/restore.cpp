@@ -131,7 +131,8 @@ Restored restore_newest(mpi::CommView comm, const std::string& directory, const 
       restored.step = checkpoint.step();
       restored.path = path;
       for (const auto& part : left)
-        restored.warnings.push_back(fmt::format("{}: {} is not known to this program, and left out", path, part));
+        restored.warnings.push_back(
+            fmt::format("{}: {} is not known to this program, and left out", path, part));
       return restored;
     } catch (const Error& error) {
       if (error.info().rank < 0) throw;  // the ranks do not know of each other any more

@@ -28,8 +28,7 @@ struct PlacedSet {
 };
 
 /// Where the sets of all ranks lie one behind the other. @collective{comm}
-std::vector<PlacedSet> place_sets(mpi::CommView comm,
-                                  const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
+std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
   std::vector<std::int64_t> mine;
   for (const auto& set : sets) mine.insert(mine.end(), {set->count(), set->entry_count()});
   const auto before = mpi::exclusive_scan(comm, mine), all = mpi::sum(comm, mine);
@@ -117,10 +116,9 @@ class Saving::Impl {
     placed_ = place_sets(comm, sets_);
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
                                                  inventory_.head(), writing_options(options), log);
-    session_->write_final(origin.step, [this](const output::Piece& piece, std::int64_t first,
-                                              std::int64_t count, std::span<std::byte> out) {
-      fill(piece.dataset, first, count, out);
-    });
+    session_->write_final(origin.step,
+                          [this](const output::Piece& piece, std::int64_t first, std::int64_t count,
+                                 std::span<std::byte> out) { fill(piece.dataset, first, count, out); });
   }
 
   [[nodiscard]] bool ready() { return session_->progress(output::WriteState::durable, origin_.step); }

@@ -31,8 +31,10 @@ constexpr std::string_view prefix = "step-", partial = ".partial";
 
 /// The step of a complete checkpoint's name.
 std::optional<StepIndex> step_of(std::string_view name) {
+  constexpr std::size_t least_digits = 12;
   if (!name.starts_with(prefix)) return {};
   name.remove_prefix(prefix.size());
+  if (name.size() < least_digits) return {};
   StepIndex step = 0;
   const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), step);
   if (code != std::errc() || end != name.data() + name.size() || step < 0) return {};

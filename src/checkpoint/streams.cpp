@@ -27,9 +27,10 @@ class ReductionRecords final : public RecordSet {
   }
 
   [[nodiscard]] RecordType type() const override {
-    return {.bytes = static_cast<std::int64_t>(number_bytes + value_bytes_),
-            .members = {{.name = "element", .type = "<i8", .offset = 0},
-                        {.name = "value", .type = value_bytes_ == 4 ? "<f4" : "<f8", .offset = number_bytes}}};
+    return {
+        .bytes = static_cast<std::int64_t>(number_bytes + value_bytes_),
+        .members = {{.name = "element", .type = "<i8", .offset = 0},
+                    {.name = "value", .type = value_bytes_ == 4 ? "<f4" : "<f8", .offset = number_bytes}}};
   }
   [[nodiscard]] std::vector<Cell> cells() const override { return cells_; }
 

@@ -178,6 +178,8 @@ void Pilot::finish(const std::function<void()>& progress) {
 /// On the root: the answer to what the ranks have observed, "STRATEGY LAST DONE", with - for no change.
 std::string Pilot::decide() {
   const auto seen = Observation::of(consultation_.largest());
+  // Small outputs are gathered while the writer is busy: nothing of them may be complete yet.
+  if (!decided_ && seen.jobs == 0 && options_.planner_script.empty()) return "- 0 0";
   observed_s_ += seen.period_s;
   report_.decisions.back().observed_output_s = observed_s_ / ++windows_;
   knowledge_.learn(seen, current_);

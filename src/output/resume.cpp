@@ -219,7 +219,8 @@ static void restore_kept(std::vector<RunningStream>& streams, const Resume& resu
   const auto& kept = resume.kept->all();
   TAILRACE_CHECK(mine.size() == kept.size(), "the reductions kept are those of the plan");
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    TAILRACE_CHECK(mine[i].values.size() == kept[i].values.size(), "the reductions kept are those of the plan");
+    TAILRACE_CHECK(mine[i].values.size() == kept[i].values.size(),
+                   "the reductions kept are those of the plan");
     std::copy(kept[i].values.begin(), kept[i].values.end(), mine[i].values.begin());
   }
 }

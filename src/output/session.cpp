@@ -397,9 +397,11 @@ class Session::Impl {
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
     const bool has_values = !stream.planned->pieces.empty();
     const FieldView view = has_values ? field_of(*stream.planned, field) : FieldView{};
-    take_final(stream, step,
-               PieceFill([&](const Piece& piece, std::int64_t first, std::int64_t count,
-                             std::span<std::byte> out) { pack(view, piece, plan_.own_box, first, count, out); }));
+    take_final(
+        stream, step,
+        PieceFill([&](const Piece& piece, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+          pack(view, piece, plan_.own_box, first, count, out);
+        }));
   }
 
   void take_final(RunningStream& stream, StepIndex step, const PieceFill& fill) {

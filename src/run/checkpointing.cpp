@@ -15,7 +15,8 @@ void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
   options.rules = {.every_steps = file.integer("checkpoint.every", {1, std::int64_t{1} << 40}),
                    .every_s = file.real("checkpoint.every_s", {1e-3, longest_s}),
                    .mtbf_s = file.real("checkpoint.mtbf_s", {1, longest_s})};
-  if (const auto keep = file.integer("checkpoint.keep", {1, most_kept})) options.keep = static_cast<int>(*keep);
+  if (const auto keep = file.integer("checkpoint.keep", {1, most_kept}))
+    options.keep = static_cast<int>(*keep);
   if (const auto buffers = file.text("checkpoint.buffers"))
     file.try_to([&] {
       options.buffer_bytes = static_cast<std::int64_t>(parse_bytes(*buffers, "checkpoint.buffers"));
@@ -59,13 +60,12 @@ void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state)
   const trace::Scope scope(log_, trace::Kind::checkpoint, step);
   auto write = context_.write;
   write.buffers = checkpoint::buffers_for(options_.buffer_bytes, options_.buffer_bytes);
-  saving_ = std::make_unique<checkpoint::Saving>(
-      comm_, context_.directory,
-      checkpoint::Origin{.simulation = context_.simulation,
-                         .program = context_.program,
-                         .step = step,
-                         .time_s = context_.time_s(step)},
-      state, write, log_);
+  saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory,
+                                                 checkpoint::Origin{.simulation = context_.simulation,
+                                                                    .program = context_.program,
+                                                                    .step = step,
+                                                                    .time_s = context_.time_s(step)},
+                                                 state, write, log_);
   const double cost_s = monotonic_s() - start_s;
   schedule_.note_taken(step, now_s(), cost_s);
   account_.held_up_s += cost_s;
@@ -95,7 +95,8 @@ void Checkpointing::after_step(StepIndex step, bool asked, bool all_written,
   if (due) try_to([&] { take(step, state); });
 }
 
-void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state, output::Session& session) {
+void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state,
+                              output::Session& session) {
   finish(session);
   try_to([&] {
     take(step, state);

@@ -114,11 +114,12 @@ void Run::set_leg_aside() {
     if (!fs::exists(directory / old)) continue;
     fs::rename(directory / old, place / old, code);
     if (code)
-      throw Error(ErrorInfo{.kind = ErrorKind::io,
-                            .message = fmt::format("{}: cannot be moved to {}: {}", (directory / old).string(),
-                                                   place.string(), code.message()),
-                            .path = (directory / old).string(),
-                            .hint = "check the permissions of the run directory"});
+      throw Error(
+          ErrorInfo{.kind = ErrorKind::io,
+                    .message = fmt::format("{}: cannot be moved to {}: {}", (directory / old).string(),
+                                           place.string(), code.message()),
+                    .path = (directory / old).string(),
+                    .hint = "check the permissions of the run directory"});
   }
 }
 
@@ -129,13 +130,14 @@ void Run::keep_arguments() {
   const auto path = fmt::format("{}/start.json", options_.directory);
   std::ofstream file(path);
   file << nlohmann::ordered_json{{"program", options_.program},
-                                                {"arguments", options_.arguments},
-                                                {"directory", std::filesystem::current_path(code).string()},
-                                                {"ranks", comm_.size()}}
+                                 {"arguments", options_.arguments},
+                                 {"directory", std::filesystem::current_path(code).string()},
+                                 {"ranks", comm_.size()}}
               .dump(1)
        << '\n'
        << std::flush;
-  if (!file) warn(fmt::format("{} cannot be written: `tailrace resume` will not know how the run was started", path));
+  if (!file)
+    warn(fmt::format("{} cannot be written: `tailrace resume` will not know how the run was started", path));
 }
 
 StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
@@ -151,8 +153,7 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
     simulation(archive);
     checkpoint::pass_reductions(archive, kept_->all());
   };
-  const auto restored =
-      checkpoint::restore_newest(comm_, checkpoint_directory(), account_.simulation, state);
+  const auto restored = checkpoint::restore_newest(comm_, checkpoint_directory(), account_.simulation, state);
   for (const auto& warning : restored.warnings) warn(warning);
   resumed_after_ = restored.step;
   account_.restore_s = monotonic_s() - start_s;
@@ -169,14 +170,15 @@ void Run::begin_checkpoints(StepIndex done) {
                        options_.write.sink));
     return;
   }
-  checkpointing_.emplace(comm_, *options_.checkpoint,
-                         Checkpointing::Context{.directory = checkpoint_directory(),
-                                                .simulation = account_.simulation,
-                                                .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
-                                                .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
-                                                .write = options_.write,
-                                                .from = done},
-                         log_);
+  checkpointing_.emplace(
+      comm_, *options_.checkpoint,
+      Checkpointing::Context{.directory = checkpoint_directory(),
+                             .simulation = account_.simulation,
+                             .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
+                             .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
+                             .write = options_.write,
+                             .from = done},
+      log_);
 }
 
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
@@ -249,7 +251,8 @@ void Run::tell_warnings() {
   for (const auto& warnings = session_->warnings(); told_warnings_ < warnings.size(); ++told_warnings_)
     warn(warnings[told_warnings_]);
   if (!checkpointing_) return;
-  for (const auto& warnings = checkpointing_->warnings(); told_checkpoints_ < warnings.size(); ++told_checkpoints_)
+  for (const auto& warnings = checkpointing_->warnings(); told_checkpoints_ < warnings.size();
+       ++told_checkpoints_)
     warn(warnings[told_checkpoints_]);
 }
 

@@ -130,7 +130,9 @@ class Job:
         ranks, parents = {}, {}
         for pid in self.processes():
             try:
-                if Path(f"/proc/{pid}/exe").resolve() not in {program.resolve() for program in (PROGRAM, REHEARSE, SEISMIC) if program}:
+                if Path(f"/proc/{pid}/exe").resolve() not in {
+                    program.resolve() for program in (PROGRAM, REHEARSE, SEISMIC) if program
+                }:
                     continue
                 variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
                 parents[pid] = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])

@@ -180,7 +180,9 @@ def test_a_waiting_writer_leaves_its_core_to_others(strategy, sink, tmp_path):
     if not writers:
         assert "--write threads is used instead" in ended.err, ended
         jobs.no_process_was_started()
-    assert min(shares) < 0.25  # one that spins uses all of it; how much less is for `tailrace bench output` to say
+    assert (
+        min(shares) < 0.25
+    )  # one that spins uses all of it; how much less is for `tailrace bench output` to say
 
 
 def test_the_collective_baseline_is_collective(tmp_path, monkeypatch):

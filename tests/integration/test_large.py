@@ -1,4 +1,4 @@
-"""Sizes that 32 bits cannot count, where the public programs went wrong: elements of a field, bytes of a message."""
+"""Sizes beyond 32 bits, where public programs go wrong: elements of a field, bytes of a message."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A simulation of one's own against the installed library: examples/minimal_sim, built, run, killed and gone on with."""
+"""examples/minimal_sim: a simulation of one's own on the installed library, built, run and gone on with."""
 
 import re
 import shutil

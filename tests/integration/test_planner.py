@@ -94,3 +94,13 @@ def test_plan_of_a_case_with_few_outputs_says_so(tmp_path):
     ended = jobs.tailrace("plan", case, "--dir", tmp_path)
     assert ended.status == 1, ended
     assert "too few outputs to measure" in ended.out
+
+
+def test_nothing_is_decided_before_a_write_is_complete(tmp_path):
+    """Small outputs are gathered while the writer is busy, and a slow device keeps it busy from the start."""
+    load = ["--cells", "32", "--select", "boxes:64", "--steps", "30", "--compute", "none", "--write", "auto"]
+    ended = jobs.rehearse("--out", tmp_path / "run", *load, "--pace", "latency=5ms", "--quiet")
+    assert ended.status == 0, ended
+    decisions = jobs.account(tmp_path / "run")["plan"]["decisions"]
+    assert not [one for one in decisions if " 0 s of writing" in one["reason"]], decisions
+    assert "blocking" not in {one["strategy"] for one in decisions}, decisions

@@ -36,7 +36,8 @@ layout::Decomposition on_the_last(int ranks) {
 }
 
 Origin origin_of(StepIndex step) {
-  return {.simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
+  return {
+      .simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
 }
 
 StateFunction passing(State& state) {
@@ -63,8 +64,9 @@ void on_first(mpi::CommView comm, int count, const Action& action) {
 /// What came back to all ranks together.
 void check_restored(mpi::CommView comm, State& state) {
   CHECK(state.is_right());
-  const auto all = mpi::sum(comm, std::vector<std::uint64_t>{
-                                      static_cast<std::uint64_t>(state.particles.count()), state.particles.id_sum()});
+  const auto all =
+      mpi::sum(comm, std::vector<std::uint64_t>{static_cast<std::uint64_t>(state.particles.count()),
+                                                state.particles.id_sum()});
   CHECK(all[0] == 1000);
   CHECK(all[1] == state.particles.id_sum_of_all());
 }
@@ -162,7 +164,8 @@ MPI_CASE("a checkpoint that cannot be written leaves the older ones", ranks{1, 3
   State state(comm, slabs(comm.size()));
   state.set();
   save(comm, directory.path(), 1, state, trial::options_of("threads"));
-  for (const char* fault : {"write:nth=1,error=ENOSPC", "write:nth=3,error=EIO,rank=0", "short:nth=1;write:nth=2,error=EIO"})
+  for (const char* fault :
+       {"write:nth=1,error=ENOSPC", "write:nth=3,error=EIO,rank=0", "short:nth=1;write:nth=2,error=EIO"})
     for (const char* strategy : {"blocking", "threads", "leaders"}) {
       CAPTURE(strategy);
       CAPTURE(fault);
@@ -215,8 +218,7 @@ MPI_CASE("any byte that changes is found", ranks{1}) {
       CAPTURE(file);
       CAPTURE(offset);
       damage(file, offset);
-      const auto error =
-          failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
+      const auto error = failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
       REQUIRE(error);
       CHECK(error->kind == ErrorKind::input);
       damage(file, offset);
@@ -243,7 +245,8 @@ MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
     CHECK(text.find(words) != std::string::npos);
   };
   has(reason(passing(state), "seismic"), "is of the simulation trial, not of seismic");
-  has(reason([&](StateArchive& archive) { archive.component("nix", 1, [](int) {}); }), "this component is missing");
+  has(reason([&](StateArchive& archive) { archive.component("nix", 1, [](int) {}); }),
+      "this component is missing");
   has(reason([&](StateArchive& archive) { archive.component("fields", 2, [](int) {}); }),
       "fields has version 3, this program knows 2");
   has(reason([&](StateArchive& archive) {
@@ -272,7 +275,8 @@ MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
   CHECK(std::find(left.begin(), left.end(), "molecules/argon") != left.end());
   CHECK(std::find(left.begin(), left.end(), "run/seed") != left.end());
   CHECK(failure_of([&] { Checkpoint(comm, path + "0", "trial"); }));
-  const auto none = failure_of([&] { restore_newest(comm, directory.path() + "/nix", "trial", passing(state)); });
+  const auto none =
+      failure_of([&] { restore_newest(comm, directory.path() + "/nix", "trial", passing(state)); });
   REQUIRE(none);
   has(none->message, "no checkpoint to go on from");
 }
@@ -281,7 +285,8 @@ MPI_CASE("the newest are kept", ranks{1}) {
   const SharedDir directory(comm);
   State state(comm, slabs(1));
   state.set();
-  for (const StepIndex step : {3, 1, 20, 4}) save(comm, directory.path(), step, state, trial::options_of("blocking"));
+  for (const StepIndex step : {3, 1, 20, 4})
+    save(comm, directory.path(), step, state, trial::options_of("blocking"));
   std::filesystem::create_directory(partial_path(directory.path(), 50));
   CHECK(prune_checkpoints(directory.path(), 2, 1).empty());
   std::vector<StepIndex> steps;

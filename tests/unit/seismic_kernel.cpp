@@ -22,7 +22,8 @@ class Pages {
  public:
   Pages() = default;
   explicit Pages(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(Real)) {
-    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* pages =
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     REQUIRE(pages != MAP_FAILED);
     values_ = static_cast<Real*>(pages);
   }
@@ -125,7 +126,8 @@ double plane_wave_error(Equations equations, double h) {
 }
 
 /// Fills the `part` of a block with noise, steps it in the given boxes, and returns the part and its halo.
-std::vector<float> noise_after(Equations equations, const std::vector<Box>& boxes, Index3 n, const Box& part) {
+std::vector<float> noise_after(Equations equations, const std::vector<Box>& boxes, Index3 n,
+                               const Box& part) {
   Block<float> block(n, equations, {1, 1.1, 0.8});
   std::mt19937 random(7);
   std::uniform_real_distribution<float> value(-1, 1);

@@ -111,9 +111,9 @@ class StateArchive {
   /// Numbers, the same on all ranks; their count is part of the state.
   template <Number T>
   void values(const std::string& name, std::vector<T>& numbers) {
-    using Stored = std::conditional_t<
-        std::floating_point<T>, double,
-        std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>>;
+    using Stored =
+        std::conditional_t<std::floating_point<T>, double,
+                           std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>>;
     std::vector<std::byte> bytes(numbers.size() * sizeof(Stored));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const auto stored = static_cast<Stored>(numbers[i]);

@@ -16,7 +16,8 @@ namespace tailrace::checkpoint {
 class Checkpoint {
  public:
   /// Opens the checkpoint in the directory `path`. @collective{comm}, synchronises. Errors (input), on all
-  /// ranks: it is missing, incomplete, damaged, of a newer format, or of another simulation than `simulation`.
+  /// ranks: it is missing, incomplete, damaged, of a newer format, or of another simulation than
+  /// `simulation`.
   Checkpoint(mpi::CommView comm, const std::string& path, const std::string& simulation);
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
@@ -30,8 +31,8 @@ class Checkpoint {
   /// Restores what `state` names, and compares counts and sums with what was saved. Returns the parts of the
   /// checkpoint that it did not name, for a warning. @collective, synchronises. Errors (input), on all ranks:
   /// a part is missing, of another kind, size or type, or damaged; the state is then undefined, and may be
-  /// restored from another checkpoint. Memory: 8 MiB, the directories of the parts that this rank touches, and
-  /// 72 bytes for each rank that wrote.
+  /// restored from another checkpoint. Memory: 8 MiB, the directories of the parts that this rank touches,
+  /// and 72 bytes for each rank that wrote.
   std::vector<std::string> restore(const StateFunction& state) const;
 
  private:
@@ -43,12 +44,13 @@ class Checkpoint {
 struct Restored {
   StepIndex step = 0;
   std::string path;
-  std::vector<std::string> warnings;  ///< the same on all ranks: checkpoints that were skipped and why, parts that nobody asked for
+  std::vector<std::string> warnings;  ///< the same on all ranks: checkpoints that were skipped and why, parts
+                                      ///< that nobody asked for
 };
 
-/// Restores the newest checkpoint in `directory` that is whole; what is damaged or incomplete is skipped, with
-/// a warning. @collective{comm}, synchronises. Errors (input), on all ranks: there is none, with the reason
-/// for each that was looked at.
+/// Restores the newest checkpoint in `directory` that is whole; what is damaged or incomplete is skipped,
+/// with a warning. @collective{comm}, synchronises. Errors (input), on all ranks: there is none, with the
+/// reason for each that was looked at.
 Restored restore_newest(mpi::CommView comm, const std::string& directory, const std::string& simulation,
                         const StateFunction& state);
 

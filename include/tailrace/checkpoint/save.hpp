@@ -21,15 +21,15 @@ struct Origin {
 
 /// A checkpoint on its way to the disk, behind the computation.
 ///
-/// The constructor takes the state, as far as the buffers go, and hands it to the writer; `finish` gives it its
-/// name when every byte of every rank is on the device. Whatever fails before, nothing of that name appears,
-/// and older checkpoints stay as they are.
+/// The constructor takes the state, as far as the buffers go, and hands it to the writer; `finish` gives it
+/// its name when every byte of every rank is on the device. Whatever fails before, nothing of that name
+/// appears, and older checkpoints stay as they are.
 class Saving {
  public:
   /// `options` say who writes, and with how many buffers; the sink and the directories of streams are of no
-  /// meaning here, and `auto` writes with threads. @collective{comm}, synchronises. Every rank throws the same
-  /// error or none. Memory: the buffers, a cell of records, 72 bytes for each MiB of fields and 32 for each
-  /// cell of records.
+  /// meaning here, and `auto` writes with threads. @collective{comm}, synchronises. Every rank throws the
+  /// same error or none. Memory: the buffers, a cell of records, 72 bytes for each MiB of fields and 32 for
+  /// each cell of records.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
          const output::Options& options, trace::Log& log);
   /// One that was not finished leaves a partial directory behind.

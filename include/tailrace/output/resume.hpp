@@ -12,11 +12,11 @@ namespace tailrace::output {
 
 /// What a rank has of the running reduction that goes into one dataset.
 struct RunningReduction {
-  std::string stream;    ///< its name
-  std::size_t part = 0;  ///< which of the stream's datasets it is
+  std::string stream;                               ///< its name
+  std::size_t part = 0;                             ///< which of the stream's datasets it is
   h5::ElementType type = h5::ElementType::float64;  ///< of the values
-  std::vector<Run> runs;         ///< where the values belong in the dataset; none: this rank has none of it
-  std::span<std::byte> values;   ///< one behind the other
+  std::vector<Run> runs;        ///< where the values belong in the dataset; none: this rank has none of it
+  std::span<std::byte> values;  ///< one behind the other
 };
 
 /// The running reductions of a rank outside of a session: those that a run goes on with.

@@ -60,8 +60,8 @@ class Checkpointing {
   /// Whether one that is on its way still waits for this rank. @local
   [[nodiscard]] bool waits();
 
-  /// After a step: gives the one on its way its name if all ranks have written it (`all_written`), and takes a
-  /// new one if it is due by steps or asked for. The same on all ranks. @collective{comm}
+  /// After a step: gives the one on its way its name if all ranks have written it (`all_written`), and takes
+  /// a new one if it is due by steps or asked for. The same on all ranks. @collective{comm}
   void after_step(StepIndex step, bool asked, bool all_written, const checkpoint::StateFunction& state,
                   output::Session& session);
   /// When the run stops early: takes one, and waits for it. @collective{comm}, synchronises

@@ -31,8 +31,8 @@ struct RunWords {
   bool quiet = false;
   bool version = false, list = false;  ///< requests that end the program at once
 };
-/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version and --list; `words` outlives the
-/// parser.
+/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version and --list; `words`
+/// outlives the parser.
 void add_run_options(CLI::App& app, RunWords& words);
 /// What to print for --version or --list, if one of them is given. `compiler` built the program. @local
 std::optional<std::string> answer(const RunWords& words, const std::string& program,

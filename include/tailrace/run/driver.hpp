@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "tailrace/checkpoint/streams.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/session.hpp"
-#include "tailrace/checkpoint/streams.hpp"
 #include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/stop.hpp"
 #include "tailrace/run/watch.hpp"

@@ -42,16 +42,16 @@ struct RunOptions {
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
   output::Options write;
-  bool tells_plan = true;               ///< the planner's decisions are printed
+  bool tells_plan = true;                            ///< the planner's decisions are printed
   std::optional<CheckpointOptions> checkpoint = {};  ///< none are taken without, nor without a directory
   bool resume = false;                               ///< from the newest checkpoint in the directory
   std::vector<std::string> arguments = {};  ///< of the program, kept for a run that goes on with this one
-  trace::Mode trace = trace::Mode::on;  ///< off without a directory
+  trace::Mode trace = trace::Mode::on;      ///< off without a directory
 };
 
-/// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may go on, `open_output`,
-/// `drive`, `close`. Signals are heard from the construction on, and times count from there. One object per
-/// process.
+/// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may go on,
+/// `open_output`, `drive`, `close`. Signals are heard from the construction on, and times count from there.
+/// One object per process.
 class Run {
  public:
   Run(mpi::CommView comm, RunOptions options);
@@ -72,8 +72,9 @@ class Run {
   /// Resolves the streams of the simulation and the outputs of the case for this rank (`output::make_plan`).
   /// @collective{comm}, synchronises. Errors (input), on all ranks.
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
-  /// If the run is to go on: restores the simulation and the running reductions from the newest checkpoint that
-  /// is whole, and returns its step; `open_output` then opens the file that is there. Returns 0 otherwise.
+  /// If the run is to go on: restores the simulation and the running reductions from the newest checkpoint
+  /// that is whole, and returns its step; `open_output` then opens the file that is there. Returns 0
+  /// otherwise.
   /// @collective{comm}, synchronises. Errors (input), on all ranks: there is no such checkpoint.
   template <Resumable S>
   StepIndex restore(S& simulation) {
@@ -176,9 +177,9 @@ class Run {
   std::optional<Tracing> tracing_;
   Watch watch_;
   bool told_not_finite_ = false;
-  std::size_t told_warnings_ = 0;   ///< of the session
+  std::size_t told_warnings_ = 0;     ///< of the session
   std::size_t told_checkpoints_ = 0;  ///< warnings of these
-  std::size_t told_decisions_ = 1;  ///< the first one says what the output begins with
+  std::size_t told_decisions_ = 1;    ///< the first one says what the output begins with
 };
 
 }  // namespace tailrace::run

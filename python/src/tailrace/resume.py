@@ -73,8 +73,8 @@ def read_start(run_dir: Path) -> Start:
         raise CommandError(f"{run_dir}: there is no such run directory.")
     if not (run_dir / "checkpoints").is_dir():
         raise CommandError(
-            f"{run_dir}: has no checkpoints to go on from. A run takes them as [checkpoint] of its case says, "
-            "on SIGUSR1, and when it is stopped in good order."
+            f"{run_dir}: has no checkpoints to go on from. A run takes them as [checkpoint] of its case "
+            "says, on SIGUSR1, and when it is stopped in good order."
         )
     try:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -102,7 +102,9 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
         raise CommandError(f"{start.program} is not found. Build it, or set TAILRACE_BIN_DIR.")
     case_name = start.value("--case")
     if case_name is None:
-        raise CommandError(f"{request.run_dir}: the run had no case file; start {start.program} with --resume.")
+        raise CommandError(
+            f"{request.run_dir}: the run had no case file; start {start.program} with --resume."
+        )
     run_dir = request.run_dir.absolute()
     settings = start.values("--set")
     case = read_case(start.directory / case_name, settings)

@@ -42,7 +42,17 @@ class Bench:
     def run(self, cells: int, ranks: int, *words: str) -> dict[str, Any]:
         """A rehearsal without outputs; returns its account."""
         run_dir = self.directory / "run"
-        common = ["--cells", str(cells), "--select", "none", "--out", str(run_dir), "--trace", "off", "--quiet"]
+        common = [
+            "--cells",
+            str(cells),
+            "--select",
+            "none",
+            "--out",
+            str(run_dir),
+            "--trace",
+            "off",
+            "--quiet",
+        ]
         self.runner.run(on_ranks(self.program, ranks, 1, [*common, *words]))
         return json.loads((run_dir / "run.json").read_text())
 
@@ -60,11 +70,14 @@ def measure(request: Request) -> dict[str, Any]:
         ]
         costs = [measure_cost(bench, ranks) for ranks in request.ranks]
     settings = asdict(request) | {"directory": str(request.directory or tempfile.gettempdir())}
-    return make_document("checkpoint", settings, watch, bench.runner.commands) | {"rows": rows, "costs": costs}
+    return make_document("checkpoint", settings, watch, bench.runner.commands) | {
+        "rows": rows,
+        "costs": costs,
+    }
 
 
 def measure_row(bench: Bench, size_mib: int, ranks: int, strategy: str) -> dict[str, Any]:
-    """A checkpoint of a field, and restarts from it on as many and on other ranks, each beside plain bytes."""
+    """A checkpoint of a field, and restarts on as many and on other ranks, each beside plain bytes."""
     cells = round((size_mib * MIB / VALUE_BYTES) ** (1 / 3))
     size = VALUE_BYTES * cells**3
     others = [count for count in bench.request.ranks if count != ranks]

@@ -166,12 +166,15 @@ def trace(
 
 def checkpoint(
     size: Annotated[
-        list[int] | None, typer.Option("--size", metavar="MIB", min=1, help="Of the field (default: 64, 512).")
+        list[int] | None,
+        typer.Option("--size", metavar="MIB", min=1, help="Of the field (default: 64, 512)."),
     ] = None,
     ranks: Annotated[list[int] | None, ranks_option("1 and 2")] = None,
     strategies: Annotated[
         list[str] | None,
-        typer.Option("--strategy", metavar="STRATEGY", help="Who writes (default: blocking, threads, leaders)."),
+        typer.Option(
+            "--strategy", metavar="STRATEGY", help="Who writes (default: blocking, threads, leaders)."
+        ),
     ] = None,
     pairs: Pairs = 7,
     directory: Directory = None,

@@ -17,7 +17,7 @@ from tailrace.checkpoints.listing import Checkpoint, list_checkpoints
 from tailrace.checkpoints.prune import plan_pruning, remove
 from tailrace.checkpoints.verify import Verdict, verify_all
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_BAD_INPUT, EXIT_DAMAGED, EXIT_OK, count_of
+from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, count_of
 from tailrace.units import bytes_text, duration_text, wide_console
 
 # If every cell is damaged, the list of them would scroll all else away.
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_all(directory: Directory, as_json: Json = False) -> None:
-    """What checkpoints there are. A short look at each; exit status 3 when it shows damage."""
+    """What checkpoints there are. A short look at each; exit status 1 when it shows damage."""
     with input_errors("list"):
         found = list_checkpoints(directory)
     if as_json:
@@ -51,11 +51,11 @@ def list_all(directory: Directory, as_json: Json = False) -> None:
         _print_list(found, wide_console())
     else:
         typer.echo(f"{directory}: no checkpoints yet")
-    raise typer.Exit(EXIT_DAMAGED if any(each.damaged for each in found) else EXIT_OK)
+    raise typer.Exit(EXIT_NO if any(each.damaged for each in found) else EXIT_OK)
 
 
 def verify(directory: Directory, as_json: Json = False) -> None:
-    """Read every byte and compare all checksums; exit status 3 when something is damaged."""
+    """Read every byte and compare all checksums; exit status 1 when something is damaged."""
     with input_errors("verify"):
         found = list_checkpoints(directory)
         if all(each.partial for each in found):
@@ -69,7 +69,7 @@ def verify(directory: Directory, as_json: Json = False) -> None:
         typer.echo(json.dumps(document, indent=2))
     else:
         print_verdicts(verdicts, wide_console())
-    raise typer.Exit(EXIT_OK if sound else EXIT_DAMAGED)
+    raise typer.Exit(EXIT_OK if sound else EXIT_NO)
 
 
 def prune(

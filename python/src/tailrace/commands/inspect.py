@@ -12,7 +12,7 @@ from rich.table import Table
 from tailrace import kwave
 from tailrace.commands.checkpoint import print_verdicts
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_DAMAGED, EXIT_NO, EXIT_OK
+from tailrace.console import EXIT_NO, EXIT_OK
 from tailrace.inspect import DatasetInfo, FileInfo, Inspection, inspect_path
 from tailrace.units import bytes_text, duration_text, number_text, wide_console
 
@@ -33,7 +33,7 @@ def inspect(
         typer.Option(
             "--verify",
             help="Read every value: checksums, NaN, range; exit status 1 on a problem. "
-            "Verify the checkpoints too; exit status 3 when one is damaged.",
+            "Verify the checkpoints too; exit status 1 when one is damaged.",
         ),
     ] = False,
     as_json: Json = False,
@@ -48,7 +48,7 @@ def inspect(
         typer.echo(json.dumps(result.as_dict(), indent=2))
     else:
         _print(result, wide_console())
-    raise typer.Exit(EXIT_DAMAGED if result.damaged else EXIT_NO if result.all_problems else EXIT_OK)
+    raise typer.Exit(EXIT_NO if result.damaged or result.all_problems else EXIT_OK)
 
 
 def _print(result: Inspection, console: Console) -> None:

@@ -20,7 +20,9 @@ def resume(
     launcher: Starter = None,
     fault: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="Inject a fault, to see what happens, such as kill:rank=1,step=20."),
+        typer.Option(
+            metavar="SPEC", help="Inject a fault, to see what happens, such as kill:rank=1,step=20."
+        ),
     ] = None,
     wall_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")

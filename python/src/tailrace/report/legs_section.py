@@ -23,8 +23,8 @@ def legs_section(run: Run) -> Section:
         Table(
             ["leg", "steps", "ranks", "end", "wall time", "checkpoints", "held up", "bytes"],
             [_row(number, account) for number, account in enumerate(accounts, 1)],
-            caption="Held up: time that the computation stood still for checkpoints, on the slowest rank. The other "
-            "sections of this page are about the last leg.",
+            caption="Held up: time that the computation stood still for checkpoints, on the slowest rank. "
+            "The other sections of this page are about the last leg.",
             numeric=(0, 2, 4, 5, 6, 7),
         )
     )
@@ -32,7 +32,7 @@ def legs_section(run: Run) -> Section:
 
 
 def _earlier(run: Run) -> list[dict]:
-    """The accounts of earlier legs in their order; empty ones of legs that left none, since they were killed."""
+    """The accounts of earlier legs in their order; empty ones of legs that were killed and left none."""
     legs = run.directory / "legs"
     numbers = sorted(int(leg.name) for leg in legs.glob("*") if leg.name.isdigit())
     return [read_account(legs / str(number)) or {} for number in numbers]
