@@ -43,7 +43,9 @@ def test_every_leg_has_a_row_the_killed_ones_too(tmp_path):
     (table,) = section.pictures
     assert table.rows[0] == ["1", "0 to 20", "4", "stopped SIGTERM", "2.00 s", "2", "0.020 s (1.0 %)", "10 B"]
     assert "killed" in table.rows[1][3]
-    assert table.rows[2][:2] == ["3", "40 to 60"] and table.rows[2][5] == "1" and table.rows[2][7] == "3 MB"
+    assert (
+        table.rows[2][:2] == ["3", "40 to 60"] and table.rows[2][5] == "1" and table.rows[2][7] == "3.00 MB"
+    )
     assert "Checkpoints and legs" in write_report(run_dir).read_text()
 
 

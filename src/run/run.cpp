@@ -164,8 +164,7 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
 void Run::begin_checkpoints(StepIndex done) {
   if (!options_.checkpoint || options_.directory.empty() || options_.write.plan_only) return;
   if (!output::can_go_on(options_.write)) {
-    const auto& rules = options_.checkpoint->rules;
-    if (rules.every_steps || rules.every_s || rules.mtbf_s)
+    if (options_.checkpoint->rules.any())
       warn(fmt::format("no checkpoints are taken: a run cannot go on in an output of --sink {}",
                        options_.write.sink));
     return;
@@ -209,6 +208,9 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
+  // The state on its way to the disk, which is no more than what the simulation holds.
+  if (options_.checkpoint && options_.checkpoint->rules.any())
+    predicted_bytes_ += std::min(simulation_bytes, options_.checkpoint->buffer_bytes);
   open_crew();
   tell_warnings();
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});

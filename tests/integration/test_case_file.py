@@ -20,7 +20,9 @@ CASE = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
 
 def documented() -> list[str]:
     return re.findall(
-        r"^\| `((?:case|input|time|model|write|trace|output|record)\.[\w.]+)` \|", PAGE.read_text(), re.M
+        r"^\| `((?:case|input|time|model|write|checkpoint|trace|output|record)\.[\w.]+)` \|",
+        PAGE.read_text(),
+        re.M,
     )
 
 

@@ -179,7 +179,7 @@ def test_killed_within_a_leg(small, clean, tmp_path):
     """In the middle of a write of step 30, ten after the checkpoint."""
     legs = Legs(small, tmp_path, steps=20)
     legs.run(2)
-    ended = legs.start(3, "--fault", "kill:rank=1,step=30").wait()
+    ended = legs.start(3, *COUNTED, "--fault", "kill:rank=1,step=30").wait()
     assert ended.status != 0, ended
     assert legs.steps_saved() == 20
     legs.run_to_the_end(2)

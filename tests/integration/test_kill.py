@@ -141,7 +141,7 @@ def is_closing(progress: Path) -> bool:
 def test_command_tells_of_a_killed_rank(case, clean, tmp_path):
     """`tailrace run` writes the account that the ranks could not write, and exits with 3."""
     run_dir = tmp_path / "run"
-    options = ["-n", "2", "-t", "1", "--fault", "kill:rank=1,step=30"]
+    options = ["-n", "2", "-t", "1", "--write", "threads", "--fault", "kill:rank=1,step=30"]
     ended = jobs.tailrace("run", case, "--out", run_dir, *options)
     assert ended.status == 3, ended
     assert "Traceback" not in ended.err

@@ -176,7 +176,7 @@ def test_every_rank_writes_its_own_block_in_large_pieces(model):
     assert ended.status == 0, ended
     with h5py.File(model / "run/output.h5") as file:
         samples, *points = file["q/values"].shape
-    ranks = jobs.account(model / "run")["ranks"]
+    ranks = jobs.account(model / "run")["per_rank"]
     bytes_written = [rank["write_bytes"] for rank in ranks]
     assert sum(bytes_written) >= 4 * samples * np.prod(points)
     assert max(bytes_written) < 0.3 * sum(bytes_written), bytes_written

@@ -13,6 +13,8 @@ struct Rules {
   /// Mean time between failures of the machine: the interval follows from it and from what checkpoints cost,
   /// as measured.
   std::optional<double> mtbf_s;
+
+  [[nodiscard]] bool any() const noexcept { return every_steps || every_s || mtbf_s; }
 };
 
 /// Time of work between two checkpoints that loses least to checkpoints and failures, where each costs

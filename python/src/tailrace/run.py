@@ -209,6 +209,8 @@ def tell(request: RunRequest, run_dir: Path, account: dict[str, Any]) -> None:
     stream = sys.stderr if request.json else sys.stdout
     for line in summary(run_dir, account):
         print(line, file=stream)
+    if account.get("status") != "finished" and any((run_dir / "checkpoints").glob("step-*[0-9]")):
+        print(f"go on with it: tailrace resume {run_dir}", file=stream)
     if request.report and account.get("status") in ("finished", "stopped"):
         report = make_report(run_dir)
         if report is not None:
