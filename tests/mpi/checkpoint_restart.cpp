@@ -128,7 +128,7 @@ MPI_CASE("every strategy writes it", ranks{1, 3}) {
   }
 }
 
-MPI_CASE("more ranks than points, cells and particles", ranks{7}) {
+MPI_CASE("more ranks than points, cells and particles", ranks{3, 7}) {
   const SharedDir directory(comm);
   State state(comm, on_the_last(comm.size()), Owner::of_cell, 2);
   state.set();
