@@ -88,8 +88,15 @@ output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<Pla
   return plan;
 }
 
+/// Buffers of the write path that hold so many bytes; at least two.
+int buffers_for(std::int64_t bytes) {
+  constexpr std::int64_t each = 4 << 20;  // what the write path takes at a time
+  return static_cast<int>(std::clamp<std::int64_t>((bytes + each - 1) / each + 1, 2, output::most_buffers));
+}
+
 /// Options under which the file is written: those of the run, but for what only streams have.
-output::Options writing_options(output::Options options) {
+output::Options writing_options(output::Options options, std::int64_t buffered_bytes) {
+  options.buffers = buffers_for(buffered_bytes);
   if (options.strategy == "auto") options.strategy = "threads";
   options.sink = "hdf5";
   options.directories.clear();
@@ -105,7 +112,7 @@ output::Options writing_options(output::Options options) {
 class Saving::Impl {
  public:
   Impl(mpi::CommView comm, std::string directory, const Origin& origin, const StateFunction& state,
-       const output::Options& options, trace::Log& log)
+       const output::Options& options, std::int64_t buffer_bytes, trace::Log& log)
       : comm_(comm), directory_(std::move(directory)), origin_(origin) {
     mpi::agree_on_root(comm, [&] { place_ = begin_checkpoint(directory_, origin.step); });
     place_ = partial_path(directory_, origin.step);
@@ -114,8 +121,9 @@ class Saving::Impl {
       sets_ = outgoing_sets(inventory_);
     });
     placed_ = place_sets(comm, sets_);
+    const auto buffered = std::min(mpi::max(comm, bytes()), buffer_bytes);
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
-                                                 inventory_.head(), writing_options(options), log);
+                                                 inventory_.head(), writing_options(options, buffered), log);
     session_->write_final(origin.step,
                           [this](const output::Piece& piece, std::int64_t first, std::int64_t count,
                                  std::span<std::byte> out) { fill(piece.dataset, first, count, out); });
@@ -197,8 +205,9 @@ class Saving::Impl {
 };
 
 Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
-               const StateFunction& state, const output::Options& options, trace::Log& log)
-    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, log)) {}
+               const StateFunction& state, const output::Options& options, std::int64_t buffer_bytes,
+               trace::Log& log)
+    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, buffer_bytes, log)) {}
 Saving::~Saving() = default;
 
 bool Saving::ready() {
@@ -212,12 +221,6 @@ StepIndex Saving::step() const noexcept {
 }
 std::int64_t Saving::bytes() const noexcept {
   return impl_->bytes();
-}
-
-int buffers_for(std::int64_t bytes, std::int64_t most_bytes) {
-  constexpr std::int64_t each = 4 << 20;  // what the write path takes at a time
-  const std::int64_t wanted = (std::min(bytes, most_bytes) + each - 1) / each + 1;
-  return static_cast<int>(std::clamp<std::int64_t>(wanted, 2, output::most_buffers));
 }
 
 }  // namespace tailrace::checkpoint

@@ -58,14 +58,12 @@ void Checkpointing::try_to(const std::function<void()>& action) {
 void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state) {
   const double start_s = monotonic_s();
   const trace::Scope scope(log_, trace::Kind::checkpoint, step);
-  auto write = context_.write;
-  write.buffers = checkpoint::buffers_for(options_.buffer_bytes, options_.buffer_bytes);
   saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory,
                                                  checkpoint::Origin{.simulation = context_.simulation,
                                                                     .program = context_.program,
                                                                     .step = step,
                                                                     .time_s = context_.time_s(step)},
-                                                 state, write, log_);
+                                                 state, context_.write, options_.buffer_bytes, log_);
   const double cost_s = monotonic_s() - start_s;
   schedule_.note_taken(step, now_s(), cost_s);
   account_.held_up_s += cost_s;

@@ -40,6 +40,8 @@ Origin origin_of(StepIndex step) {
       .simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
 }
 
+constexpr std::int64_t buffer_bytes = 8 << 20;
+
 StateFunction passing(State& state) {
   return [&](StateArchive& archive) { state.pass(archive); };
 }
@@ -47,7 +49,7 @@ StateFunction passing(State& state) {
 void save(mpi::CommView comm, const std::string& directory, StepIndex step, State& state,
           const output::Options& options) {
   trace::Log log("checkpoint");
-  Saving saving(comm, directory, origin_of(step), passing(state), options, log);
+  Saving saving(comm, directory, origin_of(step), passing(state), options, buffer_bytes, log);
   saving.finish();
 }
 
@@ -144,10 +146,9 @@ MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
   State state(comm, slabs(comm.size()));
   state.set();
   auto options = trial::options_of("threads");
-  options.buffers = buffers_for(1 << 20, 64 << 20);
   options.pace = output::parse_pace("latency=20ms");
   trace::Log log("checkpoint");
-  Saving saving(comm, directory.path(), origin_of(4), passing(state), options, log);
+  Saving saving(comm, directory.path(), origin_of(4), passing(state), options, buffer_bytes, log);
   state.particles.set();
   state.energy = 5;
   std::fill_n(static_cast<double*>(state.pressure.state().data), state.pressure.state().box.volume(), 0.0);

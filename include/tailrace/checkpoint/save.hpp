@@ -26,12 +26,13 @@ struct Origin {
 /// appears, and older checkpoints stay as they are.
 class Saving {
  public:
-  /// `options` say who writes, and with how many buffers; the sink and the directories of streams are of no
-  /// meaning here, and `auto` writes with threads. @collective{comm}, synchronises. Every rank throws the
-  /// same error or none. Memory: the buffers, a cell of records, 72 bytes for each MiB of fields and 32 for
-  /// each cell of records.
+  /// `options` say who writes; the number of buffers, the sink and the directories of streams are of no
+  /// meaning here, and `auto` writes with threads. The buffers hold the state, or `buffer_bytes` of it on
+  /// each rank, whichever is less; what does not fit is written before the constructor returns.
+  /// @collective{comm}, synchronises. Every rank throws the same error or none. Memory: the buffers, a cell
+  /// of records, 72 bytes for each MiB of fields and 32 for each cell of records.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
-         const output::Options& options, trace::Log& log);
+         const output::Options& options, std::int64_t buffer_bytes, trace::Log& log);
   /// One that was not finished leaves a partial directory behind.
   ~Saving();
   Saving(const Saving&) = delete;
@@ -51,8 +52,5 @@ class Saving {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Buffers of the write path that hold `bytes` of state, at most `most_bytes` in all; at least two.
-int buffers_for(std::int64_t bytes, std::int64_t most_bytes);
 
 }  // namespace tailrace::checkpoint
