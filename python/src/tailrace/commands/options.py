@@ -62,3 +62,10 @@ Pace = Annotated[
         help="Slow the sink down to emulate a device, such as bandwidth=50MB/s or latency=2ms.",
     ),
 ]
+Fault = Annotated[
+    str | None,
+    typer.Option(metavar="SPEC", help="Inject a fault, to see what happens, such as kill:rank=1,step=20."),
+]
+WallLimit = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")
+]

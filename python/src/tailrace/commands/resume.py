@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.options import Bind, Starter, Threads, Write
+from tailrace.commands.options import Bind, Fault, Starter, Threads, WallLimit, Write
 
 
 def resume(
@@ -18,15 +18,8 @@ def resume(
     write: Write = None,
     bind: Bind = "auto",
     launcher: Starter = None,
-    fault: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC", help="Inject a fault, to see what happens, such as kill:rank=1,step=20."
-        ),
-    ] = None,
-    wall_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")
-    ] = None,
+    fault: Fault = None,
+    wall_limit: WallLimit = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")] = False,
 ) -> None:

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.options import Bind, Case, Pace, Ranks, Settings, Sink, Starter, Threads, Write
+from tailrace.commands.options import (
+    Bind,
+    Case,
+    Fault,
+    Pace,
+    Ranks,
+    Settings,
+    Sink,
+    Starter,
+    Threads,
+    WallLimit,
+    Write,
+)
 
 
 def run(
@@ -23,20 +35,13 @@ def run(
     sink: Sink = None,
     bind: Bind = "auto",
     launcher: Starter = None,
-    fault: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC", help="Inject a fault, to see what happens, such as kill:rank=1,step=20."
-        ),
-    ] = None,
+    fault: Fault = None,
     pace: Pace = None,
     trace: Annotated[
         str | None,
         typer.Option(metavar="MODE", help="Trace of every thread: off, on, papi (with hardware counters)."),
     ] = None,
-    wall_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")
-    ] = None,
+    wall_limit: WallLimit = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing run directory.")
     ] = False,
