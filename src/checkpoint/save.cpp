@@ -161,8 +161,10 @@ class Saving::Impl {
   void fill(std::size_t dataset, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
     const auto& [set, data, entries] = placed_[dataset / 3];
     if (dataset % 3 == 0) return set->fill(first, count, out);
-    const auto words = dataset % 3 == 1 ? set->entries() : set->part(entries.first);
-    std::memcpy(out.data(), words.data() + first, out.size());
+    const auto copy = [&](const std::vector<std::uint64_t>& words) {
+      std::memcpy(out.data(), words.data() + first, out.size());
+    };
+    dataset % 3 == 1 ? copy(set->entries()) : copy(set->part(entries.first));
   }
 
   [[nodiscard]] std::vector<std::uint64_t> all_sums() const {
