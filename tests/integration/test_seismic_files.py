@@ -144,16 +144,48 @@ def test_rsf_holds_what_hdf5_does_with_right_axes(tmp_path, model, ranks, strate
     assert found["line"].axis(2) == (12, 0.002, 0.002, "time", "s")
 
 
-def test_rsf_headers_tell_of_whole_samples_whatever_happens(tmp_path, model):
+@pytest.mark.parametrize(
+    ("strategy", "ranks", "killed"),
+    [("blocking", 3, 1), ("threads", 3, 1), ("uring", 3, 1), ("leaders:2", 3, 2), ("ranks:1", 4, 3)],
+)
+def test_rsf_headers_tell_of_whole_samples_whatever_happens(tmp_path, model, strategy, ranks, killed):
+    """All that the record has: whichever rank is the last one to advance it."""
     clean = ran(tmp_path, CASE, name="clean")
-    ended = run(
-        tmp_path, CASE, "--sink", "rsf", "--write", "blocking", "--fault", "kill:rank=1,step=15", ranks=3
-    )
+    words = ["--sink", "rsf", "--write", strategy, "--fault", f"kill:rank={killed},step=15"]
+    ended = run(tmp_path, CASE, *words, ranks=ranks)
     assert ended.status != 0, ended
-    found = rsf_reader.read(tmp_path / "run/output.p.rsf")
-    assert 4 <= len(found.values) <= 5  # rank 0 knows of steps 0 to 9 at least, and of no more than 0 to 12
-    with h5py.File(clean / "output.h5") as expected:
-        assert np.array_equal(found.values, expected["p/values"][: len(found.values)])
+    with h5py.File(tmp_path / "run/output.h5") as index, h5py.File(clean / "output.h5") as expected:
+        recorded = int(index["tailrace_record"][()].min())
+        assert recorded < 15
+        for name in ("p", "line", "slice"):
+            found = rsf_reader.read(tmp_path / f"run/output.{name}.rsf").values
+            steps = index[f"{name}/step"][()]
+            assert len(found) == (np.count_nonzero(steps <= recorded) if recorded > 0 else 0), name
+            assert np.array_equal(found, expected[f"{name}/values"][: len(found)]), name
+
+
+def test_rsf_headers_are_up_to_date_though_rank_0_is_the_first_to_write(tmp_path, model):
+    """Rank 2 has more to write at step 8, after which all compute for a while before rank 0 is killed."""
+    text = CASE[: CASE.index("[[output]]")]
+    for name, select in [
+        ("both", "points = [[0, 0, 0], [13, 12, 11]]"),
+        ("far", "plane = {y = 12}"),
+        ("also", "plane = {y = 11}"),
+    ]:
+        text += f'[[output]]\nname = "{name}"\nquantity = "p"\nevery = 8\nselect = {{{select}}}\n'
+    words = ["--sink", "rsf", "--write", "blocking", "--pace", "latency=20ms"]
+    ended = run(tmp_path, text, *words, "--fault", "kill:rank=0,step=16", ranks=3)
+    assert ended.status != 0, ended
+    assert jobs.recorded_steps(tmp_path / "run/output.h5") == 8
+    for name in ("both", "far", "also"):
+        assert len(rsf_reader.read(tmp_path / f"run/output.{name}.rsf").values) == 1, name
+
+
+def test_rsf_headers_tell_of_no_sample_that_only_some_have_written(tmp_path, model):
+    words = ["--sink", "rsf", "--write", "blocking", "--fault", "kill:rank=2,step=0"]
+    ended = run(tmp_path, CASE, *words, ranks=3)
+    assert ended.status != 0, ended
+    assert len(rsf_reader.read(tmp_path / "run/output.p.rsf").values) == 0
 
 
 def test_rsf_of_a_failed_disk_ends_with_the_last_whole_sample(tmp_path, model):
