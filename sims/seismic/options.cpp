@@ -34,7 +34,6 @@ void add_file_options(CLI::App& app, CommandLine& line) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
       ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
-      ->expected(0, 11)
       ->group(group);
   app.add_flag("--overwrite", options.overwrite, "an existing run directory may be used")->group(group);
   app.add_flag("--check", options.check_only, "read and check everything, then stop")->group(group);

@@ -413,6 +413,7 @@ def test_the_command_line_of_the_public_programs(tmp_path):
     ("words", "told"),
     [
         (("TTI", 20, 18, 16), ["4 words instead of 10"]),
+        (("TTI", 20, 18, 16, 5, 1, 1, 1, 1, 1, 2, 3), ["12 words instead of 10"]),
         (("XTI", 20, 18, 16, 5, 1, 1, 1, 1, 1), ['FORM: "XTI"']),
         (("ISO", 20, "many", 16, 5, 1, 1, 1, 1, 1), ['NY: "many"']),
         (("ISO", 20, 18, 16, 5, 1, 1, 1, 1, 1), ["time.dt_s: 1 s is too large"]),
