@@ -36,7 +36,6 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   run::add_case_options(app, line);
   app.add_option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
       ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
-      ->expected(0, 11)
       ->group("Files");
   app.footer(footer_text);
   if (auto help = run::read_words(app, argc, argv)) return run::Notice{std::move(*help)};

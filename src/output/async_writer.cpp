@@ -368,6 +368,8 @@ class AsyncWriter final : public Writer {
       return true;
     }
     charge_stage(job, monotonic_s());
+    if (job.stage == Stage::record && job.lease->record)
+      places_.note_recorded(job.lease->source, *job.lease->record);
     job.stage = static_cast<Stage>(static_cast<int>(job.stage) + 1);
     if (job.stage == Stage::record) issue_record(job);
     if (job.stage == Stage::flush && job.lease->flush) issue_flush(job);
@@ -401,7 +403,6 @@ class AsyncWriter final : public Writer {
     const int source = job.lease->source;
     if (job.dropped_bytes > 0) sink_.note_dropped(source);
     if (!job.lease->record) return;
-    places_.note_recorded(source, *job.lease->record);
     const auto slots = places_.record(source);
     if (slots.count == 0) return;
     slots_.assign(static_cast<std::size_t>(slots.count), static_cast<std::uint64_t>(*job.lease->record));

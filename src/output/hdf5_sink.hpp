@@ -56,6 +56,8 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   virtual void start_flush() noexcept;
   /// Ends the writing. @local. Errors (io).
   virtual void close_files();
+  using PlacedFiles::Slots;
+  [[nodiscard]] Slots record(int source) const override;
   void note_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
   /// What takes the samples' bytes, to be used for further files.
   [[nodiscard]] const std::shared_ptr<WriteCall>& call() const noexcept { return call_; }
@@ -66,7 +68,6 @@ class Hdf5Sink : public Sink, private PlacedFiles {
     const auto rest = from_byte(layout_.places().datasets[dataset], offset_bytes);
     return {.file = rest.file, .offset = rest.offset, .bytes = rest.bytes};
   }
-  [[nodiscard]] Slots record(int source) const override;
 
   void open_new_files();
   void start_flush_after(std::int64_t bytes) noexcept;

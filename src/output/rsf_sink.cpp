@@ -27,24 +27,25 @@ class RsfSink final : public Hdf5Sink {
 
   void record(int source, StepIndex steps) override {
     Hdf5Sink::record(source, steps);
-    if (source == 0) tell(recorded_by_all(steps));
+    tell_recorded();
   }
 
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override {
     Hdf5Sink::close(comm, tail, end);
-    mpi::agree_on_root(comm, [&] {
+    mpi::agree_on(comm, [&] {
       if (failure_) throw Error(*failure_);
-      if (!joins_) finish(end);
+      if (comm.is_root() && !joins_) finish(end);
     });
   }
 
  protected:
-  /// The record itself is written after this. On the simulation's thread, which must not fail alone.
+  /// None that anybody else writes: `note_recorded` does, together with the headers.
+  [[nodiscard]] Slots record(int) const override { return {}; }
+  /// On the simulation's thread, which must not fail alone.
   void note_recorded(int source, StepIndex steps) override {
-    Hdf5Sink::note_recorded(source, steps);
-    if (source != 0 || failure_) return;
+    if (failure_) return;
     try {
-      tell(recorded_by_all(steps));
+      record(source, steps);
     } catch (...) {
       failure_ = describe_current_exception();
     }
@@ -60,8 +61,16 @@ class RsfSink final : public Hdf5Sink {
     return {context, std::move(places)};
   }
 
-  /// The step up to which all ranks have recorded; the first of them says so here.
-  [[nodiscard]] StepIndex recorded_by_all(StepIndex by_first) {
+  /// Has the headers tell of what all ranks have recorded. Every process that advances a slot does so,
+  /// because each may be the last one. Whoever has written looks again: another one may have told of more
+  /// meanwhile.
+  void tell_recorded() {
+    while (tell(recorded_by_all())) {
+    }
+  }
+
+  /// The step up to which all ranks have recorded.
+  [[nodiscard]] StepIndex recorded_by_all() {
     const auto& places = layout().places();
     slots_.resize(static_cast<std::size_t>(places.record_slots));
     const auto bytes = std::as_writable_bytes(std::span(slots_));
@@ -71,19 +80,22 @@ class RsfSink final : public Hdf5Sink {
     if (file >= 0) ::close(file);
     if (taken != static_cast<ssize_t>(bytes.size()))
       throw file_failure(layout().path(), "reading the record", places.record, taken < 0 ? error : EIO);
-    slots_[0] = static_cast<std::uint64_t>(by_first);
     return static_cast<StepIndex>(*std::min_element(slots_.begin(), slots_.end()));
   }
 
-  /// Has the headers tell of the samples up to a step.
-  void tell(StepIndex step) {
+  /// Has the headers tell of the samples up to a step, as the record has it; false if they have done so.
+  bool tell(StepIndex step) {
+    bool any = false;
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const auto& file = files_[i];
       if (file.header.empty() || !file.is_series()) continue;
-      const StepIndex samples = file.stream->cadence.samples_until(step);
-      if (samples > told_[i]) tell_samples(file, samples);
-      told_[i] = std::max(told_[i], samples);
+      const StepIndex samples = step > 0 ? file.stream->cadence.samples_until(step) : 0;
+      if (samples <= told_[i]) continue;
+      tell_samples(file, samples);
+      told_[i] = samples;
+      any = true;
     }
+    return any;
   }
 
   /// What a run that stopped early did not use is cut off.

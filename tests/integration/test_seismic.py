@@ -120,6 +120,12 @@ def test_the_reference_case_through_files(tmp_path, ranks, strategy):
         assert np.abs(found["receivers/values"][()] - traces).max() < 1e-10 * np.abs(traces).max()
 
 
+def test_the_help_names_words_and_no_defaults_that_are_none():
+    ended = jobs.seismic("--help")
+    assert ended.status == 0 and "FORM NX NY NZ ABSORB DX DY DZ DT TMAX" in ended.out, ended
+    assert "Usage: tailrace-seismic [OPTIONS] [words...]" in ended.out and "0x" not in ended.out, ended
+
+
 def test_files_do_not_depend_on_ranks_threads_and_strategy(model):
     assert run(model, SMALL, name="one").status == 0
     clean = jobs.read_datasets(model / "one/output.h5")

@@ -144,16 +144,48 @@ def test_rsf_holds_what_hdf5_does_with_right_axes(tmp_path, model, ranks, strate
     assert found["line"].axis(2) == (12, 0.002, 0.002, "time", "s")
 
 
-def test_rsf_headers_tell_of_whole_samples_whatever_happens(tmp_path, model):
+@pytest.mark.parametrize(
+    ("strategy", "ranks", "killed"),
+    [("blocking", 3, 1), ("threads", 3, 1), ("uring", 3, 1), ("leaders:2", 3, 2), ("ranks:1", 4, 3)],
+)
+def test_rsf_headers_tell_of_whole_samples_whatever_happens(tmp_path, model, strategy, ranks, killed):
+    """All that the record has: whichever rank is the last one to advance it."""
     clean = ran(tmp_path, CASE, name="clean")
-    ended = run(
-        tmp_path, CASE, "--sink", "rsf", "--write", "blocking", "--fault", "kill:rank=1,step=15", ranks=3
-    )
+    words = ["--sink", "rsf", "--write", strategy, "--fault", f"kill:rank={killed},step=15"]
+    ended = run(tmp_path, CASE, *words, ranks=ranks)
     assert ended.status != 0, ended
-    found = rsf_reader.read(tmp_path / "run/output.p.rsf")
-    assert 4 <= len(found.values) <= 5  # rank 0 knows of steps 0 to 9 at least, and of no more than 0 to 12
-    with h5py.File(clean / "output.h5") as expected:
-        assert np.array_equal(found.values, expected["p/values"][: len(found.values)])
+    with h5py.File(tmp_path / "run/output.h5") as index, h5py.File(clean / "output.h5") as expected:
+        recorded = int(index["tailrace_record"][()].min())
+        assert recorded < 15
+        for name in ("p", "line", "slice"):
+            found = rsf_reader.read(tmp_path / f"run/output.{name}.rsf").values
+            steps = index[f"{name}/step"][()]
+            assert len(found) == (np.count_nonzero(steps <= recorded) if recorded > 0 else 0), name
+            assert np.array_equal(found, expected[f"{name}/values"][: len(found)]), name
+
+
+def test_rsf_headers_are_up_to_date_though_rank_0_is_the_first_to_write(tmp_path, model):
+    """Rank 2 has more to write at step 8, after which all compute for a while before rank 0 is killed."""
+    text = CASE[: CASE.index("[[output]]")]
+    for name, select in [
+        ("both", "points = [[0, 0, 0], [13, 12, 11]]"),
+        ("far", "plane = {y = 12}"),
+        ("also", "plane = {y = 11}"),
+    ]:
+        text += f'[[output]]\nname = "{name}"\nquantity = "p"\nevery = 8\nselect = {{{select}}}\n'
+    words = ["--sink", "rsf", "--write", "blocking", "--pace", "latency=20ms"]
+    ended = run(tmp_path, text, *words, "--fault", "kill:rank=0,step=16", ranks=3)
+    assert ended.status != 0, ended
+    assert jobs.recorded_steps(tmp_path / "run/output.h5") == 8
+    for name in ("both", "far", "also"):
+        assert len(rsf_reader.read(tmp_path / f"run/output.{name}.rsf").values) == 1, name
+
+
+def test_rsf_headers_tell_of_no_sample_that_only_some_have_written(tmp_path, model):
+    words = ["--sink", "rsf", "--write", "blocking", "--fault", "kill:rank=2,step=0"]
+    ended = run(tmp_path, CASE, *words, ranks=3)
+    assert ended.status != 0, ended
+    assert len(rsf_reader.read(tmp_path / "run/output.p.rsf").values) == 0
 
 
 def test_rsf_of_a_failed_disk_ends_with_the_last_whole_sample(tmp_path, model):
@@ -333,6 +365,24 @@ def test_traces_of_a_run_that_fails_leave_no_segy(tmp_path, model):
     assert not list((tmp_path / "run").glob("*.sgy*"))
 
 
+@pytest.mark.parametrize("ranks", [0, 3])
+def test_traces_that_cannot_be_written_make_a_failed_run(tmp_path, model, ranks):
+    """The samples are there, what was asked for is not: exit status, message and account say so alike."""
+    directory = tmp_path / "run"
+    directory.mkdir()
+    (directory / "output.line.sgy.partial").symlink_to("/dev/full")
+    (tmp_path / "case.toml").write_text(SEGY)
+    ended = jobs.seismic("--case", tmp_path / "case.toml", "--out", directory, "--overwrite", ranks=ranks)
+    assert ended.status == 3 and "finished" not in ended.out, ended
+    (message,) = jobs.messages(ended, "tailrace-seismic")
+    assert "output.line.sgy.partial" in message and "No space left on device" in message, message
+    account = jobs.account(directory)
+    assert account["status"] == "failed" and account["steps"] == 24
+    assert account["error"]["message"] in message
+    assert not list(directory.glob("*.sgy*"))
+    assert jobs.read_datasets(directory / "output.h5")["p/values"].any()
+
+
 def proxy(directory: Path, *words, ranks: int = 0) -> tuple[jobs.Ended, Path]:
     directory.mkdir()
     output = directory / f"{words[0]}.h5"
@@ -363,6 +413,7 @@ def test_the_command_line_of_the_public_programs(tmp_path):
     ("words", "told"),
     [
         (("TTI", 20, 18, 16), ["4 words instead of 10"]),
+        (("TTI", 20, 18, 16, 5, 1, 1, 1, 1, 1, 2, 3), ["12 words instead of 10"]),
         (("XTI", 20, 18, 16, 5, 1, 1, 1, 1, 1), ['FORM: "XTI"']),
         (("ISO", 20, "many", 16, 5, 1, 1, 1, 1, 1), ['NY: "many"']),
         (("ISO", 20, 18, 16, 5, 1, 1, 1, 1, 1), ["time.dt_s: 1 s is too large"]),
