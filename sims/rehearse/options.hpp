@@ -10,6 +10,7 @@
 #include "load.hpp"
 #include "ownership.hpp"
 #include "selection.hpp"
+#include "swarm.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"
@@ -37,6 +38,7 @@ struct Options {
   StepIndex steps = 0;
   Ownership ownership;
   LoadOptions load;
+  SwarmOptions swarm;
   std::vector<Selection> selections;
   SelectionContext selection_context;  ///< of the selections; the number of ranks is the program's to fill in
   std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of the case

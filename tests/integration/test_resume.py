@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -93,6 +94,24 @@ every = {EVERY}
 keep = 3
 """
 
+# Particles that cross the parts of all ranks, most of them on few; ranks beyond the planes own nothing.
+PARTICLES = f"""
+[case]
+simulation = "rehearse"
+[domain]
+cells = [9, 8, 5]
+[rehearse]
+select = ["points:20"]
+particles = 1000
+clustering = 3
+drift = 0.7
+verify = true
+[time]
+steps = {STEPS}
+[checkpoint]
+every = {EVERY}
+"""
+
 ULTRASOUND = f"""
 [case]
 simulation = "ultrasound"
@@ -119,6 +138,7 @@ every = {EVERY}
 CASES = {
     "seismic": (SEISMIC, jobs.SEISMIC),
     "rehearse": (REHEARSAL, jobs.REHEARSE),
+    "particles": (PARTICLES, jobs.REHEARSE),
     "ultrasound": (ULTRASOUND, jobs.PROGRAM),
 }
 
@@ -193,6 +213,37 @@ def test_legs_on_any_numbers_of_ranks(simulation, first, tmp_path, whole):
         told = jobs.account(computation.run_dir)
         assert told["resumed_from"] == saved[-1] and told["steps"] == STEPS
         assert_same(computation.datasets(), whole[simulation])
+
+
+def test_more_ranks_than_cells(tmp_path):
+    """The particles of two cells, from seven ranks to three and to one."""
+    ranks = FEW if jobs.waits_spin() else [7, 3, 1]
+    few = ["domain.cells=[2,1,1]", 'rehearse.select=["whole"]', "rehearse.particles=50"]
+    computation = Computation("particles", tmp_path, *few)
+    for leg, (count, fault) in enumerate(zip(ranks, ["kill:step=12", "kill:step=26", None], strict=True)):
+        options = ["--fault", fault] if fault else []
+        ended = computation.start(*(["--resume"] if leg else []), *options, ranks=count).wait()
+        assert (ended.status == 0) == (fault is None), ended
+    assert jobs.account(computation.run_dir)["resumed_from"] in (14, 21)
+
+
+def test_other_particles_than_were_saved_are_refused(tmp_path):
+    computation = Computation("particles", tmp_path)
+    assert computation.start("--fault", "kill:step=26", ranks=2).wait().status != 0
+    for setting in ("particles=999", "clustering=2", "drift=0.6"):
+        ended = computation.start("--resume", "--set", f"rehearse.{setting}", ranks=2).wait()
+        assert ended.status == 2 and "the checkpoint has other particles" in ended.err, ended
+
+
+def test_a_changed_checksum_of_particles_is_found(tmp_path):
+    computation = Computation("particles", tmp_path)
+    assert computation.start(ranks=2).wait().status == 0
+    output = computation.run_dir / "output.h5"
+    assert jobs.rehearse("--verify", output).status == 0
+    with h5py.File(output, "r+") as file:
+        file["rehearsal_particle_sum"][0] ^= 1
+    ended = jobs.rehearse("--verify", output)
+    assert ended.status == 1 and "1000 particles have the checksum" in ended.err, ended
 
 
 @pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders", "uring", "ranks:1", "spawn:1"])
