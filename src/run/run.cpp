@@ -161,7 +161,7 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
 }
 
 /// Unless there is no place for them, or nobody could go on in such an output.
-void Run::begin_checkpoints(StepIndex done) {
+void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
   if (!options_.checkpoint || options_.directory.empty() || options_.write.plan_only) return;
   if (!output::can_go_on(options_.write)) {
     if (options_.checkpoint->rules.any())
@@ -178,6 +178,8 @@ void Run::begin_checkpoints(StepIndex done) {
                              .write = options_.write,
                              .from = done},
       log_);
+  if (options_.checkpoint->rules.any())
+    predicted_bytes_ += checkpoint::buffer_memory_bytes(comm_, state, options_.checkpoint->buffer_bytes);
 }
 
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
@@ -208,9 +210,6 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
-  // The state on its way to the disk, which is no more than what the simulation holds.
-  if (options_.checkpoint && options_.checkpoint->rules.any())
-    predicted_bytes_ += std::min(simulation_bytes, options_.checkpoint->buffer_bytes);
   open_crew();
   tell_warnings();
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});

@@ -92,7 +92,8 @@ class Run {
   /// synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes, const output::Resume& resume);
-  /// Largest memory of this rank during the run, known once the output is open. @local
+  /// Largest memory of this rank during the run, known once the output is open; from the first step on with
+  /// the buffers of checkpoints. @local
   [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
 
   /// Runs the steps; see `run::drive`. @collective{comm}
@@ -100,7 +101,7 @@ class Run {
   DriveResult drive(S& simulation, const StepSpan& steps, const Watch& watch,
                     const std::function<void(StepIndex)>& after_step) {
     start_steps(steps, watch);
-    if constexpr (Resumable<S>) begin_checkpoints(steps.done);
+    if constexpr (Resumable<S>) begin_checkpoints(steps.done, state_of(simulation, *session_));
     const auto result = run::drive(
         comm_, simulation, *session_, steps, watch_, stop_, checkpointing_ ? &*checkpointing_ : nullptr,
         [&](const DriveResult& so_far) {
@@ -147,7 +148,7 @@ class Run {
   void clear_directory();
   void keep_arguments();
   StepIndex restore_state(const checkpoint::StateFunction& simulation);
-  void begin_checkpoints(StepIndex done);
+  void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
   void start_steps(const StepSpan& steps, const Watch& watch);
   void note_step(const DriveResult& so_far);
   void tell_not_finite(StepIndex step);
