@@ -87,6 +87,21 @@ void read_load(run::CaseFile& file, LoadOptions& load) {
                      "compute = \"matmul\" or \"memory\", or no imbalance and slow_rank");
 }
 
+void read_swarm(run::CaseFile& file, SwarmOptions& swarm) {
+  constexpr std::int64_t most_particles = std::int64_t{1} << 40;
+  constexpr int most_clustered = 100;
+  constexpr double fastest_cells = 1e6;
+  swarm.count = file.integer("rehearse.particles", {0, most_particles}).value_or(0);
+  const auto clustering = file.integer("rehearse.clustering", {1, most_clustered});
+  const auto drift = file.real("rehearse.drift", {-fastest_cells, fastest_cells});
+  swarm.clustering = static_cast<int>(clustering.value_or(swarm.clustering));
+  swarm.drift_cells = drift.value_or(swarm.drift_cells);
+  for (const auto& [key, given] :
+       {std::pair{"rehearse.clustering", clustering.has_value()}, {"rehearse.drift", drift.has_value()}})
+    if (given && swarm.count == 0)
+      file.add_problem(key, "belongs to no particles", "particles = 1000, or leave it out");
+}
+
 output::Reduction read_reduction(run::CaseFile& file) {
   using output::Reduction;
   Reduction found = Reduction::none;
@@ -131,6 +146,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read(file, "rehearse.decomposition",
        [&](const std::string& text) { options.ownership = parse_ownership(text); });
   read_load(file, options.load);
+  read_swarm(file, options.swarm);
   options.outputs = run::read_output_tables(file, {{quantity, unit}}, "");
   read_selections(file, options);
   if (const auto verify = file.boolean("rehearse.verify")) options.verify = options.verify || *verify;
@@ -149,6 +165,11 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   set("decomposition", "slabs");
   set("compute", to_string(options.load.work));
   set("imbalance", options.load.imbalance);
+  set("particles", options.swarm.count);
+  if (options.swarm.count > 0) {
+    set("clustering", options.swarm.clustering);
+    set("drift", options.swarm.drift_cells);
+  }
   set("every", options.selection_context.every);
   set("data_multiplier", options.selection_context.data_multiplier);
   set("write_multiplier", options.selection_context.write_multiplier);

@@ -1,6 +1,9 @@
 #include "cube.hpp"
 
+#include <fmt/format.h>
+
 #include "selection.hpp"
+#include "tailrace/base/error.hpp"
 
 namespace tailrace::rehearse {
 
@@ -36,8 +39,8 @@ void list_records(std::vector<Real>& records, const Formula& formula, const Box&
 }  // namespace
 
 Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType record_type,
-           Load& load, trace::Log& log)
-    : comm_(comm), formula_(formula), own_box_(own_box), load_(load), log_(log) {
+           Load& load, Particles* particles, trace::Log& log)
+    : comm_(comm), formula_(formula), own_box_(own_box), load_(load), particles_(particles), log_(log) {
   const auto count = static_cast<std::size_t>(own_box.volume());
   if (formula.type == h5::ElementType::float32)
     values_ = AlignedVector<float>(count);
@@ -56,8 +59,9 @@ void Cube::set_field(StepIndex step) noexcept {
 void Cube::advance(StepIndex step) {
   load_.step();
   set_field(step);
-  if (comm_.size() == 1) return;
+  if (comm_.size() == 1 && particles_ == nullptr) return;
   const trace::Scope scope(log_, trace::Kind::exchange, step);
+  if (particles_ != nullptr) particles_->advance();
   mpi::sum(comm_, load_.check());
 }
 
@@ -87,14 +91,28 @@ void Cube::state(checkpoint::StateArchive& archive) {
                             .stride_y = n.x,
                             .stride_z = n.x * n.y});
   });
+  if (particles_ == nullptr) return;
+  archive.component("particles", 1, [&](int) { archive.records("all", *particles_); });
 }
 
 void Cube::restored(StepIndex step) {
   step_ = step;
+  if (particles_ == nullptr) return;
+  particles_->end_restore();
+  const auto verdict = particles_->judge(step);
+  if (!verdict.good())
+    throw Error(ErrorInfo{
+        .kind = ErrorKind::input,
+        .message = fmt::format("after step {} the checkpoint has other particles than this case: {}", step,
+                               to_string(verdict)),
+        .path = {},
+        .rank = 0,
+        .hint = "give the particles, clustering and drift that the run began with"});
 }
 
 std::int64_t Cube::memory_bytes() const noexcept {
-  return own_box_.volume() * static_cast<std::int64_t>(h5::size_bytes(formula_.type)) + load_.memory_bytes();
+  const auto field_bytes = own_box_.volume() * static_cast<std::int64_t>(h5::size_bytes(formula_.type));
+  return field_bytes + load_.memory_bytes() + (particles_ != nullptr ? particles_->memory_bytes() : 0);
 }
 
 }  // namespace tailrace::rehearse

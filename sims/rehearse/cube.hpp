@@ -6,6 +6,7 @@
 
 #include "formula.hpp"
 #include "load.hpp"
+#include "particles.hpp"
 #include "tailrace/base/aligned.hpp"
 #include "tailrace/checkpoint/archive.hpp"
 #include "tailrace/output/stream.hpp"
@@ -17,10 +18,10 @@ namespace tailrace::rehearse {
 /// the formula, and meets the other ranks once, as the exchanges of a solver do.
 class Cube {
  public:
-  /// `load` and `log` outlive the cube, which begins in the state of step 0.
+  /// `load`, `particles` (null: none) and `log` outlive the cube, which begins in the state of step 0.
   /// Records have elements of `record_type`.
   Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType record_type,
-       Load& load, trace::Log& log);
+       Load& load, Particles* particles, trace::Log& log);
 
   /// @collective{comm}
   void advance(StepIndex step);
@@ -30,7 +31,7 @@ class Cube {
   /// Saves or restores the field, though it could be had from the step alone: a rehearsal does as others do.
   /// @local
   void state(checkpoint::StateArchive& archive);
-  /// @collective{comm}
+  /// @collective{comm}. Errors (input): the particles that came back are others than those of the case.
   void restored(StepIndex step);
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
@@ -41,6 +42,7 @@ class Cube {
   Formula formula_;
   Box own_box_;
   Load& load_;
+  Particles* particles_;
   trace::Log& log_;
   std::variant<AlignedVector<float>, AlignedVector<double>> values_;
   StepIndex step_ = 0;

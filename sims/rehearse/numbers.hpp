@@ -48,13 +48,19 @@ class Random {
     return n < 1 ? 0 : static_cast<std::int64_t>(u * static_cast<double>(n));
   }
 
- private:
-  std::uint64_t next() noexcept {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
+  /// A number each of whose bits depends on each bit of `z`.
+  static std::uint64_t mixed(std::uint64_t z) noexcept {
+    z += 0x9e3779b97f4a7c15U;
     z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31U);
+  }
+
+ private:
+  std::uint64_t next() noexcept {
+    const std::uint64_t number = mixed(state_);
+    state_ += 0x9e3779b97f4a7c15U;
+    return number;
   }
   std::uint64_t state_;
 };

@@ -8,6 +8,7 @@
 #include "load.hpp"
 #include "ownership.hpp"
 #include "selection.hpp"
+#include "swarm.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::rehearse {
@@ -19,6 +20,7 @@ struct Options : run::CaseOptions {
   Formula formula;
   Ownership ownership;
   LoadOptions load;
+  SwarmOptions swarm;
   std::vector<Selection> selections;
   SelectionContext selection_context;  ///< of the selections; the number of ranks is the program's to fill in
 };

@@ -66,6 +66,8 @@ class Program {
   run::Run& run_;
   Box own_box_;
   std::optional<Load> load_;
+  std::optional<Swarm> swarm_;
+  std::optional<Particles> particles_;
   std::optional<Cube> cube_;
   output::FileHead head_;
   bool rounds_ = false;  ///< some dataset holds float32
@@ -79,7 +81,9 @@ int Program::execute() {
   warn();
   calibrate();
   describe();
-  cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type, *load_, run_.log());
+  if (swarm_) particles_.emplace(comm_, options_.formula, options_.ownership, *swarm_);
+  cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type, *load_,
+                particles_ ? &*particles_ : nullptr, run_.log());
   const StepIndex done = run_.restore(*cube_);
   if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
   run_.open_output(options_.output, head_, cube_->memory_bytes());
@@ -110,7 +114,8 @@ void Program::plan() {
     problems.throw_if_any(ErrorKind::usage);
     outputs = run::CaseOutputs(tables, domain(), subject);
   });
-  head_ = make_head(options_.formula, outputs.streams());
+  if (options_.swarm.count > 0) swarm_.emplace(options_.formula.cells, options_.swarm);
+  head_ = make_head(options_.formula, outputs.streams(), swarm_);
   for (const auto& stream : outputs.streams())
     rounds_ = rounds_ || stream.datasets.front().type == h5::ElementType::float32;
   run_.plan({}, std::move(outputs), own_box_, options_.formula.cells);
@@ -179,12 +184,19 @@ int Program::close(const run::DriveResult& result) {
   const auto fields = [this](output::Session&) -> output::FieldLookup {
     return [this](const std::string& name) { return cube_->field(name); };
   };
-  const auto summary = run_.close(
-      result, fields, [&] { return make_tail(result.steps_done); }, own_box_.volume());
+  std::optional<ParticleVerdict> particles;
+  if (particles_) particles = particles_->judge(result.steps_done);
+  const auto tail = [&] {
+    return make_tail(result.steps_done, particles ? std::optional(particles->sum) : std::nullopt);
+  };
+  const auto summary = run_.close(result, fields, tail, own_box_.volume());
   const auto& end = summary.end;
   if (end.error) throw Error(*end.error);
   tell(run::end_text(summary, result.steps_done, run_.elapsed_s()));
-  const int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
+  if (particles) tell(to_string(*particles) + '
+');
+  int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
+  if (particles && !particles->good()) verdict = wrong_values;
   return verdict == run::success ? run::exit_status(end.status) : verdict;
 }
 

@@ -23,6 +23,8 @@ constexpr const char* cells_attribute = "rehearsal_cells";
 constexpr const char* type_attribute = "rehearsal_type";
 constexpr const char* steps_path = "/rehearsal_steps_done";
 constexpr const char* datasets_attribute = "rehearsal_datasets";
+constexpr const char* particles_attribute = "rehearsal_particles";
+constexpr const char* particle_sum_path = "/rehearsal_particle_sum";
 constexpr const char* steps_name = "/reduced_steps";  // in the group of a reduction
 constexpr std::size_t shown_mismatches = 10;
 constexpr std::uint64_t block_values = std::uint64_t{1} << 20;
@@ -47,6 +49,13 @@ Formula read_formula(FileReader& file) {
   if (n.size() != 3 || std::count(n.begin(), n.end(), 0) > 0 || (*type != "float32" && *type != "float64"))
     throw damaged(file, fmt::format("\"{}\" of \"{}\" describes no rehearsal", *cells, *type));
   return {{n[0], n[1], n[2]}, *type == "float32" ? h5::ElementType::float32 : h5::ElementType::float64};
+}
+
+/// A checksum as a file holds it: every reader takes halves for what they are, numbers beyond 2^53 it may
+/// not.
+std::vector<std::int64_t> halves(std::uint64_t sum) {
+  constexpr unsigned half_bits = 32;
+  return {static_cast<std::int64_t>(sum >> half_bits), static_cast<std::int64_t>(sum & 0xffffffffU)};
 }
 
 /// The points of a selection, in the order of the elements of a sample.
@@ -134,6 +143,7 @@ class Comparison {
     read_progress();
     for (const auto& group : file_->groups()) compare_group(group);
     check_count();
+    check_particles();
     return std::move(verdict_);
   }
 
@@ -142,6 +152,19 @@ class Comparison {
     const auto planned = file_->text_attribute("/", datasets_attribute).value_or("");
     if (const auto there = fmt::format("{}", groups_); planned != there)
       verdict_.problems.push_back(fmt::format("the file has {} of its {} datasets", there, planned));
+  }
+
+  /// Of a run that ended in good order: whether its particles came where the formula has them.
+  void check_particles() {
+    const auto text = file_->text_attribute("/", particles_attribute);
+    if (!text || verdict_.steps_done == 0) return;
+    const auto swarm = Swarm::parse(formula_.cells, *text);
+    const auto found = file_->integers(particle_sum_path);
+    const auto expected =
+        halves(swarm.sum(0, static_cast<std::uint64_t>(swarm.count()), verdict_.steps_done));
+    if (found != expected)
+      verdict_.problems.push_back(fmt::format("{} particles have the checksum {:08x} instead of {:08x}",
+                                              swarm.count(), fmt::join(found, ""), fmt::join(expected, "")));
   }
 
   void read_progress() {
@@ -319,7 +342,8 @@ std::string extent_text(const Verdict& verdict) {
 
 }  // namespace
 
-output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams) {
+output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams,
+                           const std::optional<Swarm>& swarm) {
   const Index3& n = formula.cells;
   output::FileHead head;
   const auto add = [&](const char* name, const std::string& text) {
@@ -330,21 +354,29 @@ output::FileHead make_head(const Formula& formula, const std::vector<output::Str
   add(type_attribute, type_name(formula.type));
   add(datasets_attribute, fmt::format("{}", streams.size()));
   head.datasets.push_back(dataset_of(steps_path, std::vector<std::int64_t>{0}));
+  if (swarm) {
+    add(particles_attribute, swarm->text());
+    head.datasets.push_back(dataset_of(particle_sum_path, std::vector<std::int64_t>(2)));
+  }
   for (const auto& stream : streams)
     if (stream.reduction != output::Reduction::none)
       head.datasets.push_back(dataset_of("/" + stream.name + steps_name, stream.cadence.steps()));
   return head;
 }
 
-output::FileTail make_tail(StepIndex steps_done) {
+output::FileTail make_tail(StepIndex steps_done, std::optional<std::uint64_t> particle_sum) {
   output::FileTail tail;
-  const auto bytes = std::as_bytes(std::span(&steps_done, 1));
-  tail.datasets.emplace_back(steps_path, std::vector<std::byte>(bytes.begin(), bytes.end()));
+  const auto add = [&](const char* path, const std::vector<std::int64_t>& numbers) {
+    const auto bytes = std::as_bytes(std::span(numbers));
+    tail.datasets.emplace_back(path, std::vector<std::byte>(bytes.begin(), bytes.end()));
+  };
+  add(steps_path, {steps_done});
+  if (particle_sum) add(particle_sum_path, halves(*particle_sum));
   return tail;
 }
 
 std::vector<std::string> head_paths() {
-  return {steps_path};
+  return {steps_path, particle_sum_path};
 }
 
 Verdict verify(const std::string& path) {

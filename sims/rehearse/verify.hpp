@@ -1,19 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "formula.hpp"
+#include "swarm.hpp"
 #include "tailrace/output/file_content.hpp"
 #include "tailrace/output/stream.hpp"
 
 namespace tailrace::rehearse {
 
 /// What a rehearsal writes beside its samples, so that its file can be verified by itself.
-output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams);
-/// Says that the run ended in good order after `steps_done` steps.
-output::FileTail make_tail(StepIndex steps_done);
+output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams,
+                           const std::optional<Swarm>& swarm = {});
+/// Says that the run ended in good order after `steps_done` steps, and which checksum its particles had then.
+output::FileTail make_tail(StepIndex steps_done, std::optional<std::uint64_t> particle_sum = {});
 /// Paths that these take.
 std::vector<std::string> head_paths();
 

@@ -88,10 +88,21 @@ output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<Pla
   return plan;
 }
 
+constexpr std::int64_t most_portion_bytes = 4 << 20;  // what the write path takes at a time
+
 /// Buffers of the write path that hold so many bytes; at least two.
 int buffers_for(std::int64_t bytes) {
-  constexpr std::int64_t each = 4 << 20;  // what the write path takes at a time
-  return static_cast<int>(std::clamp<std::int64_t>((bytes + each - 1) / each + 1, 2, output::most_buffers));
+  const std::int64_t portions = (bytes + most_portion_bytes - 1) / most_portion_bytes;
+  return static_cast<int>(std::clamp<std::int64_t>(portions + 1, 2, output::most_buffers));
+}
+
+/// What this rank has of all sets.
+std::int64_t bytes_of(const std::vector<PlacedSet>& sets) {
+  std::int64_t bytes = 0;
+  for (const auto& [set, data, entries] : sets)
+    bytes += data.own * set->values_each() *
+             static_cast<std::int64_t>(h5::size_bytes(set->data_spec(data.all).type));
+  return bytes;
 }
 
 /// Options under which the file is written: those of the run, but for what only streams have.
@@ -147,13 +158,7 @@ class Saving::Impl {
   }
 
   [[nodiscard]] StepIndex step() const noexcept { return origin_.step; }
-  [[nodiscard]] std::int64_t bytes() const noexcept {
-    std::int64_t bytes = 0;
-    for (const auto& [set, data, entries] : placed_)
-      bytes += data.own * set->values_each() *
-               static_cast<std::int64_t>(h5::size_bytes(set->data_spec(data.all).type));
-    return bytes;
-  }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_of(placed_); }
 
  private:
   [[nodiscard]] std::string file() const { return fmt::format("{}/{}", place_, state_file); }
@@ -205,6 +210,15 @@ class Saving::Impl {
   std::vector<PlacedSet> placed_;
   std::unique_ptr<output::Session> session_;
 };
+
+std::int64_t buffer_memory_bytes(mpi::CommView comm, const StateFunction& state, std::int64_t buffer_bytes) {
+  Inventory inventory;
+  state(inventory);
+  const auto sets = outgoing_sets(inventory);
+  const auto bytes = bytes_of(place_sets(comm, sets));
+  const auto buffers = buffers_for(std::min(mpi::max(comm, bytes), buffer_bytes));
+  return buffers * std::min(bytes, most_portion_bytes);
+}
 
 Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
                const StateFunction& state, const output::Options& options, std::int64_t buffer_bytes,

@@ -78,17 +78,19 @@ void Run::prepare_directory() {
     };
     if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty())
       fail("has no checkpoint to go on from", "start the run anew, without --resume");
-    if (!options_.resume && fs::exists(directory) && !options_.overwrite)
+    if (options_.resume) return;
+    if (fs::exists(directory) && !options_.overwrite)
       fail("the run directory exists", "choose another --out, or add --overwrite");
+    clear_directory();
     std::error_code code;
-    if (options_.resume)
-      set_leg_aside();
-    else
-      clear_directory();
     fs::create_directories(directory / "trace", code);
     if (code) fail("cannot be made: " + code.message(), "choose a directory that you may write to");
     keep_arguments();
   });
+  if (!options_.resume) begin_traces();
+}
+
+void Run::begin_traces() {
   tracing_.emplace(comm_, options_.directory, options_.trace, account_.start_s);
 }
 
@@ -101,7 +103,14 @@ void Run::clear_directory() {
   for (const char* old : {"trace", "checkpoints", "legs"}) fs::remove_all(directory / old, code);
 }
 
-/// Moves the account and the traces of the leg before to legs/N.
+/// The state is restored: the directory is this leg's from now on. @collective{comm}
+void Run::begin_leg() {
+  mpi::agree_on_root(comm_, [&] { set_leg_aside(); });
+  begin_traces();
+}
+
+/// Moves the account and the traces of the leg before to legs/N, and removes the report, which knows of no
+/// more.
 void Run::set_leg_aside() {
   namespace fs = std::filesystem;
   const fs::path directory = options_.directory;
@@ -109,23 +118,27 @@ void Run::set_leg_aside() {
   while (fs::exists(directory / "legs" / std::to_string(leg))) ++leg;
   const auto place = directory / "legs" / std::to_string(leg);
   std::error_code code;
+  const auto fail_if = [&](const fs::path& path, const std::string& what) {
+    if (!code) return;
+    throw Error(ErrorInfo{.kind = ErrorKind::io,
+                          .message = fmt::format("{}: {}: {}", path.string(), what, code.message()),
+                          .path = path.string(),
+                          .hint = "check the permissions of the run directory"});
+  };
   fs::create_directories(place, code);
   for (const char* old : {"run.json", "progress.json", "trace"}) {
     if (!fs::exists(directory / old)) continue;
     fs::rename(directory / old, place / old, code);
-    if (code)
-      throw Error(
-          ErrorInfo{.kind = ErrorKind::io,
-                    .message = fmt::format("{}: cannot be moved to {}: {}", (directory / old).string(),
-                                           place.string(), code.message()),
-                    .path = (directory / old).string(),
-                    .hint = "check the permissions of the run directory"});
+    fail_if(directory / old, fmt::format("cannot be moved to {}", place.string()));
   }
+  fs::remove(directory / "report.html", code);
+  fs::create_directories(directory / "trace", code);
+  fail_if(directory / "trace", "cannot be made");
 }
 
 /// For `tailrace resume`.
 void Run::keep_arguments() {
-  if (options_.arguments.empty() || options_.resume) return;
+  if (options_.arguments.empty()) return;
   std::error_code code;
   const auto path = fmt::format("{}/start.json", options_.directory);
   std::ofstream file(path);
@@ -161,7 +174,7 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
 }
 
 /// Unless there is no place for them, or nobody could go on in such an output.
-void Run::begin_checkpoints(StepIndex done) {
+void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
   if (!options_.checkpoint || options_.directory.empty() || options_.write.plan_only) return;
   if (!output::can_go_on(options_.write)) {
     if (options_.checkpoint->rules.any())
@@ -178,6 +191,8 @@ void Run::begin_checkpoints(StepIndex done) {
                              .write = options_.write,
                              .from = done},
       log_);
+  if (options_.checkpoint->rules.any())
+    predicted_bytes_ += checkpoint::buffer_memory_bytes(comm_, state, options_.checkpoint->buffer_bytes);
 }
 
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
@@ -208,9 +223,6 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
-  // The state on its way to the disk, which is no more than what the simulation holds.
-  if (options_.checkpoint && options_.checkpoint->rules.any())
-    predicted_bytes_ += std::min(simulation_bytes, options_.checkpoint->buffer_bytes);
   open_crew();
   tell_warnings();
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
@@ -407,15 +419,21 @@ int Run::guard(const std::function<int()>& body, const std::function<int(ErrorKi
     // alone.
     const bool shared = error.rank >= 0;
     if (!shared || comm_.is_root()) print_error(options_.program, error);
+    if (!shared && tracing_) tracing_->abandon();
+    if (!shared || (comm_.is_root() && session_)) leave_account(error);
     if (shared) return status_of(error.kind);
-    if (tracing_) tracing_->abandon();
-    try {
-      if (!options_.directory.empty() && std::filesystem::exists(options_.directory))
-        write_lone_failure(options_.directory, account_, error);
-    } catch (const Error& second) {
-      print_error(options_.program, second.info());
-    }
     mpi::Environment::abort(status_of(error.kind));
+  }
+}
+
+/// Of a failure in mid-run, if there is no account yet and the directory is this run's. @local
+void Run::leave_account(const ErrorInfo& error) const noexcept {
+  std::error_code code;
+  if (!tracing_ || std::filesystem::exists(options_.directory + "/run.json", code)) return;
+  try {
+    write_lone_failure(options_.directory, account_, error);
+  } catch (const Error& second) {
+    print_error(options_.program, second.info());
   }
 }
 

@@ -47,12 +47,12 @@ def clean(small, tmp_path_factory) -> Callable[[int], Path]:
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Mounts a file system of a given size that goes with the test."""
+    """Mounts a file system of a given size, at a given place or any, that goes with the test."""
     places = []
 
-    def mount(size: str) -> Path:
-        place = tmp_path / f"disk{len(places)}"
-        place.mkdir()
+    def mount(size: str, place: Path | None = None) -> Path:
+        place = place or tmp_path / f"disk{len(places)}"
+        place.mkdir(parents=True)
         done = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True, check=False
         )

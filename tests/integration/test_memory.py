@@ -1,5 +1,7 @@
 """The memory that a run predicts before its first step against the most that it used."""
 
+from pathlib import Path
+
 import pytest
 
 import jobs
@@ -7,6 +9,34 @@ from kwave_input import small_input
 
 pytestmark = pytest.mark.mpi
 GRID = (96, 96, 96)
+
+
+WAVES = """
+[case]
+simulation = "seismic"
+[domain]
+cells = [128, 96, 96]
+spacing_m = [10, 10, 10]
+[time]
+dt_s = 0.001
+steps = 12
+[model]
+equations = "isotropic"
+vp_m_s = 2500
+[source]
+wavelet = "ricker"
+fcut_hz = 20
+cell = [64, 48, 48]
+[boundary]
+kind = "zero"
+[[output]]
+name = "plane"
+quantity = "p"
+select = {plane = {y = 48}}
+every = 2
+[checkpoint]
+every = 3
+"""
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +50,21 @@ def test_prediction_holds(ranks, threads, large, tmp_path):
     options = ["--quiet", "-t", threads, "--set", "record.p_raw=true", "--set", "record.p_max_all=true"]
     ended = jobs.run("--case", large, "--out", run_dir, *options, ranks=ranks)
     assert ended.status == 0, ended
+    assert_predicted(run_dir)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_prediction_holds_with_checkpoints(ranks, tmp_path):
+    """Their buffers take what the state takes, which is less than all that a simulation holds."""
+    case, run_dir = tmp_path / "case.toml", tmp_path / "run"
+    case.write_text(WAVES)
+    ended = jobs.seismic("--case", case, "--out", run_dir, "--quiet", ranks=ranks)
+    assert ended.status == 0, ended
+    assert jobs.account(run_dir)["checkpoints"] == 3
+    assert_predicted(run_dir)
+
+
+def assert_predicted(run_dir: Path) -> None:
     told = jobs.account(run_dir)
     for peak, predicted in zip(told["peak_memory_bytes"], told["predicted_memory_bytes"], strict=True):
         assert predicted == pytest.approx(peak, rel=0.10), told["per_rank"]

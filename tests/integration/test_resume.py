@@ -6,10 +6,12 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -93,6 +95,24 @@ every = {EVERY}
 keep = 3
 """
 
+# Particles that cross the parts of all ranks, most of them on few; ranks beyond the planes own nothing.
+PARTICLES = f"""
+[case]
+simulation = "rehearse"
+[domain]
+cells = [9, 8, 5]
+[rehearse]
+select = ["points:20"]
+particles = 1000
+clustering = 3
+drift = 0.7
+verify = true
+[time]
+steps = {STEPS}
+[checkpoint]
+every = {EVERY}
+"""
+
 ULTRASOUND = f"""
 [case]
 simulation = "ultrasound"
@@ -119,6 +139,7 @@ every = {EVERY}
 CASES = {
     "seismic": (SEISMIC, jobs.SEISMIC),
     "rehearse": (REHEARSAL, jobs.REHEARSE),
+    "particles": (PARTICLES, jobs.REHEARSE),
     "ultrasound": (ULTRASOUND, jobs.PROGRAM),
 }
 
@@ -137,11 +158,20 @@ class Computation:
 
     def start(self, *options, ranks: int = 1) -> jobs.Job:
         words = ["--case", self.case, "--out", self.run_dir, *self.settings, "--quiet", *options]
+        self.progress_before = self.progress()
         return jobs.Job(words, ranks, command=[str(self.program)])
 
     def computes(self) -> bool:
-        """Whether this leg has come to its steps: earlier ones' progress was put aside or removed."""
-        return (self.run_dir / "progress.json").exists()
+        """Whether this leg has come to its steps."""
+        return self.progress() not in (None, self.progress_before)
+
+    def progress(self) -> tuple[int, int] | None:
+        """What tells one progress.json from another; an earlier leg's stays until the state is restored."""
+        try:
+            told = (self.run_dir / "progress.json").stat()
+        except FileNotFoundError:
+            return None
+        return told.st_ino, told.st_mtime_ns
 
     def steps_saved(self) -> list[int]:
         names = [path.name for path in (self.run_dir / "checkpoints").glob("step-*[0-9]")]
@@ -193,6 +223,37 @@ def test_legs_on_any_numbers_of_ranks(simulation, first, tmp_path, whole):
         told = jobs.account(computation.run_dir)
         assert told["resumed_from"] == saved[-1] and told["steps"] == STEPS
         assert_same(computation.datasets(), whole[simulation])
+
+
+def test_more_ranks_than_cells(tmp_path):
+    """The particles of two cells, from seven ranks to three and to one."""
+    ranks = FEW if jobs.waits_spin() else [7, 3, 1]
+    few = ["domain.cells=[2,1,1]", 'rehearse.select=["whole"]', "rehearse.particles=50"]
+    computation = Computation("particles", tmp_path, *few)
+    for leg, (count, fault) in enumerate(zip(ranks, ["kill:step=12", "kill:step=26", None], strict=True)):
+        options = ["--fault", fault] if fault else []
+        ended = computation.start(*(["--resume"] if leg else []), *options, ranks=count).wait()
+        assert (ended.status == 0) == (fault is None), ended
+    assert jobs.account(computation.run_dir)["resumed_from"] in (14, 21)
+
+
+def test_other_particles_than_were_saved_are_refused(tmp_path):
+    computation = Computation("particles", tmp_path)
+    assert computation.start("--fault", "kill:step=26", ranks=2).wait().status != 0
+    for setting in ("particles=999", "clustering=2", "drift=0.6"):
+        ended = computation.start("--resume", "--set", f"rehearse.{setting}", ranks=2).wait()
+        assert ended.status == 2 and "the checkpoint has other particles" in ended.err, ended
+
+
+def test_a_changed_checksum_of_particles_is_found(tmp_path):
+    computation = Computation("particles", tmp_path)
+    assert computation.start(ranks=2).wait().status == 0
+    output = computation.run_dir / "output.h5"
+    assert jobs.rehearse("--verify", output).status == 0
+    with h5py.File(output, "r+") as file:
+        file["rehearsal_particle_sum"][0] ^= 1
+    ended = jobs.rehearse("--verify", output)
+    assert ended.status == 1 and "1000 particles have the checksum" in ended.err, ended
 
 
 @pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders", "uring", "ranks:1", "spawn:1"])
@@ -288,10 +349,14 @@ def test_damaged_ones_are_skipped_with_a_warning(tmp_path, whole):
     assert_same(computation.datasets(), whole["seismic"])
 
 
+def contents(directory: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
 def test_no_checkpoint_of_the_wrong_case(tmp_path):
     computation = Computation("seismic", tmp_path)
     assert computation.start("--fault", "kill:step=30").wait().status != 0
-    before = {path: path.stat().st_size for path in computation.run_dir.rglob("*") if path.is_file()}
+    before = contents(computation.run_dir)
     for old, new, words in [
         ("dt_s = 0.001", "dt_s = 0.0009", ["time.dt_s = 0.001"]),
         ("width = 3", "width = 4", ["points, this run has"]),
@@ -303,9 +368,34 @@ def test_no_checkpoint_of_the_wrong_case(tmp_path):
         assert ended.status == 2, ended
         for word in words:
             assert word in ended.err, ended
-    for path, size in before.items():
-        aside = computation.run_dir / "legs/1" / path.relative_to(computation.run_dir)
-        assert (aside if aside.exists() else path).stat().st_size == size, path
+        assert contents(computation.run_dir) == before
+
+
+def test_what_another_simulation_left_stays_as_it_is(tmp_path):
+    """Neither the program nor the command touches the account, the traces or the report of the leg before."""
+    computation = Computation("seismic", tmp_path, "time.steps=4000", "domain.cells=[30,30,30]")
+    words = [
+        "run",
+        computation.case,
+        "--out",
+        computation.run_dir,
+        *computation.settings,
+        "--wall-limit",
+        "0.5s",
+    ]
+    assert jobs.tailrace(*words).status == 4
+    assert (computation.run_dir / "report.html").exists()
+    before = contents(computation.run_dir)
+    computation.case.write_text(REHEARSAL)
+    other = Computation("rehearse", tmp_path)
+    ended = other.start("--resume").wait()
+    assert ended.status == 2 and "is of the simulation seismic, not of rehearse" in ended.err, ended
+    assert contents(computation.run_dir) == before
+    computation.case.write_text(SEISMIC.replace("width = 3", "width = 4"))
+    ended = jobs.tailrace("resume", computation.run_dir)
+    assert ended.status == 2 and "points, this run has" in ended.err, ended
+    assert "stopped" not in ended.out, ended
+    assert contents(computation.run_dir) == before
 
 
 def test_nothing_to_go_on_from(tmp_path):
@@ -325,6 +415,46 @@ def test_a_checkpoint_that_cannot_be_written(policy, status, tmp_path):
     ended = job.wait()
     assert ended.status == status, ended
     assert "checkpoint" in ended.err and "cannot be made" in ended.err
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("policy", ["warn", "stop"])
+def test_a_full_disk(policy, ranks, tmp_path, small_disk, whole):
+    """Where the checkpoints go there is room for one; the output has room elsewhere."""
+    computation = Computation("rehearse", tmp_path, f"checkpoint.on_failure={policy}")
+    place = computation.run_dir / "checkpoints"
+    small_disk("300k", place)
+    ended = computation.start("--overwrite", ranks=ranks).wait()
+    assert ended.status == (0 if policy == "warn" else 3), ended
+    assert "No space left on device" in ended.err and str(place) in ended.err, ended
+    assert [path.name for path in place.iterdir()] == [f"step-{EVERY:012d}"]
+    assert jobs.tailrace("checkpoint", "verify", place).status == 0
+    if policy == "warn":
+        assert_same(computation.datasets(), whole["rehearse"])
+        return
+    assert "No space left on device" in jobs.account(computation.run_dir)["error"]["message"]
+    subprocess.run(["mount", "-o", "remount,size=16m", place], check=True)
+    ended = computation.start("--resume", ranks=ranks - 1).wait()
+    assert ended.status == 0, ended
+    assert jobs.account(computation.run_dir)["resumed_from"] == EVERY
+    assert_same(computation.datasets(), whole["rehearse"])
+
+
+@pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders"])
+@pytest.mark.parametrize(("policy", "status"), [("warn", 0), ("stop", 3)])
+def test_injected_errors_of_a_checkpoint(policy, status, strategy, tmp_path):
+    """Every checkpoint but the first fails in its middle; the few samples end before faults begin."""
+    few = ['rehearse.select=["points:5"]', "rehearse.every=10"]
+    computation = Computation("rehearse", tmp_path, f"checkpoint.on_failure={policy}", *few)
+    computation.case.write_text(REHEARSAL.split("[[output]]")[0] + f"[checkpoint]\nevery = {EVERY}\n")
+    fault = "write:step=10,after=8000,error=EIO"
+    ended = computation.start("--write", strategy, "--fault", fault, ranks=3).wait()
+    assert ended.status == status, ended
+    assert "Input/output error" in ended.err and "checkpoints/step-000000000014" in ended.err, ended
+    assert computation.steps_saved() == [EVERY]
+    ended = computation.start("--resume", ranks=2).wait()
+    assert ended.status == 0, ended
+    assert jobs.rehearse("--verify", computation.run_dir / "output.h5").status == 0
 
 
 def test_the_command(tmp_path, whole):

@@ -1,5 +1,7 @@
 """Stopping in good order: signals and the wall-clock limit leave a complete file of the steps done."""
 
+import contextlib
+import os
 import signal
 from pathlib import Path
 
@@ -76,6 +78,23 @@ def test_signal_to_the_command(case, clean, tmp_path):
         assert ended.status == 4, ended
         assert ended.seconds < jobs.ENDS_WITHIN_S
         assert_stopped(run_dir, clean(2), "")
+
+
+def test_signal_to_every_process(case, clean, tmp_path):
+    """As a batch system does at its time limit; stopping in good order takes longer than a launcher waits."""
+    if jobs.waits_spin():
+        pytest.skip("Hydra passes SIGTERM on, and ends the job at the second one")
+    run_dir = tmp_path / "run"
+    words = ["run", case, "--out", run_dir, "-n", "2", "--no-report", "--write", "blocking"]
+    job = jobs.Job([*words, "--pace", "latency=400ms"], command=jobs.TAILRACE)
+    wait_for_steps(job, run_dir, 1)
+    for pid in job.processes():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    ended = job.wait()
+    assert ended.status == 4, ended
+    told = assert_stopped(run_dir, clean(2), "")
+    assert [path.name for path in (run_dir / "checkpoints").iterdir()] == [f"step-{told:012d}"]
 
 
 def test_signal_to_one_process_without_a_launcher(small, clean, tmp_path):

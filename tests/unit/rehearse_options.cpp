@@ -106,6 +106,18 @@ TEST_CASE("options become keys of the case") {
   CHECK(options.resolved["rehearse"]["compute"] == "memory");
 }
 
+TEST_CASE("particles, and what belongs to them") {
+  const auto options = options_of({"--particles", "500", "--clustering", "3", "--drift", "-0.5"});
+  CHECK(options.swarm.count == 500);
+  CHECK(options.swarm.clustering == 3);
+  CHECK(options.swarm.drift_cells == -0.5);
+  CHECK(options.resolved["rehearse"]["drift"] == -0.5);
+  CHECK(options_of({"--particles", "5"}).resolved["rehearse"]["clustering"] == 1);
+  CHECK_FALSE(options_of({}).resolved["rehearse"].contains("drift"));
+  const auto message = message_of({"-o", "a.h5", "--clustering", "2", "--drift", "1"});
+  CHECK(count(message, "belongs to no particles") == 2);
+}
+
 TEST_CASE("all problems of a command line are told together, each with its fix") {
   const auto message = message_of(
       {"-o",        "a.h5",   "--cells",         "0",          "--steps",  "-1",  "--precision", "int",

@@ -19,6 +19,9 @@ struct Origin {
   double time_s = 0;
 };
 
+/// Memory that the buffers of a `Saving` of this state are going to take on this rank. @collective{comm}
+std::int64_t buffer_memory_bytes(mpi::CommView comm, const StateFunction& state, std::int64_t buffer_bytes);
+
 /// A checkpoint on its way to the disk, behind the computation.
 ///
 /// The constructor takes the state, as far as the buffers go, and hands it to the writer; `finish` gives it

@@ -64,8 +64,8 @@ class Run {
   /// What the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
-  /// Makes the directory, removes what an earlier run left there, and begins the traces. A run that goes on
-  /// puts the account and the traces of the earlier leg aside instead (docs/formats/run_directory.md).
+  /// Makes the directory, removes what an earlier run left there, and begins the traces. Of a run that is to
+  /// go on it changes nothing: that is left to `restore`.
   /// @collective{comm}, synchronises. Errors (usage, input, io), on all ranks: it exists and may not, has no
   /// checkpoint to go on from, or cannot be made.
   void prepare_directory();
@@ -73,14 +73,17 @@ class Run {
   /// @collective{comm}, synchronises. Errors (input), on all ranks.
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
   /// If the run is to go on: restores the simulation and the running reductions from the newest checkpoint
-  /// that is whole, and returns its step; `open_output` then opens the file that is there. Returns 0
-  /// otherwise.
-  /// @collective{comm}, synchronises. Errors (input), on all ranks: there is no such checkpoint.
+  /// that is whole, and returns its step; `open_output` then opens the file that is there. Only then are the
+  /// account and the traces of the earlier leg put aside (docs/formats/run_directory.md), so that a case that
+  /// does not fit leaves the directory as it was. Returns 0 otherwise.
+  /// @collective{comm}, synchronises. Errors, on all ranks: (input) there is no such checkpoint; (io) the
+  /// earlier leg cannot be put aside.
   template <Resumable S>
   StepIndex restore(S& simulation) {
     if (!options_.resume) return 0;
     const auto step = restore_state([&](checkpoint::StateArchive& archive) { simulation.state(archive); });
     simulation.restored(step);
+    begin_leg();
     return step;
   }
   /// Creates the output file with what was planned; the outputs of the case are added to the head. The
@@ -92,7 +95,8 @@ class Run {
   /// synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes, const output::Resume& resume);
-  /// Largest memory of this rank during the run, known once the output is open. @local
+  /// Largest memory of this rank during the run, known once the output is open; from the first step on with
+  /// the buffers of checkpoints. @local
   [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
 
   /// Runs the steps; see `run::drive`. @collective{comm}
@@ -100,7 +104,7 @@ class Run {
   DriveResult drive(S& simulation, const StepSpan& steps, const Watch& watch,
                     const std::function<void(StepIndex)>& after_step) {
     start_steps(steps, watch);
-    if constexpr (Resumable<S>) begin_checkpoints(steps.done);
+    if constexpr (Resumable<S>) begin_checkpoints(steps.done, state_of(simulation, *session_));
     const auto result = run::drive(
         comm_, simulation, *session_, steps, watch_, stop_, checkpointing_ ? &*checkpointing_ : nullptr,
         [&](const DriveResult& so_far) {
@@ -149,11 +153,13 @@ class Run {
  private:
   void describe_grids(const std::string& path);
   [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
+  void begin_leg();
   void set_leg_aside();
+  void begin_traces();
   void clear_directory();
   void keep_arguments();
   StepIndex restore_state(const checkpoint::StateFunction& simulation);
-  void begin_checkpoints(StepIndex done);
+  void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
   void start_steps(const StepSpan& steps, const Watch& watch);
   void note_step(const DriveResult& so_far);
   void tell_not_finite(StepIndex step);
@@ -165,6 +171,7 @@ class Run {
                    const std::function<void()>& complete_output, std::int64_t cells);
   void warn_of_dropped();
   void write_account(const RunEnd& end, std::int64_t cells);
+  void leave_account(const ErrorInfo& error) const noexcept;
   void open_crew();
 
   mpi::CommView comm_;

@@ -113,7 +113,7 @@ class Job:
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=lambda: end_with_parent(self.launcher.stop_signal),
+            preexec_fn=lambda: settle_signals(self.launcher),
         )
 
     def follow(self, process: subprocess.Popen[str], requests: Requests) -> None:
@@ -161,10 +161,16 @@ def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
         return None
 
 
-def end_with_parent(stop_signal: signal.Signals) -> None:
-    """In the child (Linux): should we be killed, the job stops in good order and does not run on unseen."""
+def settle_signals(launcher: Launcher) -> None:
+    """In the child: should we be killed, the job stops in good order and does not run on unseen (Linux).
+
+    A batch system sends SIGTERM to every process at the time limit. Open MPI's mpirun would answer by killing
+    the ranks within a second, in the middle of their checkpoint: it does not get to see it. Its ranks do.
+    """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(stop_signal))
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(launcher.stop_signal))
+    if launcher.kind == "openmpi":
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 
 
 def kill_tree(pid: int) -> None:

@@ -62,8 +62,6 @@ def resume_run(request: ResumeRequest) -> int:
     status = check_case(plan)
     if status != EXIT_OK:
         return status
-    # The account of the leg before is moved aside by the program; the report would be that of an earlier leg.
-    (request.run_dir / "report.html").unlink(missing_ok=True)
     return carry_out(as_run, plan)
 
 

@@ -99,9 +99,10 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
     """Starts what is planned and follows it to its end; returns the exit status."""
     command = launch_command(plan.launcher, plan.layout, [*plan.program, "--quiet"])
     started = time.time()
+    earlier = read_account(plan.run_dir)
     with make_progress() as progress:
         result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress, plan.directory).run()
-    account = settle_account(request, plan, result, started)
+    account = settle_account(request, plan, result, started, earlier)
     if account is None:
         raise CommandError(
             f"{how_it_ended(result.returncode, result.messages)[0]}.", exit_status(result, account)
@@ -175,10 +176,14 @@ def check_case(plan: Plan) -> int:
 
 
 def settle_account(
-    request: RunRequest, plan: Plan, result: JobResult, started: float
+    request: RunRequest, plan: Plan, result: JobResult, started: float, earlier: dict[str, Any] | None
 ) -> dict[str, Any] | None:
-    """The run's account, written here for a run that died without; None when it made no directory either."""
+    """The run's account, written here for a run that died without; None when it made no directory either, or
+    left that of an earlier run or leg as it was.
+    """
     account = read_account(plan.run_dir)
+    if earlier is not None and account == earlier:
+        return None
     if account is not None or not plan.run_dir.is_dir() or result.returncode == EXIT_BAD_INPUT:
         return account
     reason, rank = how_it_ended(result.returncode, result.messages)
