@@ -193,8 +193,7 @@ int Program::close(const run::DriveResult& result) {
   const auto& end = summary.end;
   if (end.error) throw Error(*end.error);
   tell(run::end_text(summary, result.steps_done, run_.elapsed_s()));
-  if (particles) tell(to_string(*particles) + '
-');
+  if (particles) tell(to_string(*particles) + '\n');
   int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
   if (particles && !particles->good()) verdict = wrong_values;
   return verdict == run::success ? run::exit_status(end.status) : verdict;
