@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <span>
 #include <tuple>
+#include <utility>
 
 #include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/all_to_all.hpp"
+#include "tailrace/mpi/parcels.hpp"
 
 namespace tailrace::rehearse {
 
@@ -33,19 +36,27 @@ Particles::Particles(mpi::CommView comm, const Formula& formula, const Ownership
 }
 
 void Particles::advance() {
-  std::vector<std::vector<Particle>> leaving(boxes_.size());
+  std::map<int, std::vector<Particle>> leaving;
   for (auto& particle : particles_) {
     swarm_.advance(particle);
     const auto point = swarm_.point(particle);
     if (own_box().contains(point)) continue;
     const auto owner =
         std::find_if(boxes_.begin(), boxes_.end(), [&](const Box& box) { return box.contains(point); });
-    leaving[static_cast<std::size_t>(owner - boxes_.begin())].push_back(particle);
+    leaving[static_cast<int>(owner - boxes_.begin())].push_back(particle);
   }
   std::erase_if(particles_,
                 [&](const Particle& particle) { return !own_box().contains(swarm_.point(particle)); });
-  const auto arrived = mpi::exchange(comm_, leaving);
-  particles_.insert(particles_.end(), arrived.begin(), arrived.end());
+  std::vector<mpi::Parcel> parcels;
+  for (const auto& [rank, some] : leaving) {
+    const auto bytes = std::as_bytes(std::span(some));
+    parcels.push_back({rank, {bytes.begin(), bytes.end()}});
+  }
+  for (const auto& parcel : mpi::deliver(comm_, std::move(parcels))) {
+    const auto first = particles_.size();
+    particles_.resize(first + parcel.bytes.size() / sizeof(Particle));
+    std::memcpy(particles_.data() + first, parcel.bytes.data(), parcel.bytes.size());
+  }
   sort_into_cells();
 }
 

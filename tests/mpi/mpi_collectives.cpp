@@ -4,7 +4,6 @@
 
 #include "mpi_case.hpp"
 #include "tailrace/base/error.hpp"
-#include "tailrace/mpi/all_to_all.hpp"
 #include "tailrace/mpi/comm.hpp"
 
 using namespace tailrace;
@@ -73,17 +72,4 @@ MPI_CASE("a moved communicator leaves an empty one", ranks{1, 3}) {
   const mpi::Comm second = std::move(first);
   CHECK(first.empty());  // NOLINT: the state after a move is what is tested
   CHECK(mpi::sum(second, std::int64_t{1}) == comm.size());
-}
-
-MPI_CASE("ranks exchange any number of values, in the order of the senders", ranks{1, 2, 3, 4, 7}) {
-  const int n = comm.size(), r = comm.rank();
-  std::vector<std::vector<int>> to(static_cast<std::size_t>(n));
-  for (int other = 0; other < n; ++other)
-    to[static_cast<std::size_t>(other)].assign(static_cast<std::size_t>((r + other) % 3), 100 * r + other);
-  std::vector<int> expected;
-  for (int other = 0; other < n; ++other)
-    expected.insert(expected.end(), static_cast<std::size_t>((r + other) % 3), 100 * other + r);
-  CHECK(mpi::exchange(comm, to) == expected);
-  for (auto& some : to) some.clear();
-  CHECK(mpi::exchange(comm, to).empty());
 }
