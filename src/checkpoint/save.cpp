@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "background_task.hpp"
 #include "manifest.hpp"
 #include "outgoing.hpp"
 #include "tailrace/base/check.hpp"
@@ -16,10 +17,14 @@
 #include "tailrace/checkpoint/store.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/session.hpp"
+#include "tailrace/output/staging.hpp"
 
 namespace tailrace::checkpoint {
 
 namespace {
+
+/// What the write path takes at a time.
+constexpr std::int64_t buffer_bytes = 4 << 20;
 
 /// The datasets of a set, and where this rank's shares of them begin.
 struct PlacedSet {
@@ -89,9 +94,9 @@ output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<Pla
 }
 
 /// Buffers of the write path that hold so many bytes; at least two.
-int buffers_for(std::int64_t bytes) {
-  constexpr std::int64_t each = 4 << 20;  // what the write path takes at a time
-  return static_cast<int>(std::clamp<std::int64_t>((bytes + each - 1) / each + 1, 2, output::most_buffers));
+int buffers_for(std::int64_t bytes) noexcept {
+  return static_cast<int>(
+      std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes + 1, 2, output::most_buffers));
 }
 
 /// Options under which the file is written: those of the run, but for what only streams have.
@@ -109,10 +114,14 @@ output::Options writing_options(output::Options options, std::int64_t buffered_b
 
 }  // namespace
 
+std::size_t buffer_memory(std::int64_t bytes) noexcept {
+  return static_cast<std::size_t>(buffers_for(bytes)) * output::StagingPool::distance(buffer_bytes);
+}
+
 class Saving::Impl {
  public:
   Impl(mpi::CommView comm, std::string directory, const Origin& origin, const StateFunction& state,
-       const output::Options& options, std::int64_t buffer_bytes, trace::Log& log)
+       const output::Options& options, std::int64_t most_buffered, trace::Log& log)
       : comm_(comm), directory_(std::move(directory)), origin_(origin) {
     mpi::agree_on_root(comm, [&] { place_ = begin_checkpoint(directory_, origin.step); });
     place_ = partial_path(directory_, origin.step);
@@ -121,7 +130,7 @@ class Saving::Impl {
       sets_ = outgoing_sets(inventory_);
     });
     placed_ = place_sets(comm, sets_);
-    const auto buffered = std::min(mpi::max(comm, bytes()), buffer_bytes);
+    const auto buffered = std::min(mpi::max(comm, bytes()), most_buffered);
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
                                                  inventory_.head(), writing_options(options, buffered), log);
     session_->write_final(origin.step,
@@ -129,22 +138,31 @@ class Saving::Impl {
                                  std::span<std::byte> out) { fill(piece.dataset, first, count, out); });
   }
 
-  [[nodiscard]] bool ready() { return session_->progress(output::WriteState::durable, origin_.step); }
+  [[nodiscard]] bool ready() {
+    if (!sealed_) return session_->progress(output::WriteState::durable, origin_.step);
+    return !naming_ || naming_->is_done();
+  }
 
-  void finish() {
-    try {
+  void seal(const std::function<void()>& afterwards) {
+    clean_up_on_failure([&] {
       session_->finish(origin_.step, {});
       const auto sums = all_sums();
-      mpi::agree_on_root(comm_, [&] {
+      sealed_ = true;
+      if (!comm_.is_root()) return;
+      naming_ = std::make_unique<BackgroundTask>([this, sums, afterwards] {
         write_manifest(place_, manifest(sums));
         commit_checkpoint(directory_, origin_.step);
+        if (afterwards) afterwards();
       });
-    } catch (...) {
-      std::error_code ignored;
-      if (comm_.is_root()) std::filesystem::remove_all(place_, ignored);
-      throw;
-    }
+    });
   }
+
+  void finish() {
+    if (!sealed_) seal({});
+    clean_up_on_failure([&] { mpi::agree_on_root(comm_, [&] { naming_->finish(); }); });
+  }
+
+  [[nodiscard]] bool is_sealed() const noexcept { return sealed_; }
 
   [[nodiscard]] StepIndex step() const noexcept { return origin_.step; }
   [[nodiscard]] std::int64_t bytes() const noexcept {
@@ -156,6 +174,16 @@ class Saving::Impl {
   }
 
  private:
+  template <class Action>
+  void clean_up_on_failure(const Action& action) {
+    try {
+      action();
+    } catch (...) {
+      std::error_code ignored;
+      if (comm_.is_root()) std::filesystem::remove_all(place_, ignored);
+      throw;
+    }
+  }
   [[nodiscard]] std::string file() const { return fmt::format("{}/{}", place_, state_file); }
 
   void fill(std::size_t dataset, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
@@ -204,6 +232,8 @@ class Saving::Impl {
   std::vector<std::unique_ptr<OutgoingSet>> sets_;
   std::vector<PlacedSet> placed_;
   std::unique_ptr<output::Session> session_;
+  bool sealed_ = false;
+  std::unique_ptr<BackgroundTask> naming_;  ///< on the root; last: it ends before what it uses
 };
 
 Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
@@ -214,6 +244,12 @@ Saving::~Saving() = default;
 
 bool Saving::ready() {
   return impl_->ready();
+}
+void Saving::seal(const std::function<void()>& afterwards) {
+  impl_->seal(afterwards);
+}
+bool Saving::is_sealed() const noexcept {
+  return impl_->is_sealed();
 }
 void Saving::finish() {
   impl_->finish();

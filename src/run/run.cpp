@@ -176,7 +176,8 @@ void Run::begin_checkpoints(StepIndex done) {
                              .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
                              .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
                              .write = options_.write,
-                             .from = done},
+                             .from = done,
+                             .buffered_bytes = checkpoint_bytes_},
       log_);
 }
 
@@ -210,7 +211,8 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
   // The state on its way to the disk, which is no more than what the simulation holds.
   if (options_.checkpoint && options_.checkpoint->rules.any())
-    predicted_bytes_ += std::min(simulation_bytes, options_.checkpoint->buffer_bytes);
+    checkpoint_bytes_ = std::min(simulation_bytes, options_.checkpoint->buffer_bytes);
+  predicted_bytes_ += checkpoint_bytes_;
   open_crew();
   tell_warnings();
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});

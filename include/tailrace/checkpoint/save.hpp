@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ struct Origin {
   double time_s = 0;
 };
 
+/// Bytes of buffers that hold so many bytes of a rank's state.
+std::size_t buffer_memory(std::int64_t bytes) noexcept;
+
 /// A checkpoint on its way to the disk, behind the computation.
 ///
 /// The constructor takes the state, as far as the buffers go, and hands it to the writer; `finish` gives it
@@ -26,9 +30,10 @@ struct Origin {
 /// appears, and older checkpoints stay as they are.
 class Saving {
  public:
-  /// `options` say who writes; the number of buffers, the sink and the directories of streams are of no
-  /// meaning here, and `auto` writes with threads. The buffers hold the state, or `buffer_bytes` of it on
-  /// each rank, whichever is less; what does not fit is written before the constructor returns.
+  /// `options` say who writes, and in which memory; the number of buffers, the sink and the directories of
+  /// streams are of no meaning here, and `auto` writes with threads. The buffers hold the state, or
+  /// `buffer_bytes` of it on each rank, whichever is less; what does not fit is written before the
+  /// constructor returns.
   /// @collective{comm}, synchronises. Every rank throws the same error or none. Memory: the buffers, a cell
   /// of records, 72 bytes for each MiB of fields and 32 for each cell of records.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
@@ -38,10 +43,15 @@ class Saving {
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
 
-  /// True once `finish` will not wait for this rank. @local
+  /// True once neither `seal` nor `finish`, whichever is next, will wait for this rank. @local
   [[nodiscard]] bool ready();
-  /// Waits until all ranks have written, then gives the checkpoint its name. @collective{comm}, synchronises.
-  /// Every rank throws the same error or none; on an error the partial directory is removed.
+  /// Waits until all ranks have written, and closes the file. Then rank 0 gives the checkpoint its name
+  /// behind the computation, and calls `afterwards`. @collective{comm}, synchronises. Every rank throws the
+  /// same error or none; on an error the partial directory is removed.
+  void seal(const std::function<void()>& afterwards = {});
+  [[nodiscard]] bool is_sealed() const noexcept;
+  /// Seals it unless that was done, and waits until it has its name. @collective{comm}, synchronises. Errors
+  /// as in `seal`, and what `afterwards` throws.
   void finish();
 
   [[nodiscard]] StepIndex step() const noexcept;

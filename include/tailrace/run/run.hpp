@@ -167,6 +167,7 @@ class Run {
   trace::Log log_{"main"};
   RunAccount account_;
   std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
+  std::int64_t checkpoint_bytes_ = 0;  ///< of this rank's state that waits in buffers
   CaseOutputs outputs_;
   output::Plan plan_;
   std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
