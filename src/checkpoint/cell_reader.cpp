@@ -2,16 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <memory>
+
+#include "background_task.hpp"
 #include "digest.hpp"
 #include "manifest.hpp"
+#include "tailrace/base/aligned.hpp"
 #include "tailrace/base/error.hpp"
 
 namespace tailrace::checkpoint {
 
 namespace {
 
-/// Cells that lie together are read so many bytes at a time, or one cell.
-constexpr std::int64_t most_read_bytes = 8 << 20;
+/// Cells that lie together are read so many bytes at a time, or one cell; while they are looked at, the next
+/// ones are on their way.
+constexpr std::int64_t most_read_bytes = 4 << 20;
 
 // The last words of entries and parts.
 std::int64_t first_of(CellReader::Words words) noexcept {
@@ -49,31 +55,13 @@ std::vector<std::uint64_t> CellReader::entries_of(Words part) const {
   return entries;
 }
 
-void CellReader::read_run(Words entries, const Take& take) const {
-  const std::size_t words = set_.entry_words();
-  const auto last = entries.last(words);
-  const std::int64_t place = place_of(entries.first(words)),
-                     end = place_of(last) + count_of(last) * set_.bytes_each();
-  std::vector<std::byte> data(static_cast<std::size_t>(end - place));
-  file_.read(place, data);
-  for (std::size_t at = 0; at < entries.size(); at += words) {
-    const auto entry = entries.subspan(at, words);
-    const auto cell = std::span<const std::byte>(data).subspan(
-        static_cast<std::size_t>(place_of(entry) - place),
-        static_cast<std::size_t>(count_of(entry) * set_.bytes_each()));
-    if (digest_of(cell) != digest_in(entry)) damaged("a cell", place_of(entry));
-    take(entry, cell);
-  }
+std::int64_t CellReader::end_of(Words entry) const noexcept {
+  return place_of(entry) + count_of(entry) * set_.bytes_each();
 }
 
-void CellReader::read(const Wanted& part_wanted, const Wanted& cell_wanted, const Take& take) const {
+std::vector<CellReader::Run> CellReader::runs_of(const Wanted& part_wanted, const Wanted& cell_wanted) const {
   const std::size_t words = set_.entry_words(), part_words = set_.part_words();
-  std::vector<std::uint64_t> run;
-  std::int64_t run_begin = 0, run_end = -1;  // elements or records
-  const auto flush = [&] {
-    if (!run.empty()) read_run(run, take);
-    run.clear();
-  };
+  std::vector<Run> runs;
   for (std::size_t p = 0; p + part_words <= set_.parts.size(); p += part_words) {
     const auto part = Words(set_.parts).subspan(p, part_words);
     if (count_of(part) == 0 || !part_wanted(part.first(part_words - 3))) continue;
@@ -81,16 +69,44 @@ void CellReader::read(const Wanted& part_wanted, const Wanted& cell_wanted, cons
     for (std::size_t at = 0; at < entries.size(); at += words) {
       const auto entry = Words(entries).subspan(at, words);
       if (!cell_wanted(entry.first(words - 3))) continue;
-      const std::int64_t end = first_of(entry) + count_of(entry);
-      if (first_of(entry) != run_end || (end - run_begin) * set_.bytes_each() > most_read_bytes) {
-        flush();
-        run_begin = first_of(entry);
-      }
-      run.insert(run.end(), entry.begin(), entry.end());
-      run_end = end;
+      const bool joins = !runs.empty() && runs.back().end == place_of(entry) &&
+                         end_of(entry) - runs.back().begin <= most_read_bytes;
+      if (!joins) runs.push_back({.begin = place_of(entry), .end = 0, .entries = {}});
+      runs.back().end = end_of(entry);
+      runs.back().entries.insert(runs.back().entries.end(), entry.begin(), entry.end());
     }
   }
-  flush();
+  return runs;
+}
+
+void CellReader::take_run(const Run& run, std::span<const std::byte> data, const Take& take) const {
+  const std::size_t words = set_.entry_words();
+  for (std::size_t at = 0; at < run.entries.size(); at += words) {
+    const auto entry = Words(run.entries).subspan(at, words);
+    const auto cell = data.subspan(static_cast<std::size_t>(place_of(entry) - run.begin),
+                                   static_cast<std::size_t>(count_of(entry) * set_.bytes_each()));
+    if (digest_of(cell) != digest_in(entry)) damaged("a cell", place_of(entry));
+    take(entry, cell);
+  }
+}
+
+void CellReader::read(const Wanted& part_wanted, const Wanted& cell_wanted, const Take& take) const {
+  const auto runs = runs_of(part_wanted, cell_wanted);
+  std::array<AlignedVector<std::byte>, 2> buffers;
+  const auto fetch = [&](std::size_t i) {
+    auto& buffer = buffers[i % 2];
+    const auto bytes = static_cast<std::size_t>(runs[i].end - runs[i].begin);
+    if (buffer.size() < bytes) buffer.resize(bytes);
+    file_.read(runs[i].begin, std::span(buffer).first(bytes));
+  };
+  std::unique_ptr<BackgroundTask> ahead;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (ahead) ahead->finish();
+    if (i == 0) fetch(0);
+    ahead.reset();
+    if (i + 1 < runs.size()) ahead = std::make_unique<BackgroundTask>([&fetch, i] { fetch(i + 1); });
+    take_run(runs[i], buffers[i % 2], take);
+  }
 }
 
 }  // namespace tailrace::checkpoint

@@ -30,9 +30,16 @@ class CellReader {
 
  private:
   [[nodiscard]] std::vector<std::uint64_t> entries_of(Words part) const;
-  void read_run(Words entries, const Take& take) const;
+  /// Cells that lie together in the file.
+  struct Run {
+    std::int64_t begin = 0, end = 0;  ///< bytes of the file
+    std::vector<std::uint64_t> entries;
+  };
+  [[nodiscard]] std::vector<Run> runs_of(const Wanted& part_wanted, const Wanted& cell_wanted) const;
+  void take_run(const Run& run, std::span<const std::byte> data, const Take& take) const;
   [[noreturn]] void damaged(const std::string& what, std::int64_t offset) const;
   [[nodiscard]] std::int64_t place_of(Words entry) const noexcept;
+  [[nodiscard]] std::int64_t end_of(Words entry) const noexcept;
 
   const InputFile& file_;
   std::string path_;

@@ -128,35 +128,46 @@ class OutgoingRecords final : public OutgoingSet {
   void fill(std::int64_t first, std::int64_t count, std::span<std::byte> out) override {
     TAILRACE_CHECK(first == made_, "values are made in their order");
     made_ += count;
-    while (!out.empty()) {
-      if (given_ == scratch_.size()) next_cell();
-      const std::size_t some = std::min(out.size(), scratch_.size() - given_);
-      std::memcpy(out.data(), scratch_.data() + given_, some);
-      given_ += some;
-      out = out.subspan(some);
-    }
+    while (!out.empty()) out = out.subspan(given_ < scratch_.size() ? give(out) : begin_cell(out));
   }
 
  private:
-  /// Has the records of the next cell ready, padded.
-  void next_cell() {
-    const auto count = static_cast<std::size_t>(cells_[cell_].count);
+  /// Gives what is ready of a cell. Returns the bytes.
+  std::size_t give(std::span<std::byte> out) {
+    const std::size_t some = std::min(out.size(), scratch_.size() - given_);
+    std::memcpy(out.data(), scratch_.data() + given_, some);
+    given_ += some;
+    return some;
+  }
+  /// Makes the next cell where it belongs, or if there is no room for all of it, has it ready. Returns the
+  /// bytes made there.
+  std::size_t begin_cell(std::span<std::byte> out) {
+    const auto bytes = static_cast<std::size_t>(cells_[cell_].count * padded_bytes_);
+    if (bytes <= out.size()) {
+      make_cell(out.first(bytes));
+      return bytes;
+    }
+    scratch_.resize(bytes);
+    make_cell(scratch_);
+    given_ = 0;
+    return 0;
+  }
+  /// The records of the next cell, each padded.
+  void make_cell(std::span<std::byte> out) {
     const auto bytes = static_cast<std::size_t>(type_.bytes),
-               padded = static_cast<std::size_t>(padded_bytes_);
-    scratch_.assign(count * padded, std::byte{0});
+               padded = static_cast<std::size_t>(padded_bytes_), count = out.size() / padded;
     if (bytes == padded) {
-      records_.read(cell_, scratch_);
+      records_.read(cell_, out);
     } else {
       packed_.resize(count * bytes);
       records_.read(cell_, packed_);
-      for (std::size_t i = 0; i < count; ++i)
-        std::memcpy(scratch_.data() + i * padded, packed_.data() + i * bytes, bytes);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::memcpy(out.data() + i * padded, packed_.data() + i * bytes, bytes);
+        std::memset(out.data() + i * padded + bytes, 0, padded - bytes);
+      }
     }
-    note_digest(cell_, digest_of(scratch_));
-    for (std::size_t i = 0; i < count; ++i)
-      add_to_sum(digest_of(std::span<const std::byte>(scratch_).subspan(i * padded, padded)));
-    given_ = 0;
-    ++cell_;
+    note_digest(cell_++, digest_of(out));
+    for (std::size_t i = 0; i < count; ++i) add_to_sum(digest_of(out.subspan(i * padded, padded)));
   }
   [[nodiscard]] std::vector<std::uint64_t> span() const override {
     if (cells_.empty()) return {0, 0};
@@ -167,9 +178,9 @@ class OutgoingRecords final : public OutgoingSet {
   RecordType type_;
   std::int64_t padded_bytes_;
   std::vector<RecordSet::Cell> cells_;
-  std::size_t cell_ = 0;  ///< the next one
-  std::vector<std::byte> scratch_, packed_;
-  std::size_t given_ = 0;  ///< bytes of scratch_ that have left
+  std::size_t cell_ = 0;                     ///< the next one
+  std::vector<std::byte> scratch_, packed_;  ///< of a cell that did not fit; as the set has its records
+  std::size_t given_ = 0;                    ///< bytes of scratch_ that have left
   std::int64_t made_ = 0;
 };
 

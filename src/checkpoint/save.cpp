@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "background_task.hpp"
 #include "manifest.hpp"
 #include "outgoing.hpp"
 #include "tailrace/base/check.hpp"
@@ -16,10 +17,14 @@
 #include "tailrace/checkpoint/store.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/session.hpp"
+#include "tailrace/output/staging.hpp"
 
 namespace tailrace::checkpoint {
 
 namespace {
+
+/// What the write path takes at a time.
+constexpr std::int64_t buffer_bytes = 4 << 20;
 
 /// The datasets of a set, and where this rank's shares of them begin.
 struct PlacedSet {
@@ -88,12 +93,10 @@ output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<Pla
   return plan;
 }
 
-constexpr std::int64_t most_portion_bytes = 4 << 20;  // what the write path takes at a time
-
 /// Buffers of the write path that hold so many bytes; at least two.
-int buffers_for(std::int64_t bytes) {
-  const std::int64_t portions = (bytes + most_portion_bytes - 1) / most_portion_bytes;
-  return static_cast<int>(std::clamp<std::int64_t>(portions + 1, 2, output::most_buffers));
+int buffers_for(std::int64_t bytes) noexcept {
+  return static_cast<int>(
+      std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes + 1, 2, output::most_buffers));
 }
 
 /// What this rank has of all sets.
@@ -123,7 +126,7 @@ output::Options writing_options(output::Options options, std::int64_t buffered_b
 class Saving::Impl {
  public:
   Impl(mpi::CommView comm, std::string directory, const Origin& origin, const StateFunction& state,
-       const output::Options& options, std::int64_t buffer_bytes, trace::Log& log)
+       const output::Options& options, std::int64_t most_buffered, trace::Log& log)
       : comm_(comm), directory_(std::move(directory)), origin_(origin) {
     mpi::agree_on_root(comm, [&] { place_ = begin_checkpoint(directory_, origin.step); });
     place_ = partial_path(directory_, origin.step);
@@ -132,7 +135,7 @@ class Saving::Impl {
       sets_ = outgoing_sets(inventory_);
     });
     placed_ = place_sets(comm, sets_);
-    const auto buffered = std::min(mpi::max(comm, bytes()), buffer_bytes);
+    const auto buffered = std::min(mpi::max(comm, bytes()), most_buffered);
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
                                                  inventory_.head(), writing_options(options, buffered), log);
     session_->write_final(origin.step,
@@ -140,27 +143,46 @@ class Saving::Impl {
                                  std::span<std::byte> out) { fill(piece.dataset, first, count, out); });
   }
 
-  [[nodiscard]] bool ready() { return session_->progress(output::WriteState::durable, origin_.step); }
+  [[nodiscard]] bool ready() {
+    if (!sealed_) return session_->progress(output::WriteState::durable, origin_.step);
+    return !naming_ || naming_->is_done();
+  }
 
-  void finish() {
-    try {
+  void seal(const std::function<void()>& afterwards) {
+    clean_up_on_failure([&] {
       session_->finish(origin_.step, {});
       const auto sums = all_sums();
-      mpi::agree_on_root(comm_, [&] {
+      sealed_ = true;
+      if (!comm_.is_root()) return;
+      naming_ = std::make_unique<BackgroundTask>([this, sums, afterwards] {
         write_manifest(place_, manifest(sums));
         commit_checkpoint(directory_, origin_.step);
+        if (afterwards) afterwards();
       });
+    });
+  }
+
+  void finish() {
+    if (!sealed_) seal({});
+    clean_up_on_failure([&] { mpi::agree_on_root(comm_, [&] { naming_->finish(); }); });
+  }
+
+  [[nodiscard]] bool is_sealed() const noexcept { return sealed_; }
+
+  [[nodiscard]] StepIndex step() const noexcept { return origin_.step; }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_of(placed_); }
+
+ private:
+  template <class Action>
+  void clean_up_on_failure(const Action& action) {
+    try {
+      action();
     } catch (...) {
       std::error_code ignored;
       if (comm_.is_root()) std::filesystem::remove_all(place_, ignored);
       throw;
     }
   }
-
-  [[nodiscard]] StepIndex step() const noexcept { return origin_.step; }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_of(placed_); }
-
- private:
   [[nodiscard]] std::string file() const { return fmt::format("{}/{}", place_, state_file); }
 
   void fill(std::size_t dataset, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
@@ -209,15 +231,17 @@ class Saving::Impl {
   std::vector<std::unique_ptr<OutgoingSet>> sets_;
   std::vector<PlacedSet> placed_;
   std::unique_ptr<output::Session> session_;
+  bool sealed_ = false;
+  std::unique_ptr<BackgroundTask> naming_;  ///< on the root; last: it ends before what it uses
 };
 
-std::int64_t buffer_memory_bytes(mpi::CommView comm, const StateFunction& state, std::int64_t buffer_bytes) {
+std::size_t buffer_memory(mpi::CommView comm, const StateFunction& state, std::int64_t most_buffered) {
   Inventory inventory;
   state(inventory);
   const auto sets = outgoing_sets(inventory);
-  const auto bytes = bytes_of(place_sets(comm, sets));
-  const auto buffers = buffers_for(std::min(mpi::max(comm, bytes), buffer_bytes));
-  return buffers * std::min(bytes, most_portion_bytes);
+  const auto bytes = mpi::max(comm, bytes_of(place_sets(comm, sets)));
+  const auto buffers = buffers_for(std::min(bytes, most_buffered));
+  return static_cast<std::size_t>(buffers) * output::StagingPool::distance(buffer_bytes);
 }
 
 Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
@@ -228,6 +252,12 @@ Saving::~Saving() = default;
 
 bool Saving::ready() {
   return impl_->ready();
+}
+void Saving::seal(const std::function<void()>& afterwards) {
+  impl_->seal(afterwards);
+}
+bool Saving::is_sealed() const noexcept {
+  return impl_->is_sealed();
 }
 void Saving::finish() {
   impl_->finish();

@@ -137,6 +137,7 @@ void Hdf5Sink::close(mpi::CommView comm, const FileTail& tail, const FileEnd& en
     if (comm.is_root()) {
       if (switch_) switch_->follow();
       layout_.finish(tail, end);
+      if (!tail.empty()) files_.front()->note_written();
       notes_ = describe_changes(layout_.places());
     }
     flush();

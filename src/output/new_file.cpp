@@ -97,6 +97,7 @@ h5::DatasetSpec record_spec(int sources, const char* path) {
 }
 
 void write_tail(const std::string& path, const FileTail& tail, bool complete) {
+  if (tail.empty()) return;
   auto file = h5::File::open_for_update(path);
   for (const auto& [name, text] : tail.attributes) file.update_text_attribute("/", name, text);
   if (complete)

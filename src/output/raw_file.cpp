@@ -78,6 +78,7 @@ void RawFile::fail(const std::string& operation, std::int64_t offset, int error)
 
 void RawFile::write_all(WriteCall& call, std::span<iovec> pieces, std::int64_t offset, StepIndex step) {
   pieces = drop_front(pieces, 0);
+  unflushed_ = true;
   while (!pieces.empty()) {
     const auto some = pieces.first(std::min<std::size_t>(pieces.size(), IOV_MAX));
     const ssize_t taken = call.write(fd_, some, offset, step);
@@ -105,8 +106,10 @@ void RawFile::start_flush() noexcept {
 }
 
 void RawFile::flush() {
+  if (!unflushed_ && !written_elsewhere_) return;
   while (fdatasync(fd_) != 0)
     if (errno != EINTR) fail("flushing to the device", -1, errno);
+  unflushed_ = false;
 }
 
 void RawFile::close() {

@@ -113,6 +113,33 @@ class Session::Impl {
     return committed_;
   }
 
+  void start_drain() {
+    if (together()) return;
+    drain_wanted_ = true;
+    draining_to_ = sampled_;
+    move();
+  }
+
+  bool waits_to_drain() {
+    move();
+    return !writer_->failure() && reached_.durable() < draining_to_;
+  }
+
+  void drain_until(StepIndex step) {
+    if (together()) {
+      drain(close_limit_s);
+      return;
+    }
+    const auto drain_here = [&] {
+      if (reached_.durable() < step || writer_->failure()) flush_taken(sampled_);
+    };
+    const auto failure = shared_failure(drain_here, close_limit_s);
+    if (failure && failure->rank < 0) give_up(*failure);
+    if (failure) throw Error(*failure);
+    sink_->publish(comm_, step);
+    note_committed(step);
+  }
+
   [[nodiscard]] StepIndex reached(WriteState state) const noexcept {
     if (state == WriteState::submitted) return sampled_;
     if (state == WriteState::committed || exchange_ != nullptr) return committed_;
@@ -121,8 +148,7 @@ class Session::Impl {
 
   bool wait(WriteState state, StepIndex step, double limit_s) {
     if (state == WriteState::submitted) return sampled_ >= step;
-    const bool together = exchange_ != nullptr || sink_->collective();
-    if (state == WriteState::committed || together) return drain(limit_s) >= step;
+    if (state == WriteState::committed || together()) return drain(limit_s) >= step;
     trace::Scope scope(log_, trace::Kind::output_wait, step);
     const bool came = wait_alone(state, step, monotonic_s() + limit_s);
     account_.wait_s += scope.stop();
@@ -202,6 +228,9 @@ class Session::Impl {
   [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
 
  private:
+  /// Whether samples get onto the device only when all ranks see to it.
+  [[nodiscard]] bool together() const { return exchange_ != nullptr || sink_->collective(); }
+
   /// A sink that moves data between ranks goes by the number of buffers that it was made for: with it, the
   /// strategy to begin with is the one that stays.
   void start_pilot(StepIndex after) {
@@ -504,8 +533,16 @@ class Session::Impl {
   void write_rest(StepIndex last_step, Ending ending) {
     if (writer_->failure()) return;
     submit_gathered();
+    if (is_written(last_step)) return;
     write_reductions(last_step, ending);
     submit_record(last_step, true);
+  }
+
+  /// Whether all is on the device: a checkpoint has been waited for before it is finished.
+  [[nodiscard]] bool is_written(StepIndex last_step) const {
+    const bool reduces = std::any_of(streams_.begin(), streams_.end(),
+                                     [](const RunningStream& stream) { return stream.accumulates(); });
+    return !together() && !reduces && last_step > 0 && reached_.durable() >= last_step;
   }
 
   /// Has the writer put all that was taken onto the device, unless it has failed.
@@ -529,6 +566,7 @@ class Session::Impl {
   /// Lets go on whatever is on its way between processes.
   void move() {
     writer_->progress();
+    if (drain_wanted_ && !writer_->failure() && try_to_submit_record(true)) drain_wanted_ = false;
     if (exchange_ != nullptr) exchange_->progress();
   }
 
@@ -596,6 +634,8 @@ class Session::Impl {
   std::optional<Pilot> pilot_;  // of the strategy auto
   PlanReport no_plan_;          // without one
   StepIndex committed_ = 0;
+  bool drain_wanted_ = false;  ///< as soon as a buffer is free
+  StepIndex draining_to_ = 0;  ///< what was wanted comes up to this step
   std::int64_t memory_bytes_ = 0;
   std::vector<std::string> warnings_;  ///< on the root
   std::vector<RunningStream> streams_;
@@ -657,6 +697,15 @@ void Session::write_final(StepIndex step, const PieceFill& fill) {
 }
 bool Session::progress(WriteState state, StepIndex step) {
   return impl_->progress(state, step);
+}
+void Session::start_drain() {
+  impl_->start_drain();
+}
+bool Session::waits_to_drain() {
+  return impl_->waits_to_drain();
+}
+void Session::drain_until(StepIndex step) {
+  impl_->drain_until(step);
 }
 StepIndex Session::drain(double limit_s) {
   return impl_->drain(limit_s);

@@ -57,12 +57,22 @@ Lease::~Lease() {
   if (pool_ != nullptr) pool_->give_back(*staging_);
 }
 
-StagingPool::StagingPool(int buffers, std::int64_t bytes_each, int source)
-    : memory_(static_cast<std::size_t>(buffers) * distance(bytes_each)) {
-  share_out(memory_, buffers, bytes_each, source);
+std::span<std::byte> StagingMemory::take(std::size_t bytes) {
+  if (memory_.size() < bytes) {
+    memory_ = {};  // before there is more
+    memory_.assign(bytes, std::byte{0});
+  }
+  return std::span(memory_).first(bytes);
+}
+
+StagingPool::StagingPool(int buffers, std::int64_t bytes_each, int source, StagingMemory* kept) {
+  auto& memory = kept != nullptr ? *kept : own_;
+  share_out(memory.take(static_cast<std::size_t>(buffers) * distance(bytes_each)), buffers, bytes_each,
+            source);
 }
 
 StagingPool::StagingPool(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source) {
+  std::fill(memory.begin(), memory.end(), std::byte{0});
   share_out(memory, buffers, bytes_each, source);
 }
 
@@ -72,7 +82,6 @@ std::size_t StagingPool::distance(std::int64_t bytes_each) noexcept {
 }
 
 void StagingPool::share_out(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source) {
-  std::fill(memory.begin(), memory.end(), std::byte{0});
   buffers_.resize(static_cast<std::size_t>(buffers));
   free_.reserve(buffers_.size());
   for (std::size_t i = 0; i < buffers_.size(); ++i) {

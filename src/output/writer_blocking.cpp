@@ -12,7 +12,7 @@ class BlockingWriter final : public Writer {
         pieces_(context.pieces),
         reached_(context.reached),
         log_(context.log),
-        pool_(1, context.staging_bytes, context.comm.rank()) {}
+        pool_(1, context.staging_bytes, context.comm.rank(), context.options.memory) {}
 
   std::optional<Lease> try_acquire() override { return pool_.try_acquire(); }
   Lease acquire() override { return pool_.acquire(); }

@@ -2,8 +2,8 @@
 #include <deque>
 #include <thread>
 
-#include "background_thread.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/output/background_thread.hpp"
 #include "writers.hpp"
 
 namespace tailrace::output {
@@ -18,7 +18,7 @@ class ThreadsWriter final : public Writer {
         pieces_(context.pieces),
         reached_(context.reached),
         log_(context.writer_log),
-        pool_(context.options.buffers, context.staging_bytes, context.comm.rank()) {
+        pool_(context.options.buffers, context.staging_bytes, context.comm.rank(), context.options.memory) {
     thread_ = start_background_thread(context.options.writer_cpus, [this] { work(); });
   }
 

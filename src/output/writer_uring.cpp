@@ -18,7 +18,7 @@ std::unique_ptr<Writer> make_uring_writer(const WriterContext& context) {
   parts.memory.resize(static_cast<std::size_t>(context.options.buffers) *
                       StagingPool::distance(context.staging_bytes));
   std::vector<int> descriptors;
-  for (const auto* file : context.sink.placed()->files()) descriptors.push_back(file->descriptor());
+  for (auto* file : context.sink.placed()->files()) descriptors.push_back(file->descriptor());
   try {
     parts.queue = open_kernel_queue(descriptors, parts.memory, context.options.writer_cpus);
   } catch (const Error& error) {

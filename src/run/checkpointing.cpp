@@ -39,8 +39,10 @@ bool Checkpointing::wants() const noexcept {
   return comm_.is_root() && schedule_.is_due_by_clock(now_s());
 }
 
-bool Checkpointing::waits() {
-  return saving_ && !saving_->ready();
+bool Checkpointing::waits(output::Session& session) {
+  if (!saving_) return false;
+  const bool samples_wait = session.waits_to_drain();  // looked at in any case: it lets go on
+  return !saving_->ready() || (samples_wait && !saving_->is_sealed());
 }
 
 /// Runs what may fail on all ranks alike.
@@ -55,7 +57,7 @@ void Checkpointing::try_to(const std::function<void()>& action) {
   }
 }
 
-void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state) {
+void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session) {
   const double start_s = monotonic_s();
   const trace::Scope scope(log_, trace::Kind::checkpoint, step);
   saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory,
@@ -64,40 +66,62 @@ void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state)
                                                                     .step = step,
                                                                     .time_s = context_.time_s(step)},
                                                  state, context_.write, options_.buffer_bytes, log_);
+  session.start_drain();
   const double cost_s = monotonic_s() - start_s;
   schedule_.note_taken(step, now_s(), cost_s);
   account_.held_up_s += cost_s;
 }
 
+/// Removes old ones; what is in the way of that harms no checkpoint.
+void Checkpointing::prune(std::optional<StepIndex> kept) {
+  try {
+    left_ = checkpoint::prune_checkpoints(context_.directory, options_.keep, kept);
+  } catch (const Error& error) {
+    left_ = {error.info().message};
+  }
+}
+
 /// The samples that were taken before the state must be safe before the state has its name.
-void Checkpointing::commit(output::Session& session) {
+void Checkpointing::seal(output::Session& session) {
   const double start_s = monotonic_s();
   const trace::Scope scope(log_, trace::Kind::checkpoint, saving_->step());
-  session.drain();
+  session.drain_until(saving_->step());
+  std::optional<StepIndex> kept;  // until two newer ones are there
+  if (context_.from > 0 && account_.taken == 0) kept = context_.from;
+  saving_->seal([this, kept] { prune(kept); });
+  account_.held_up_s += monotonic_s() - start_s;
+}
+
+/// Waits until it has its name.
+void Checkpointing::commit(output::Session& session) {
+  if (!saving_->is_sealed()) seal(session);
+  const double start_s = monotonic_s();
+  const trace::Scope scope(log_, trace::Kind::checkpoint, saving_->step());
   saving_->finish();
   ++account_.taken;
   account_.bytes += saving_->bytes();
   saving_.reset();
-  std::optional<StepIndex> kept;  // until two newer ones are there
-  if (context_.from > 0 && account_.taken < 2) kept = context_.from;
-  if (comm_.is_root())
-    for (const auto& left : checkpoint::prune_checkpoints(context_.directory, options_.keep, kept))
-      warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
+  for (const auto& left : left_)
+    warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
+  left_.clear();
   account_.held_up_s += monotonic_s() - start_s;
 }
 
-void Checkpointing::after_step(StepIndex step, bool asked, bool all_written,
+void Checkpointing::after_step(StepIndex step, bool asked, bool none_waits,
                                const checkpoint::StateFunction& state, output::Session& session) {
   const bool due = asked || schedule_.is_due_by_steps(step);
-  if (saving_ && (all_written || due)) try_to([&] { commit(session); });
-  if (due) try_to([&] { take(step, state); });
+  if (saving_ && (due || (none_waits && saving_->is_sealed())))
+    try_to([&] { commit(session); });
+  else if (saving_ && none_waits)
+    try_to([&] { seal(session); });
+  if (due) try_to([&] { take(step, state, session); });
 }
 
 void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state,
                               output::Session& session) {
   finish(session);
   try_to([&] {
-    take(step, state);
+    take(step, state, session);
     commit(session);
   });
 }

@@ -182,6 +182,10 @@ void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& sta
                        options_.write.sink));
     return;
   }
+  std::size_t buffer_memory = 0;
+  if (options_.checkpoint->rules.any())
+    buffer_memory = checkpoint::buffer_memory(comm_, state, options_.checkpoint->buffer_bytes);
+  predicted_bytes_ += static_cast<std::int64_t>(buffer_memory);
   checkpointing_.emplace(
       comm_, *options_.checkpoint,
       Checkpointing::Context{.directory = checkpoint_directory(),
@@ -189,10 +193,9 @@ void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& sta
                              .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
                              .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
                              .write = options_.write,
-                             .from = done},
+                             .from = done,
+                             .buffer_memory = buffer_memory},
       log_);
-  if (options_.checkpoint->rules.any())
-    predicted_bytes_ += checkpoint::buffer_memory_bytes(comm_, state, options_.checkpoint->buffer_bytes);
 }
 
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {

@@ -160,6 +160,55 @@ MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
   check_restored(comm, found);
 }
 
+MPI_CASE("it gets its name behind the computation", ranks{1, 3}) {
+  const SharedDir directory(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  trace::Log log("checkpoint");
+  const auto finish_without_waiting = [&](StepIndex step, const std::function<void()>& before,
+                                          const std::function<void()>& afterwards) {
+    Saving saving(comm, directory.path(), origin_of(step), passing(state), trial::options_of("threads"),
+                  buffer_bytes, log);
+    for (Backoff backoff; !saving.ready();) backoff.pause();
+    CHECK_FALSE(saving.is_sealed());
+    mpi::barrier(comm);
+    if (comm.is_root()) before();
+    saving.seal(afterwards);
+    CHECK(saving.is_sealed());
+    for (Backoff backoff; !saving.ready();) backoff.pause();
+    saving.finish();
+  };
+  std::vector<std::string> there;
+  finish_without_waiting(
+      4, [] {}, [&] { there.push_back(list_checkpoints(directory.path()).at(0).path); });
+  if (comm.is_root()) CHECK(there == std::vector{checkpoint_path(directory.path(), 4)});
+  CHECK(there.size() == (comm.is_root() ? 1 : 0));
+  const auto lose_it = [&] { std::filesystem::remove_all(partial_path(directory.path(), 5)); };
+  CHECK(failure_of([&] { finish_without_waiting(5, lose_it, [&] { there.clear(); }); }));
+  CHECK(there.size() == (comm.is_root() ? 1 : 0));
+  State found(comm, slabs(comm.size()));
+  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 4);
+  check_restored(comm, found);
+}
+
+MPI_CASE("checkpoints in the memory of those before them", ranks{1, 3}) {
+  const SharedDir directory(comm);
+  output::StagingMemory memory;
+  StepIndex step = 0;
+  for (const auto& strategy : output::trial::strategies)
+    for (const std::uint64_t particles : {1000, 10, 1000}) {
+      CAPTURE(strategy);
+      State state(comm, slabs(comm.size()), Owner::of_cell, particles);
+      state.set();
+      auto options = trial::options_of(strategy);
+      options.memory = &memory;
+      save(comm, directory.path(), ++step, state, options);
+      State found(comm, slabs(comm.size()), Owner::of_cell, particles);
+      CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == step);
+      CHECK(found.is_right());
+    }
+}
+
 MPI_CASE("a checkpoint that cannot be written leaves the older ones", ranks{1, 3}) {
   const SharedDir directory(comm);
   State state(comm, slabs(comm.size()));

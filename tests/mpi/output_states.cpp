@@ -4,6 +4,7 @@
 
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
+#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;
@@ -87,6 +88,37 @@ MPI_CASE("samples are submitted, written, durable and committed, one after the o
     session.finish(6, tail(6));
     if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 6) == 0);
   }
+}
+
+MPI_CASE("samples go to the device while nobody waits for it", ranks{1, 2, 3, 7}) {
+  const SharedDir directory(comm);
+  for (const auto& way : ways) {
+    CAPTURE(way.strategy);
+    CAPTURE(way.sink);
+    auto options = options_of(way);
+    options.flush_samples = way.sink != "hdf5";  // else small samples wait for others to fill a chunk
+    Trial run(comm, directory.file("out.h5"), options);
+    auto& session = run.session();
+    for (const StepIndex step : {1, 2, 3}) run.step(step);
+    session.start_drain();
+    run.step(4);
+    for (Backoff backoff; session.waits_to_drain();) backoff.pause();
+    if (way.sink == "hdf5") CHECK(session.reached(WriteState::durable) >= 3);
+    session.drain_until(3);
+    CHECK(session.reached(WriteState::committed) >= 3);
+    if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 3) == 0);
+    run.step(5);
+    session.drain_until(5);  // nobody has begun with it
+    CHECK(session.reached(WriteState::committed) == 5);
+    session.finish(5, tail(5));
+    if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 5) == 0);
+  }
+  Trial failing(comm, directory.file("out.h5"), options_of({.strategy = "threads"}, "write:step=1,rank=0"));
+  failing.step(1);
+  failing.session().start_drain();
+  for (Backoff backoff; failing.session().waits_to_drain();) backoff.pause();
+  CHECK_THROWS_AS(failing.session().drain_until(1), Error);
+  CHECK_THROWS_AS(failing.session().finish(1, {}), Error);
 }
 
 MPI_CASE("whoever waits for a state learns that it does not come", ranks{1, 2}) {

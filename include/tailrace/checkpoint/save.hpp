@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,8 +20,9 @@ struct Origin {
   double time_s = 0;
 };
 
-/// Memory that the buffers of a `Saving` of this state are going to take on this rank. @collective{comm}
-std::int64_t buffer_memory_bytes(mpi::CommView comm, const StateFunction& state, std::int64_t buffer_bytes);
+/// Bytes that the buffers of a `Saving` of this state, and of as many buffered bytes, take on this rank.
+/// @collective{comm}
+std::size_t buffer_memory(mpi::CommView comm, const StateFunction& state, std::int64_t buffer_bytes);
 
 /// A checkpoint on its way to the disk, behind the computation.
 ///
@@ -29,9 +31,10 @@ std::int64_t buffer_memory_bytes(mpi::CommView comm, const StateFunction& state,
 /// appears, and older checkpoints stay as they are.
 class Saving {
  public:
-  /// `options` say who writes; the number of buffers, the sink and the directories of streams are of no
-  /// meaning here, and `auto` writes with threads. The buffers hold the state, or `buffer_bytes` of it on
-  /// each rank, whichever is less; what does not fit is written before the constructor returns.
+  /// `options` say who writes, and in which memory; the number of buffers, the sink and the directories of
+  /// streams are of no meaning here, and `auto` writes with threads. The buffers hold the state, or
+  /// `buffer_bytes` of it on each rank, whichever is less; what does not fit is written before the
+  /// constructor returns.
   /// @collective{comm}, synchronises. Every rank throws the same error or none. Memory: the buffers, a cell
   /// of records, 72 bytes for each MiB of fields and 32 for each cell of records.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
@@ -41,10 +44,15 @@ class Saving {
   Saving(const Saving&) = delete;
   Saving& operator=(const Saving&) = delete;
 
-  /// True once `finish` will not wait for this rank. @local
+  /// True once neither `seal` nor `finish`, whichever is next, will wait for this rank. @local
   [[nodiscard]] bool ready();
-  /// Waits until all ranks have written, then gives the checkpoint its name. @collective{comm}, synchronises.
-  /// Every rank throws the same error or none; on an error the partial directory is removed.
+  /// Waits until all ranks have written, and closes the file. Then rank 0 gives the checkpoint its name
+  /// behind the computation, and calls `afterwards`. @collective{comm}, synchronises. Every rank throws the
+  /// same error or none; on an error the partial directory is removed.
+  void seal(const std::function<void()>& afterwards = {});
+  [[nodiscard]] bool is_sealed() const noexcept;
+  /// Seals it unless that was done, and waits until it has its name. @collective{comm}, synchronises. Errors
+  /// as in `seal`, and what `afterwards` throws.
   void finish();
 
   [[nodiscard]] StepIndex step() const noexcept;

@@ -39,6 +39,8 @@ struct FileHead {
 struct FileTail {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<std::pair<std::string, std::vector<std::byte>>> datasets;
+
+  [[nodiscard]] bool empty() const noexcept { return attributes.empty() && datasets.empty(); }
 };
 
 /// Path of the dataset with the number of steps whose samples each writer has put into the file; see

@@ -56,6 +56,7 @@ struct LustreStripes {
 };
 
 class Crew;
+class StagingMemory;
 
 /// How samples leave the computation.
 struct Options {
@@ -78,6 +79,9 @@ struct Options {
   bool bind = true;      ///< writer threads go to processors on which nobody computes
   Cpus writer_cpus;      ///< where they run; the session finds that out
   Crew* crew = nullptr;  ///< the processes that write for others; set by the program, outlives all sessions
+  /// From which the writer takes its buffers where they are memory of the process alone; outlives the
+  /// session, and serves one at a time. Null: each session has its own.
+  StagingMemory* memory = nullptr;
   bool plan_only =
       false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
   /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.

@@ -54,13 +54,18 @@ class RawFile {
   /// Has the system begin to move what was written onto the device, without waiting, so that `flush` finds
   /// little to do.
   void start_flush() noexcept;
-  /// Waits until everything written is on the device. Errors (io).
+  /// Waits until everything written is on the device, unless nothing was written since. Errors (io).
   void flush();
+  /// Something was put into the file by other means: `flush` has something to do. @local
+  void note_written() noexcept { unflushed_ = true; }
   /// Closes and reports a failure, which the destructor cannot. Errors (io).
   void close();
 
   /// For a strategy that writes by itself: the open file, and what pace and faults decide about its writes.
-  [[nodiscard]] int descriptor() const noexcept { return fd_; }
+  [[nodiscard]] int descriptor() noexcept {
+    written_elsewhere_ = true;
+    return fd_;
+  }
   Course plan(std::size_t bytes, StepIndex step) { return call_->plan(bytes, step); }
   /// The error of an operation that the system has refused, at a byte or, with -1, as a whole.
   [[nodiscard]] ErrorInfo refusal(const std::string& operation, std::int64_t offset, int error) const;
@@ -72,6 +77,8 @@ class RawFile {
   std::string path_;
   std::shared_ptr<WriteCall> call_, direct_call_;
   int fd_ = -1;
+  bool unflushed_ = true;           ///< whoever made the file did not flush it
+  bool written_elsewhere_ = false;  ///< nobody tells when
 };
 
 }  // namespace tailrace::output

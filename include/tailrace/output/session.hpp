@@ -116,6 +116,16 @@ class Session {
   /// ranks if any writer failed at any time.
   StepIndex drain(double limit_s = close_limit_s);
 
+  /// Has the samples taken so far put onto the device as soon as a buffer is free, without waiting for it;
+  /// nothing with a sink whose ranks write together or through each other. @local
+  void start_drain();
+  /// Lets go on what is on its way, and returns whether samples that `start_drain` found are not on the
+  /// device yet and no writer has failed. @local
+  [[nodiscard]] bool waits_to_drain();
+  /// Waits until the samples up to `step`, which were taken, are on the device; of those that `start_drain`
+  /// has put there nothing is left to do. @collective{comm}, synchronises; throws as `drain` does.
+  void drain_until(StepIndex step);
+
   /// The streams that a checkpoint's plan needs, after its own, for `save_accumulators`; their datasets are
   /// counted from `first_dataset` on. @local
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const;

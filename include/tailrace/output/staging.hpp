@@ -80,11 +80,26 @@ class Lease {
   Staging* staging_;
 };
 
+/// Memory for the buffers of writers that come one after the other: what one has touched, the next has ready.
+class StagingMemory {
+ public:
+  StagingMemory() = default;
+  StagingMemory(const StagingMemory&) = delete;
+  StagingMemory& operator=(const StagingMemory&) = delete;
+
+  /// So many bytes, touched. What was taken before is no longer used by anybody. @local
+  std::span<std::byte> take(std::size_t bytes);
+
+ private:
+  AlignedVector<std::byte> memory_;
+};
+
 /// A fixed number of staging buffers for the samples of rank `source`. Outlives its leases.
 class StagingPool {
  public:
-  /// Memory of its own, allocated and touched here, so that it neither grows nor is paid for during the run.
-  StagingPool(int buffers, std::int64_t bytes_each, int source = 0);
+  /// In `kept`, or without it in memory of its own, allocated and touched here, so that it neither grows nor
+  /// is paid for during the run.
+  StagingPool(int buffers, std::int64_t bytes_each, int source = 0, StagingMemory* kept = nullptr);
   /// In memory of somebody else, at `distance` from each other; it is touched here.
   StagingPool(std::span<std::byte> memory, int buffers, std::int64_t bytes_each, int source);
   StagingPool(const StagingPool&) = delete;
@@ -104,7 +119,7 @@ class StagingPool {
   Lease take();  // under the lock, where one is free
   void give_back(Staging& staging) noexcept;
 
-  AlignedVector<std::byte> memory_;
+  StagingMemory own_;
   std::vector<Staging> buffers_;
   std::vector<Staging*> free_;
   std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include "tailrace/checkpoint/schedule.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/session.hpp"
+#include "tailrace/output/staging.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/trace/trace.hpp"
 
@@ -47,22 +48,29 @@ class Checkpointing {
     std::function<double(StepIndex)> time_s;  ///< of the state after a step
     output::Options write;
     StepIndex from = 0;  ///< the run goes on from the checkpoint of this step, which is kept; 0: from none
+    std::size_t buffer_memory = 0;  ///< for the buffers of checkpoints, in bytes; made ready now
   };
   Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context, trace::Log& log)
       : comm_(comm),
         options_(options),
         context_(std::move(context)),
         schedule_(options.rules, context_.from),
-        log_(log) {}
+        log_(log) {
+    context_.write.memory = &memory_;
+    if (context_.buffer_memory > 0) memory_.take(context_.buffer_memory);
+  }
+  Checkpointing(const Checkpointing&) = delete;
+  Checkpointing& operator=(const Checkpointing&) = delete;
 
   /// Whether the clock, which is that of the root, makes one due. @local
   [[nodiscard]] bool wants() const noexcept;
-  /// Whether one that is on its way still waits for this rank. @local
-  [[nodiscard]] bool waits();
+  /// Whether one that is on its way, or samples that have to be on the device before it, still wait for this
+  /// rank. @local
+  [[nodiscard]] bool waits(output::Session& session);
 
-  /// After a step: gives the one on its way its name if all ranks have written it (`all_written`), and takes
-  /// a new one if it is due by steps or asked for. The same on all ranks. @collective{comm}
-  void after_step(StepIndex step, bool asked, bool all_written, const checkpoint::StateFunction& state,
+  /// After a step: helps the one on its way on if no rank waits for it any more (`none_waits`), and takes a
+  /// new one if it is due by steps or asked for. The same on all ranks. @collective{comm}
+  void after_step(StepIndex step, bool asked, bool none_waits, const checkpoint::StateFunction& state,
                   output::Session& session);
   /// When the run stops early: takes one, and waits for it. @collective{comm}, synchronises
   void take_last(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
@@ -74,8 +82,10 @@ class Checkpointing {
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:
-  void take(StepIndex step, const checkpoint::StateFunction& state);
+  void take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
+  void seal(output::Session& session);
   void commit(output::Session& session);
+  void prune(std::optional<StepIndex> kept);
   [[nodiscard]] double now_s() const noexcept { return monotonic_s() - start_s_; }
   void try_to(const std::function<void()>& action);
 
@@ -84,6 +94,8 @@ class Checkpointing {
   Context context_;
   checkpoint::Schedule schedule_;
   trace::Log& log_;
+  output::StagingMemory memory_;   ///< of all checkpoints, one after the other
+  std::vector<std::string> left_;  ///< on the root: what could not be removed when the last one got its name
   std::unique_ptr<checkpoint::Saving> saving_;
   CheckpointAccount account_;
   double start_s_ = monotonic_s();

@@ -98,7 +98,7 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
                    .stop = stop.requested() || session.planned(),
                    .number = session.reached(output::WriteState::durable),
                    .wish = stop.take_checkpoint_wish() || (checkpoints != nullptr && checkpoints->wants()),
-                   .waiting = checkpoints != nullptr && checkpoints->waits()});
+                   .waiting = checkpoints != nullptr && checkpoints->waits(session)});
     after_step(result);
   }
   if (result.status == Status::finished && verdict.finish().failing_rank >= 0) result.status = Status::failed;

@@ -2,160 +2,202 @@
 
 import json
 import os
+import shutil
 import tempfile
-import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tailrace.bench.checkpoint_cost import measure_cost
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import ratios, spread
-from tailrace.bench.warm import BLOCK_BYTES, MIB, warm_page_cache
+from tailrace.bench.warm import MIB
+from tailrace.console import CommandError
 
-VALUE_BYTES = 8
-# A computation between checkpoints, for what they cost a run: steps, of which one in so many has one.
-STEPS, BETWEEN, STEP_MS = 150, 50, 20.0
+PROGRAM = "tailrace-bench-checkpoint"
+PARTICLE_BYTES = 116
+# A file system in memory, where flushing costs nothing.
+MEMORY = Path("/dev/shm")
+# Files at a time: a checkpoint, the plain one, and room.
+FILES = 3
+HEADER_BYTES = (4 << 10, 256 << 10, 16 << 20)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is saved: so many particles, spread as it says, or a field of so many MiB."""
+
+    particles: int = 0
+    spread: str = "uniform"
+    field_mib: int = 0
+
+    @property
+    def name(self) -> str:
+        return (
+            f"{self.particles} particles, {self.spread}" if self.particles else f"field, {self.field_mib} MiB"
+        )
+
+    @property
+    def bytes(self) -> int:
+        return self.particles * PARTICLE_BYTES + self.field_mib * MIB
+
+    def words(self) -> list[str]:
+        if not self.particles:
+            return ["--field", str(self.field_mib)]
+        return ["--particles", str(self.particles), *(["--clustered"] if self.spread == "clustered" else [])]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure: fields of so many MiB in all, written by some ranks and read by others."""
+    """What to measure: states, saved and restored by these numbers of ranks."""
 
-    sizes_mib: tuple[int, ...]
+    states: tuple[State, ...]
     ranks: tuple[int, ...]
     strategies: tuple[str, ...]
     pairs: int
+    cold: bool = False
+    headers: bool = True
+    cost: bool = True
     directory: Path | None = None
 
 
 @dataclass(frozen=True)
-class Bench:
-    """A request under way."""
+class Place:
+    """Where files are made, and whether a write to it ends on a device."""
 
-    program: Path
-    runner: Runner
-    request: Request
     directory: Path
-
-    def run(self, cells: int, ranks: int, *words: str) -> dict[str, Any]:
-        """A rehearsal without outputs; returns its account."""
-        run_dir = self.directory / "run"
-        common = [
-            "--cells",
-            str(cells),
-            "--select",
-            "none",
-            "--out",
-            str(run_dir),
-            "--trace",
-            "off",
-            "--quiet",
-        ]
-        self.runner.run(on_ranks(self.program, ranks, 1, [*common, *words]))
-        return json.loads((run_dir / "run.json").read_text())
+    flushed: bool
 
 
 def measure(request: Request) -> dict[str, Any]:
     """The whole benchmark as a document."""
     watch = Watch()
-    with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=request.directory) as name:
-        bench = Bench(native_program("tailrace-rehearse"), Runner(), request, Path(name))
-        rows = [
-            measure_row(bench, size, ranks, strategy)
-            for size in request.sizes_mib
-            for ranks in request.ranks
-            for strategy in request.strategies
+    runner = Runner()
+    program = native_program(PROGRAM)
+    with ExitStack() as stack:
+        places = [
+            Place(
+                Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=parent))),
+                flushed,
+            )
+            for parent, flushed in parents_of(request)
         ]
-        costs = [measure_cost(bench, ranks) for ranks in request.ranks]
+        rows = [
+            row
+            for state in request.states
+            for place in places
+            if has_room(place, state)
+            for row in measure_state(runner, program, request, state, place)
+        ]
+        headers = measure_headers(runner, program, request, places[0]) if request.headers else []
+        costs = (
+            [measure_cost(runner, places[0].directory, ranks, request.pairs) for ranks in request.ranks]
+            if request.cost
+            else []
+        )
     settings = asdict(request) | {"directory": str(request.directory or tempfile.gettempdir())}
-    return make_document("checkpoint", settings, watch, bench.runner.commands) | {
+    return make_document("checkpoint", settings, watch, runner.commands) | {
         "rows": rows,
+        "headers": headers,
         "costs": costs,
     }
 
 
-def measure_row(bench: Bench, size_mib: int, ranks: int, strategy: str) -> dict[str, Any]:
-    """A checkpoint of a field, and restarts on as many and on other ranks, each beside plain bytes."""
-    cells = round((size_mib * MIB / VALUE_BYTES) ** (1 / 3))
-    size = VALUE_BYTES * cells**3
-    others = [count for count in bench.request.ranks if count != ranks]
-    times: dict[str, list[float]] = {"plain_write": [], "plain_read": [], "write": []}
-    times |= {f"restart_on_{count}": [] for count in (ranks, *others)}
-    for repetition in range(bench.request.pairs + 1):
-        say(f"{size_mib} MiB, {ranks} ranks, {strategy}: repetition {repetition} of {bench.request.pairs}")
-        found = dict(zip(("plain_write", "plain_read"), plain(bench.directory, size), strict=True))
-        warm_page_cache(bench.directory, 1, size_mib)
-        taken = take(bench, cells, ranks, strategy)
-        if taken["checkpoint_bytes"] < size:
-            raise AssertionError("the checkpoint holds less than the field")
-        found["write"] = taken["checkpoint_s"]
-        for count in (ranks, *others):
-            found[f"restart_on_{count}"] = bench.run(cells, count, "--steps", "2", "--resume")["restore_s"]
-        if repetition > 0:
-            for key, value in found.items():
-                times[key].append(value)
+def parents_of(request: Request) -> list[tuple[Path | None, bool]]:
+    """The directory, and memory where there is such a file system; from memory nothing is read cold."""
+    in_memory = not request.cold and os.access(MEMORY, os.W_OK)
+    return [(request.directory, True), *([(MEMORY, False)] if in_memory else [])]
+
+
+def has_room(place: Place, state: State) -> bool:
+    free = shutil.disk_usage(place.directory).free
+    if free >= FILES * state.bytes:
+        return True
+    if place.flushed:
+        raise CommandError(
+            f"{place.directory}: {free >> 20} MiB are free, {state.name} needs "
+            f"{FILES * state.bytes >> 20} MiB. Fix: give another --dir, or smaller states."
+        )
+    return False
+
+
+def measure_state(
+    runner: Runner, program: Path, request: Request, state: State, place: Place
+) -> list[dict[str, Any]]:
+    """All strategies and numbers of ranks for one state at one place: one launch, everything in turn."""
+    where = "flushed" if place.flushed else "in memory"
+    say(f"{state.name}, {where}: {', '.join(request.strategies)} on {request.ranks} ranks")
+    counts = [str(count) for count in request.ranks]
+    words = ["--dir", str(place.directory), "--rounds", str(request.pairs), *state.words()]
+    words += ["--write", *request.strategies, "--ranks", *counts, "--restart", *counts]
+    words += ["--cold"] if request.cold else []
+    found = json.loads(runner.run(on_ranks(program, max(request.ranks), 1, words)).output)
+    return [
+        make_row(found, state, place, request, strategy, ranks)
+        for strategy in request.strategies
+        for ranks in request.ranks
+    ]
+
+
+def make_row(
+    found: dict[str, Any], state: State, place: Place, request: Request, strategy: str, ranks: int
+) -> dict[str, Any]:
+    """One number of ranks that save with a strategy, and restarts on all numbers."""
+    samples = found["samples"]
+    name = f"{strategy}/{ranks}"
+
+    def restart(writers: int, readers: int) -> list[float]:
+        return samples[f"{strategy}/{writers}/restart/{readers}"]
+
     return {
-        "bytes": size,
-        "ranks": ranks,
+        "state": state.name,
+        "bytes": found["bytes"],
+        "state_bytes": found["state_bytes"],
+        "flushed": place.flushed,
+        "cold": request.cold,
         "strategy": strategy,
-        "seconds": {key: spread(values).as_dict() for key, values in times.items()},
-        "plain_over_write": ratios(times["plain_write"], times["write"]).as_dict(),
-        "plain_over_restart": {
-            str(count): ratios(times["plain_read"], times[f"restart_on_{count}"]).as_dict()
-            for count in (ranks, *others)
+        "ranks": ranks,
+        "seconds": {
+            key: spread(samples[full]).as_dict()
+            for key, full in (
+                ("plain_write", "plain/durable"),
+                ("plain_read", "plain/read"),
+                ("handed", f"{name}/handed"),
+                ("durable", f"{name}/durable"),
+                ("complete", f"{name}/complete"),
+            )
+        },
+        "plain_over_write": ratios(samples["plain/durable"], samples[f"{name}/complete"]).as_dict(),
+        "save_extra_bytes": found["extra_bytes"][f"{name}/save"],
+        "restarts": {
+            str(readers): {
+                "seconds": spread(restart(ranks, readers)).as_dict(),
+                "plain_over_restart": ratios(samples["plain/read"], restart(ranks, readers)).as_dict(),
+                # Against a restart on the same ranks of what these ranks saved themselves.
+                "over_own": ratios(restart(ranks, readers), restart(readers, readers)).as_dict(),
+                "read_over_needed": max(samples[f"{name}/restart/{readers}/read_over_needed"]),
+                "extra_bytes": found["extra_bytes"][f"{name}/restart/{readers}"],
+            }
+            for readers in request.ranks
         },
     }
 
 
-def take(bench: Bench, cells: int, ranks: int, strategy: str) -> dict[str, Any]:
-    """One checkpoint after the first of two steps; its time is all that the run waits for, flush included."""
-    words = ["--steps", "2", "--overwrite", "--write", strategy, "--set", "checkpoint.every=1"]
-    return bench.run(cells, ranks, *words, "--set", "checkpoint.on_failure=stop")
-
-
-def plain(directory: Path, size: int) -> tuple[float, float]:
-    """Seconds of writing so many bytes with one stream, on the device in the end, and of reading them."""
-    block = os.urandom(BLOCK_BYTES)
-    path = directory / "plain"
-    start_s = time.monotonic()
-    with path.open("wb", buffering=0) as file:
-        for left in range(size, 0, -BLOCK_BYTES):
-            file.write(block[:left])
-        os.fsync(file.fileno())
-    written_s = time.monotonic()
-    room = bytearray(BLOCK_BYTES)
-    with path.open("rb", buffering=0) as file:
-        while file.readinto(room):
-            pass
-    read_s = time.monotonic()
-    path.unlink()
-    return written_s - start_s, read_s - written_s
-
-
-def measure_cost(bench: Bench, ranks: int) -> dict[str, Any]:
-    """A run with a checkpoint every 50 steps against the same without, in turn, and what it says itself."""
-    cells = round((16 * MIB / VALUE_BYTES) ** (1 / 3))
-    ratio: dict[str, list[float]] = {"with": [], "without": []}
-    told: list[float] = []
-    units = ""
-    for repetition in range(bench.request.pairs + 1):
-        say(f"cost for a run, {ranks} ranks: repetition {repetition} of {bench.request.pairs}")
-        for kind, every in (("with", BETWEEN), ("without", 10 * STEPS)):
-            words = ["--steps", str(STEPS), "--overwrite", "--write", "threads"]
-            words += ["--compute-units", units] if units else ["--compute-ms", str(STEP_MS)]
-            account = bench.run(cells, ranks, *words, "--set", f"checkpoint.every={every}")
-            units = str(account["config"]["rehearse"]["compute_units"])
-            if repetition > 0:
-                ratio[kind].append(account["wall_s"] - account["setup_s"])
-                if kind == "with":
-                    told.append(account["checkpoint_s"] / (account["wall_s"] - account["setup_s"]))
-    return {
-        "ranks": ranks,
-        "bytes": VALUE_BYTES * cells**3,
-        "steps": STEPS,
-        "between": BETWEEN,
-        "with_over_without": ratios(ratio["with"], ratio["without"]).as_dict(),
-        "held_up_share": spread(told).as_dict(),
-    }
+def measure_headers(runner: Runner, program: Path, request: Request, place: Place) -> list[dict[str, Any]]:
+    """How ranks best learn what describes a checkpoint: one reads and tells, each reads, or all together."""
+    rows = []
+    for ranks in request.ranks:
+        say(f"headers on {ranks} ranks")
+        words = ["--dir", str(place.directory), "--rounds", str(request.pairs)]
+        words += ["--headers", *(str(size) for size in HEADER_BYTES)]
+        for row in json.loads(runner.run(on_ranks(program, ranks, 1, words)).output):
+            seconds = {name: spread(values).as_dict() for name, values in row["samples"].items()}
+            over = {
+                name: ratios(row["samples"][name], row["samples"]["broadcast"]).as_dict()
+                for name in ("each", "collective")
+            }
+            rows.append({"bytes": row["bytes"], "ranks": ranks, "seconds": seconds, "over_broadcast": over})
+    return rows

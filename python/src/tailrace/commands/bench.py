@@ -165,32 +165,60 @@ def trace(
 
 
 def checkpoint(
+    particles: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Particles of 116 bytes (default: 1 and 10 million)."),
+    ] = None,
+    spread: Annotated[
+        list[str] | None,
+        typer.Option(metavar="uniform|clustered", help="How they lie in space (default: both)."),
+    ] = None,
     size: Annotated[
         list[int] | None,
-        typer.Option("--size", metavar="MIB", min=1, help="Of the field (default: 64, 512)."),
+        typer.Option("--size", metavar="MIB", min=1, help="Of a field (default: 128)."),
     ] = None,
-    ranks: Annotated[list[int] | None, ranks_option("1 and 2")] = None,
+    ranks: Annotated[list[int] | None, ranks_option("1, 2, 4")] = None,
     strategies: Annotated[
         list[str] | None,
         typer.Option(
             "--strategy", metavar="STRATEGY", help="Who writes (default: blocking, threads, leaders)."
         ),
     ] = None,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Restart from the device instead of the page cache.")
+    ] = False,
+    headers: Annotated[bool, typer.Option(help="Also ways to read a header on all ranks.")] = True,
+    cost: Annotated[bool, typer.Option(help="Also what a run loses to checkpoints.")] = True,
     pairs: Pairs = 7,
     directory: Directory = None,
     json: JsonFile = None,
 ) -> None:
-    """Checkpoints and restarts, beside a plain write and read of as many bytes."""
+    """Checkpoints and restarts, beside a plain write and read of as many bytes.
+
+    Each state is written to the directory and flushed, and where there is /dev/shm, to memory, where flushing
+    costs nothing.
+    """
     from tailrace.bench import checkpoint as benchmark
     from tailrace.bench import checkpoint_tables, document
     from tailrace.units import wide_console
 
     document.check_writable(json)
+    spreads = known_words("--spread", spread or ["uniform", "clustered"], ("uniform", "clustered"))
+    given = particles or size
+    states = [
+        benchmark.State(particles=count, spread=word)
+        for count in (particles or (() if given else (1_000_000, 10_000_000)))
+        for word in spreads
+    ]
+    states += [benchmark.State(field_mib=mib) for mib in (size or (() if given else (128,)))]
     request = benchmark.Request(
-        sizes_mib=tuple(size or (64, 512)),
-        ranks=tuple(ranks or (1, 2)),
+        states=tuple(states),
+        ranks=tuple(ranks or (1, 2, 4)),
         strategies=tuple(strategies or ("blocking", "threads", "leaders")),
         pairs=pairs,
+        cold=cold,
+        headers=headers,
+        cost=cost,
         directory=directory,
     )
     found = benchmark.measure(request)

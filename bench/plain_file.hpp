@@ -1,0 +1,80 @@
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "tailrace/base/system.hpp"
+
+/// What a single stream of plain writes and reads takes: the yardstick for everything that does more.
+namespace tailrace::bench {
+
+/// Bytes of a write or read.
+inline constexpr std::size_t plain_piece = std::size_t{8} << 20;
+
+class PlainFile {
+ public:
+  PlainFile(std::string path, std::int64_t bytes)
+      : path_(std::move(path)), bytes_(bytes), piece_(plain_piece, std::byte{42}) {}
+  PlainFile(const PlainFile&) = delete;
+  PlainFile& operator=(const PlainFile&) = delete;
+  ~PlainFile() { unlink(path_.c_str()); }
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  struct Written {
+    double written_s = 0, durable_s = 0;
+  };
+  /// Makes the file anew: seconds until the system has all bytes, and until the device has them.
+  Written write() {
+    unlink(path_.c_str());
+    const double start_s = monotonic_s();
+    const int fd = open_as(O_WRONLY | O_CREAT | O_TRUNC);
+    for (std::int64_t at = 0; at < bytes_;) at += checked(pwrite(fd, piece_.data(), piece_at(at), at));
+    const double written_s = monotonic_s() - start_s;
+    checked(fsync(fd));
+    const double durable_s = monotonic_s() - start_s;
+    close(fd);
+    return {written_s, durable_s};
+  }
+  /// Seconds of reading all of it.
+  double read() {
+    const double start_s = monotonic_s();
+    const int fd = open_as(O_RDONLY);
+    for (std::int64_t at = 0; at < bytes_;) at += checked(pread(fd, piece_.data(), piece_at(at), at));
+    close(fd);
+    return monotonic_s() - start_s;
+  }
+
+ private:
+  static ssize_t checked(ssize_t result) {
+    if (result < 0) throw std::system_error(errno, std::generic_category(), "plain file");
+    return result;
+  }
+  [[nodiscard]] int open_as(int flags) const {
+    return static_cast<int>(checked(open(path_.c_str(), flags | O_CLOEXEC, 0666)));
+  }
+  [[nodiscard]] std::size_t piece_at(std::int64_t at) const noexcept {
+    return std::min(plain_piece, static_cast<std::size_t>(bytes_ - at));
+  }
+
+  std::string path_;
+  std::int64_t bytes_;
+  std::vector<std::byte> piece_;
+};
+
+/// Has the system forget a file's bytes, which are on the device: the next read fetches them from there.
+inline void drop_from_cache(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(fd);
+}
+
+}  // namespace tailrace::bench
