@@ -160,6 +160,22 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
   return restored.step;
 }
 
+std::string Run::convert_state(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                               const std::vector<ForeignFormat>& formats) {
+  return convert_checkpoint(comm_, conversion, formats,
+                            {.simulation = account_.simulation,
+                             .program = program(),
+                             .simulation_state = simulation,
+                             .plan = plan_,
+                             .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
+                             .write = options_.write},
+                            log_);
+}
+
+std::string Run::program() const {
+  return fmt::format("{} {}", options_.program, TAILRACE_VERSION);
+}
+
 /// Unless there is no place for them, or nobody could go on in such an output.
 void Run::begin_checkpoints(StepIndex done) {
   if (!options_.checkpoint || options_.directory.empty() || options_.write.plan_only) return;
@@ -173,7 +189,7 @@ void Run::begin_checkpoints(StepIndex done) {
       comm_, *options_.checkpoint,
       Checkpointing::Context{.directory = checkpoint_directory(),
                              .simulation = account_.simulation,
-                             .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
+                             .program = program(),
                              .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
                              .write = options_.write,
                              .from = done},
