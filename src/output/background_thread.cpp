@@ -1,4 +1,4 @@
-#include "background_thread.hpp"
+#include "tailrace/output/background_thread.hpp"
 
 #include <pthread.h>
 

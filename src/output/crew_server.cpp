@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "background_thread.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/output/background_thread.hpp"
 
 namespace tailrace::output {
 

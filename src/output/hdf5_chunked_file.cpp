@@ -4,10 +4,10 @@
 #include <cstring>
 #include <limits>
 
-#include "background_thread.hpp"
 #include "new_file.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/output/background_thread.hpp"
 #include "tailrace/output/file_content.hpp"
 
 namespace tailrace::output {

@@ -1,8 +1,8 @@
 #include <deque>
 #include <thread>
 
-#include "background_thread.hpp"
 #include "leader_group.hpp"
+#include "tailrace/output/background_thread.hpp"
 #include "writers.hpp"
 
 namespace tailrace::output {

@@ -2,8 +2,8 @@
 #include <deque>
 #include <thread>
 
-#include "background_thread.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/output/background_thread.hpp"
 #include "writers.hpp"
 
 namespace tailrace::output {
