@@ -9,6 +9,24 @@
 
 namespace tailrace::run {
 
+/// The keys of the first of two levels.
+static void read_local_level(CaseFile& file, checkpoint::LocalLevel& local) {
+  constexpr int most = 1000000;
+  if (const auto directory = file.text("checkpoint.local")) {
+    if (!directory->starts_with("/"))
+      file.add_problem("checkpoint.local", fmt::format("\"{}\" is no absolute path", *directory),
+                       "a directory that has this name on each node, such as \"/local/scratch\"");
+    local.directory = *directory;
+  }
+  const auto partner = file.boolean("checkpoint.partner");
+  const auto every = file.integer("checkpoint.copy_every", {1, most});
+  if (!local.wanted() && (partner || every))
+    file.add_problem(partner ? "checkpoint.partner" : "checkpoint.copy_every", "is of checkpoints on nodes",
+                     "checkpoint.local = \"/dir/on/node\" too");
+  local.partner = partner.value_or(false);
+  local.copy_every = static_cast<int>(every.value_or(1));
+}
+
 void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
   constexpr int most_kept = 1000;
   constexpr double longest_s = 1e9;
@@ -27,6 +45,7 @@ void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
                        "\"warn\" or \"stop\"");
     options.goes_on = *policy != "stop";
   }
+  read_local_level(file, options.local);
 }
 
 void set_checkpoint_defaults(CaseFile& file, const CheckpointOptions& options) {
@@ -35,16 +54,32 @@ void set_checkpoint_defaults(CaseFile& file, const CheckpointOptions& options) {
   file.set_default("checkpoint.on_failure", options.goes_on ? "warn" : "stop");
 }
 
+Checkpointing::Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context,
+                             trace::Log& log)
+    : comm_(comm),
+      options_(options),
+      context_(std::move(context)),
+      schedule_(options.rules, context_.from),
+      log_(log) {
+  if (options_.local.wanted())
+    levels_ =
+        std::make_unique<checkpoint::TwoLevels>(comm_, options_.local, context_.directory, context_.write);
+  else
+    checkpoint::forget_local_level(comm_, context_.directory);
+}
+
 bool Checkpointing::wants() const noexcept {
   return comm_.is_root() && schedule_.is_due_by_clock(now_s());
 }
 
 bool Checkpointing::waits() {
-  return saving_ && !saving_->ready();
+  return levels_ ? !levels_->ready() : saving_ && !saving_->ready();
 }
 
-/// Runs what may fail on all ranks alike.
-void Checkpointing::try_to(const std::function<void()>& action) {
+/// Runs what may fail on all ranks alike, and holds the computation up meanwhile.
+void Checkpointing::try_to(StepIndex step, const std::function<void()>& action) {
+  const double start_s = monotonic_s();
+  const trace::Scope scope(log_, trace::Kind::checkpoint, step);
   try {
     action();
   } catch (const Error& error) {
@@ -53,57 +88,93 @@ void Checkpointing::try_to(const std::function<void()>& action) {
     if (comm_.is_root())
       warnings_.push_back(fmt::format("a checkpoint was left out: {}", error.info().message));
   }
+  account_.held_up_s += monotonic_s() - start_s;
 }
 
 void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state) {
   const double start_s = monotonic_s();
-  const trace::Scope scope(log_, trace::Kind::checkpoint, step);
-  saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory,
-                                                 checkpoint::Origin{.simulation = context_.simulation,
-                                                                    .program = context_.program,
-                                                                    .step = step,
-                                                                    .time_s = context_.time_s(step)},
-                                                 state, context_.write, options_.buffer_bytes, log_);
-  const double cost_s = monotonic_s() - start_s;
-  schedule_.note_taken(step, now_s(), cost_s);
-  account_.held_up_s += cost_s;
+  const checkpoint::Origin origin{.simulation = context_.simulation,
+                                  .program = context_.program,
+                                  .step = step,
+                                  .time_s = context_.time_s(step)};
+  if (levels_)
+    levels_->take(origin, state);
+  else
+    saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory, origin, state, context_.write,
+                                                   options_.buffer_bytes, log_);
+  schedule_.note_taken(step, now_s(), monotonic_s() - start_s);
 }
 
-/// The samples that were taken before the state must be safe before the state has its name.
+/// The samples that were taken before the state must be safe before the state counts.
 void Checkpointing::commit(output::Session& session) {
-  const double start_s = monotonic_s();
-  const trace::Scope scope(log_, trace::Kind::checkpoint, saving_->step());
   session.drain();
   saving_->finish();
   ++account_.taken;
   account_.bytes += saving_->bytes();
   saving_.reset();
+  prune();
+}
+
+/// The same for one that counts as soon as all of it is on the nodes.
+void Checkpointing::commit_local(output::Session& session) {
+  session.drain();
+  account_.bytes += levels_->commit_local();
+  ++account_.taken;
+  levels_->start_wanted_copy();
+}
+
+void Checkpointing::commit_copy() {
+  levels_->commit_copy();
+  prune();
+  levels_->start_wanted_copy();
+}
+
+/// One more is complete in the directory.
+void Checkpointing::prune() {
+  ++complete_;
   std::optional<StepIndex> kept;  // until two newer ones are there
-  if (context_.from > 0 && account_.taken < 2) kept = context_.from;
+  if (context_.from > 0 && complete_ < 2) kept = context_.from;
   if (comm_.is_root())
     for (const auto& left : checkpoint::prune_checkpoints(context_.directory, options_.keep, kept))
       warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
-  account_.held_up_s += monotonic_s() - start_s;
 }
 
 void Checkpointing::after_step(StepIndex step, bool asked, bool all_written,
                                const checkpoint::StateFunction& state, output::Session& session) {
   const bool due = asked || schedule_.is_due_by_steps(step);
-  if (saving_ && (all_written || due)) try_to([&] { commit(session); });
-  if (due) try_to([&] { take(step, state); });
+  if (levels_ && levels_->is_local_pending()) {
+    if (all_written || due) try_to(step, [&] { commit_local(session); });
+  } else if (levels_ && levels_->is_copy_pending()) {
+    if (all_written) try_to(step, [&] { commit_copy(); });
+  } else if (saving_ && (all_written || due)) {
+    try_to(step, [&] { commit(session); });
+  }
+  if (due) try_to(step, [&] { take(step, state); });
+}
+
+/// What is on its way comes to its end.
+void Checkpointing::complete_pending(StepIndex step, output::Session& session) {
+  if (saving_) try_to(step, [&] { commit(session); });
+  if (!levels_) return;
+  if (levels_->is_local_pending()) try_to(step, [&] { commit_local(session); });
+  while (levels_->is_copy_pending()) try_to(step, [&] { commit_copy(); });
 }
 
 void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state,
                               output::Session& session) {
-  finish(session);
-  try_to([&] {
+  complete_pending(step, session);
+  const auto complete_before = complete_;
+  try_to(step, [&] {
     take(step, state);
-    commit(session);
+    if (levels_) levels_->want_copy();
   });
+  complete_pending(step, session);
+  if (levels_ && complete_ > complete_before) levels_->clear();
 }
 
-void Checkpointing::finish(output::Session& session) {
-  if (saving_) try_to([&] { commit(session); });
+void Checkpointing::finish(StepIndex step, output::Session& session) {
+  complete_pending(step, session);
+  if (levels_) levels_->clear();
 }
 
 }  // namespace tailrace::run

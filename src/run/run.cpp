@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tailrace/checkpoint/local.hpp"
 #include "tailrace/checkpoint/restore.hpp"
 #include "tailrace/checkpoint/store.hpp"
 #include "tailrace/checkpoint/streams.hpp"
@@ -76,7 +77,8 @@ void Run::prepare_directory() {
                             .path = options_.directory,
                             .hint = hint});
     };
-    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty())
+    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty() &&
+        !checkpoint::has_local_level(checkpoint_directory()))
       fail("has no checkpoint to go on from", "start the run anew, without --resume");
     if (!options_.resume && fs::exists(directory) && !options_.overwrite)
       fail("the run directory exists", "choose another --out, or add --overwrite");
@@ -153,6 +155,8 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
     simulation(archive);
     checkpoint::pass_reductions(archive, kept_->all());
   };
+  for (const auto& warning : checkpoint::complete_from_nodes(comm_, checkpoint_directory(), options_.write))
+    warn(warning);
   const auto restored = checkpoint::restore_newest(comm_, checkpoint_directory(), account_.simulation, state);
   for (const auto& warning : restored.warnings) warn(warning);
   resumed_after_ = restored.step;

@@ -8,6 +8,7 @@
 
 #include "tailrace/base/system.hpp"
 #include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/checkpoint/local.hpp"
 #include "tailrace/checkpoint/save.hpp"
 #include "tailrace/checkpoint/schedule.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -24,6 +25,7 @@ struct CheckpointOptions {
   std::int64_t buffer_bytes = 256 << 20;  ///< per rank, for state that is on its way to the disk
   /// A checkpoint that cannot be written is left out, with a warning; else it ends the run.
   bool goes_on = true;
+  checkpoint::LocalLevel local;  ///< the first level, if there are two
 };
 
 /// Reads the table [checkpoint] of a case. What is wrong becomes problems of the file. @local
@@ -48,26 +50,25 @@ class Checkpointing {
     output::Options write;
     StepIndex from = 0;  ///< the run goes on from the checkpoint of this step, which is kept; 0: from none
   };
-  Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context, trace::Log& log)
-      : comm_(comm),
-        options_(options),
-        context_(std::move(context)),
-        schedule_(options.rules, context_.from),
-        log_(log) {}
+  /// @collective{comm}, synchronises. Every rank throws the same error or none.
+  Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context, trace::Log& log);
 
   /// Whether the clock, which is that of the root, makes one due. @local
   [[nodiscard]] bool wants() const noexcept;
   /// Whether one that is on its way still waits for this rank. @local
   [[nodiscard]] bool waits();
 
-  /// After a step: gives the one on its way its name if all ranks have written it (`all_written`), and takes
-  /// a new one if it is due by steps or asked for. The same on all ranks. @collective{comm}
+  /// After a step: the one on its way counts from now on if all ranks have written it (`all_written`), on two
+  /// levels first on the one, then on the other; and takes a new one if it is due by steps or asked for. The
+  /// same on all ranks. @collective{comm}
   void after_step(StepIndex step, bool asked, bool all_written, const checkpoint::StateFunction& state,
                   output::Session& session);
-  /// When the run stops early: takes one, and waits for it. @collective{comm}, synchronises
+  /// When the run stops early: takes one, and waits until it is in the directory. @collective{comm},
+  /// synchronises
   void take_last(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
-  /// When the run ends: waits for the one on its way. @collective{comm}, synchronises
-  void finish(output::Session& session);
+  /// When the run has come to its end, `step`: waits for those on their way, and leaves nothing on the nodes.
+  /// @collective{comm}, synchronises
+  void finish(StepIndex step, output::Session& session);
 
   [[nodiscard]] const CheckpointAccount& account() const noexcept { return account_; }
   /// What could not be written, on the root.
@@ -76,8 +77,12 @@ class Checkpointing {
  private:
   void take(StepIndex step, const checkpoint::StateFunction& state);
   void commit(output::Session& session);
+  void commit_local(output::Session& session);
+  void commit_copy();
+  void complete_pending(StepIndex step, output::Session& session);
+  void prune();
   [[nodiscard]] double now_s() const noexcept { return monotonic_s() - start_s_; }
-  void try_to(const std::function<void()>& action);
+  void try_to(StepIndex step, const std::function<void()>& action);
 
   mpi::CommView comm_;
   CheckpointOptions options_;
@@ -85,6 +90,8 @@ class Checkpointing {
   checkpoint::Schedule schedule_;
   trace::Log& log_;
   std::unique_ptr<checkpoint::Saving> saving_;
+  std::unique_ptr<checkpoint::TwoLevels> levels_;  ///< instead of it, if there are two
+  std::int64_t complete_ = 0;                      ///< that have their names in the directory
   CheckpointAccount account_;
   double start_s_ = monotonic_s();
   std::vector<std::string> warnings_;
