@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <type_traits>
 
 #include "tailrace/base/check.hpp"
@@ -53,7 +54,8 @@ output::FileHead make_head(const CheckpointOrigin& origin, StepIndex step) {
 }
 
 output::Plan make_checkpoint_plan(const CheckpointOrigin& origin, StepIndex step,
-                                  const std::vector<StateArray>& state, const output::Session& session) {
+                                  const std::vector<StateArray>& state,
+                                  std::vector<output::PlannedStream> reductions) {
   std::vector<output::Stream> streams;
   for (const auto& array : state) {
     TAILRACE_CHECK(array.box == state.front().box, "all arrays of the state cover this rank's box");
@@ -67,7 +69,7 @@ output::Plan make_checkpoint_plan(const CheckpointOrigin& origin, StepIndex step
          .datasets = {{"/" + array.name, shape_of(origin.points), array.type, attributes("float")}}});
   }
   auto plan = output::make_plan(std::move(streams), state.front().box, origin.points);
-  for (auto& stream : session.accumulator_streams(state.size())) plan.streams.push_back(std::move(stream));
+  std::move(reductions.begin(), reductions.end(), std::back_inserter(plan.streams));
   return plan;
 }
 
@@ -218,9 +220,8 @@ std::vector<std::string> checkpoint_arrays(Index3 points) {
 }
 
 void write_checkpoint(mpi::CommView comm, const std::string& path, const CheckpointOrigin& origin,
-                      StepIndex step, const std::vector<StateArray>& state, output::Session& session,
+                      StepIndex step, const std::vector<StateArray>& state, LeavingReductions reductions,
                       const output::Options& options) {
-  session.drain();
   auto writing = options;
   writing.strategy = "blocking";
   writing.sink = "hdf5";
@@ -235,9 +236,10 @@ void write_checkpoint(mpi::CommView comm, const std::string& path, const Checkpo
   };
   try {
     trace::Log log("checkpoint");
-    output::Session file(comm, place, make_checkpoint_plan(origin, step, state, session),
+    output::Session file(comm, place,
+                         make_checkpoint_plan(origin, step, state, std::move(reductions.streams)),
                          make_head(origin, step), writing, log);
-    session.save_accumulators(file, step);
+    file.write_accumulators(reductions.values, step);
     file.sample_final(step, array_named);
     file.finish(step, {});
   } catch (...) {

@@ -30,13 +30,18 @@ struct CheckpointHeader {
 /// Names of the arrays that a checkpoint of such a grid holds, as in `StateArray`.
 std::vector<std::string> checkpoint_arrays(Index3 points);
 
-/// Puts the state after `step` and the running reductions of `session` into the file at `path`. First what
-/// the session took goes to the device; the file takes its name when it is complete and on the device itself,
-/// so that an older one stays valid until then. All ranks write, each its part. `options` give pace and
-/// faults.
+/// Running reductions on their way to a file.
+struct LeavingReductions {
+  std::vector<output::PlannedStream> streams;  ///< `output::accumulator_streams`, counted behind the arrays
+  std::vector<output::RunningReduction> values;
+};
+
+/// Puts the state after `step` and the running reductions into the file at `path`. It takes its name when it
+/// is complete and on the device, so that an older one stays valid until then; the samples that belong to it
+/// are there already. All ranks write, each its part. `options` give pace and faults.
 /// @collective{comm}, synchronises; every rank throws the same error or none.
 void write_checkpoint(mpi::CommView comm, const std::string& path, const CheckpointOrigin& origin,
-                      StepIndex step, const std::vector<StateArray>& state, output::Session& session,
+                      StepIndex step, const std::vector<StateArray>& state, LeavingReductions reductions,
                       const output::Options& options);
 
 /// Looks at the file of a run on `points` that takes `steps` steps. @collective{comm}, synchronises. Errors

@@ -14,6 +14,7 @@ struct CommandLine {
   std::vector<std::string> overrides;
   ::tailrace::output::OptionTexts write;
   std::string checkpoint_file;
+  run::Conversion conversion;
   std::int64_t checkpoint_interval_s = 0, checkpoint_timesteps = 0;  ///< 0: not given
   StepIndex benchmark_steps = 0, start = 0;                          ///< likewise
   int threads = 0;                                                   ///< likewise

@@ -82,7 +82,9 @@ bool Leg::stops(const run::DriveResult& result) const noexcept {
 }
 
 void Leg::save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const {
-  write_checkpoint(comm_, file(), origin_, step, state, session, options_.write);
+  session.drain();
+  write_checkpoint(comm_, file(), origin_, step, state,
+                   {session.accumulator_streams(state.size()), session.running_reductions()}, options_.write);
 }
 
 void Leg::remove() const {

@@ -18,6 +18,7 @@
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/sink.hpp"
 #include "tailrace/run/command_line.hpp"
+#include "tailrace/run/conversion.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -100,6 +101,7 @@ void add_checkpoint_options(CLI::App& app, CommandLine& line) {
       ->check(within(1, any))
       ->type_name("N")
       ->group(group);
+  run::add_conversion_options(app, line.conversion);
 }
 
 void add_record_options(CLI::App& app, CommandLine& line) {
@@ -157,7 +159,7 @@ void check_files(const Options& options) {
                   fmt::format("{}: the file name is missing. Fix: add {} FILE", option, option));
   };
   check("-i", options.input);
-  if (!options.check_only) check("-o", options.output);
+  if (options.runs()) check("-o", options.output);
 }
 
 void finish_case_mode(CommandLine& line) {
@@ -166,7 +168,7 @@ void finish_case_mode(CommandLine& line) {
     throw Error(ErrorKind::usage, "--case stands for -i and -o: give one or the other");
   if (options.checkpoint)
     throw Error(ErrorKind::usage, "the --checkpoint options belong to -i and -o: leave them out with --case");
-  if (line.out_directory.empty() && !options.check_only)
+  if (line.out_directory.empty() && options.runs())
     throw Error(ErrorKind::usage, "--case needs a run directory. Fix: add --out DIR");
   options.case_mode = true;
   options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
@@ -255,6 +257,7 @@ std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
     throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
   }
   if (line.version) return Notice{version_text()};
+  line.options.conversion = run::asked_for(line.conversion);
   if (line.case_file.empty()) check_files(line.options);
   if (const auto left = app->remaining(); !left.empty())
     throw Error(ErrorKind::usage,

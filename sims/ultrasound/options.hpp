@@ -10,6 +10,7 @@
 #include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"
+#include "tailrace/run/conversion.hpp"
 #include "tailrace/trace/recorder.hpp"
 
 namespace tailrace::ultrasound {
@@ -47,12 +48,16 @@ struct Options {
   run::CheckpointOptions checkpoints;  ///< of ours, in the run directory
   Precision precision = Precision::float32;
   std::optional<Checkpointing> checkpoint;
-  bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for
+  std::optional<run::Conversion> conversion;  ///< of a checkpoint, instead of a run
+  bool gpu_named = false;                     ///< "-g N" was given, which the CPU has no use for
   Record record;
   std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of a case
   ::tailrace::trace::Mode trace = ::tailrace::trace::Mode::on;
   ::tailrace::output::Options write;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
+
+  /// Whether a run takes place, and files of it come into being.
+  [[nodiscard]] bool runs() const noexcept { return !check_only && !conversion; }
 };
 
 /// A request that ends the program at once: help or version.

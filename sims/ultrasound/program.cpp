@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "console.hpp"
+#include "conversion.hpp"
 #include "input.hpp"
 #include "intensity.hpp"
 #include "leg.hpp"
@@ -55,7 +56,7 @@ class Program {
       : comm_(comm),
         options_(options),
         run_(run),
-        console_(!comm.is_root() || options.quiet || options.check_only, options.verbosity,
+        console_(!comm.is_root() || options.quiet || !options.runs(), options.verbosity,
                  options.progress_percent),
         leg_(comm, options) {}
 
@@ -64,6 +65,7 @@ class Program {
 
  private:
   Input<Real> load();
+  int convert(Input<Real> input);
   void check(const Input<Real>& input);
   void check_stability(const Input<Real>& input);
   void describe();
@@ -111,11 +113,32 @@ int Program<Real>::execute() {
   console_.options(options_, comm_.size());
   Input<Real> input = load();
   if (options_.check_only) return run::success;
+  if (options_.conversion) return convert(std::move(input));
   run_.prepare_directory();
   describe();
   auto solver = prepare(std::move(input));
   const auto result = simulate(*solver);
   return close(*solver, result);
+}
+
+/// What k-Wave's checkpoints repeat from an input.
+template <class Real>
+CheckpointOrigin origin_of(const Input<Real>& input) {
+  return {.description = input.description,
+          .minor_version = input.header.minor_version,
+          .points = input.header.grid.points};
+}
+
+/// Instead of a run: has the state of one checkpoint written as another. Returns the exit status.
+template <class Real>
+int Program<Real>::convert(Input<Real> input) {
+  describe();
+  const auto origin = origin_of(input);
+  const auto solver = make_solver(std::move(input));
+  const auto done = run_.convert(*solver, *options_.conversion,
+                                 {kwave_format(comm_, origin, steps_, arrays_of(*solver), options_.write)});
+  if (comm_.is_root()) say(stdout, done + '\n');
+  return run::success;
 }
 
 /// Whether two names stand for one file that exists.
@@ -173,15 +196,11 @@ void Program<Real>::check(const Input<Real>& input) {
     for (const auto& dataset : head_.datasets) domain.taken_paths.push_back(dataset.spec.path);
     outputs = run::CaseOutputs(options_.outputs, domain, options_.case_file);
   });
-  if (!options_.check_only)
-    leg_.begin({.description = input.description,
-                .minor_version = header.minor_version,
-                .points = header.grid.points},
-               header.grid, steps_, streams);
+  if (options_.runs()) leg_.begin(origin_of(input), header.grid, steps_, streams);
   non_staggered_ = non_staggered_cadence(streams, outputs.streams());
   const Box own_box = header.grid.box_of(comm_.rank(), comm_.size());
   run_.plan(std::move(streams), std::move(outputs), own_box, header.grid.points);
-  if (!options_.check_only) check_stability(input);
+  if (options_.runs()) check_stability(input);
 }
 
 /// Warns of a time step that is too large for the fastest part of the medium.
@@ -356,8 +375,9 @@ std::variant<Options, int> read_options(mpi::CommView comm, int argc, const char
 template <class Real>
 int run_with(mpi::CommView comm, const Options& options) {
   run::Run run(comm, run_options(options));
-  return run.guard([&] { return Program<Real>(comm, options, run).execute(); },
-                   [&](ErrorKind kind) { return status_of(kind, options.case_mode); });
+  return run.guard(
+      [&] { return Program<Real>(comm, options, run).execute(); },
+      [&](ErrorKind kind) { return status_of(kind, options.case_mode || options.conversion.has_value()); });
 }
 
 }  // namespace
@@ -371,7 +391,7 @@ int run_program(mpi::CommView comm, int argc, const char* const* argv) {
     return options.precision == Precision::float64 ? run_with<double>(computing, options)
                                                    : run_with<float>(computing, options);
   };
-  if (options.check_only) return simulate(comm);  // nothing is written, on however many ranks
+  if (!options.runs()) return simulate(comm);  // no samples are written, on however many ranks
   return run::with_crew(comm, program_name, options.write, simulate,
                         [&](ErrorKind kind) { return status_of(kind, options.case_mode); });
 }

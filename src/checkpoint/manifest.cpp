@@ -1,20 +1,18 @@
 #include "manifest.hpp"
 
-#include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "digest.hpp"
+#include "sealed_json.hpp"
 #include "tailrace/base/error.hpp"
 #include "tailrace/base/files.hpp"
+#include "tailrace/h5/file.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -24,7 +22,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* format = "tailrace checkpoint";
 constexpr int version = 1;
-constexpr const char* no_digest = "0000000000000000";
 
 /// Digest of all bytes of a file outside the stretches, which ascend.
 std::uint64_t digest_of_rest(const InputFile& file,
@@ -46,13 +43,6 @@ std::uint64_t digest_of_rest(const InputFile& file,
   }
   add(at, file.size_bytes());
   return digest.take();
-}
-
-/// The text with the digest of itself put in.
-std::string sealed(std::string text) {
-  const auto place = text.rfind(no_digest);
-  text.replace(place, std::strlen(no_digest), hex(digest_of(std::as_bytes(std::span(text)))));
-  return text;
 }
 
 Json to_json(const Manifest& manifest) {
@@ -80,48 +70,21 @@ Json to_json(const Manifest& manifest) {
       .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
 }
 
-std::uint64_t number_of(const std::string& digits) {
-  std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  if (code != std::errc() || end != digits.data() + digits.size() || digits.size() != 16)
-    throw std::invalid_argument("a digest");
-  return number;
-}
-
-Manifest from_json(const Json& json) {
-  Manifest manifest{.simulation = json.at("simulation"),
-                    .program = json.at("program"),
-                    .step = json.at("step"),
-                    .time_s = json.at("time_s"),
-                    .ranks = json.at("ranks"),
-                    .created = json.at("created"),
-                    .file_bytes = json.at("file").at("bytes"),
-                    .data = json.at("data").get<std::vector<std::pair<std::int64_t, std::int64_t>>>(),
-                    .rest = number_of(json.at("rest")),
-                    .sets = {}};
-  for (const auto& [path, set] : json.at("sets").items())
-    manifest.sets[path] = {.count = set.at("count"), .sum = number_of(set.at("sum"))};
-  return manifest;
-}
-
-/// The text as it was before it was sealed, and whether its digest is that of this text.
-bool is_sound(std::string text, const Json& json) {
-  const std::string told = json.value("xxh3", "");
-  const auto place = text.rfind(told);
-  if (told.size() != std::strlen(no_digest) || place == std::string::npos) return false;
-  text.replace(place, told.size(), no_digest);
-  return hex(digest_of(std::as_bytes(std::span(text)))) == told;
-}
-
-Manifest parse(const std::string& path, const std::string& text) {
+Manifest from_json(const std::string& path, const Json& json) {
   try {
-    const auto json = Json::parse(text);
-    if (json.value("format", "") != format) refuse(path, "is no manifest of a checkpoint");
-    if (!is_sound(text, json)) refuse(path, "is damaged: its checksum is not that of its text");
-    if (const int found = json.at("version"); found != version)
-      refuse(path,
-             fmt::format("has version {} of the format, this program knows version {}", found, version));
-    return from_json(json);
+    Manifest manifest{.simulation = json.at("simulation"),
+                      .program = json.at("program"),
+                      .step = json.at("step"),
+                      .time_s = json.at("time_s"),
+                      .ranks = json.at("ranks"),
+                      .created = json.at("created"),
+                      .file_bytes = json.at("file").at("bytes"),
+                      .data = json.at("data").get<std::vector<std::pair<std::int64_t, std::int64_t>>>(),
+                      .rest = number_of(json.at("rest")),
+                      .sets = {}};
+    for (const auto& [name, set] : json.at("sets").items())
+      manifest.sets[name] = {.count = set.at("count"), .sum = number_of(set.at("sum"))};
+    return manifest;
   } catch (const Json::exception& error) {
     refuse(path, fmt::format("is damaged: {}", error.what()));
   } catch (const std::invalid_argument& error) {
@@ -129,16 +92,26 @@ Manifest parse(const std::string& path, const std::string& text) {
   }
 }
 
+/// Where the data and the directories of all sets lie in the file, ascending.
+std::vector<std::pair<std::int64_t, std::int64_t>> stretches_of(const std::string& path,
+                                                                const Manifest& manifest) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> stretches;
+  const auto file = h5::File::open(path);
+  for (const auto& [set, told] : manifest.sets)
+    for (const char* name : {"data", "cells"}) {
+      const auto dataset = fmt::format("/sets/{}/{}", set, name);
+      const auto bytes = h5::element_count(file.shape(dataset)) * h5::size_bytes(file.type(dataset));
+      if (const auto place = file.place(dataset); place && bytes > 0) stretches.emplace_back(*place, bytes);
+    }
+  std::sort(stretches.begin(), stretches.end());
+  return stretches;
+}
+
 }  // namespace
 
 Manifest read_manifest(const std::string& checkpoint) {
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file);
-  constexpr std::int64_t longest = 256 << 20;
-  const InputFile file(path, remedy);
-  if (file.size_bytes() > longest) refuse(path, "is no manifest of a checkpoint");
-  std::string text(static_cast<std::size_t>(file.size_bytes()), ' ');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  auto manifest = parse(path, text);
+  auto manifest = from_json(path, read_sealed(path, format, version));
   const auto state_path = fmt::format("{}/{}", checkpoint, state_file);
   const InputFile state(state_path, remedy);
   if (state.size_bytes() != manifest.file_bytes)
@@ -149,13 +122,18 @@ Manifest read_manifest(const std::string& checkpoint) {
 }
 
 void write_manifest(const std::string& checkpoint, Manifest manifest) {
-  const InputFile state(fmt::format("{}/{}", checkpoint, state_file), remedy);
+  const auto state_path = fmt::format("{}/{}", checkpoint, state_file);
+  const InputFile state(state_path, remedy);
   manifest.file_bytes = state.size_bytes();
-  std::sort(manifest.data.begin(), manifest.data.end());
+  manifest.data = stretches_of(state_path, manifest);
   manifest.rest = digest_of_rest(state, manifest.data);
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file), place = path + ".tmp";
-  write_durably(place, sealed(to_json(manifest).dump(1) + "\n"));
+  write_durably(place, sealed(to_json(manifest)));
   replace_file(place, path);
+}
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 }  // namespace tailrace::checkpoint

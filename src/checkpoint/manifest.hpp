@@ -26,8 +26,8 @@ struct Manifest {
   int ranks = 0;
   std::string created;
   std::int64_t file_bytes = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>>
-      data;                ///< offset and bytes of what has digests of its own
+  std::vector<std::pair<std::int64_t, std::int64_t>> data =
+      {};                  ///< offset and bytes of what has digests of its own
   std::uint64_t rest = 0;  ///< digest of all other bytes
   std::map<std::string, Set> sets;
 };
@@ -36,8 +36,11 @@ struct Manifest {
 /// are as they were. Errors (input): what is missing, damaged, or of another format or version. @local
 Manifest read_manifest(const std::string& checkpoint);
 
-/// Completes `manifest` from the closed HDF5 file beside it, and puts it onto the device; `data` are given in
-/// any order. Errors (io). @local
+/// Completes `manifest`, of which all but `file_bytes`, `data` and `rest` is given, from the closed HDF5 file
+/// beside it, and puts it onto the device. Errors (io). @local
 void write_manifest(const std::string& checkpoint, Manifest manifest);
+
+/// The time as a manifest has it.
+std::string utc_now();
 
 }  // namespace tailrace::checkpoint

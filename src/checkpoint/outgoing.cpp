@@ -213,4 +213,17 @@ std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& invento
   return sets;
 }
 
+std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
+  std::vector<std::int64_t> mine;
+  for (const auto& set : sets) mine.insert(mine.end(), {set->count(), set->entry_count()});
+  const auto before = mpi::exclusive_scan(comm, mine), all = mpi::sum(comm, mine);
+  std::vector<PlacedSet> placed;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto share = [&](std::size_t k) { return Share{before[k], mine[k], all[k]}; };
+    placed.push_back({sets[i].get(), share(2 * i), share(2 * i + 1)});
+    sets[i]->place(before[2 * i]);
+  }
+  return placed;
+}
+
 }  // namespace tailrace::checkpoint

@@ -6,6 +6,7 @@
 
 #include "digest.hpp"
 #include "inventory.hpp"
+#include "tailrace/mpi/comm.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -72,5 +73,14 @@ class OutgoingSet {
 
 /// All fields and record sets of an inventory, in its order.
 std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& inventory);
+
+/// A set, and where this rank's shares of its datasets begin.
+struct PlacedSet {
+  OutgoingSet* set = nullptr;
+  Share data, entries;
+};
+
+/// Where the sets of all ranks lie one behind the other. @collective{comm}
+std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets);
 
 }  // namespace tailrace::checkpoint

@@ -1,11 +1,9 @@
 #include "tailrace/checkpoint/save.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 
 #include "background_task.hpp"
@@ -25,30 +23,6 @@ namespace {
 
 /// What the write path takes at a time.
 constexpr std::int64_t buffer_bytes = 4 << 20;
-
-/// The datasets of a set, and where this rank's shares of them begin.
-struct PlacedSet {
-  OutgoingSet* set = nullptr;
-  Share data, entries;
-};
-
-/// Where the sets of all ranks lie one behind the other. @collective{comm}
-std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
-  std::vector<std::int64_t> mine;
-  for (const auto& set : sets) mine.insert(mine.end(), {set->count(), set->entry_count()});
-  const auto before = mpi::exclusive_scan(comm, mine), all = mpi::sum(comm, mine);
-  std::vector<PlacedSet> placed;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    const auto share = [&](std::size_t k) { return Share{before[k], mine[k], all[k]}; };
-    placed.push_back({sets[i].get(), share(2 * i), share(2 * i + 1)});
-    sets[i]->place(before[2 * i]);
-  }
-  return placed;
-}
-
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
 
 h5::Shape rows_of(std::int64_t rows, std::size_t words) {
   return {static_cast<std::uint64_t>(rows), words};
@@ -208,19 +182,9 @@ class Saving::Impl {
                       .time_s = origin_.time_s,
                       .ranks = comm_.size(),
                       .created = utc_now(),
-                      .data = {},
                       .sets = {}};
-    const auto state = h5::File::open(file());
-    for (std::size_t i = 0; i < placed_.size(); ++i) {
-      const auto& [set, data, entries] = placed_[i];
-      manifest.sets[set->path()] = {.count = data.all, .sum = sums[i]};
-      for (const char* name : {"data", "cells"}) {
-        const auto path = fmt::format("/sets/{}/{}", set->path(), name);
-        const auto bytes = h5::element_count(state.shape(path)) * h5::size_bytes(state.type(path));
-        if (const auto place = state.place(path); place && bytes > 0)
-          manifest.data.emplace_back(*place, bytes);
-      }
-    }
+    for (std::size_t i = 0; i < placed_.size(); ++i)
+      manifest.sets[placed_[i].set->path()] = {.count = placed_[i].data.all, .sum = sums[i]};
     return manifest;
   }
 

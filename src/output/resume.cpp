@@ -118,6 +118,18 @@ void check_raw_files(const h5::File& file, const Plan& plan, Problems& problems)
     }
 }
 
+/// Whether a file has the running reductions of a plan in their group.
+Problems check_accumulators(const h5::File& file, const Plan& plan, const std::string& path) {
+  Problems problems(path);
+  for (const auto& stream : plan.streams)
+    for (auto spec : stream.datasets) {
+      if (!accumulates(stream)) continue;
+      spec.type = state_type_of(stream, spec.type);
+      check_dataset(file, accumulator_group + spec.path, spec, problems);
+    }
+  return problems;
+}
+
 /// Reads runs of a dataset, which ascend, one after the other into `out`. Runs that lie near each other are
 /// read together.
 void read_runs(const h5::File& file, const std::string& path, const std::vector<Run>& runs,
@@ -168,15 +180,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
     problems.add("the file was made with other options or for another input",
                  "run with the options and the input of the first leg, or start from the beginning");
   if (resume.kept == nullptr && !resume.accumulators.empty()) {
-    const auto kept = open_left_file(resume.accumulators);
-    Problems missing(resume.accumulators);
-    for (const auto& stream : plan.streams)
-      for (auto spec : stream.datasets) {
-        if (!accumulates(stream)) continue;
-        spec.type = state_type_of(stream, spec.type);
-        check_dataset(kept, path_of_state(spec, resume), spec, missing);
-      }
-    problems.merge(missing);
+    problems.merge(check_accumulators(open_left_file(resume.accumulators), plan, resume.accumulators));
   }
   check_raw_files(file, plan, problems);
   problems.throw_if_any();
@@ -209,6 +213,19 @@ KeptReductions::KeptReductions(const Plan& plan) {
     first_dataset += stream.datasets.size();
   }
   for (std::size_t i = 0; i < all_.size(); ++i) all_[i].values = values_[i];
+}
+
+void read_accumulators(const std::string& path, const Plan& plan, const KeptReductions& kept) {
+  const auto file = open_left_file(path);
+  check_accumulators(file, plan, path).throw_if_any();
+  auto reduction = kept.all().begin();
+  for (const auto& stream : plan.streams) {
+    if (!accumulates(stream)) continue;
+    for (const auto& spec : stream.datasets) {
+      read_runs(file, accumulator_group + spec.path, reduction->runs, reduction->type, reduction->values);
+      ++reduction;
+    }
+  }
 }
 
 /// Puts kept values back.

@@ -22,10 +22,4 @@ void restore(std::vector<RunningStream>& streams, const std::string& path, const
 /// What stands in the accumulators of the streams, in the form of `KeptReductions::all`.
 std::vector<RunningReduction> running_reductions(std::vector<RunningStream>& streams);
 
-/// The streams by which a checkpoint keeps the running reductions of others: one each, of reduction `final`,
-/// in the order of the others. Its pieces stand packed in the accumulators. Datasets are counted from
-/// `first_dataset` on.
-std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>& streams,
-                                               std::size_t first_dataset);
-
 }  // namespace tailrace::output

@@ -177,11 +177,15 @@ class Session::Impl {
     start_writer();
   }
 
-  void save_accumulators(Impl& checkpoint, StepIndex step) {
-    auto target = checkpoint.streams_.end() - std::count_if(streams_.begin(), streams_.end(),
-                                                            [](const auto& s) { return s.accumulates(); });
-    for (auto& stream : streams_)
-      if (stream.accumulates()) checkpoint.take_state(*target++, stream, step);
+  void write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step) {
+    auto first = streams_.end();
+    for (std::size_t left = reductions.size(); left > 0;) left -= (--first)->planned->datasets.size();
+    const auto fill = [&](const Piece& piece, std::int64_t begin, std::int64_t, std::span<std::byte> out) {
+      const auto& values = reductions[piece.dataset - first->first_dataset].values;
+      std::memcpy(out.data(), values.data() + static_cast<std::size_t>(begin) * h5::size_bytes(piece.type),
+                  out.size());
+    };
+    for (auto stream = first; stream != streams_.end(); ++stream) take_final(*stream, step, PieceFill(fill));
   }
 
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
@@ -482,20 +486,6 @@ class Session::Impl {
     }
   }
 
-  /// Takes the values of an accumulating stream of another session as they stand.
-  void take_state(RunningStream& target, RunningStream& source, StepIndex step) {
-    target.taken_at = step;
-    for (std::size_t i = 0; i < source.accumulators.size(); ++i) {
-      const Piece& piece = target.planned->pieces[i];
-      const auto state = source.accumulators[i].state();
-      submit_in_portions(piece, step, [&](std::int64_t first, std::int64_t, std::span<std::byte> out) {
-        std::memcpy(out.data(), state.data() + static_cast<std::size_t>(first) * h5::size_bytes(piece.type),
-                    out.size());
-      });
-    }
-    submit_missing(target, step);
-  }
-
   void submit_record(StepIndex step, bool flush = false) {
     Lease job = acquire(step);
     job->record = step;
@@ -713,8 +703,8 @@ StepIndex Session::drain(double limit_s) {
 std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
   return impl_->accumulator_streams(first_dataset);
 }
-void Session::save_accumulators(Session& checkpoint, StepIndex step) {
-  impl_->save_accumulators(*checkpoint.impl_, step);
+void Session::write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step) {
+  impl_->write_accumulators(reductions, step);
 }
 std::vector<RunningReduction> Session::running_reductions() {
   return impl_->running_reductions();

@@ -9,6 +9,24 @@
 
 namespace tailrace::run {
 
+/// The keys of the first of two levels.
+static void read_local_level(CaseFile& file, checkpoint::LocalLevel& local) {
+  constexpr int most = 1000000;
+  if (const auto directory = file.text("checkpoint.local")) {
+    if (!directory->starts_with("/"))
+      file.add_problem("checkpoint.local", fmt::format("\"{}\" is no absolute path", *directory),
+                       "a directory that has this name on each node, such as \"/local/scratch\"");
+    local.directory = *directory;
+  }
+  const auto partner = file.boolean("checkpoint.partner");
+  const auto every = file.integer("checkpoint.copy_every", {1, most});
+  if (!local.wanted() && (partner || every))
+    file.add_problem(partner ? "checkpoint.partner" : "checkpoint.copy_every", "is of checkpoints on nodes",
+                     "checkpoint.local = \"/dir/on/node\" too");
+  local.partner = partner.value_or(false);
+  local.copy_every = static_cast<int>(every.value_or(1));
+}
+
 void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
   constexpr int most_kept = 1000;
   constexpr double longest_s = 1e9;
@@ -27,6 +45,7 @@ void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
                        "\"warn\" or \"stop\"");
     options.goes_on = *policy != "stop";
   }
+  read_local_level(file, options.local);
 }
 
 void set_checkpoint_defaults(CaseFile& file, const CheckpointOptions& options) {
@@ -35,18 +54,37 @@ void set_checkpoint_defaults(CaseFile& file, const CheckpointOptions& options) {
   file.set_default("checkpoint.on_failure", options.goes_on ? "warn" : "stop");
 }
 
+Checkpointing::Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context,
+                             trace::Log& log)
+    : comm_(comm),
+      options_(options),
+      context_(std::move(context)),
+      schedule_(options.rules, context_.from),
+      log_(log) {
+  context_.write.memory = &memory_;
+  if (context_.buffer_memory > 0) memory_.take(context_.buffer_memory);
+  if (options_.local.wanted())
+    levels_ =
+        std::make_unique<checkpoint::TwoLevels>(comm_, options_.local, context_.directory, context_.write);
+  else
+    checkpoint::forget_local_level(comm_, context_.directory);
+}
+
 bool Checkpointing::wants() const noexcept {
   return comm_.is_root() && schedule_.is_due_by_clock(now_s());
 }
 
 bool Checkpointing::waits(output::Session& session) {
-  if (!saving_) return false;
+  if (!saving_ && !levels_) return false;
   const bool samples_wait = session.waits_to_drain();  // looked at in any case: it lets go on
+  if (levels_) return !levels_->ready() || (samples_wait && levels_->is_local_pending());
   return !saving_->ready() || (samples_wait && !saving_->is_sealed());
 }
 
-/// Runs what may fail on all ranks alike.
-void Checkpointing::try_to(const std::function<void()>& action) {
+/// Runs what may fail on all ranks alike, and holds the computation up meanwhile.
+void Checkpointing::try_to(StepIndex step, const std::function<void()>& action) {
+  const double start_s = monotonic_s();
+  const trace::Scope scope(log_, trace::Kind::checkpoint, step);
   try {
     action();
   } catch (const Error& error) {
@@ -55,21 +93,29 @@ void Checkpointing::try_to(const std::function<void()>& action) {
     if (comm_.is_root())
       warnings_.push_back(fmt::format("a checkpoint was left out: {}", error.info().message));
   }
+  account_.held_up_s += monotonic_s() - start_s;
 }
 
 void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session) {
   const double start_s = monotonic_s();
-  const trace::Scope scope(log_, trace::Kind::checkpoint, step);
-  saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory,
-                                                 checkpoint::Origin{.simulation = context_.simulation,
-                                                                    .program = context_.program,
-                                                                    .step = step,
-                                                                    .time_s = context_.time_s(step)},
-                                                 state, context_.write, options_.buffer_bytes, log_);
+  const checkpoint::Origin origin{.simulation = context_.simulation,
+                                  .program = context_.program,
+                                  .step = step,
+                                  .time_s = context_.time_s(step)};
+  if (levels_)
+    levels_->take(origin, state);
+  else
+    saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory, origin, state, context_.write,
+                                                   options_.buffer_bytes, log_);
+  taken_step_ = step;
   session.start_drain();
-  const double cost_s = monotonic_s() - start_s;
-  schedule_.note_taken(step, now_s(), cost_s);
-  account_.held_up_s += cost_s;
+  schedule_.note_taken(step, now_s(), monotonic_s() - start_s);
+}
+
+/// The one that the run went on from, until two newer ones are there.
+std::optional<StepIndex> Checkpointing::kept() const noexcept {
+  if (context_.from > 0 && complete_ == 0) return context_.from;
+  return {};
 }
 
 /// Removes old ones; what is in the way of that harms no checkpoint.
@@ -81,53 +127,88 @@ void Checkpointing::prune(std::optional<StepIndex> kept) {
   }
 }
 
+/// One more has its name in the directory.
+void Checkpointing::note_complete() {
+  ++complete_;
+  for (const auto& left : left_)
+    warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
+  left_.clear();
+}
+
 /// The samples that were taken before the state must be safe before the state has its name.
 void Checkpointing::seal(output::Session& session) {
-  const double start_s = monotonic_s();
-  const trace::Scope scope(log_, trace::Kind::checkpoint, saving_->step());
-  session.drain_until(saving_->step());
-  std::optional<StepIndex> kept;  // until two newer ones are there
-  if (context_.from > 0 && account_.taken == 0) kept = context_.from;
-  saving_->seal([this, kept] { prune(kept); });
-  account_.held_up_s += monotonic_s() - start_s;
+  session.drain_until(taken_step_);
+  saving_->seal([this, kept = kept()] { prune(kept); });
 }
 
 /// Waits until it has its name.
 void Checkpointing::commit(output::Session& session) {
   if (!saving_->is_sealed()) seal(session);
-  const double start_s = monotonic_s();
-  const trace::Scope scope(log_, trace::Kind::checkpoint, saving_->step());
   saving_->finish();
   ++account_.taken;
   account_.bytes += saving_->bytes();
   saving_.reset();
-  for (const auto& left : left_)
-    warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
-  left_.clear();
-  account_.held_up_s += monotonic_s() - start_s;
+  note_complete();
+}
+
+/// On two levels a checkpoint counts as soon as all of it is on the nodes; the samples must be safe then.
+void Checkpointing::commit_local(output::Session& session) {
+  session.drain_until(taken_step_);
+  account_.bytes += levels_->commit_local();
+  ++account_.taken;
+  levels_->start_wanted_copy();
+}
+
+void Checkpointing::commit_copy() {
+  levels_->commit_copy();
+  if (comm_.is_root()) prune(kept());
+  note_complete();
+  levels_->start_wanted_copy();
+}
+
+/// The next step of the one on its way, if it is ready for that, or has to make room for another (`due`).
+void Checkpointing::help_on(StepIndex step, bool due, bool none_waits, output::Session& session) {
+  if (levels_ && levels_->is_local_pending()) {
+    if (none_waits || due) try_to(step, [&] { commit_local(session); });
+  } else if (levels_ && levels_->is_copy_pending()) {
+    if (none_waits) try_to(step, [&] { commit_copy(); });
+  } else if (saving_ && (due || (none_waits && saving_->is_sealed()))) {
+    try_to(step, [&] { commit(session); });
+  } else if (saving_ && none_waits) {
+    try_to(step, [&] { seal(session); });
+  }
 }
 
 void Checkpointing::after_step(StepIndex step, bool asked, bool none_waits,
                                const checkpoint::StateFunction& state, output::Session& session) {
   const bool due = asked || schedule_.is_due_by_steps(step);
-  if (saving_ && (due || (none_waits && saving_->is_sealed())))
-    try_to([&] { commit(session); });
-  else if (saving_ && none_waits)
-    try_to([&] { seal(session); });
-  if (due) try_to([&] { take(step, state, session); });
+  help_on(step, due, none_waits, session);
+  if (due) try_to(step, [&] { take(step, state, session); });
+}
+
+/// What is on its way comes to its end.
+void Checkpointing::complete_pending(StepIndex step, output::Session& session) {
+  if (saving_) try_to(step, [&] { commit(session); });
+  if (!levels_) return;
+  if (levels_->is_local_pending()) try_to(step, [&] { commit_local(session); });
+  while (levels_->is_copy_pending()) try_to(step, [&] { commit_copy(); });
 }
 
 void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state,
                               output::Session& session) {
-  finish(session);
-  try_to([&] {
+  complete_pending(step, session);
+  const auto complete_before = complete_;
+  try_to(step, [&] {
     take(step, state, session);
-    commit(session);
+    if (levels_) levels_->want_copy();
   });
+  complete_pending(step, session);
+  if (levels_ && complete_ > complete_before) levels_->clear();
 }
 
-void Checkpointing::finish(output::Session& session) {
-  if (saving_) try_to([&] { commit(session); });
+void Checkpointing::finish(StepIndex step, output::Session& session) {
+  complete_pending(step, session);
+  if (levels_) levels_->clear();
 }
 
 }  // namespace tailrace::run

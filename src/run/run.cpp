@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tailrace/checkpoint/local.hpp"
 #include "tailrace/checkpoint/restore.hpp"
 #include "tailrace/checkpoint/store.hpp"
 #include "tailrace/checkpoint/streams.hpp"
@@ -76,7 +77,8 @@ void Run::prepare_directory() {
                             .path = options_.directory,
                             .hint = hint});
     };
-    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty())
+    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty() &&
+        !checkpoint::has_local_level(checkpoint_directory()))
       fail("has no checkpoint to go on from", "start the run anew, without --resume");
     if (options_.resume) return;
     if (fs::exists(directory) && !options_.overwrite)
@@ -166,11 +168,29 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
     simulation(archive);
     checkpoint::pass_reductions(archive, kept_->all());
   };
+  for (const auto& warning : checkpoint::complete_from_nodes(comm_, checkpoint_directory(), options_.write))
+    warn(warning);
   const auto restored = checkpoint::restore_newest(comm_, checkpoint_directory(), account_.simulation, state);
   for (const auto& warning : restored.warnings) warn(warning);
   resumed_after_ = restored.step;
   account_.restore_s = monotonic_s() - start_s;
   return restored.step;
+}
+
+std::string Run::convert_state(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                               const std::vector<ForeignFormat>& formats) {
+  return convert_checkpoint(comm_, conversion, formats,
+                            {.simulation = account_.simulation,
+                             .program = program(),
+                             .simulation_state = simulation,
+                             .plan = plan_,
+                             .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
+                             .write = options_.write},
+                            log_);
+}
+
+std::string Run::program() const {
+  return fmt::format("{} {}", options_.program, TAILRACE_VERSION);
 }
 
 /// Unless there is no place for them, or nobody could go on in such an output.
@@ -183,14 +203,14 @@ void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& sta
     return;
   }
   std::size_t buffer_memory = 0;
-  if (options_.checkpoint->rules.any())
+  if (options_.checkpoint->rules.any() && !options_.checkpoint->local.wanted())
     buffer_memory = checkpoint::buffer_memory(comm_, state, options_.checkpoint->buffer_bytes);
   predicted_bytes_ += static_cast<std::int64_t>(buffer_memory);
   checkpointing_.emplace(
       comm_, *options_.checkpoint,
       Checkpointing::Context{.directory = checkpoint_directory(),
                              .simulation = account_.simulation,
-                             .program = fmt::format("{} {}", options_.program, TAILRACE_VERSION),
+                             .program = program(),
                              .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
                              .write = options_.write,
                              .from = done,

@@ -42,7 +42,7 @@ void keep_accumulators(mpi::CommView comm, Session& session, const std::string& 
   trace::Log log("checkpoint");
   Plan plan{.domain = domain, .own_box = own, .streams = session.accumulator_streams(0)};
   Session checkpoint(comm, path, std::move(plan), FileHead{}, options_of({.strategy = "blocking"}), log);
-  session.save_accumulators(checkpoint, 0);
+  checkpoint.write_accumulators(session.running_reductions(), 0);
   checkpoint.finish(0, {});
 }
 

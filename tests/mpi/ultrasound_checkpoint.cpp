@@ -85,8 +85,11 @@ void write(mpi::CommView comm, const std::string& directory, Index3 points, Step
       trial::head(), trial::options_of({}), log);
   field.set(step);
   session.sample(step, [&](const std::string&) { return field.view(); });
+  session.drain();
   write_checkpoint(comm, directory + "/checkpoint.h5", {.description = "a test", .points = points}, step,
-                   state.arrays(), session, trial::options_of({}, fault));
+                   state.arrays(),
+                   {session.accumulator_streams(state.arrays().size()), session.running_reductions()},
+                   trial::options_of({}, fault));
 }
 
 template <class Real>

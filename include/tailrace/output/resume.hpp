@@ -38,12 +38,22 @@ class KeptReductions {
 struct Resume {
   StepIndex after = 0;  ///< the file holds the samples up to this step, which is at least 1
   /// File with the running reductions as they were after that step, put there by
-  /// `Session::save_accumulators`. Empty: they stand unfinished in the output file itself.
+  /// `Session::write_accumulators`. Empty: they stand unfinished in the output file itself.
   std::string accumulators = {};
   const KeptReductions* kept = nullptr;  ///< instead of both
 };
 
 /// Group in which a checkpoint keeps the running reductions, under the paths of their datasets in the output.
 inline constexpr const char* accumulator_group = "/tailrace_accumulators";
+
+/// The streams by which a checkpoint keeps the running reductions of others: one each, of reduction `final`,
+/// in the order of the others. Its pieces stand packed in the accumulators. Datasets are counted from
+/// `first_dataset` on.
+std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>& streams,
+                                               std::size_t first_dataset);
+
+/// Fills what is kept of a plan from a file with that group. @local. Errors (io, input): all that is missing
+/// or of another shape or type.
+void read_accumulators(const std::string& path, const Plan& plan, const KeptReductions& kept);
 
 }  // namespace tailrace::output

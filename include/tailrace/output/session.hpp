@@ -126,12 +126,12 @@ class Session {
   /// has put there nothing is left to do. @collective{comm}, synchronises; throws as `drain` does.
   void drain_until(StepIndex step);
 
-  /// The streams that a checkpoint's plan needs, after its own, for `save_accumulators`; their datasets are
+  /// The streams that a checkpoint's plan needs, after its own, for `write_accumulators`; their datasets are
   /// counted from `first_dataset` on. @local
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const;
-  /// Puts the running reductions as they are after `step`, sums in double precision, into the last streams of
-  /// `checkpoint`. @local
-  void save_accumulators(Session& checkpoint, StepIndex step);
+  /// Puts running reductions as they were after `step`, sums in double precision, into the last streams of
+  /// this session, which are the `accumulator_streams` for them. @local
+  void write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step);
 
   /// The running reductions as they are, one for each dataset; the values belong to the session. @local
   [[nodiscard]] std::vector<RunningReduction> running_reductions();

@@ -8,6 +8,7 @@
 
 #include "tailrace/base/system.hpp"
 #include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/checkpoint/local.hpp"
 #include "tailrace/checkpoint/save.hpp"
 #include "tailrace/checkpoint/schedule.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -25,6 +26,7 @@ struct CheckpointOptions {
   std::int64_t buffer_bytes = 256 << 20;  ///< per rank, for state that is on its way to the disk
   /// A checkpoint that cannot be written is left out, with a warning; else it ends the run.
   bool goes_on = true;
+  checkpoint::LocalLevel local;  ///< the first level, if there are two
 };
 
 /// Reads the table [checkpoint] of a case. What is wrong becomes problems of the file. @local
@@ -50,15 +52,8 @@ class Checkpointing {
     StepIndex from = 0;  ///< the run goes on from the checkpoint of this step, which is kept; 0: from none
     std::size_t buffer_memory = 0;  ///< for the buffers of checkpoints, in bytes; made ready now
   };
-  Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context, trace::Log& log)
-      : comm_(comm),
-        options_(options),
-        context_(std::move(context)),
-        schedule_(options.rules, context_.from),
-        log_(log) {
-    context_.write.memory = &memory_;
-    if (context_.buffer_memory > 0) memory_.take(context_.buffer_memory);
-  }
+  /// @collective{comm}, synchronises. Every rank throws the same error or none.
+  Checkpointing(mpi::CommView comm, const CheckpointOptions& options, Context context, trace::Log& log);
   Checkpointing(const Checkpointing&) = delete;
   Checkpointing& operator=(const Checkpointing&) = delete;
 
@@ -68,14 +63,17 @@ class Checkpointing {
   /// rank. @local
   [[nodiscard]] bool waits(output::Session& session);
 
-  /// After a step: helps the one on its way on if no rank waits for it any more (`none_waits`), and takes a
-  /// new one if it is due by steps or asked for. The same on all ranks. @collective{comm}
+  /// After a step: helps the one on its way on if no rank waits for it any more (`none_waits`), on two levels
+  /// first to the one, then to the other, and takes a new one if it is due by steps or asked for. The same on
+  /// all ranks. @collective{comm}
   void after_step(StepIndex step, bool asked, bool none_waits, const checkpoint::StateFunction& state,
                   output::Session& session);
-  /// When the run stops early: takes one, and waits for it. @collective{comm}, synchronises
+  /// When the run stops early: takes one, and waits until it is in the directory. @collective{comm},
+  /// synchronises
   void take_last(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
-  /// When the run ends: waits for the one on its way. @collective{comm}, synchronises
-  void finish(output::Session& session);
+  /// When the run has come to its end, `step`: waits for those on their way, and leaves nothing on the nodes.
+  /// @collective{comm}, synchronises
+  void finish(StepIndex step, output::Session& session);
 
   [[nodiscard]] const CheckpointAccount& account() const noexcept { return account_; }
   /// What could not be written, on the root.
@@ -85,9 +83,15 @@ class Checkpointing {
   void take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
   void seal(output::Session& session);
   void commit(output::Session& session);
+  void note_complete();
+  void commit_local(output::Session& session);
+  void commit_copy();
+  void help_on(StepIndex step, bool due, bool none_waits, output::Session& session);
+  void complete_pending(StepIndex step, output::Session& session);
   void prune(std::optional<StepIndex> kept);
+  [[nodiscard]] std::optional<StepIndex> kept() const noexcept;
   [[nodiscard]] double now_s() const noexcept { return monotonic_s() - start_s_; }
-  void try_to(const std::function<void()>& action);
+  void try_to(StepIndex step, const std::function<void()>& action);
 
   mpi::CommView comm_;
   CheckpointOptions options_;
@@ -97,6 +101,9 @@ class Checkpointing {
   output::StagingMemory memory_;   ///< of all checkpoints, one after the other
   std::vector<std::string> left_;  ///< on the root: what could not be removed when the last one got its name
   std::unique_ptr<checkpoint::Saving> saving_;
+  std::unique_ptr<checkpoint::TwoLevels> levels_;  ///< instead of it, if there are two
+  std::int64_t complete_ = 0;                      ///< that have their names in the directory
+  StepIndex taken_step_ = 0;                       ///< of the one that was taken last
   CheckpointAccount account_;
   double start_s_ = monotonic_s();
   std::vector<std::string> warnings_;

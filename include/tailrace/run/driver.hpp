@@ -105,7 +105,7 @@ DriveResult drive(mpi::CommView comm, S& simulation, output::Session& session, c
   if (checkpoints != nullptr && result.status == Status::stopped && !session.planned())
     checkpoints->take_last(result.steps_done, state, session);
   else if (checkpoints != nullptr && result.status != Status::failed)
-    checkpoints->finish(session);
+    checkpoints->finish(result.steps_done, session);
   return result;
 }
 

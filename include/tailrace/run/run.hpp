@@ -10,6 +10,7 @@
 #include "tailrace/run/account.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"
+#include "tailrace/run/conversion.hpp"
 #include "tailrace/run/driver.hpp"
 #include "tailrace/run/progress.hpp"
 #include "tailrace/run/tracing.hpp"
@@ -86,6 +87,14 @@ class Run {
     begin_leg();
     return step;
   }
+  /// Instead of a run, once it is planned: converts a checkpoint of `simulation`. Returns a line that says
+  /// what was done. @collective{comm}, synchronises. Errors: as `convert_checkpoint`.
+  template <Resumable S>
+  std::string convert(S& simulation, const Conversion& conversion,
+                      const std::vector<ForeignFormat>& formats) {
+    return convert_state([&](checkpoint::StateArchive& archive) { simulation.state(archive); }, conversion,
+                         formats);
+  }
   /// Creates the output file with what was planned; the outputs of the case are added to the head. The
   /// simulation stands, with arrays of `simulation_bytes`, and has talked to the other ranks once.
   /// @collective{comm}, synchronises
@@ -159,6 +168,10 @@ class Run {
   void clear_directory();
   void keep_arguments();
   StepIndex restore_state(const checkpoint::StateFunction& simulation);
+  std::string convert_state(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                            const std::vector<ForeignFormat>& formats);
+  /// Name and version.
+  [[nodiscard]] std::string program() const;
   void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
   void start_steps(const StepSpan& steps, const Watch& watch);
   void note_step(const DriveResult& so_far);

@@ -13,6 +13,8 @@ from tailrace.launch import Layout, Machine, default_threads, find_launcher
 from tailrace.programs import find_program, launch_info
 from tailrace.run import Plan, RunRequest, carry_out, check_case, writers
 
+START_FILE = "start.json"
+
 
 @dataclass(frozen=True)
 class ResumeRequest:
@@ -54,6 +56,7 @@ class Start:
 
 def resume_run(request: ResumeRequest) -> int:
     """The whole command; returns the exit status."""
+    check_has_checkpoints(request.run_dir)
     start = read_start(request.run_dir)
     account = read_account(request.run_dir)
     if (account or {}).get("status") == "finished":
@@ -65,8 +68,7 @@ def resume_run(request: ResumeRequest) -> int:
     return carry_out(as_run, plan)
 
 
-def read_start(run_dir: Path) -> Start:
-    path = run_dir / "start.json"
+def check_has_checkpoints(run_dir: Path) -> None:
     if not run_dir.is_dir():
         raise CommandError(f"{run_dir}: there is no such run directory.")
     if not (run_dir / "checkpoints").is_dir():
@@ -74,6 +76,10 @@ def read_start(run_dir: Path) -> Start:
             f"{run_dir}: has no checkpoints to go on from. A run takes them as [checkpoint] of its case "
             "says, on SIGUSR1, and when it is stopped in good order."
         )
+
+
+def read_start(run_dir: Path) -> Start:
+    path = run_dir / START_FILE
     try:
         told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         words = without_faults(told["arguments"])

@@ -37,6 +37,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(lambda: None)
     group.command("list")(list_all)
     group.command("verify")(verify)
+    group.command("convert")(convert)
     group.command("prune")(prune)
     app.add_typer(group, name="checkpoint")
 
@@ -70,6 +71,38 @@ def verify(directory: Directory, as_json: Json = False) -> None:
     else:
         print_verdicts(verdicts, wide_console())
     raise typer.Exit(EXIT_OK if sound else EXIT_NO)
+
+
+def convert(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="A checkpoint in any format, or a run directory.")
+    ],
+    target: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="TARGET", help="File to make; of tailrace, a directory of checkpoints."
+        ),
+    ],
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="FORMAT", help="tailrace, or one that the simulation knows: kwave."),
+    ],
+    run_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--run", metavar="DIR", help="Directory of its run, if neither SOURCE nor TARGET lies in it."
+        ),
+    ] = None,
+    ranks: Annotated[
+        int, typer.Option("-n", "--ranks", metavar="RANKS", min=1, help="That share the state meanwhile.")
+    ] = 1,
+) -> None:
+    """Have a checkpoint in the format of another program, or another program's as one of a run."""
+    from tailrace.checkpoints.convert import ConvertRequest, convert_checkpoint
+
+    with input_errors("convert"):
+        status = convert_checkpoint(ConvertRequest(source, target, to, run_dir, ranks))
+    raise typer.Exit(status)
 
 
 def prune(

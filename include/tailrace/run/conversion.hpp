@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/checkpoint/save.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/output/options.hpp"
+#include "tailrace/output/plan.hpp"
+#include "tailrace/output/resume.hpp"
+#include "tailrace/trace/trace.hpp"
+
+namespace CLI {
+class App;
+}
+
+/// Checkpoints in the formats of other programs.
+namespace tailrace::run {
+
+/// A checkpoint that is to be had in another format.
+struct Conversion {
+  std::string from, to;  ///< where it is and where it goes
+  std::string format;    ///< that it gets
+};
+
+/// Adds --checkpoint-from, --checkpoint-to and --checkpoint-format to the options of a program whose
+/// simulation knows foreign formats; `words` takes what is typed and outlives the parser.
+void add_conversion_options(CLI::App& app, Conversion& words);
+/// What they ask for, if they are given. @local. Errors (usage): one of them is missing.
+std::optional<Conversion> asked_for(const Conversion& words);
+
+/// Checkpoints of another program, as an adapter over the state of a simulation that stands.
+struct ForeignFormat {
+  std::string name;
+  /// Whether a file is one. @local
+  std::function<bool(const std::string& path)> recognises;
+  /// Fills the state and the running reductions of the plan; returns the step. @collective. Errors (input),
+  /// on all ranks: what does not fit.
+  std::function<StepIndex(const std::string& path, const output::Plan& plan,
+                          const output::KeptReductions& reductions)>
+      read;
+  /// Writes both, so that the name appears with the last byte. @collective. Errors, on all ranks: what this
+  /// format cannot hold, or the system refuses.
+  std::function<void(const std::string& path, StepIndex step, const output::Plan& plan,
+                     const output::KeptReductions& reductions)>
+      write;
+};
+
+/// The state that passes from one format to the other.
+struct ConvertedState {
+  std::string simulation, program;  ///< as a checkpoint names them
+  checkpoint::StateFunction simulation_state;
+  const output::Plan& plan;
+  std::function<double(StepIndex)> time_s;
+  output::Options write;
+};
+
+/// Takes the state out of one checkpoint and puts it into another: one of the two is ours, by the name
+/// "tailrace", whose place is a directory of checkpoints. Returns a line that says what was done.
+/// @collective{comm}, synchronises. Errors, the same on all ranks: (usage) the format is unknown, the target
+/// exists; (input) the source is not understood or does not fit; (io).
+std::string convert_checkpoint(mpi::CommView comm, const Conversion& conversion,
+                               const std::vector<ForeignFormat>& formats, const ConvertedState& state,
+                               trace::Log& log);
+
+}  // namespace tailrace::run

@@ -1,0 +1,109 @@
+"""Checkpoints in the formats of other programs, which the program of the simulation reads and writes."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.account import how_it_ended
+from tailrace.checkpoints.listing import list_checkpoints
+from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError
+from tailrace.job import QuietLauncher
+from tailrace.kwave import FileError
+from tailrace.launch import (
+    Launcher,
+    Layout,
+    Machine,
+    child_environment,
+    default_threads,
+    find_launcher,
+    launch_command,
+)
+from tailrace.programs import find_program, launch_info
+from tailrace.resume import START_FILE, Start, read_start
+
+# An option of native programs whose simulation knows foreign formats.
+OFFERED_BY = "--checkpoint-format"
+
+
+@dataclass(frozen=True)
+class ConvertRequest:
+    """What `tailrace checkpoint convert` was asked."""
+
+    source: Path
+    target: Path
+    format: str
+    run_dir: Path | None = None
+    ranks: int = 1
+
+
+def convert_checkpoint(request: ConvertRequest) -> int:
+    """The whole command; returns the exit status."""
+    start = read_start(find_run(request))
+    program = find_program(start.program)
+    if program is None:
+        raise CommandError(f"{start.program} is not found. Build it, or set TAILRACE_BIN_DIR.")
+    check_offers(program)
+    words = [str(program), *start.arguments, "--checkpoint-from", str(choose_source(request.source))]
+    words += ["--checkpoint-to", str(request.target.absolute()), "--checkpoint-format", request.format]
+    return start_program(program, words, start, request.ranks)
+
+
+def find_run(request: ConvertRequest) -> Path:
+    """The directory of the run to which the checkpoint belongs, whose input and options define the state."""
+    if request.run_dir is not None:
+        return request.run_dir
+    for path in (request.source.absolute(), request.target.absolute()):
+        for directory in (path, *path.parents):
+            if (directory / START_FILE).is_file():
+                return directory
+    raise CommandError(
+        f"{request.source}: of which run? Neither this nor {request.target} lies in a run directory. Name it "
+        "with --run DIR."
+    )
+
+
+def choose_source(source: Path) -> Path:
+    """The newest checkpoint that looks whole, of a run directory; any other name as it is."""
+    if not source.is_dir():
+        return source.absolute()
+    usable = [each for each in list_checkpoints(source) if each.usable and not each.partial]
+    if not usable:
+        raise FileError(f"{source}: no complete checkpoint is there. Fix: tailrace checkpoint list {source}")
+    return usable[-1].path.absolute()
+
+
+def check_offers(program: Path) -> None:
+    told = subprocess.run(
+        [program, "--help"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    if OFFERED_BY not in told.stdout:
+        raise CommandError(f"{program.name} knows no other format of checkpoints than Tailrace's own.")
+
+
+def start_program(program: Path, words: list[str], start: Start, ranks: int) -> int:
+    machine = Machine.here()
+    layout = Layout(ranks, default_threads(ranks, os.environ, machine), "none", machine)
+    launcher = find_launcher(launch_info(program), None, ranks) if ranks > 1 else Launcher("none")
+    done = subprocess.run(
+        launch_command(launcher, layout, words),
+        env=child_environment(layout.threads),
+        cwd=start.directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode == EXIT_OK:
+        sys.stdout.write(done.stdout)
+        return EXIT_OK
+    quiet = QuietLauncher()
+    lines = [kept for line in done.stderr.splitlines() for kept in quiet.filter(line)]
+    print(*lines, *quiet.rest(), sep="\n", file=sys.stderr)
+    # Where nobody asked for a case, a bad command line ends the program with k-Wave's status 1.
+    if done.returncode in (EXIT_NO, EXIT_BAD_INPUT):
+        return EXIT_BAD_INPUT
+    reason, _ = how_it_ended(done.returncode, [])
+    raise CommandError(f"the checkpoint was not converted: {reason}.", EXIT_RUN_FAILED)

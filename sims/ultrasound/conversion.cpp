@@ -1,0 +1,57 @@
+#include "conversion.hpp"
+
+#include <fmt/format.h>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::ultrasound {
+
+namespace {
+
+bool is_kwave_checkpoint(const std::string& path) {
+  try {
+    return h5::File::open(path).text_attribute("/", "file_type") == "checkpoint";
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void read_reductions(const std::string& path, const CheckpointHeader& header, const output::Plan& plan,
+                     const output::KeptReductions& reductions) {
+  if (reductions.all().empty()) return;
+  if (!header.has_reductions)
+    throw Error(ErrorInfo{
+        .kind = ErrorKind::input,
+        .message = fmt::format("{}: holds no sums and extremes over time, which this run records (such as "
+                               "{}): k-Wave leaves them unfinished in the output file",
+                               path, reductions.all().front().stream),
+        .path = path,
+        .hint = "go on from it with --checkpoint_file, whose next checkpoint has them"});
+  output::read_accumulators(path, plan, reductions);
+}
+
+}  // namespace
+
+run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& origin, StepIndex steps,
+                                const std::vector<StateArray>& state, const output::Options& write) {
+  return {
+      .name = "kwave",
+      .recognises = is_kwave_checkpoint,
+      .read =
+          [=](const std::string& path, const output::Plan& plan, const output::KeptReductions& reductions) {
+            const auto header = inspect_checkpoint(comm, path, origin.points, steps);
+            read_checkpoint(comm, path, state);
+            mpi::agree_on(comm, [&] { read_reductions(path, header, plan, reductions); });
+            return header.step;
+          },
+      .write =
+          [=](const std::string& path, StepIndex step, const output::Plan& plan,
+              const output::KeptReductions& reductions) {
+            write_checkpoint(comm, path, origin, step, state,
+                             {output::accumulator_streams(plan.streams, state.size()), reductions.all()},
+                             write);
+          }};
+}
+
+}  // namespace tailrace::ultrasound

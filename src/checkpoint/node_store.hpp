@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/base/box.hpp"
+
+/// What the first level of checkpoints leaves on a node, and the note beside the checkpoints of the run that
+/// says where. Nothing here communicates.
+namespace tailrace::checkpoint {
+
+/// The note `local.json` in the directory of a run's checkpoints.
+struct LocalNote {
+  std::string run;        ///< by which a leg names what it leaves on the nodes
+  std::string directory;  ///< on each node
+};
+/// None if there is no note, or none that can be read.
+std::optional<LocalNote> read_local_note(const std::string& checkpoints);
+/// Makes the directory if need be. Errors (io).
+void write_local_note(const std::string& checkpoints, const LocalNote& note);
+void remove_local_note(const std::string& checkpoints);
+
+/// The directory of a leg on a node, and of one node in it: several, where nodes share a file system.
+std::string leg_directory(const LocalNote& note);
+std::string node_directory(const LocalNote& note, std::int64_t node);
+
+/// A part as it stands there: the description, which exists last, and the data beside it.
+struct PartFile {
+  StepIndex step = 0;
+  int rank = 0;
+  std::string description, data;
+};
+/// Where the part of a rank stands.
+PartFile part_file(const std::string& node_directory, StepIndex step, int rank);
+/// Makes the directory of a part, and an empty file for its data. Errors (io).
+void begin_part(const PartFile& part);
+/// All parts that have descriptions, of all nodes that are seen here.
+std::vector<PartFile> list_parts(const LocalNote& note);
+/// Removes the parts of all steps before this one. What cannot be removed stays.
+void remove_parts_before(const std::string& node_directory, StepIndex step);
+/// Removes all that a leg left here.
+void remove_leg(const LocalNote& note);
+
+}  // namespace tailrace::checkpoint

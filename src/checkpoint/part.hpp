@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "outgoing.hpp"
+#include "tailrace/checkpoint/save.hpp"
+#include "tailrace/h5/file.hpp"
+#include "tailrace/output/file_content.hpp"
+
+namespace tailrace::checkpoint {
+
+/// What one rank wrote of a checkpoint into a file of its node: enough to lay out the file of the whole
+/// checkpoint, to put this part to its place there, and to verify it alone (docs/formats/checkpoint.md).
+struct Part {
+  struct Set {
+    h5::DatasetSpec data;  ///< as the whole file has it
+    std::int64_t values_each = 1;
+    std::size_t entry_words = 0;
+    Share count, entries;            ///< of this rank, elements or records and entries of the directory
+    std::vector<std::uint64_t> row;  ///< of this rank in `parts`
+    std::uint64_t sum = 0;           ///< of this rank's checksums
+    std::int64_t data_at = 0, entries_at = 0;  ///< in the file of the part
+
+    [[nodiscard]] std::string name() const;  ///< such as "solver/p"
+    [[nodiscard]] std::int64_t bytes_each() const noexcept;
+    [[nodiscard]] std::int64_t entry_bytes() const noexcept;
+    [[nodiscard]] std::int64_t data_bytes() const noexcept { return count.own * bytes_each(); }
+    [[nodiscard]] std::int64_t entries_bytes() const noexcept { return entries.own * entry_bytes(); }
+  };
+  std::string run;  ///< by which the leg names what it leaves on the nodes
+  Origin origin;
+  int rank = 0, ranks = 1;
+  std::string created;
+  std::vector<output::StaticDataset> head;  ///< numbers, texts and versions
+  std::vector<Set> sets;
+  std::int64_t bytes = 0;  ///< of the file of the part
+};
+
+/// Says where each set stands in the file: data, then entries, one set behind the other. @local
+void place_in_file(Part& part);
+
+/// As a text that carries its own checksum, and back. Errors (input): `path` is damaged or of another format.
+std::string to_text(const Part& part);
+Part part_of(const std::string& path, const std::string& text);
+Part read_part(const std::string& path);
+
+/// Reads the file of a part and compares all checksums. Errors (input): it is missing or damaged. @local
+void verify(const Part& part, const std::string& data_path);
+
+}  // namespace tailrace::checkpoint

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "node_store.hpp"
+#include "shared_copy.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/checkpoint/local.hpp"
+#include "tailrace/checkpoint/store.hpp"
+#include "tailrace/mpi/node.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::checkpoint {
+
+namespace {
+
+/// The note of the earlier leg, on all ranks.
+std::optional<LocalNote> shared_note(mpi::CommView comm, const std::string& directory) {
+  LocalNote note;
+  if (comm.is_root()) note = read_local_note(directory).value_or(LocalNote{});
+  note = {.run = mpi::broadcast(comm, note.run, 0), .directory = mpi::broadcast(comm, note.directory, 0)};
+  if (note.run.empty()) return {};
+  return note;
+}
+
+/// Chooses, among the parts of one step that the ranks have found, one of each rank that wrote.
+class Choice {
+ public:
+  Choice(mpi::CommView comm, const LocalNote& note, StepIndex step, const std::vector<PartFile>& found)
+      : comm_(comm) {
+    for (const auto& file : found)
+      if (file.step == step) try_to([&] { take(note, file); });
+    ranks_ = mpi::max(comm, parts_.empty() ? 0 : std::int64_t{parts_.front().part.ranks});
+    for (bool changed = true; changed;) {
+      choose();
+      const auto before = parts_.size();
+      for (const auto& part : chosen()) check(part);
+      changed = mpi::max(comm, std::int64_t{parts_.size() != before}) != 0;
+    }
+  }
+
+  /// The parts that this rank is to copy: of several of one rank, as where nodes share a file system, the
+  /// first.
+  [[nodiscard]] std::vector<StoredPart> chosen() const {
+    std::vector<StoredPart> mine;
+    for (const auto& part : parts_) {
+      const bool twice = std::any_of(mine.begin(), mine.end(),
+                                     [&](const auto& other) { return other.part.rank == part.part.rank; });
+      if (!twice && before_[static_cast<std::size_t>(part.part.rank)] == 0) mine.push_back(part);
+    }
+    return mine;
+  }
+  /// The ranks that wrote parts which nobody has.
+  [[nodiscard]] const std::vector<int>& missing() const noexcept { return missing_; }
+  [[nodiscard]] std::int64_t ranks() const noexcept { return ranks_; }
+
+ private:
+  void take(const LocalNote& note, const PartFile& file) {
+    auto part = read_part(file.description);
+    if (part.run == note.run && part.rank == file.rank && part.origin.step == file.step)
+      parts_.push_back({std::move(part), file});
+  }
+
+  /// A part that is damaged does not count.
+  template <class Action>
+  static bool try_to(const Action& action) {
+    try {
+      action();
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  void check(const StoredPart& part) {
+    if (try_to([&] { verify(part.part, part.file.data); })) return;
+    std::erase_if(parts_, [&](const auto& other) { return other.file.data == part.file.data; });
+  }
+
+  /// The lowest rank that has a part copies it.
+  void choose() {
+    std::vector<std::int64_t> have(static_cast<std::size_t>(ranks_));
+    for (const auto& part : parts_) have[static_cast<std::size_t>(part.part.rank)] = 1;
+    before_ = mpi::exclusive_scan(comm_, have);
+    have = mpi::sum(comm_, have);
+    missing_.clear();
+    for (std::size_t rank = 0; rank < have.size(); ++rank)
+      if (have[rank] == 0) missing_.push_back(static_cast<int>(rank));
+  }
+
+  mpi::CommView comm_;
+  std::vector<StoredPart> parts_;
+  std::int64_t ranks_ = 0;
+  std::vector<std::int64_t> before_;  ///< lower ranks that have the part of each rank, too
+  std::vector<int> missing_;
+};
+
+}  // namespace
+
+bool has_local_level(const std::string& directory) {
+  return read_local_note(directory).has_value();
+}
+
+std::vector<std::string> complete_from_nodes(mpi::CommView comm, const std::string& directory,
+                                             const output::Options& options) {
+  std::vector<std::string> warnings;
+  const auto note = shared_note(comm, directory);
+  if (!note) return warnings;
+  StepIndex newest = -1;
+  mpi::agree_on_root(comm, [&] {
+    if (const auto there = list_checkpoints(directory); !there.empty()) newest = there.front().step;
+  });
+  newest = mpi::max(comm, newest);
+  const mpi::Node node(comm);
+  std::vector<PartFile> found;
+  if (node.comm().is_root()) found = list_parts(*note);
+  for (;;) {
+    StepIndex mine = -1;
+    for (const auto& file : found) mine = std::max(mine, file.step);
+    const auto step = mpi::max(comm, mine);
+    if (step <= newest) return warnings;
+    const Choice choice(comm, *note, step, found);
+    if (choice.ranks() > 0 && choice.missing().empty()) {
+      SharedCopy(comm, directory, choice.chosen(), options).finish();
+      return warnings;
+    }
+    warnings.push_back(fmt::format(
+        "the checkpoint of step {} on the nodes ({}) is left out: {} of {} parts are missing or damaged, of "
+        "ranks {}",
+        step, leg_directory(*note), choice.missing().size(), choice.ranks(),
+        fmt::join(choice.missing(), " ")));
+    std::erase_if(found, [&](const auto& file) { return file.step >= step; });
+  }
+}
+
+void forget_local_level(mpi::CommView comm, const std::string& directory) {
+  const auto note = shared_note(comm, directory);
+  if (!note) return;
+  if (comm.is_root()) remove_local_note(directory);
+  const mpi::Node node(comm);
+  if (node.comm().is_root()) remove_leg(*note);
+}
+
+}  // namespace tailrace::checkpoint

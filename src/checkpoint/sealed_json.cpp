@@ -1,0 +1,75 @@
+#include "sealed_json.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+
+#include "digest.hpp"
+#include "manifest.hpp"
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/files.hpp"
+
+namespace tailrace::checkpoint {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
+}
+
+/// Whether the digest in a text is that of the text as it was before it was sealed.
+bool is_sound(std::string text, const Json& json) {
+  const std::string told = json.value("xxh3", "");
+  const auto place = text.rfind(told);
+  if (told.size() != std::strlen(no_digest) || place == std::string::npos) return false;
+  text.replace(place, told.size(), no_digest);
+  return hex(digest_of(std::as_bytes(std::span(text)))) == told;
+}
+
+}  // namespace
+
+std::string sealed(const Json& description) {
+  auto text = description.dump(1) + "\n";
+  const auto place = text.rfind(no_digest);
+  text.replace(place, std::strlen(no_digest), hex(digest_of(std::as_bytes(std::span(text)))));
+  return text;
+}
+
+Json read_sealed(const std::string& path, const std::string& format, int version) {
+  constexpr std::int64_t longest = 256 << 20;
+  const InputFile file(path, remedy);
+  if (file.size_bytes() > longest) refuse(path, fmt::format("is no {}", format));
+  std::string text(static_cast<std::size_t>(file.size_bytes()), ' ');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return parse_sealed(path, text, format, version);
+}
+
+Json parse_sealed(const std::string& path, const std::string& text, const std::string& format, int version) {
+  try {
+    auto json = Json::parse(text);
+    if (json.value("format", "") != format) refuse(path, fmt::format("is no {}", format));
+    if (!is_sound(text, json)) refuse(path, "is damaged: its checksum is not that of its text");
+    if (const int found = json.at("version"); found != version)
+      refuse(path,
+             fmt::format("has version {} of the format, this program knows version {}", found, version));
+    return json;
+  } catch (const Json::exception& error) {
+    refuse(path, fmt::format("is damaged: {}", error.what()));
+  }
+}
+
+std::uint64_t number_of(const std::string& digits) {
+  std::uint64_t number = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  if (code != std::errc() || end != digits.data() + digits.size() || digits.size() != 16)
+    throw std::invalid_argument("a digest");
+  return number;
+}
+
+}  // namespace tailrace::checkpoint

@@ -1,0 +1,138 @@
+"""Checkpoints on two levels: what stands on the nodes only, a node that is lost, and the end of a run."""
+
+import json
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+import jobs
+from test_resume import CASES, Computation, assert_same, whole  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.mpi
+RANKS = 3
+SLOW = ['rehearse.compute="memory"', "rehearse.compute_ms=20"]
+
+
+@pytest.fixture(autouse=True)
+def nodes_of_one_rank(monkeypatch):
+    monkeypatch.setenv("TAILRACE_RANKS_PER_NODE", "1")
+
+
+class Local(Computation):
+    """A computation with nodes whose devices are directories beside the run."""
+
+    def __init__(self, simulation: str, directory: Path, *settings: str) -> None:
+        self.place = directory / "local"
+        slow = SLOW if simulation == "rehearse" else []
+        super().__init__(simulation, directory, f'checkpoint.local="{self.place}"', *slow, *settings)
+
+    def killed(self) -> "Local":
+        ended = self.start("--fault", "kill:step=33", ranks=RANKS).wait()
+        assert ended.status != 0, ended
+        return self
+
+    def steps_on_nodes(self) -> list[int]:
+        """Of which every rank has left a whole part."""
+        parts = [json.loads(path.read_text()) for path in self.place.rglob("part-*.json")]
+        steps = {part["step"] for part in parts}
+        return sorted(
+            step for step in steps if len({part["rank"] for part in parts if part["step"] == step}) == RANKS
+        )
+
+    def lose_node(self, number: int) -> None:
+        (node,) = self.place.glob(f"tailrace-*/node-{number}")
+        shutil.rmtree(node)
+
+    def resume(self, ranks: int) -> jobs.Ended:
+        return self.start("--resume", ranks=ranks).wait()
+
+    def went_on_from(self) -> int:
+        return jobs.account(self.run_dir)["resumed_from"]
+
+
+@pytest.mark.parametrize("simulation", CASES)
+def test_from_the_nodes_alone(simulation, tmp_path, whole):  # noqa: F811
+    """Nothing has come to the shared file system yet."""
+    for ranks in (1, 2, 3):
+        run = Local(simulation, tmp_path / str(ranks), "checkpoint.copy_every=100").killed()
+        assert run.steps_saved() == []
+        newest = run.steps_on_nodes()[-1]
+        assert newest in (21, 28)
+        ended = run.resume(ranks)
+        assert ended.status == 0, ended
+        assert run.went_on_from() == newest
+        assert_same(run.datasets(), whole[simulation])
+        assert not any(run.place.iterdir())
+        assert not (run.run_dir / "checkpoints" / "local.json").exists()
+
+
+def test_a_lost_node_and_its_partner(tmp_path, whole):  # noqa: F811
+    run = Local("rehearse", tmp_path, "checkpoint.copy_every=100", "checkpoint.partner=true").killed()
+    newest = run.steps_on_nodes()[-1]
+    run.lose_node(1)
+    ended = run.resume(2)
+    assert ended.status == 0, ended
+    assert run.went_on_from() == newest
+    assert_same(run.datasets(), whole["rehearse"])
+
+
+def test_a_lost_node_without_a_partner(tmp_path, whole):  # noqa: F811
+    """The shared file system has an older one."""
+    run = Local("rehearse", tmp_path, "checkpoint.copy_every=2").killed()
+    shared = run.steps_saved()
+    assert shared[-1] in (14, 28), shared
+    run.lose_node(2)
+    ended = run.resume(2)
+    assert ended.status == 0, ended
+    assert run.went_on_from() == shared[-1]
+    if shared[-1] < 28:
+        assert "is left out: 1 of 3 parts are missing or damaged, of ranks 2" in ended.err, ended
+    assert_same(run.datasets(), whole["rehearse"])
+
+
+def test_a_lost_node_and_nothing_else(tmp_path):
+    run = Local("rehearse", tmp_path, "checkpoint.copy_every=100").killed()
+    run.lose_node(0)
+    ended = run.resume(2)
+    assert ended.status == 2, ended
+    assert "of ranks 0" in ended.err and "no checkpoint to go on from" in ended.err, ended
+
+
+def test_a_stop_in_good_order_leaves_all_in_the_run_directory(tmp_path, whole):  # noqa: F811
+    run = Local("rehearse", tmp_path, "checkpoint.copy_every=100", "checkpoint.partner=true")
+    job = run.start(ranks=RANKS)
+    job.wait_for(lambda: len(list(run.place.rglob("part-*.json"))) >= RANKS, "checkpoint on the nodes")
+    job.send(signal.SIGTERM, rank=1)
+    ended = job.wait()
+    assert ended.status == 4, ended
+    assert run.steps_saved() == [jobs.account(run.run_dir)["steps"]]
+    assert not any(run.place.iterdir())
+    ended = jobs.tailrace("checkpoint", "verify", run.run_dir)
+    assert ended.status == 0, ended
+    ended = run.resume(1)
+    assert ended.status == 0, ended
+    assert_same(run.datasets(), whole["rehearse"])
+
+
+def test_a_node_that_cannot_be_written_to(tmp_path):
+    run = Local("rehearse", tmp_path)
+    run.place.write_text("in the way")
+    ended = run.start(ranks=2).wait()
+    assert ended.status == 0, ended
+    assert "a checkpoint was left out" in ended.err and str(run.place) in ended.err
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ('checkpoint.local="scratch"', ["checkpoint.local", "no absolute path"]),
+        ("checkpoint.partner=true", ["checkpoint.partner", "checkpoint.local = "]),
+    ],
+)
+def test_what_the_case_says_wrongly(setting, words, tmp_path):
+    ended = Computation("rehearse", tmp_path, setting).start().wait()
+    assert ended.status == 2, ended
+    for word in words:
+        assert word in ended.err, ended

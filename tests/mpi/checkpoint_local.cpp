@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "checkpoint_trial.hpp"
+#include "mpi_case.hpp"
+#include "output_trial.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/checkpoint/local.hpp"
+#include "tailrace/checkpoint/restore.hpp"
+#include "tailrace/checkpoint/store.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+using namespace tailrace;
+using namespace tailrace::checkpoint;
+using trial::Owner;
+using trial::State;
+
+namespace {
+
+namespace fs = std::filesystem;
+using output::trial::SharedDir;
+
+/// Nodes of so many ranks.
+class RanksPerNode {
+ public:
+  explicit RanksPerNode(int ranks) { setenv("TAILRACE_RANKS_PER_NODE", fmt::format("{}", ranks).c_str(), 1); }
+  RanksPerNode(const RanksPerNode&) = delete;
+  RanksPerNode& operator=(const RanksPerNode&) = delete;
+  ~RanksPerNode() { unsetenv("TAILRACE_RANKS_PER_NODE"); }
+};
+
+layout::Decomposition slabs(int ranks) {
+  return layout::Decomposition::slab(trial::domain, layout::Axis::z, ranks);
+}
+
+Origin origin_of(StepIndex step) {
+  return {
+      .simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
+}
+
+StateFunction passing(State& state) {
+  return [&](StateArchive& archive) { state.pass(archive); };
+}
+
+output::Options options() {
+  return trial::options_of("threads");
+}
+
+/// The directories of a trial.
+struct Place {
+  explicit Place(mpi::CommView comm) : directory(comm) {}
+  [[nodiscard]] std::string run() const { return directory.file("run"); }
+  [[nodiscard]] std::string local() const { return directory.file("local"); }
+  [[nodiscard]] LocalLevel level(bool partner) const { return {.directory = local(), .partner = partner}; }
+  /// The directory of a node of the only leg; "" if there is none.
+  [[nodiscard]] std::string node(int number) const {
+    for (const auto& leg : fs::directory_iterator(local()))
+      return fmt::format("{}/node-{}", leg.path().string(), number);
+    return "";
+  }
+  [[nodiscard]] std::string part(int node_number, int rank, const char* ending) const {
+    return fmt::format("{}/step-000000000010/part-{:06d}.{}", node(node_number), rank, ending);
+  }
+
+  SharedDir directory;
+};
+
+void take(TwoLevels& levels, StepIndex step, State& state) {
+  levels.take(origin_of(step), passing(state));
+  while (!levels.ready()) sleep_s(1e-4);
+  levels.commit_local();
+}
+
+/// A leg of all ranks that ends before the shared file system has anything of step 10.
+void leave_on_nodes(mpi::CommView comm, const Place& place, bool partner, Owner owner = Owner::of_cell) {
+  State state(comm, slabs(comm.size()), owner);
+  state.set();
+  TwoLevels levels(comm, place.level(partner), place.run(), options());
+  take(levels, 10, state);
+}
+
+void check_restored(mpi::CommView comm, const Place& place, Owner owner = Owner::of_cell) {
+  State state(comm, slabs(comm.size()), owner);
+  const auto restored = restore_newest(comm, place.run(), "trial", passing(state));
+  CHECK(restored.step == 10);
+  CHECK(restored.warnings.empty());
+  CHECK(state.is_right());
+  const auto sums = mpi::sum(comm, std::vector<std::uint64_t>{state.particles.id_sum()});
+  CHECK(sums[0] == state.particles.id_sum_of_all());
+}
+
+/// Calls `action` on the first `count` ranks with a communicator of theirs.
+template <class Action>
+void on_first(mpi::CommView comm, int count, const Action& action) {
+  {
+    const auto part = mpi::Comm::split(comm, comm.rank() < count ? 0 : -1);
+    if (!part.empty()) action(part.view());
+  }
+  mpi::barrier(comm);
+}
+
+void on_root(mpi::CommView comm, const std::function<void()>& action) {
+  mpi::barrier(comm);
+  if (comm.is_root()) action();
+  mpi::barrier(comm);
+}
+
+void damage(const std::string& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  REQUIRE(file.seekg(100));
+  const auto byte = static_cast<char>(file.get() ^ 0x40);
+  file.seekp(100);
+  file.put(byte);
+}
+
+std::size_t files_in(const std::string& directory) {
+  std::size_t files = 0;
+  std::error_code none;
+  for (fs::recursive_directory_iterator entry(directory, none), end; !none && entry != end; ++entry)
+    files += entry->is_regular_file();
+  return files;
+}
+
+}  // namespace
+
+MPI_CASE("what stands on nodes comes back on any number of ranks", ranks{1, 2, 3, 4, 7}) {
+  const int all = comm.size();
+  for (const int per_node : {1, 2, 7})
+    for (const auto owner : {Owner::of_cell, Owner::of_particle})
+      for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}, {all, (all + 1) / 2}}) {
+        const RanksPerNode nodes(per_node);
+        const Place place(comm);
+        on_first(comm, from, [&](mpi::CommView part) { leave_on_nodes(part, place, false, owner); });
+        CHECK(list_checkpoints(place.run()).empty());
+        mpi::barrier(comm);
+        on_first(comm, to, [&](mpi::CommView part) {
+          CHECK(complete_from_nodes(part, place.run(), options()).empty());
+          check_restored(part, place, owner);
+          CHECK(complete_from_nodes(part, place.run(), options()).empty());  // nothing is left to do
+          forget_local_level(part, place.run());
+        });
+        CHECK(files_in(place.local()) == 0);
+        mpi::barrier(comm);
+      }
+}
+
+MPI_CASE("a copy behind the computation is a checkpoint as any other", ranks{1, 3, 7}) {
+  const RanksPerNode nodes(2);
+  const Place place(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  TwoLevels levels(comm, place.level(true), place.run(), options());
+  levels.want_copy();
+  take(levels, 10, state);
+  levels.start_wanted_copy();
+  CHECK(levels.is_copy_pending());
+  while (!levels.ready()) sleep_s(1e-4);
+  levels.commit_copy();
+  levels.start_wanted_copy();
+  CHECK(!levels.is_copy_pending());
+  check_restored(comm, place);
+  levels.clear();
+  mpi::barrier(comm);
+  CHECK(files_in(place.local()) == 0);
+  check_restored(comm, place);
+}
+
+MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under way goes on", ranks{1, 3}) {
+  const RanksPerNode nodes(1);
+  const Place place(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  auto slow = options();
+  slow.pace =
+      output::parse_options({.write = "threads", .sink = {}, .pace = "latency=20ms", .fault = {}}).pace;
+  auto level = place.level(false);
+  level.copy_every = 2;
+  TwoLevels levels(comm, level, place.run(), slow);
+  take(levels, 5, state);
+  levels.start_wanted_copy();
+  CHECK(!levels.is_copy_pending());  // only each second one is for the shared file system
+  take(levels, 10, state);
+  levels.start_wanted_copy();
+  CHECK(levels.is_copy_pending());
+  for (const StepIndex step : {20, 30, 40}) take(levels, step, state);
+  mpi::barrier(comm);
+  CHECK(files_in(place.local()) == 2 * static_cast<std::size_t>(comm.size()));
+  mpi::barrier(comm);
+  levels.commit_copy();
+  check_restored(comm, place);
+  levels.start_wanted_copy();  // step 20 was wanted and has been overtaken
+  CHECK(levels.is_copy_pending());
+  levels.commit_copy();
+  on_root(comm, [&] { CHECK(list_checkpoints(place.run()).front().step == 40); });
+}
+
+MPI_CASE("a node is lost: its partner has the copies", ranks{3, 4, 7}) {
+  for (const int per_node : {1, 2}) {
+    const RanksPerNode nodes(per_node);
+    const Place place(comm);
+    leave_on_nodes(comm, place, true);
+    on_root(comm, [&] { CHECK(fs::remove_all(place.node(1)) > 0); });
+    CHECK(complete_from_nodes(comm, place.run(), options()).empty());
+    check_restored(comm, place);
+  }
+}
+
+MPI_CASE("a node is lost without a partner: the warning names what is missing", ranks{3, 7}) {
+  const RanksPerNode nodes(1);
+  const Place place(comm);
+  leave_on_nodes(comm, place, false);
+  on_root(comm, [&] { CHECK(fs::remove_all(place.node(2)) > 0); });
+  const auto warnings = complete_from_nodes(comm, place.run(), options());
+  REQUIRE(warnings.size() == 1);
+  for (const char* words : {"step 10", "1 of", "missing or damaged, of ranks 2"})
+    CHECK_MESSAGE(warnings[0].find(words) != std::string::npos, warnings[0]);
+  on_root(comm, [&] { CHECK(list_checkpoints(place.run()).empty()); });
+}
+
+MPI_CASE("a damaged part does not count; its copy does", ranks{2, 3}) {
+  const RanksPerNode nodes(1);
+  for (const char* ending : {"bin", "json"}) {
+    const Place place(comm);
+    leave_on_nodes(comm, place, true);
+    on_root(comm, [&] { damage(place.part(1, 1, ending)); });
+    CHECK(complete_from_nodes(comm, place.run(), options()).empty());
+    check_restored(comm, place);
+  }
+  const Place place(comm);
+  leave_on_nodes(comm, place, true);
+  on_root(comm, [&] {
+    damage(place.part(1, 1, "bin"));
+    damage(place.part(2 % comm.size(), 1, "json"));
+  });
+  const auto warnings = complete_from_nodes(comm, place.run(), options());
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("of ranks 1") != std::string::npos);
+}
+
+MPI_CASE("a part without a description does not count: the run was killed before", ranks{2}) {
+  const RanksPerNode nodes(1);
+  const Place place(comm);
+  {
+    State state(comm, slabs(comm.size()));
+    state.set();
+    TwoLevels levels(comm, place.level(false), place.run(), options());
+    levels.take(origin_of(10), passing(state));
+    while (!levels.ready()) sleep_s(1e-4);
+  }
+  CHECK(files_in(place.local()) == 2);
+  CHECK(complete_from_nodes(comm, place.run(), options()).empty());
+  on_root(comm, [&] { CHECK(list_checkpoints(place.run()).empty()); });
+}
+
+MPI_CASE("a directory that a node may not write to is one error on all ranks", ranks{1, 3}) {
+  const Place place(comm);
+  on_root(comm, [&] { std::ofstream(place.local()) << "in the way"; });
+  State state(comm, slabs(comm.size()));
+  state.set();
+  TwoLevels levels(comm, place.level(false), place.run(), options());
+  try {
+    levels.take(origin_of(10), passing(state));
+    FAIL("it was written");
+  } catch (const Error& error) {
+    CHECK(error.info().kind == ErrorKind::io);
+    CHECK(error.info().rank == 0);
+    CHECK(error.info().message.find(place.local()) != std::string::npos);
+  }
+  CHECK(!levels.is_local_pending());
+}
