@@ -1,0 +1,127 @@
+// What moving molecules between ranks costs in a step, without forces: packing, messages and unpacking of the
+// halo, and of the molecules that leave; and finding a new decomposition. Best and median of rounds, the
+// slowest rank.
+//   mpirun -n 2 bench-molecules-exchange [MOLECULES_PER_RANK [DENSITY [REACH [ROUNDS]]]]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "balancer.hpp"
+#include "exchange.hpp"
+#include "tailrace/base/system.hpp"
+
+using namespace tailrace;
+using namespace tailrace::molecules;
+
+namespace {
+
+struct Settings {
+  int molecules_per_rank = 16000;
+  double density = 0.8442, reach = 2.5;
+  int rounds = 200;
+};
+
+Settings settings_of(int argc, char** argv) {
+  Settings settings;
+  if (argc > 1) settings.molecules_per_rank = std::stoi(argv[1]);
+  if (argc > 2) settings.density = std::stod(argv[2]);
+  if (argc > 3) settings.reach = std::stod(argv[3]);
+  if (argc > 4) settings.rounds = std::stoi(argv[4]);
+  return settings;
+}
+
+/// What a copy of a molecule with one centre is.
+struct Copy {
+  Vec3 position{};
+  std::uint64_t id = 0;
+};
+
+std::vector<Molecule> molecules_in(const Region& region, int count, int rank) {
+  std::mt19937_64 draw(static_cast<unsigned>(rank));
+  std::vector<Molecule> molecules(static_cast<std::size_t>(count));
+  for (Molecule& molecule : molecules) {
+    for (std::size_t d = 0; d < 3; ++d)
+      molecule.position[d] = std::uniform_real_distribution<double>(region.low[d], region.high[d])(draw);
+    molecule.id = draw();
+  }
+  return molecules;
+}
+
+/// Times rounds of an action that all ranks do together; prints microseconds of the slowest rank.
+void report(mpi::CommView comm, const std::string& what, int rounds, const std::function<void()>& action) {
+  std::vector<double> times_us;
+  for (int round = 0; round < rounds; ++round) {
+    mpi::barrier(comm);
+    const double start_s = monotonic_s();
+    action();
+    times_us.push_back(mpi::max(comm, (monotonic_s() - start_s) * 1e6));
+  }
+  std::ranges::sort(times_us);
+  if (comm.is_root())
+    fmt::print("{:<36}{:>10.1f} us best{:>10.1f} us median\n", what, times_us.front(),
+               times_us[times_us.size() / 2]);
+}
+
+void measure(mpi::CommView comm, const Settings& settings) {
+  const double edge = std::cbrt(settings.molecules_per_rank * comm.size() / settings.density);
+  Exchange exchange(comm, Decomposition::regular({edge, edge, edge}, comm.size()), settings.reach);
+  const Region region = exchange.decomposition().region(comm.rank());
+  const auto own = molecules_in(region, settings.molecules_per_rank, comm.rank());
+
+  // A container knows from its cells which molecules a target wants: the search is not part of this.
+  std::vector<std::vector<Copy>> wanted;
+  std::int64_t halo = 0;
+  for (const HaloTarget& target : exchange.targets()) {
+    auto& list = wanted.emplace_back();
+    for (const Molecule& molecule : own)
+      if (target.region.contains(molecule.position))
+        list.push_back({molecule.position + target.shift, molecule.id});
+    halo += static_cast<std::int64_t>(list.size());
+  }
+  std::vector<Copy> received(static_cast<std::size_t>(2 * halo));
+  report(comm, fmt::format("halo, {} copies", halo), settings.rounds, [&] {
+    auto list = wanted.begin();
+    exchange.start_halo([&](const HaloTarget&, std::vector<std::byte>& out) {
+      const auto bytes = std::as_bytes(std::span(*list++));
+      out.insert(out.end(), bytes.begin(), bytes.end());
+    });
+    auto* next = reinterpret_cast<std::byte*>(received.data());
+    exchange.finish_halo([&](std::span<const std::byte> bytes) {
+      if (!bytes.empty()) std::memcpy(next, bytes.data(), bytes.size());
+      next += bytes.size();
+    });
+  });
+
+  // A step moves them by about a hundredth of the reach.
+  std::vector<Molecule> leavers;
+  for (const Molecule& molecule : own) {
+    Molecule moved = molecule;
+    for (double& x : moved.position) x += 0.01 * settings.reach;
+    if (!region.contains(moved.position)) leavers.push_back(moved);
+  }
+  report(comm, fmt::format("migration, {} leavers", leavers.size()), settings.rounds,
+         [&] { static_cast<void>(exchange.migrate(leavers)); });
+
+  const Balancer balancer(comm, exchange.decomposition().box(), settings.reach, {});
+  report(comm, fmt::format("decomposition, {} cells", balancer.grid().volume()), 10, [&] {
+    CellCounter counter(balancer.grid(), region);
+    for (const Molecule& molecule : own) counter.add(molecule.position);
+    static_cast<void>(balancer.plan(counter));
+  });
+  if (comm.is_root())
+    fmt::print("{} messages to rank 0's neighbours in a round, {} bytes for messages\n", exchange.partners(),
+               exchange.memory_bytes());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mpi::Environment environment(argc, argv);
+  measure(environment.world(), settings_of(argc, argv));
+}
