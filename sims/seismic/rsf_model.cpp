@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "input_file.hpp"
+#include "tailrace/base/files.hpp"
 
 namespace tailrace::seismic {
 
@@ -60,7 +60,7 @@ std::string unquoted(const std::string& text) {
 /// The header of an open file with what it says of its values.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : file_(path) {
+  explicit Reader(const std::string& path) : file_(path, "write the file again") {
     std::string text(static_cast<std::size_t>(std::min(longest_header, file_.size_bytes())), '\0');
     file_.read(0, std::as_writable_bytes(std::span(text)));
     header_ = parse_rsf_header(text);
@@ -132,7 +132,10 @@ class Reader {
 class Values {
  public:
   Values(const Reader& reader, Index3 cells)
-      : file_(reader.data_path()), first_(reader.data_offset()), elements_(reader.elements()), cells_(cells) {
+      : file_(reader.data_path(), "write the file again"),
+        first_(reader.data_offset()),
+        elements_(reader.elements()),
+        cells_(cells) {
     const auto bytes = cells.volume() * static_cast<std::int64_t>(elements_.size_bytes);
     if (file_.size_bytes() < first_ + bytes)
       throw file_error(file_.path(),

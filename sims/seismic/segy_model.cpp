@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "input_file.hpp"
 #include "segy.hpp"
+#include "tailrace/base/files.hpp"
 
 namespace tailrace::seismic {
 
@@ -34,7 +34,7 @@ struct Line {
 
 class SegyModel {
  public:
-  SegyModel(const std::string& path, Index3 cells) : file_(path), cells_(cells) {
+  SegyModel(const std::string& path, Index3 cells) : file_(path, "write the file again"), cells_(cells) {
     read_binary_header();
     check_shape();
     find_order();

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "tailrace/base/check.hpp"
-#include "tailrace/base/system.hpp"
+#include "tailrace/base/files.hpp"
 #include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {

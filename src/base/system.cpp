@@ -1,6 +1,5 @@
 #include "tailrace/base/system.hpp"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -8,14 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <utility>
 
 #include "tailrace/base/error.hpp"
@@ -89,23 +86,6 @@ void sleep_s(double seconds) noexcept {
   timespec pause{static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
   while (nanosleep(&pause, &pause) != 0) {
   }
-}
-
-void replace_file(const std::string& from, const std::string& to) {
-  const auto fail = [&](const char* what) {
-    throw Error(ErrorInfo{.kind = ErrorKind::io,
-                          .message = fmt::format("{}: {}: {}", to, what, std::strerror(errno)),
-                          .path = to,
-                          .hint = "check the permissions of the directory and the space on its device"});
-  };
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail("cannot be replaced");
-  const auto directory = std::filesystem::path(to).parent_path();
-  const int fd = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // a directory that may be written but not read, or a system without such a thing
-  const int code = fsync(fd), error = errno;
-  close(fd);
-  errno = error;
-  if (code != 0 && error != EINVAL && error != ENOTSUP) fail("its directory cannot be flushed");
 }
 
 void say(std::FILE* stream, const std::string& text) noexcept {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "digest.hpp"
+#include "manifest.hpp"
 #include "tailrace/base/error.hpp"
 
 namespace tailrace::checkpoint {
@@ -31,7 +32,7 @@ void CellReader::damaged(const std::string& what, std::int64_t offset) const {
                                                file_.path(), what, path_, offset),
                         .path = file_.path(),
                         .offset = offset,
-                        .hint = "go on from another checkpoint"});
+                        .hint = remedy});
 }
 
 std::int64_t CellReader::place_of(Words entry) const noexcept {

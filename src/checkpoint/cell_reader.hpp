@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "contents.hpp"
-#include "input_bytes.hpp"
+#include "tailrace/base/files.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -15,7 +15,7 @@ namespace tailrace::checkpoint {
 /// as few reads as they lie together.
 class CellReader {
  public:
-  CellReader(const InputBytes& file, std::string path, const Contents::Set& set)
+  CellReader(const InputFile& file, std::string path, const Contents::Set& set)
       : file_(file), path_(std::move(path)), set_(set) {}
 
   using Words = std::span<const std::uint64_t>;
@@ -34,7 +34,7 @@ class CellReader {
   [[noreturn]] void damaged(const std::string& what, std::int64_t offset) const;
   [[nodiscard]] std::int64_t place_of(Words entry) const noexcept;
 
-  const InputBytes& file_;
+  const InputFile& file_;
   std::string path_;
   const Contents::Set& set_;
 };

@@ -13,9 +13,8 @@
 #include <stdexcept>
 
 #include "digest.hpp"
-#include "input_bytes.hpp"
 #include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "tailrace/base/files.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -28,7 +27,7 @@ constexpr int version = 1;
 constexpr const char* no_digest = "0000000000000000";
 
 /// Digest of all bytes of a file outside the stretches, which ascend.
-std::uint64_t digest_of_rest(const InputBytes& file,
+std::uint64_t digest_of_rest(const InputFile& file,
                              const std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
   Digest digest;
   std::vector<std::byte> piece;
@@ -45,7 +44,7 @@ std::uint64_t digest_of_rest(const InputBytes& file,
     add(at, offset);
     at = offset + bytes;
   }
-  add(at, file.size());
+  add(at, file.size_bytes());
   return digest.take();
 }
 
@@ -77,10 +76,8 @@ Json to_json(const Manifest& manifest) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
-  throw Error(ErrorInfo{.kind = ErrorKind::input,
-                        .message = fmt::format("{}: {}", path, what),
-                        .path = path,
-                        .hint = "go on from another checkpoint"});
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
 }
 
 std::uint64_t number_of(const std::string& digits) {
@@ -137,23 +134,23 @@ Manifest parse(const std::string& path, const std::string& text) {
 Manifest read_manifest(const std::string& checkpoint) {
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file);
   constexpr std::int64_t longest = 256 << 20;
-  const InputBytes file(path);
-  if (file.size() > longest) refuse(path, "is no manifest of a checkpoint");
-  std::string text(static_cast<std::size_t>(file.size()), ' ');
+  const InputFile file(path, remedy);
+  if (file.size_bytes() > longest) refuse(path, "is no manifest of a checkpoint");
+  std::string text(static_cast<std::size_t>(file.size_bytes()), ' ');
   file.read(0, std::as_writable_bytes(std::span(text)));
   auto manifest = parse(path, text);
   const auto state_path = fmt::format("{}/{}", checkpoint, state_file);
-  const InputBytes state(state_path);
-  if (state.size() != manifest.file_bytes)
-    refuse(state_path, fmt::format("has {} bytes instead of {}", state.size(), manifest.file_bytes));
+  const InputFile state(state_path, remedy);
+  if (state.size_bytes() != manifest.file_bytes)
+    refuse(state_path, fmt::format("has {} bytes instead of {}", state.size_bytes(), manifest.file_bytes));
   if (digest_of_rest(state, manifest.data) != manifest.rest)
     refuse(state_path, "is damaged outside the data of its fields and records");
   return manifest;
 }
 
 void write_manifest(const std::string& checkpoint, Manifest manifest) {
-  const InputBytes state(fmt::format("{}/{}", checkpoint, state_file));
-  manifest.file_bytes = state.size();
+  const InputFile state(fmt::format("{}/{}", checkpoint, state_file), remedy);
+  manifest.file_bytes = state.size_bytes();
   std::sort(manifest.data.begin(), manifest.data.end());
   manifest.rest = digest_of_rest(state, manifest.data);
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file), place = path + ".tmp";

@@ -11,6 +11,8 @@
 namespace tailrace::checkpoint {
 
 inline constexpr const char *state_file = "state.h5", *manifest_file = "manifest.json";
+/// What to do about a checkpoint that cannot be used.
+inline constexpr const char* remedy = "go on from another checkpoint";
 
 /// What the manifest tells (docs/formats/checkpoint.md).
 struct Manifest {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "contents.hpp"
-#include "input_bytes.hpp"
+#include "manifest.hpp"
+#include "tailrace/base/files.hpp"
 #include "tailrace/checkpoint/archive.hpp"
 
 namespace tailrace::checkpoint {
@@ -19,7 +20,7 @@ class Restoration final : public StateArchive {
     std::uint64_t count = 0, sum = 0;
   };
 
-  Restoration(const Contents& contents, const std::string& path) : contents_(contents), file_(path) {}
+  Restoration(const Contents& contents, const std::string& path) : contents_(contents), file_(path, remedy) {}
 
   [[nodiscard]] bool restores() const noexcept override { return true; }
   [[nodiscard]] const std::map<std::string, Taken>& taken() const noexcept { return taken_; }
@@ -38,7 +39,7 @@ class Restoration final : public StateArchive {
   [[noreturn]] void refuse(const std::string& path, const std::string& what) const;
 
   const Contents& contents_;
-  InputBytes file_;
+  InputFile file_;
   std::string component_;
   std::set<std::string> asked_;
   std::map<std::string, Taken> taken_;

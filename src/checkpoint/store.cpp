@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "tailrace/base/files.hpp"
 
 namespace tailrace::checkpoint {
 

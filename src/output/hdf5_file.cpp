@@ -16,7 +16,7 @@
 #include "snapshots.hpp"
 #include "tailrace/base/check.hpp"
 #include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "tailrace/base/files.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/raw_file.hpp"

@@ -2,14 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "tailrace/base/aligned.hpp"
 #include "tailrace/base/error.hpp"
-#include "temp_dir.hpp"
 
 using namespace tailrace;
 
@@ -106,23 +103,4 @@ TEST_CASE("aligned vectors are aligned, and padding fills cache lines") {
   CHECK(padded<float>(16) == 16);
   CHECK(padded<double>(9) == 16);
   CHECK_THROWS_AS(AlignedVector<double>(std::size_t{1} << 62), std::exception);
-}
-
-TEST_CASE("a file takes the place of another, or the reason names it") {
-  const test::TempDir directory;
-  const auto from = directory.file("new"), to = directory.file("old");
-  std::ofstream(from) << "new";
-  std::ofstream(to) << "old";
-  replace_file(from, to);
-  std::string text;
-  std::ifstream(to) >> text;
-  CHECK(text == "new");
-  CHECK(!std::filesystem::exists(from));
-  try {
-    replace_file(from, to);
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.info().kind == ErrorKind::io);
-    CHECK(error.info().message.find(to + ": cannot be replaced: No such file") != std::string::npos);
-  }
 }

@@ -25,10 +25,6 @@ std::string iso_time_now();
 /// Sleeps for `seconds` without using the processor.
 void sleep_s(double seconds) noexcept;
 
-/// Gives a complete file its final name, in place of an older one, so that it keeps it after a crash of the
-/// machine too. Errors (io).
-void replace_file(const std::string& from, const std::string& to);
-
 /// A pause that grows with the time spent in it, from 20 microseconds to 2 milliseconds: waiting that leaves
 /// the core to others, and that adds a thousandth to a long wait.
 class Backoff {
