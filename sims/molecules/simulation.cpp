@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "molecule_records.hpp"
+#include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
@@ -99,7 +100,7 @@ void Simulation::begin() {
   attempt([&] { particles_->sort(); });
   get_copies(0);
   attempt([&] {
-    particles_->compute_forces(mine);
+    compute_forces(mine);
     particles_->sum_kinetic(mine);
   });
   add_up(mine);
@@ -111,18 +112,24 @@ void Simulation::advance(StepIndex step) {
   move(step);
   get_copies(step);
   attempt([&] {
-    particles_->compute_forces(mine);
+    compute_forces(mine);
     particles_->kick(problem_.dt, mine);
   });
   add_up(mine);
   finish_step(step, true);
 }
 
+void Simulation::compute_forces(Totals& mine) {
+  const double begin_s = monotonic_s();
+  particles_->compute_forces(mine);
+  own_force_s_ += monotonic_s() - begin_s;
+}
+
 /// If it is time to look, and there is one.
 std::optional<Decomposition> Simulation::better_decomposition(StepIndex step) {
   if (!balancer_ || step % problem_.decomposition.every != 0) return {};
-  const double load = problem_.decomposition.measured ? log_.total(trace::Kind::compute).seconds
-                                                      : static_cast<double>(own_pairs_);
+  const double seconds = std::exchange(own_force_s_, 0);
+  const double load = problem_.decomposition.measured ? seconds : static_cast<double>(own_pairs_);
   return balancer_->improve(count_cells(), load);
 }
 
@@ -289,7 +296,7 @@ void Simulation::restored(StepIndex step) {
   attempt([&] { particles_->sort(); });
   get_copies(step);
   attempt([&] {
-    particles_->compute_forces(mine);
+    compute_forces(mine);
     particles_->sum_kinetic(mine);
   });
   add_up(mine);

@@ -72,6 +72,7 @@ class Simulation {
   [[nodiscard]] CellCounter count_cells() const;
   void move(StepIndex step);
   void get_copies(StepIndex step);
+  void compute_forces(Totals& mine);
   void add_up(Totals mine);
   void measure(bool counts);
   void finish_step(StepIndex step, bool scales);
@@ -91,6 +92,7 @@ class Simulation {
   Corrections corrections_;
   Totals totals_;               ///< of all ranks
   std::int64_t own_pairs_ = 0;  ///< counted work of this rank in the last step
+  double own_force_s_ = 0;      ///< time of this rank for forces since the last look at the balance
   Scaling scaling_;
   RunningMeans means_;
   ObservableValues values_{};
