@@ -9,7 +9,7 @@
 
 #include "deliver.hpp"
 #include "molecule_record.hpp"
-#include "tailrace/base/input_file.hpp"
+#include "tailrace/base/files.hpp"
 #include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "tailrace/base/input_file.hpp"
+#include "phase_space_formats.hpp"
 
 namespace tailrace::molecules {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t longest_configuration = 1 << 26;
 
 std::string read_text(const std::string& path) {
-  const InputFile file(path);
+  const InputFile file(path, whole_file);
   if (file.size_bytes() > longest_configuration)
     throw file_error(path, "is no configuration: it is too long", "a configuration of MarDyn or ls1 mardyn");
   std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');

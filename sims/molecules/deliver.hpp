@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstring>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/mpi/parcels.hpp"
 
 namespace tailrace::molecules {
 
@@ -14,24 +16,18 @@ struct Parcel {
   std::vector<T> values;
 };
 
-/// Sends bytes to ranks that do not expect them; returns what came, by rank. At most one parcel for each
-/// rank, one to oneself included; empty ones are not sent. @collective{comm}, synchronises. Cost: a sum of
-/// one number for each rank, and the messages that there are.
-std::vector<Parcel<std::byte>> deliver_bytes(mpi::CommView comm,
-                                             const std::vector<Parcel<std::byte>>& parcels);
-
-/// The same for values. @collective{comm}, synchronises.
+/// `mpi::deliver` for values. @collective{comm}, synchronises.
 template <mpi::Sendable T>
 std::vector<Parcel<T>> deliver(mpi::CommView comm, const std::vector<Parcel<T>>& parcels) {
-  std::vector<Parcel<std::byte>> outgoing;
+  std::vector<mpi::Parcel> outgoing;
   for (const auto& parcel : parcels) {
     const auto bytes = std::as_bytes(std::span(parcel.values));
     outgoing.push_back({parcel.rank, {bytes.begin(), bytes.end()}});
   }
   std::vector<Parcel<T>> arrived;
-  for (const auto& parcel : deliver_bytes(comm, outgoing)) {
-    std::vector<T> values(parcel.values.size() / sizeof(T));
-    std::memcpy(values.data(), parcel.values.data(), values.size() * sizeof(T));
+  for (const auto& parcel : mpi::deliver(comm, std::move(outgoing))) {
+    std::vector<T> values(parcel.bytes.size() / sizeof(T));
+    std::memcpy(values.data(), parcel.bytes.data(), parcel.bytes.size());
     arrived.push_back({parcel.rank, std::move(values)});
   }
   return arrived;

@@ -76,7 +76,7 @@ class AsciiFile final : public PhaseSpace {
  public:
   AsciiFile(mpi::CommView comm, const std::string& path, const TextHeader& text)
       : PhaseSpace(comm, text.header, path), line_(text.line), header_bytes_(text.bytes) {
-    mpi::agree_on(comm, [&] { file_.emplace(path); });
+    mpi::agree_on(comm, [&] { file_.emplace(path, whole_file); });
   }
   [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
 

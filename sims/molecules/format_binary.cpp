@@ -24,7 +24,7 @@ constexpr std::array layouts{NamedLayout{"ICRVQD", icrvqd_record}, NamedLayout{"
 constexpr std::int64_t longest_header = 1 << 20;
 
 std::string read_all(const std::string& path) {
-  const InputFile file(path);
+  const InputFile file(path, whole_file);
   if (file.size_bytes() > longest_header)
     throw file_error(path, "is no header: it is too long", "the XML header");
   std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
@@ -92,7 +92,7 @@ class BinaryFile final : public PhaseSpace {
   BinaryFile(mpi::CommView comm, const PhaseSpaceFiles& files, const BinaryHeader& header)
       : PhaseSpace(comm, header.header, files.data), layout_(header.layout) {
     mpi::agree_on(comm, [&] {
-      file_.emplace(files.data);
+      file_.emplace(files.data, whole_file);
       const std::int64_t wanted = header.header.molecules * layout_.bytes;
       if (file_->size_bytes() != wanted)
         throw file_error(

@@ -33,7 +33,7 @@ class CellsFile final : public PhaseSpace {
  public:
   CellsFile(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceHeader& header)
       : PhaseSpace(comm, header, files.data) {
-    mpi::agree_on(comm, [&] { file_.emplace(files.data); });
+    mpi::agree_on(comm, [&] { file_.emplace(files.data, whole_file); });
     std::vector<Start> start(1);
     mpi::agree_on_root(comm, [&] {
       file_->read(0, std::as_writable_bytes(std::span(start)));

@@ -46,7 +46,7 @@ struct Layout {
 /// Reads the head, on one rank.
 class HeadReader {
  public:
-  explicit HeadReader(const std::string& path) : file_(path) {}
+  explicit HeadReader(const std::string& path) : file_(path, whole_file) {}
 
   Layout read() {
     if (file_.size_bytes() < start_bytes)
@@ -152,7 +152,7 @@ class MpiRestartFile final : public PhaseSpace {
  public:
   MpiRestartFile(mpi::CommView comm, const std::string& path, const Layout& layout)
       : PhaseSpace(comm, header_of(layout), path), layout_(layout) {
-    mpi::agree_on(comm, [&] { file_.emplace(path); });
+    mpi::agree_on(comm, [&] { file_.emplace(path, whole_file); });
   }
   [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
 

@@ -120,7 +120,7 @@ class HeaderBytes {
 /// The same bytes, read one number after another.
 class HeaderReader {
  public:
-  explicit HeaderReader(const std::string& path) : file_(path) {}
+  explicit HeaderReader(const std::string& path) : file_(path, whole_file) {}
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
   void read_magic() {
@@ -261,7 +261,7 @@ class NetcdfFile final : public PhaseSpace {
  public:
   NetcdfFile(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceHeader& header)
       : PhaseSpace(comm, header, files.data) {
-    mpi::agree_on(comm, [&] { file_.emplace(files.data); });
+    mpi::agree_on(comm, [&] { file_.emplace(files.data, whole_file); });
   }
   [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
 

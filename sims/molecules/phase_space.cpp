@@ -62,7 +62,7 @@ PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix) {
 }
 
 PhaseSpaceFiles recognise(const std::string& path) {
-  const InputFile file(path);
+  const InputFile file(path, whole_file);
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size_bytes(), 64)), '\0');
   file.read(0, std::as_writable_bytes(std::span(start)));
   if (start.starts_with("MarDyn2015")) return {PhaseSpaceFormat::mpi_restart, "", path};

@@ -5,10 +5,13 @@
 
 #include "molecule_record.hpp"
 #include "phase_space.hpp"
-#include "tailrace/base/input_file.hpp"
+#include "tailrace/base/files.hpp"
 
 /// The formats, one source file each; inside only.
 namespace tailrace::molecules {
+
+/// What to do about a file that is too short.
+inline constexpr const char* whole_file = "give the whole file";
 
 /// Molecules that are in memory at a time.
 inline constexpr std::int64_t batch_molecules = 32768;

@@ -295,7 +295,7 @@ TextHeader parse_text_header(std::string_view text, const std::string& path) {
 }
 
 std::string read_text_header(const std::string& path) {
-  const InputFile file(path);
+  const InputFile file(path, whole_file);
   constexpr std::int64_t first_bytes = 1 << 16, most_bytes = 1 << 26;
   std::string text;
   for (std::int64_t bytes = first_bytes;; bytes *= 4) {

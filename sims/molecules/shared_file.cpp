@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "phase_space_formats.hpp"
-#include "tailrace/base/system.hpp"
+#include "tailrace/base/files.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/output/sink.hpp"
 
