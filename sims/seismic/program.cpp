@@ -231,10 +231,9 @@ int Program::close(const run::DriveResult& result) {
         return output::FileTail{.attributes = {},
                                 .datasets = {{steps_done_path, bytes_of(result.steps_done)}}};
       },
-      solver_->own_cells().volume());
+      solver_->own_cells().volume(), [&] { write_traces(result.steps_done); });
   const auto& end = summary.end;
   if (end.error) throw Error(*end.error);
-  write_traces(result.steps_done);
   tell_result(result, summary);
   return run::exit_status(end.status);
 }

@@ -276,8 +276,8 @@ void write_receivers(mpi::CommView comm, const Survey& survey, const output::Str
   const Gather gather(survey, stream, steps_done);
   const auto path = receiver_file(output, stream.name), partial = path + ".partial";
   const auto part = [&](int rank) { return gather.traces() * rank / comm.size(); };
-  mpi::agree_on_root(comm, [&] { create(gather, partial); });
   try {
+    mpi::agree_on_root(comm, [&] { create(gather, partial); });
     mpi::agree_on(comm, [&] {
       copy_traces(gather, stream, {part(comm.rank()), part(comm.rank() + 1)}, output, partial);
     });

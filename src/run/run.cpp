@@ -293,6 +293,12 @@ void Run::check_finite(const DriveResult& result) {
 
 Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
                         const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  return close(result, fields, tail, cells, [] {});
+}
+
+Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
+                        const std::function<output::FileTail()>& tail, std::int64_t cells,
+                        const std::function<void()>& derive) {
   return end_with(
       result, result.status == Status::stopped ? stop_reason() : "",
       [&] {
@@ -300,6 +306,8 @@ Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
         auto whole_tail = tail();
         outputs_.add_to(whole_tail, result.steps_done);
         session_->finish(result.steps_done, whole_tail);
+        check_finite(result);
+        derive();
       },
       cells);
 }
@@ -317,6 +325,7 @@ Run::Summary Run::suspend(const DriveResult& result, const std::function<void(ou
           save(*session_);
         }
         session_->suspend(result.steps_done, tail());
+        check_finite(stopped);
       },
       cells);
   summary.paused = paused && !summary.end.error;
@@ -331,7 +340,6 @@ Run::Summary Run::end_with(const DriveResult& result, const std::string& reason,
   auto& end = summary.end;
   try {
     complete_output();
-    check_finite(result);
   } catch (const Error& error) {
     end.status = Status::failed;
     end.error = error.info();

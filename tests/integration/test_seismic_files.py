@@ -333,6 +333,24 @@ def test_traces_of_a_run_that_fails_leave_no_segy(tmp_path, model):
     assert not list((tmp_path / "run").glob("*.sgy*"))
 
 
+@pytest.mark.parametrize("ranks", [0, 3])
+def test_traces_that_cannot_be_written_make_a_failed_run(tmp_path, model, ranks):
+    """The samples are there, what was asked for is not: exit status, message and account say so alike."""
+    directory = tmp_path / "run"
+    directory.mkdir()
+    (directory / "output.line.sgy.partial").symlink_to("/dev/full")
+    (tmp_path / "case.toml").write_text(SEGY)
+    ended = jobs.seismic("--case", tmp_path / "case.toml", "--out", directory, "--overwrite", ranks=ranks)
+    assert ended.status == 3 and "finished" not in ended.out, ended
+    (message,) = jobs.messages(ended, "tailrace-seismic")
+    assert "output.line.sgy.partial" in message and "No space left on device" in message, message
+    account = jobs.account(directory)
+    assert account["status"] == "failed" and account["steps"] == 24
+    assert account["error"]["message"] in message
+    assert not list(directory.glob("*.sgy*"))
+    assert jobs.read_datasets(directory / "output.h5")["p/values"].any()
+
+
 def proxy(directory: Path, *words, ranks: int = 0) -> tuple[jobs.Ended, Path]:
     directory.mkdir()
     output = directory / f"{words[0]}.h5"

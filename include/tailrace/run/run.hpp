@@ -128,6 +128,12 @@ class Run {
   /// @collective{comm}, synchronises
   Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells);
+  /// As above; when the output is complete and the run has not failed, `derive` makes other files from it. If
+  /// that fails, so has the run. `derive` throws the same error on all ranks, or none. @collective{comm},
+  /// synchronises
+  Summary close(const DriveResult& result, const FinalFields& fields,
+                const std::function<output::FileTail()>& tail, std::int64_t cells,
+                const std::function<void()>& derive);
 
   /// As `close`, for a run that stopped before the end of the computation and that another one goes on with:
   /// `save` keeps the simulation's state, then the reductions are left unfinished in the file. If the state
