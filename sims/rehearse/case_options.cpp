@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "command_line.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/run/case_write.hpp"
 
 namespace tailrace::rehearse {
 
@@ -126,14 +123,7 @@ void read_selections(run::CaseFile& file, Options& options) {
 
 void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
-  const auto simulation = file.required_text("case.simulation", "simulation = \"rehearse\"");
-  if (!simulation.empty() && simulation != "rehearse")
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
-                     "simulation = \"rehearse\"");
-  options.title =
-      file.text("case.title")
-          .value_or(line.case_file.empty() ? "rehearsal"
-                                           : std::filesystem::path(line.case_file).stem().string());
+  run::read_case_table(file, "rehearse", options);
   read_cells(file, options);
   options.steps = file.integer("time.steps", {1, largest_exact_float64 - 1}).value_or(default_steps);
   check_range(file, options);
@@ -144,9 +134,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   options.outputs = run::read_output_tables(file, {{quantity, unit}}, "");
   read_selections(file, options);
   if (const auto verify = file.boolean("rehearse.verify")) options.verify = options.verify || *verify;
-  run::read_write(file, line.write, options.write);
-  run::read_checkpoint(file, options.checkpoint);
-  options.trace = run::read_trace(file, line.trace);
+  run::read_run_tables(file, line, options);
 }
 
 /// Makes the resolved case complete.
@@ -166,16 +154,14 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   set("write_multiplier", options.selection_context.write_multiplier);
   set("reduce", output::to_string(options.selection_context.reduction));
   set("verify", options.verify);
-  run::set_write_defaults(file, options.write);
-  run::set_checkpoint_defaults(file, options.checkpoint);
-  run::set_trace_default(file, options.trace);
+  run::set_run_defaults(file, options);
 }
 
 run::CaseFile open_case(const CommandLine& line) {
   if (!line.case_file.empty()) return run::CaseFile::read(line.case_file, line.settings);
   std::vector<std::string> settings{"case.simulation=rehearse"};
   settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides("command line", settings);
+  return run::CaseFile::from_overrides("the command line", settings);
 }
 
 }  // namespace

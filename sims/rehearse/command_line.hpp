@@ -1,20 +1,12 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "options.hpp"
-#include "tailrace/run/command_line.hpp"
 
 namespace tailrace::rehearse {
 
-/// The command line as typed.
-struct CommandLine {
+/// The command line as typed; the settings are those of --set, then those of options with a key.
+struct CommandLine : run::CaseWords {
   Options options;
-  std::string case_file, out_directory, trace;
-  ::tailrace::run::RunWords run;
-  std::vector<std::string> settings;  ///< "key=value": those of --set, then those of options with a key
-  ::tailrace::output::OptionTexts write;
 };
 
 /// Fills the options from the case, over which the settings go; without a case file from the settings alone.

@@ -5,12 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <filesystem>
+#include <optional>
 
 #include "command_line.hpp"
 #include "numbers.hpp"
 #include "tailrace/base/error.hpp"
-#include "tailrace/run/command_line.hpp"
 
 namespace tailrace::rehearse {
 
@@ -72,26 +71,9 @@ std::string setting_of(const KeyOption& option, const std::vector<std::string>& 
   return fmt::format("{}=[{}]", option.key, fmt::join(list, ", "));
 }
 
-void add_file_options(CLI::App& app, CommandLine& line, std::string& file) {
-  auto& options = line.options;
+void add_verify_options(CLI::App& app, bool& verify, std::string& file) {
   const std::string group = "Files";
-  app.add_option("--out", line.out_directory, "run directory to make: output.h5, run.json, trace")
-      ->type_name("DIR")
-      ->group(group);
-  app.add_option("-o", options.output, "output file, alone or instead of DIR/output.h5")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--case", line.case_file, "case file (.toml); the options go before it")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--set", line.settings, "override a key of the case, such as time.steps=50")
-      ->type_name("KEY=VALUE")
-      ->group(group)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--overwrite", options.overwrite, "an existing run directory may be used")->group(group);
-  app.add_flag("--check", options.check_only, "read and check everything, then stop")->group(group);
-  app.add_flag("--verify", options.verify,
+  app.add_flag("--verify", verify,
                "compare every value with the formula after the run, or of FILE and do nothing else")
       ->group(group);
   app.add_option("FILE", file, "with --verify: the file of an earlier run")->type_name("")->group(group);
@@ -121,25 +103,24 @@ void add_key_options(CLI::App& app, KeyTexts& texts) {
         ->group("Load (each is a key of a case)");
 }
 
-/// What the program is told of files, beside the case.
-void settle_files(CommandLine& line) {
-  auto& options = line.options;
-  options.run_directory = line.out_directory;
-  if (options.output.empty() && !line.out_directory.empty())
-    options.output = (std::filesystem::path(line.out_directory) / "output.h5").string();
-  if (options.output.empty() && !options.check_only)
-    throw Error(ErrorKind::usage, "no place for the output. Fix: add --out DIR or -o FILE");
-  if (!line.case_file.empty())
-    options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
-  options.wall_limit_s = run::wall_limit_s(line.run);
-  options.resume = line.run.resume;
-  options.threads = line.run.threads;
-  options.quiet = line.run.quiet;
+/// A look at a file instead of a run, if that is what was asked for.
+std::optional<Options> verification(const CommandLine& line, const std::string& file) {
+  if (file.empty()) return {};
+  const bool runs = !line.out_directory.empty() || !line.output.empty() || !line.case_file.empty();
+  if (runs || !line.options.verify)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: what is to be done with this file? Fix: -o FILE writes it, "
+                            "--case FILE runs it, --verify FILE without a run looks at it",
+                            file));
+  Options options;
+  options.verify_only = file;
+  options.check_only = true;
+  return options;
 }
 
 }  // namespace
 
-std::variant<Options, VerifyRequest, Notice> parse_options(int argc, const char* const* argv) {
+std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
   KeyTexts texts;
   std::string file;
@@ -148,26 +129,17 @@ std::variant<Options, VerifyRequest, Notice> parse_options(int argc, const char*
       "tailrace-rehearse");
   app.get_formatter()->column_width(34);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  add_file_options(app, line, file);
+  run::add_case_options(app, line);
+  add_verify_options(app, line.options.verify, file);
   add_key_options(app, texts);
-  run::add_write_options(app, line.write);
-  run::add_trace_option(app, line.trace);
-  run::add_run_options(app, line.run);
   app.footer(footer_text);
-  if (auto help = run::read_words(app, argc, argv)) return Notice{std::move(*help)};
-  if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER)) return Notice{std::move(*text)};
-  const bool runs = !line.out_directory.empty() || !line.options.output.empty() || !line.case_file.empty();
-  if (!file.empty() && line.options.verify && !runs) return VerifyRequest{file};
-  if (!file.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: what is to be done with this file? Fix: -o FILE writes it, "
-                            "--case FILE runs it, --verify FILE without a run looks at it",
-                            file));
-  settle_files(line);
+  if (auto help = run::read_words(app, argc, argv)) return run::Notice{std::move(*help)};
+  if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER))
+    return run::Notice{std::move(*text)};
+  if (auto options = verification(line, file)) return std::move(*options);
+  run::settle(line, argc, argv, "", line.options);
   for (std::size_t i = 0; i < key_options.size(); ++i)
     if (!texts[i].empty()) line.settings.push_back(setting_of(key_options[i], texts[i]));
-  line.options.arguments = run::arguments(argc, argv);
-  line.options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
   apply_case(line);
   return std::move(line.options);
 }

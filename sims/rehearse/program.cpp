@@ -1,7 +1,6 @@
 #include "program.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +9,7 @@
 #include "options.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
-#include "tailrace/run/run.hpp"
+#include "tailrace/run/program.hpp"
 #include "verify.hpp"
 
 namespace tailrace::rehearse {
@@ -19,19 +18,6 @@ namespace {
 
 constexpr const char* program_name = "tailrace-rehearse";
 constexpr int wrong_values = 1;
-
-run::RunOptions run_options(const Options& options) {
-  return {.program = program_name,
-          .directory = options.run_directory,
-          .overwrite = options.overwrite,
-          .wall_limit_s = options.wall_limit_s,
-          .write = options.write,
-          .tells_plan = !options.quiet,
-          .checkpoint = options.checkpoint,
-          .resume = options.resume,
-          .arguments = options.arguments,
-          .trace = options.trace};
-}
 
 /// Looks at a file on the root and tells the verdict. @collective{comm}, synchronises
 int verify_file(mpi::CommView comm, const std::string& path) {
@@ -71,7 +57,6 @@ class Program {
   void tell(const std::string& text) const {
     if (comm_.is_root() && !options_.quiet) say(stdout, text);
   }
-  void tell_progress(StepIndex step);
   [[nodiscard]] Box own_box() const {
     return options_.ownership.box(options_.formula.cells, comm_.size(), comm_.rank());
   }
@@ -84,10 +69,10 @@ class Program {
   std::optional<Cube> cube_;
   output::FileHead head_;
   bool rounds_ = false;  ///< some dataset holds float32
-  double started_s_ = 0, told_s_ = 0;
 };
 
 int Program::execute() {
+  if (!options_.verify_only.empty()) return verify_file(comm_, options_.verify_only);
   plan();
   if (options_.check_only) return run::success;
   run_.prepare_directory();
@@ -98,9 +83,9 @@ int Program::execute() {
   const StepIndex done = run_.restore(*cube_);
   if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
   run_.open_output(options_.output, head_, cube_->memory_bytes());
-  started_s_ = told_s_ = monotonic_s();
+  run::ProgressLines progress(comm_, options_, done);
   const auto result = run_.drive(*cube_, {.done = done, .last = options_.steps, .planned = options_.steps},
-                                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { tell_progress(step); });
+                                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { progress.note(step); });
   return close(result);
 }
 
@@ -109,7 +94,7 @@ void Program::plan() {
   run::CaseOutputs outputs;
   mpi::agree_on(comm_, [&] {
     const auto& load = options_.load;
-    const std::string subject = options_.case_file.empty() ? "command line" : options_.case_file;
+    const auto subject = options_.subject();
     Problems problems(subject);
     const auto check_rank = [&](const char* what, int rank) {
       if (rank >= comm_.size())
@@ -186,27 +171,8 @@ void Program::calibrate() {
 
 void Program::describe() {
   auto& account = run_.account();
-  account.title = options_.title;
-  account.simulation = "rehearse";
-  account.case_file = options_.case_file;
-  account.command = options_.command;
-  account.config = options_.resolved;
+  run::describe(options_, "rehearse", TAILRACE_COMPILER, account);
   account.config["rehearse"]["compute_units"] = load_->units();
-  account.versions = {{"mpi", mpi::Environment::library_version()},
-                      {"hdf5", h5::library_version()},
-                      {"compiler", TAILRACE_COMPILER}};
-  account.threads = options_.threads;
-}
-
-/// A line now and then, for runs that take their time.
-void Program::tell_progress(StepIndex step) {
-  constexpr double interval_s = 10;
-  const double now_s = monotonic_s();
-  if (now_s - told_s_ < interval_s) return;
-  told_s_ = now_s;
-  const double left_s =
-      (now_s - started_s_) / static_cast<double>(step) * static_cast<double>(options_.steps - step);
-  tell(fmt::format("step {} of {}, about {:.0f} s left\n", step, options_.steps, left_s));
 }
 
 int Program::close(const run::DriveResult& result) {
@@ -217,52 +183,20 @@ int Program::close(const run::DriveResult& result) {
       result, fields, [&] { return make_tail(result.steps_done); }, own_box_.volume());
   const auto& end = summary.end;
   if (end.error) throw Error(*end.error);
-  const auto hidden = summary.hidden_fraction
-                          ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
-                          : "";
-  tell(fmt::format(
-      "{} after step {} in {:.2f} s; waited {:.2f} s for output{}\n",
-      end.status == run::Status::stopped ? "stopped in good order (" + end.reason + ")" : "finished",
-      result.steps_done, run_.elapsed_s(), summary.wait_s, hidden));
+  tell(run::end_text(summary, result.steps_done, run_.elapsed_s()));
   const int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
   return verdict == run::success ? run::exit_status(end.status) : verdict;
-}
-
-/// The command line, or the exit status if the program ends with it.
-std::variant<Options, VerifyRequest, int> read_options(mpi::CommView comm, int argc,
-                                                       const char* const* argv) {
-  try {
-    // Every rank reads the same command line and case file and comes to the same result.
-    auto parsed = parse_options(argc, argv);
-    if (auto* options = std::get_if<Options>(&parsed)) return std::move(*options);
-    if (auto* request = std::get_if<VerifyRequest>(&parsed)) return *request;
-    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
-    return run::success;
-  } catch (const Error& error) {
-    if (comm.is_root()) run::print_error(program_name, error.info());
-    return run::exit_status(error.info().kind);
-  }
 }
 
 }  // namespace
 
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  auto parsed = read_options(comm, argc, argv);
+  auto parsed = run::read_command_line(comm, program_name, [&] { return parse_options(argc, argv); });
   if (const int* status = std::get_if<int>(&parsed)) return *status;
-  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
-  auto* const options = std::get_if<Options>(&parsed);
-  const auto execute = [&](mpi::CommView computing) {
-    run::Run run(computing, run_options(options != nullptr ? *options : Options{}));
-    return run.guard(
-        [&] {
-          return options != nullptr ? Program(computing, *options, run).execute()
-                                    : verify_file(computing, std::get<VerifyRequest>(parsed).path);
-        },
-        status_of);
-  };
-  if (options != nullptr) omp_set_num_threads(options->threads);
-  if (options == nullptr || options->check_only) return execute(comm);
-  return run::with_crew(comm, program_name, options->write, execute, status_of);
+  auto& options = std::get<Options>(parsed);
+  return run::run_case(comm, program_name, options, [&](mpi::CommView computing, run::Run& run) {
+    return Program(computing, options, run).execute();
+  });
 }
 
 }  // namespace tailrace::rehearse

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 
 #include "command_line.hpp"
 #include "model_file.hpp"
 #include "proxy.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/run/case_write.hpp"
 
 namespace tailrace::seismic {
 
@@ -215,13 +213,9 @@ void read_source(run::CaseFile& file, Options& options) {
 
 void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
-  const auto simulation = file.required_text("case.simulation", "simulation = \"seismic\"");
-  if (!simulation.empty() && simulation != "seismic")
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
-                     "simulation = \"seismic\"");
+  run::read_case_table(file, "seismic", options);
   file.text("input.file");  // with models, if it is missing made by the script; the launcher does that
   file.text("input.script");
-  options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
   read_domain(file, options.problem);
   read_time(file, options);
   read_model(file, options);
@@ -229,9 +223,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_source(file, options);
   options.outputs = run::read_output_tables(file, {{"p", "1"}, {"q", "1"}}, "");
   options.receivers = file.texts("receivers.segy").value_or(std::vector<std::string>());
-  run::read_write(file, line.write, options.write);
-  run::read_checkpoint(file, options.checkpoint);
-  options.trace = run::read_trace(file, line.trace);
+  run::read_run_tables(file, line, options);
 }
 
 /// Makes the resolved case complete.
@@ -256,9 +248,7 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   if (boundary.kind == Boundary::Kind::random) set("boundary.seed", boundary.seed);
   set("source.wavelet", "ricker");
   if (!options.sources.samples && !options.sources.dataset) set("source.fcut_hz", options.sources.cutoff_hz);
-  run::set_write_defaults(file, options.write);
-  run::set_checkpoint_defaults(file, options.checkpoint);
-  run::set_trace_default(file, options.trace);
+  run::set_run_defaults(file, options);
 }
 
 run::CaseFile read_file(const CommandLine& line) {

@@ -1,7 +1,6 @@
 #include "program.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <chrono>
 #include <optional>
@@ -15,7 +14,7 @@
 #include "solver.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
-#include "tailrace/run/run.hpp"
+#include "tailrace/run/program.hpp"
 
 namespace tailrace::seismic {
 
@@ -29,19 +28,6 @@ std::vector<std::byte> bytes_of(StepIndex step) {
   const auto number = static_cast<std::uint64_t>(step);
   const auto bytes = std::as_bytes(std::span(&number, 1));
   return {bytes.begin(), bytes.end()};
-}
-
-run::RunOptions run_options(const Options& options) {
-  return {.program = program_name,
-          .directory = options.run_directory,
-          .overwrite = options.overwrite,
-          .wall_limit_s = options.wall_limit_s,
-          .write = options.write,
-          .tells_plan = !options.quiet && options.proxy_form.empty(),
-          .checkpoint = options.checkpoint,
-          .resume = options.resume,
-          .arguments = options.arguments,
-          .trace = options.trace};
 }
 
 std::int64_t since_1970_ns() {
@@ -68,7 +54,6 @@ class Program {
   void tell(const std::string& text) const {
     if (comm_.is_root() && !options_.quiet) say(stdout, text);
   }
-  void tell_progress(StepIndex step);
 
   mpi::CommView comm_;
   Options& options_;
@@ -78,7 +63,7 @@ class Program {
   output::FileHead head_;
   std::vector<output::Stream> receivers_;  ///< those that become SEG-Y files
   std::int64_t started_ns_ = since_1970_ns();
-  double started_s_ = 0, told_s_ = 0, computed_s_ = 0;
+  double started_s_ = 0, computed_s_ = 0;
 };
 
 int Program::execute() {
@@ -93,10 +78,11 @@ int Program::execute() {
   const StepIndex done = run_.restore(*solver_);
   if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
   run_.open_output(options_.output, head_, solver_->memory_bytes());
-  started_s_ = told_s_ = monotonic_s();
+  started_s_ = monotonic_s();
+  run::ProgressLines progress(comm_, options_, done);
   const auto result = run_.drive(*solver_, {.done = done, .last = options_.steps, .planned = options_.steps},
                                  {.quantity = "p", .hint = "a smaller time.dt_s, or a smoother model"},
-                                 [&](StepIndex step) { tell_progress(step); });
+                                 [&](StepIndex step) { progress.note(step); });
   return close(result);
 }
 
@@ -154,16 +140,7 @@ void Program::plan() {
 }
 
 void Program::describe() {
-  auto& account = run_.account();
-  account.title = options_.title;
-  account.simulation = "seismic";
-  account.case_file = options_.case_file;
-  account.command = options_.command;
-  account.config = options_.resolved;
-  account.versions = {{"mpi", mpi::Environment::library_version()},
-                      {"hdf5", h5::library_version()},
-                      {"compiler", TAILRACE_COMPILER}};
-  account.threads = options_.threads;
+  run::describe(options_, "seismic", TAILRACE_COMPILER, run_.account());
   const auto& problem = options_.problem;
   const Index3 &n = problem.cells, grid = problem.grid();
   if (!options_.proxy_form.empty()) return tell(proxy_summary(options_, extremes_.speed_m_s));
@@ -176,17 +153,6 @@ void Program::describe() {
   const double limit_s = largest_stable_dt_s(problem.spacing_m, extremes_.speed_m_s);
   tell(fmt::format("dt = {:g} s, {:.1f} % of the largest stable one ({:.4g} s)\n", problem.dt_s,
                    100 * problem.dt_s / limit_s, limit_s));
-}
-
-/// A line now and then.
-void Program::tell_progress(StepIndex step) {
-  constexpr double interval_s = 10;
-  const double now_s = monotonic_s();
-  if (now_s - told_s_ < interval_s) return;
-  told_s_ = now_s;
-  const double left_s =
-      (now_s - started_s_) / static_cast<double>(step) * static_cast<double>(options_.steps - step);
-  tell(fmt::format("step {} of {}, about {:.0f} s left\n", step, options_.steps, left_s));
 }
 
 /// The receivers as SEG-Y files, from the output file.
@@ -210,14 +176,8 @@ void Program::tell_result(const run::DriveResult& result, const run::Run::Summar
                                         .total_s = run_.elapsed_s(),
                                         .samples = samples,
                                         .peak_memory_bytes = memory}));
-  const auto& end = summary.end;
-  const auto hidden = summary.hidden_fraction
-                          ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
-                          : "";
-  tell(fmt::format(
-      "{} after step {} in {:.2f} s, {:.1f} Msamples/s; waited {:.2f} s for output{}\n",
-      end.status == run::Status::stopped ? "stopped in good order (" + end.reason + ")" : "finished",
-      result.steps_done, run_.elapsed_s(), samples / computed_s_ / 1e6, summary.wait_s, hidden));
+  tell(run::end_text(summary, result.steps_done, run_.elapsed_s(),
+                     fmt::format(", {:.1f} Msamples/s", samples / computed_s_ / 1e6)));
 }
 
 int Program::close(const run::DriveResult& result) {
@@ -238,34 +198,15 @@ int Program::close(const run::DriveResult& result) {
   return run::exit_status(end.status);
 }
 
-/// The command line, or the exit status if the program ends with it.
-std::variant<Options, int> read_options(mpi::CommView comm, int argc, const char* const* argv) {
-  try {
-    // Every rank reads the same command line and case file and comes to the same result.
-    auto parsed = parse_options(argc, argv);
-    if (auto* options = std::get_if<Options>(&parsed)) return std::move(*options);
-    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
-    return run::success;
-  } catch (const Error& error) {
-    if (comm.is_root()) run::print_error(program_name, error.info());
-    return run::exit_status(error.info().kind);
-  }
-}
-
 }  // namespace
 
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  auto parsed = read_options(comm, argc, argv);
+  auto parsed = run::read_command_line(comm, program_name, [&] { return parse_options(argc, argv); });
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   auto& options = std::get<Options>(parsed);
-  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
-  const auto execute = [&](mpi::CommView computing) {
-    run::Run run(computing, run_options(options));
-    return run.guard([&] { return Program(computing, options, run).execute(); }, status_of);
-  };
-  omp_set_num_threads(options.threads);
-  if (options.check_only) return execute(comm);
-  return run::with_crew(comm, program_name, options.write, execute, status_of);
+  return run::run_case(comm, program_name, options, [&](mpi::CommView computing, run::Run& run) {
+    return Program(computing, options, run).execute();
+  });
 }
 
 }  // namespace tailrace::seismic

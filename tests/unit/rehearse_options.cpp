@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::variant<Options, VerifyRequest, Notice> parse(const Words& words) {
+std::variant<Options, run::Notice> parse(const Words& words) {
   std::vector<const char*> argv{"tailrace-rehearse"};
   for (const auto& word : words) argv.push_back(word.c_str());
   return parse_options(static_cast<int>(argv.size()), argv.data());
@@ -136,9 +136,9 @@ TEST_CASE("what does not fit together is refused") {
 }
 
 TEST_CASE("requests without a run") {
-  CHECK(std::get<VerifyRequest>(parse({"--verify", "some.h5"})).path == "some.h5");
-  CHECK(std::get<Notice>(parse({"--help"})).text.find("Selections:") != std::string::npos);
-  const auto list = std::get<Notice>(parse({"--list"})).text;
+  CHECK(std::get<Options>(parse({"--verify", "some.h5"})).verify_only == "some.h5");
+  CHECK(std::get<run::Notice>(parse({"--help"})).text.find("Selections:") != std::string::npos);
+  const auto list = std::get<run::Notice>(parse({"--list"})).text;
   CHECK(list.find("blocking\thdf5") != std::string::npos);
 }
 

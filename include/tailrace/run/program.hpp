@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tailrace/base/error.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/mpi/comm.hpp"
+#include "tailrace/run/case_output.hpp"
+#include "tailrace/run/checkpointing.hpp"
+#include "tailrace/run/command_line.hpp"
+#include "tailrace/run/run.hpp"
+
+/// What native programs that run cases have in common, from the command line to the exit status.
+namespace tailrace::run {
+
+/// All that a user decides about a run of any program.
+struct CaseOptions {
+  std::string output;         ///< file; empty only with `check_only`
+  std::string case_file;      ///< absolute; empty if there is none
+  std::string command;        ///< as typed
+  std::string run_directory;  ///< where run.json, progress and traces go; empty: nowhere
+  bool overwrite = false;     ///< an existing run directory may be used
+  bool check_only = false;    ///< read and check everything, write nothing
+  bool quiet = false;
+  bool tells_plan = true;  ///< the planner's decisions are printed, unless quiet
+  std::optional<double> wall_limit_s;
+  bool resume = false;                 ///< go on from the newest checkpoint in the run directory
+  std::vector<std::string> arguments;  ///< as typed, behind the name of the program
+  CheckpointOptions checkpoint;
+  int threads = 1;
+  std::string title;
+  StepIndex steps = 0;
+  std::vector<OutputTable> outputs;  ///< the [[output]] tables of the case
+  output::Options write;
+  trace::Mode trace = trace::Mode::on;
+  nlohmann::json resolved;  ///< the case with all defaults, for run.json
+
+  /// What messages about the case are about.
+  [[nodiscard]] std::string subject() const { return case_file.empty() ? "the command line" : case_file; }
+};
+
+/// The command line as typed.
+struct CaseWords {
+  std::string case_file, out_directory, output, trace;
+  bool overwrite = false, check_only = false;
+  std::vector<std::string> settings;  ///< "key=value"
+  output::OptionTexts write;
+  RunWords run;
+};
+
+/// Adds --case, --out, -o, --set, --overwrite and --check, and what `add_write_options`, `add_trace_option`
+/// and `add_run_options` add; `words` outlives the parser.
+void add_case_options(CLI::App& app, CaseWords& words);
+/// What was typed, as far as no case is needed for it. The output goes to -o, into the run directory, or to
+/// `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the output.
+void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
+            CaseOptions& options);
+
+/// Reads [case]: that the case is one of this simulation, and the title. What is wrong becomes problems of
+/// the file. @local
+void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options);
+/// Reads [write], [checkpoint] and [trace], over which the words go; likewise. @local
+void read_run_tables(CaseFile& file, const CaseWords& words, CaseOptions& options);
+/// Makes these tables of the resolved case complete. @local
+void set_run_defaults(CaseFile& file, const CaseOptions& options);
+
+/// Puts into the account what the options say; `compiler` built the program. @local
+void describe(const CaseOptions& options, const std::string& simulation, const std::string& compiler,
+              RunAccount& account);
+
+/// A line on standard output every ten seconds, which tells how far the steps are.
+class ProgressLines {
+ public:
+  /// Silent on all ranks but the root, and with --quiet. The clock starts now.
+  ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done);
+  void note(StepIndex step);
+
+ private:
+  bool tells_;
+  StepIndex done_, steps_;
+  double started_s_, told_s_;
+};
+
+/// How a run ended and after how many seconds, for people; `rate` stands behind that. @local
+std::string end_text(const Run::Summary& summary, StepIndex steps_done, double elapsed_s,
+                     const std::string& rate = {});
+
+/// A request that ends the program at once: help or version.
+struct Notice {
+  std::string text;
+};
+
+/// What `parse` makes of the command line, or the exit status if the program ends with it: a request is
+/// answered, an error printed, by the root. Every rank reads the same words and files and comes to the same
+/// result. @collective{comm}
+template <class Parse>
+auto read_command_line(mpi::CommView comm, const std::string& program, const Parse& parse)
+    -> std::variant<std::variant_alternative_t<0, std::invoke_result_t<Parse>>, int> {
+  try {
+    auto parsed = parse();
+    if (auto* options = std::get_if<0>(&parsed)) return std::move(*options);
+    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
+    return success;
+  } catch (const Error& error) {
+    if (comm.is_root()) print_error(program, error.info());
+    return exit_status(error.info().kind);
+  }
+}
+
+/// Makes the run with `execute`, on the ranks that compute, and returns its exit status. `options.write` gets
+/// its crew. @collective{world}
+int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
+             const std::function<int(mpi::CommView computing, Run& run)>& execute);
+
+}  // namespace tailrace::run

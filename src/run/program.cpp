@@ -1,0 +1,150 @@
+#include "tailrace/run/program.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "tailrace/h5/file.hpp"
+#include "tailrace/run/case_write.hpp"
+
+namespace tailrace::run {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+RunOptions run_options(const std::string& program, const CaseOptions& options) {
+  return {.program = program,
+          .directory = options.run_directory,
+          .overwrite = options.overwrite,
+          .wall_limit_s = options.wall_limit_s,
+          .write = options.write,
+          .tells_plan = options.tells_plan && !options.quiet,
+          .checkpoint = options.checkpoint,
+          .resume = options.resume,
+          .arguments = options.arguments,
+          .trace = options.trace};
+}
+
+}  // namespace
+
+void add_case_options(CLI::App& app, CaseWords& words) {
+  const std::string group = "Files";
+  app.add_option("--case", words.case_file, "case file (.toml)")->type_name("FILE")->group(group);
+  app.add_option("--out", words.out_directory, "run directory to make: output.h5, run.json, trace")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("-o", words.output, "output file, alone or instead of DIR/output.h5")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--set", words.settings, "override a key of the case, such as time.steps=50")
+      ->type_name("KEY=VALUE")
+      ->group(group)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--overwrite", words.overwrite, "an existing run directory may be used")->group(group);
+  app.add_flag("--check", words.check_only, "read and check everything, then stop")->group(group);
+  add_write_options(app, words.write);
+  add_trace_option(app, words.trace);
+  add_run_options(app, words.run);
+}
+
+void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
+            CaseOptions& options) {
+  options.output = words.output;
+  if (options.output.empty() && !words.out_directory.empty())
+    options.output = (fs::path(words.out_directory) / "output.h5").string();
+  if (options.output.empty()) options.output = fallback;
+  if (options.output.empty() && !words.check_only)
+    throw Error(ErrorKind::usage, "no place for the output. Fix: add --out DIR or -o FILE");
+  if (!words.case_file.empty()) options.case_file = fs::absolute(words.case_file).lexically_normal().string();
+  options.run_directory = words.out_directory;
+  options.overwrite = words.overwrite;
+  options.check_only = words.check_only;
+  options.quiet = words.run.quiet;
+  options.wall_limit_s = wall_limit_s(words.run);
+  options.resume = words.run.resume;
+  options.threads = words.run.threads;
+  options.arguments = arguments(argc, argv);
+  options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
+}
+
+void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options) {
+  const auto wanted = fmt::format("simulation = \"{}\"", simulation);
+  const auto given = file.required_text("case.simulation", wanted);
+  if (!given.empty() && given != simulation)
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", given),
+                     wanted);
+  const auto name = options.case_file.empty() ? simulation : fs::path(options.case_file).stem().string();
+  options.title = file.text("case.title").value_or(name);
+}
+
+void read_run_tables(CaseFile& file, const CaseWords& words, CaseOptions& options) {
+  read_write(file, words.write, options.write);
+  read_checkpoint(file, options.checkpoint);
+  options.trace = read_trace(file, words.trace);
+}
+
+void set_run_defaults(CaseFile& file, const CaseOptions& options) {
+  set_write_defaults(file, options.write);
+  set_checkpoint_defaults(file, options.checkpoint);
+  set_trace_default(file, options.trace);
+}
+
+void describe(const CaseOptions& options, const std::string& simulation, const std::string& compiler,
+              RunAccount& account) {
+  account.title = options.title;
+  account.simulation = simulation;
+  account.case_file = options.case_file;
+  account.command = options.command;
+  account.config = options.resolved;
+  account.versions = {
+      {"mpi", mpi::Environment::library_version()}, {"hdf5", h5::library_version()}, {"compiler", compiler}};
+  account.threads = options.threads;
+}
+
+ProgressLines::ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done)
+    : tells_(comm.is_root() && !options.quiet),
+      done_(done),
+      steps_(options.steps),
+      started_s_(monotonic_s()),
+      told_s_(started_s_) {}
+
+void ProgressLines::note(StepIndex step) {
+  constexpr double interval_s = 10;
+  const double now_s = monotonic_s();
+  if (!tells_ || now_s - told_s_ < interval_s) return;
+  told_s_ = now_s;
+  const double left_s =
+      (now_s - started_s_) / static_cast<double>(step - done_) * static_cast<double>(steps_ - step);
+  say(stdout, fmt::format("step {} of {}, about {:.0f} s left\n", step, steps_, left_s));
+}
+
+std::string end_text(const Run::Summary& summary, StepIndex steps_done, double elapsed_s,
+                     const std::string& rate) {
+  const auto& end = summary.end;
+  const auto how =
+      end.status == Status::stopped ? fmt::format("stopped in good order ({})", end.reason) : "finished";
+  const auto hidden = summary.hidden_fraction
+                          ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
+                          : "";
+  return fmt::format("{} after step {} in {:.2f} s{}; waited {:.2f} s for output{}\n", how, steps_done,
+                     elapsed_s, rate, summary.wait_s, hidden);
+}
+
+int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
+             const std::function<int(mpi::CommView computing, Run& run)>& execute) {
+  const auto status_of = [](ErrorKind kind) { return exit_status(kind); };
+  const auto on_ranks = [&](mpi::CommView computing) {
+    Run run(computing, run_options(program, options));
+    return run.guard([&] { return execute(computing, run); }, status_of);
+  };
+  omp_set_num_threads(options.threads);
+  if (options.check_only) return on_ranks(world);  // nothing is written, on however many ranks
+  return with_crew(world, program, options.write, on_ranks, status_of);
+}
+
+}  // namespace tailrace::run
