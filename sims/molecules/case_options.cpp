@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "case_model.hpp"
 #include "command_line.hpp"
@@ -11,7 +10,6 @@
 #include "quantities.hpp"
 #include "step_writers.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/run/case_write.hpp"
 
 namespace tailrace::molecules {
 
@@ -206,13 +204,10 @@ void read_writers(run::CaseFile& file, Options& options) {
 void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
   auto& problem = options.problem;
-  const auto simulation = file.required_text("case.simulation", "simulation = \"molecules\"");
-  if (!simulation.empty() && simulation != "molecules")
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
-                     "simulation = \"molecules\"");
-  options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
+  run::read_case_table(file, "molecules", options);
   read_domain(file, problem);
   read_time(file, problem);
+  options.steps = problem.steps;
   problem.model = read_model(file);
   constexpr int most_cells_per_cutoff = 8;
   problem.cells_per_cutoff =
@@ -222,9 +217,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_decomposition(file, problem.decomposition);
   read_outputs(file, options);
   read_writers(file, options);
-  run::read_write(file, line.write, options.write);
-  run::read_checkpoint(file, options.checkpoint);
-  options.trace = run::read_trace(file, line.trace);
+  run::read_run_tables(file, line, options);
 }
 
 /// Makes the resolved case complete.
@@ -247,9 +240,7 @@ void set_defaults(run::CaseFile& file, const Options& options) {
     set("decomposition.limit", problem.decomposition.limit);
     set("decomposition.load", "counted");
   }
-  run::set_write_defaults(file, options.write);
-  run::set_checkpoint_defaults(file, options.checkpoint);
-  run::set_trace_default(file, options.trace);
+  run::set_run_defaults(file, options);
 }
 
 /// A case, or what a configuration of MarDyn says in its words.

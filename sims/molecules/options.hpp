@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,10 +9,7 @@
 #include "kd_tree.hpp"
 #include "model.hpp"
 #include "tailrace/base/box.hpp"
-#include "tailrace/output/options.hpp"
-#include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "tailrace/run/program.hpp"
 
 namespace tailrace::molecules {
 
@@ -85,40 +81,15 @@ inline std::array<std::int64_t, 3> cells_of_cutoff(const Vec3& box, double cutof
 using Bins = std::array<std::int64_t, 3>;
 
 /// All that a user decides about a run.
-struct Options {
-  std::string output;         ///< file; empty only with `check_only`
-  std::string case_file;      ///< absolute; empty if there is none
-  std::string command;        ///< as typed
-  std::string run_directory;  ///< where run.json, progress and traces go; empty: nowhere
-  bool overwrite = false;     ///< an existing run directory may be used
-  bool check_only = false;    ///< read and check everything, write nothing
-  bool quiet = false;
-  std::optional<double> wall_limit_s;
-  bool resume = false;                 ///< go on from the newest checkpoint in the run directory
-  std::vector<std::string> arguments;  ///< as typed, behind the name of the program
-  run::CheckpointOptions checkpoint;
-  int threads = 1;
-  std::string title;
+struct Options : run::CaseOptions {
   Problem problem;
-  std::vector<run::OutputTable> outputs;  ///< the [[output]] tables of the case
-  std::vector<Bins> bins;                 ///< of each of them
+  std::vector<Bins> bins;  ///< of each output
   std::vector<WriterOptions> writers;
   std::vector<std::string> warnings;  ///< about the input
-  output::Options write;
-  trace::Mode trace = trace::Mode::on;
-  nlohmann::json resolved;  ///< the case with all defaults, for run.json
-
-  /// What messages about the case are about.
-  [[nodiscard]] std::string subject() const { return case_file.empty() ? "the command line" : case_file; }
-};
-
-/// A request that ends the program at once: help or version.
-struct Notice {
-  std::string text;
 };
 
 /// Reads the command line, and the case file it names. @local
 /// Errors: (usage) a bad command line; (input) a bad case; all problems together.
-std::variant<Options, Notice> parse_options(int argc, const char* const* argv);
+std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv);
 
 }  // namespace tailrace::molecules

@@ -1,7 +1,6 @@
 #include "program.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +14,7 @@
 #include "step_writers.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
-#include "tailrace/run/run.hpp"
+#include "tailrace/run/program.hpp"
 
 namespace tailrace::molecules {
 
@@ -29,19 +28,6 @@ std::vector<std::byte> bytes_of(StepIndex step) {
   const auto number = static_cast<std::uint64_t>(step);
   const auto bytes = std::as_bytes(std::span(&number, 1));
   return {bytes.begin(), bytes.end()};
-}
-
-run::RunOptions run_options(const Options& options) {
-  return {.program = program_name,
-          .directory = options.run_directory,
-          .overwrite = options.overwrite,
-          .wall_limit_s = options.wall_limit_s,
-          .write = options.write,
-          .tells_plan = !options.quiet,
-          .checkpoint = options.checkpoint,
-          .resume = options.resume,
-          .arguments = options.arguments,
-          .trace = options.trace};
 }
 
 /// One run, from the options to the account.
@@ -67,7 +53,6 @@ class Program {
   void tell(const std::string& text) const {
     if (comm_.is_root() && !options_.quiet) say(stdout, text);
   }
-  void tell_progress(StepIndex step);
   [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
 
   mpi::CommView comm_;
@@ -75,7 +60,7 @@ class Program {
   run::Run& run_;
   std::optional<Simulation> simulation_;
   output::FileHead head_;
-  double started_s_ = 0, told_s_ = 0;
+  double started_s_ = 0;
 };
 
 int Program::execute() {
@@ -97,10 +82,11 @@ int Program::execute() {
   else
     simulation_->begin();
   run_.open_output(options_.output, head_, simulation_->memory_bytes());
-  started_s_ = told_s_ = monotonic_s();
+  started_s_ = monotonic_s();
+  run::ProgressLines progress(comm_, options_, done);
   const auto result =
       run_.drive(*simulation_, {.done = done, .last = problem().steps, .planned = problem().steps},
-                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { tell_progress(step); });
+                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { progress.note(step); });
   return close(result);
 }
 
@@ -151,16 +137,7 @@ void Program::make_head(const std::vector<run::OutputTable>& tables) {
 }
 
 void Program::describe() {
-  auto& account = run_.account();
-  account.title = options_.title;
-  account.simulation = "molecules";
-  account.case_file = options_.case_file;
-  account.command = options_.command;
-  account.config = options_.resolved;
-  account.versions = {{"mpi", mpi::Environment::library_version()},
-                      {"hdf5", h5::library_version()},
-                      {"compiler", TAILRACE_COMPILER}};
-  account.threads = options_.threads;
+  run::describe(options_, "molecules", TAILRACE_COMPILER, run_.account());
   const Vec3& length = problem().length;
   const bool kd = problem().decomposition.kind == DecompositionOptions::Kind::kd;
   tell(fmt::format(
@@ -168,17 +145,6 @@ void Program::describe() {
       TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2], problem().steps,
       comm_.size(), kd ? "k-d tree" : "regular", output::strategy_text(options_.write),
       output::sink_text(options_.write)));
-}
-
-/// A line now and then.
-void Program::tell_progress(StepIndex step) {
-  constexpr double interval_s = 10;
-  const double now_s = monotonic_s();
-  if (now_s - told_s_ < interval_s) return;
-  told_s_ = now_s;
-  const double left_s =
-      (now_s - started_s_) / static_cast<double>(step) * static_cast<double>(problem().steps - step);
-  tell(fmt::format("step {} of {}, about {:.0f} s left\n", step, problem().steps, left_s));
 }
 
 int Program::close(const run::DriveResult& result) {
@@ -199,44 +165,20 @@ int Program::close(const run::DriveResult& result) {
   constexpr double us_per_s = 1e6;
   const double updates =
       static_cast<double>(simulation_->order().size() * std::max<StepIndex>(1, result.steps_done));
-  const auto hidden = summary.hidden_fraction
-                          ? fmt::format(", {:.0f} % of the writing hidden", 100 * *summary.hidden_fraction)
-                          : "";
-  tell(fmt::format(
-      "{} after step {} in {:.2f} s, {:.3f} us per molecule and step; waited {:.2f} s for output{}\n",
-      end.status == run::Status::stopped ? "stopped in good order (" + end.reason + ")" : "finished",
-      result.steps_done, run_.elapsed_s(), us_per_s * computed_s / updates, summary.wait_s, hidden));
+  tell(run::end_text(summary, result.steps_done, run_.elapsed_s(),
+                     fmt::format(", {:.3f} us per molecule and step", us_per_s * computed_s / updates)));
   return run::exit_status(end.status);
-}
-
-/// The command line, or the exit status if the program ends with it.
-std::variant<Options, int> read_options(mpi::CommView comm, int argc, const char* const* argv) {
-  try {
-    // Every rank reads the same command line and case file and comes to the same result.
-    auto parsed = parse_options(argc, argv);
-    if (auto* options = std::get_if<Options>(&parsed)) return std::move(*options);
-    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
-    return run::success;
-  } catch (const Error& error) {
-    if (comm.is_root()) run::print_error(program_name, error.info());
-    return run::exit_status(error.info().kind);
-  }
 }
 
 }  // namespace
 
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  auto parsed = read_options(comm, argc, argv);
+  auto parsed = run::read_command_line(comm, program_name, [&] { return parse_options(argc, argv); });
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   auto& options = std::get<Options>(parsed);
-  const auto status_of = [](ErrorKind kind) { return run::exit_status(kind); };
-  const auto execute = [&](mpi::CommView computing) {
-    run::Run run(computing, run_options(options));
-    return run.guard([&] { return Program(computing, options, run).execute(); }, status_of);
-  };
-  omp_set_num_threads(options.threads);
-  if (options.check_only) return execute(comm);
-  return run::with_crew(comm, program_name, options.write, execute, status_of);
+  return run::run_case(comm, program_name, options, [&](mpi::CommView computing, run::Run& run) {
+    return Program(computing, options, run).execute();
+  });
 }
 
 }  // namespace tailrace::molecules
