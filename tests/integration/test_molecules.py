@@ -61,7 +61,7 @@ initial = true
 
 
 def case_text(text: str, steps: int, words: dict[str, str] | None = None) -> str:
-    for name, value in {"STEPS": str(steps)} | (words or {}):
+    for name, value in ({"STEPS": str(steps)} | (words or {})).items():
         text = text.replace(name, value)
     return text
 
