@@ -77,6 +77,7 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> out) const {
     if (taken == 0)
       throw file_error(path_, fmt::format("ends at byte {}, where more is expected", offset), remedy_);
     offset += taken;
+    bytes_read_ += taken;
     out = out.subspan(static_cast<std::size_t>(taken));
   }
 }

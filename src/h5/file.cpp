@@ -53,6 +53,21 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
+/// Texts in fields of so many bytes, filled up with zeros.
+std::vector<char> padded(const std::vector<std::string>& texts, std::size_t bytes) {
+  std::vector<char> fields(texts.size() * bytes, '\0');
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    std::copy(texts[i].begin(), texts[i].end(), fields.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+  return fields;
+}
+
+/// Links whose missing groups are made.
+Handle link_creation(const Operation& operation) {
+  Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, operation);
+  check(H5Pset_create_intermediate_group(links.get(), 1), operation);
+  return links;
+}
+
 }  // namespace
 
 LibraryLock::LibraryLock() {
@@ -379,8 +394,7 @@ Handle File::create_with(const DatasetSpec& spec, const Handle& creation, bool g
   if (grows) most.front() = H5S_UNLIMITED;
   const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), most.data()),
                      H5Sclose, operation);
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, operation);
-  check(H5Pset_create_intermediate_group(links.get(), 1), operation);
+  const auto links = link_creation(operation);
   check(H5Pset_obj_track_times(creation.get(), 0), operation);  // equal runs give equal files
   Handle set(H5Dcreate2(handle_.get(), spec.path.c_str(), native_type(spec.type), space.get(), links.get(),
                         creation.get(), H5P_DEFAULT),
@@ -439,23 +453,46 @@ void File::create_attribute(const std::string& object, const Attribute& attribut
   const LibraryLock lock;
   const auto operation = about(fmt::format("writing attribute {} of {}", attribute.name, object));
   const Handle target(H5Oopen(handle_.get(), object.c_str(), H5P_DEFAULT), H5Oclose, operation);
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, operation);
-  const auto create = [&](hid_t type, const void* value) {
+  const auto create = [&](hid_t type, const void* value, std::size_t count = 0) {
+    const hsize_t extent = count;
+    const Handle space(count == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, nullptr), H5Sclose,
+                       operation);
     const Handle made(
         H5Acreate2(target.get(), attribute.name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
         H5Aclose, operation);
     check(H5Awrite(made.get(), type, value), operation);
   };
   if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-    const std::size_t bytes = std::max(attribute.reserved_bytes, text->size() + 1);
-    std::vector<char> padded_text(bytes, '\0');
-    std::copy(text->begin(), text->end(), padded_text.begin());
-    create(text_type(bytes).get(), padded_text.data());
+    const auto bytes = std::max(attribute.reserved_bytes, text->size() + 1);
+    create(text_type(bytes).get(), padded({*text}, bytes).data());
   } else if (const auto* real = std::get_if<double>(&attribute.value)) {
     create(H5T_NATIVE_DOUBLE, real);
+  } else if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
+    create(H5T_NATIVE_INT64, integer);
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value)) {
+    std::size_t bytes = 1;
+    for (const auto& one : *texts) bytes = std::max(bytes, one.size() + 1);
+    create(text_type(bytes).get(), padded(*texts, bytes).data(), texts->size());
   } else {
-    create(H5T_NATIVE_INT64, &std::get<std::int64_t>(attribute.value));
+    const auto& integers = std::get<std::vector<std::int64_t>>(attribute.value);
+    create(H5T_NATIVE_INT64, integers.data(), integers.size());
   }
+}
+
+void File::create_group(const std::string& path) {
+  if (has_group(path)) return;
+  const LibraryLock lock;
+  const auto operation = about(fmt::format("creating group {}", path));
+  const auto links = link_creation(operation);
+  Handle(H5Gcreate2(handle_.get(), path.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose, operation)
+      .close(operation);
+}
+
+void File::create_soft_link(const std::string& path, const std::string& target) {
+  const LibraryLock lock;
+  const auto operation = about(fmt::format("creating link {} to {}", path, target));
+  const auto links = link_creation(operation);
+  check(H5Lcreate_soft(target.c_str(), handle_.get(), path.c_str(), links.get(), H5P_DEFAULT), operation);
 }
 
 void File::update_text_attribute(const std::string& object, const std::string& name,

@@ -172,6 +172,9 @@ std::int64_t min(CommView comm, std::int64_t value) {
 std::vector<std::int64_t> sum(CommView comm, const std::vector<std::int64_t>& values) {
   return add_up(comm, values, MPI_INT64_T);
 }
+std::vector<double> sum(CommView comm, const std::vector<double>& values) {
+  return add_up(comm, values, MPI_DOUBLE);
+}
 std::vector<std::uint64_t> sum(CommView comm, const std::vector<std::uint64_t>& values) {
   return add_up(comm, values, MPI_UINT64_T);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -109,8 +110,12 @@ void AdiosFile::define(const std::string& variable, const h5::Shape& shape, h5::
 
 void AdiosFile::set(const std::string& name, const h5::Attribute& attribute) {
   through_adios(path_, "defining an attribute", [&] {
-    const auto define = [&](const auto& value) {
-      library_->io.DefineAttribute(name, value, "", "/", replaces);
+    const auto define = [&]<class Value>(const Value& value) {
+      if constexpr (std::is_same_v<Value, std::vector<std::string>> ||
+                    std::is_same_v<Value, std::vector<std::int64_t>>)
+        library_->io.DefineAttribute(name, value.data(), value.size(), "", "/", replaces);
+      else
+        library_->io.DefineAttribute(name, value, "", "/", replaces);
     };
     std::visit(define, attribute.value);
   });

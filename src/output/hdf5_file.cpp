@@ -346,7 +346,7 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
       auto file = h5::File::create(place, context.path);
       write_head(file, head);
       places = lay_out(file, context, *raw);
-      write_group_attributes(file, head);
+      write_groups(file, head);
       file.close();
     });
     share(context.comm, places);

@@ -39,8 +39,12 @@ void write_head(h5::File& file, const FileHead& head) {
   }
 }
 
-void write_group_attributes(h5::File& file, const FileHead& head) {
-  for (const auto& [group, attribute] : head.group_attributes) file.create_attribute(group, attribute);
+void write_groups(h5::File& file, const FileHead& head) {
+  for (const auto& [group, attribute] : head.group_attributes) {
+    file.create_group(group);
+    file.create_attribute(group, attribute);
+  }
+  for (const auto& [path, target] : head.links) file.create_soft_link(path, target);
 }
 
 void remove_file(const std::string& path) noexcept {
@@ -80,7 +84,7 @@ void create_file(const SinkContext& context, const std::function<void(h5::File&)
     auto file = h5::File::create(place, context.path);
     write_head(file, context.head);
     lay_out(file);
-    write_group_attributes(file, context.head);
+    write_groups(file, context.head);
     file.close();
   };
   create_complete(context.path, make,

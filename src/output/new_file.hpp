@@ -26,9 +26,10 @@ void with_path(const std::string& path, const Action& action) {
 std::string target_of(const std::string& path);
 /// Removes what was left of a file that could not be completed. @local
 void remove_file(const std::string& path) noexcept;
-/// Puts the head into a new file, but for the attributes of groups, which have to be there first. @local
+/// Puts the head into a new file, but for attributes of groups and links: streams make most groups. @local
 void write_head(h5::File& file, const FileHead& head);
-void write_group_attributes(h5::File& file, const FileHead& head);
+/// The rest of the head, when the datasets are there. @local
+void write_groups(h5::File& file, const FileHead& head);
 
 using Maker = std::function<void(const std::string& place)>;
 

@@ -1,6 +1,7 @@
 #include "pnetcdf_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pnetcdf.h>
 
 #include <algorithm>
@@ -116,7 +117,16 @@ int PnetcdfFile::define(const std::string& variable, const h5::Shape& shape, h5:
 
 void PnetcdfFile::define(int variable, const h5::Attribute& attribute) {
   const char* const name = attribute.name.c_str();
-  if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value)) {
+    // The format has no lists of texts.
+    return define(variable, {attribute.name, fmt::format("{}", fmt::join(*texts, " ")), 0});
+  }
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+    const std::vector<long long> list(integers->begin(), integers->end());
+    check(ncmpi_put_att_longlong(id_, variable, name, NC_INT64, static_cast<MPI_Offset>(list.size()),
+                                 list.data()),
+          "defining an attribute");
+  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
     std::string padded = *text;
     padded.resize(std::max(padded.size(), attribute.reserved_bytes), '\0');
     check(ncmpi_put_att_text(id_, variable, name, static_cast<MPI_Offset>(padded.size()), padded.data()),

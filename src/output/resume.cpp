@@ -168,6 +168,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
   Problems problems(fmt::format("{}: cannot be gone on with after step {}", path, resume.after));
   std::set<std::string> known{record_path};
   for (const auto& dataset : head.datasets) known.insert(dataset.spec.path);
+  for (const auto& link : head.links) known.insert(link.first);
   for (const auto& stream : plan.streams)
     for (const auto& spec : stream.datasets) {
       if (file.has_dataset(spec.path) || !may_lack(stream, resume.after))

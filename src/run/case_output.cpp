@@ -47,6 +47,10 @@ class Resolver {
     } else if (table_.shape == OutputTable::Shape::points) {
       stream.selection = points();
       shape.push_back(table_.corners.size());
+    } else if (table_.place) {
+      stream.quantity = table_.place->source;
+      stream.selection = output::Boxes{{table_.place->box}};
+      shape.insert(shape.end(), table_.place->shape.begin(), table_.place->shape.end());
     } else {
       const Box selected = box();
       const Index3 n = selected.extents();
@@ -267,9 +271,18 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
                                table.name),
                    "choose another name");
     streams_.push_back(Resolver(table, domain, problems).resolve());
-    selections_.push_back(selection_text(streams_.back().selection));
+    described_.push_back({.quantity = table.quantity,
+                          .selection = table.place ? "whole" : selection_text(streams_.back().selection),
+                          .on_grid = !table.place});
   }
   problems.throw_if_any();
+}
+
+void CaseOutputs::describe_grids(const std::string& output) const {
+  std::vector<output::Stream> grids;
+  for (std::size_t i = 0; i < streams_.size(); ++i)
+    if (described_[i].on_grid) grids.push_back(streams_[i]);
+  write_xdmf(grids, frame_, output);
 }
 
 void CaseOutputs::add_steps(output::FileHead& head, const output::Stream& stream) const {
@@ -294,11 +307,11 @@ void CaseOutputs::add_to(output::FileHead& head) const {
     const auto add = [&](const char* name, const std::string& text) {
       head.group_attributes.push_back({group, {.name = name, .value = text, .reserved_bytes = 0}});
     };
-    add("quantity", stream.quantity);
+    add("quantity", described_[i].quantity);
     add("unit", stream.unit);
-    add("selection", selections_[i]);
+    add("selection", described_[i].selection);
     add("reduction", output::to_string(stream.reduction));
-    head.axes.emplace(stream.datasets.front().path, axes_of(stream, frame_));
+    if (described_[i].on_grid) head.axes.emplace(stream.datasets.front().path, axes_of(stream, frame_));
   }
 }
 

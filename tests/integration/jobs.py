@@ -28,6 +28,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "python" / "src"
 PROGRAM = find_program("tailrace-ultrasound")
 REHEARSE = find_program("tailrace-rehearse")
 SEISMIC = find_program("tailrace-seismic")
+MOLECULES = find_program("tailrace-molecules")
 # A job that should end by itself does so within this time after a rank died.
 ENDS_WITHIN_S = 10.0
 # What a healthy run of a small case may take on a busy machine: never a measure, only an end to hangs.
@@ -131,7 +132,7 @@ class Job:
         for pid in self.processes():
             try:
                 if Path(f"/proc/{pid}/exe").resolve() not in {
-                    program.resolve() for program in (PROGRAM, REHEARSE, SEISMIC) if program
+                    program.resolve() for program in (PROGRAM, REHEARSE, SEISMIC, MOLECULES) if program
                 }:
                     continue
                 variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

@@ -93,3 +93,49 @@ TEST_CASE("a reserved text can be replaced by a longer one within its room") {
   CHECK(file.text_attribute("/", "status") == std::string(31, 'x'));
   CHECK_THROWS_AS(file.update_text_attribute("/", "missing", "x"), Error);
 }
+
+TEST_CASE("lists stand in attributes, of groups that are made for them") {
+  const test::TempDir dir;
+  auto file = File::create(dir.file("a.h5"));
+  file.create_group("/a/b");
+  file.create_group("/a/b");
+  file.create_attribute("/a/b", {"version", std::vector<std::int64_t>{1, 1}, 0});
+  file.create_attribute("/a/b", {"boundary", std::vector<std::string>{"periodic", "none"}, 0});
+  const auto listed = [&](const char* name, hid_t memory, void* out) {
+    const hid_t raw = H5Fopen(dir.file("a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t attribute = H5Aopen_by_name(raw, "/a/b", name, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Aget_space(attribute);
+    const auto count = H5Sget_simple_extent_npoints(space);
+    CHECK(H5Sget_simple_extent_ndims(space) == 1);
+    CHECK(H5Aread(attribute, memory, out) >= 0);
+    H5Sclose(space);
+    H5Aclose(attribute);
+    H5Fclose(raw);
+    return count;
+  };
+  file.close();
+  std::int64_t version[2] = {};
+  CHECK(listed("version", H5T_NATIVE_INT64, version) == 2);
+  CHECK((version[0] == 1 && version[1] == 1));
+  char texts[2][9] = {};
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, sizeof texts[0]);
+  CHECK(listed("boundary", type, texts) == 2);
+  H5Tclose(type);
+  CHECK(std::string(texts[0]) == "periodic");
+  CHECK(std::string(texts[1]) == "none");
+}
+
+TEST_CASE("a link is another name of a dataset, which may come later") {
+  const test::TempDir dir;
+  auto file = File::create(dir.file("a.h5"));
+  file.create_soft_link("/other/names/value", "/set/values");
+  CHECK(!file.has_dataset("/other/names/value"));
+  file.create_dataset({"/set/values", {2}, h5::ElementType::float64, {}});
+  const std::vector<double> values{1, 2};
+  file.write("/set/values", std::span(values));
+  file.close();
+  std::vector<double> found(2);
+  File::open(dir.file("a.h5")).read("/other/names/value", std::span(found));
+  CHECK(found == values);
+}

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "temp_dir.hpp"
@@ -317,6 +318,23 @@ TEST_CASE("a reduction gets the step of its last sample at the end") {
   CHECK(steps_at(100) == Steps{80, 100});
   CHECK(steps_at(50) == Steps{40, 50});
   CHECK(steps_at(10) == Steps{0, 10});
+}
+
+TEST_CASE("a quantity that is no field on the grid lies where its simulation says") {
+  auto tables = parse("[[output]]\nname = \"a\"\nquantity = \"p\"\nevery = 25\n").tables;
+  tables.front().place = SamplePlace{.box = {{0, 0, 0}, {3, 7, 1}}, .shape = {7, 3}, .source = "p of seven"};
+  const CaseOutputs outputs(tables, small_domain(), "case");
+  const auto& stream = outputs.streams().front();
+  CHECK(stream.quantity == "p of seven");
+  CHECK(std::get<output::Boxes>(stream.selection).boxes.front() == Box{{0, 0, 0}, {3, 7, 1}});
+  CHECK(stream.datasets.front().shape == h5::Shape{4, 7, 3});
+  output::FileHead head;
+  outputs.add_to(head);
+  CHECK(head.axes.empty());
+  CHECK(std::get<std::string>(head.group_attributes.front().second.value) == "p");
+  const test::TempDir directory;
+  outputs.describe_grids(directory.file("out.h5"));
+  CHECK(!std::filesystem::exists(directory.file("out.xdmf")));
 }
 
 }  // namespace tailrace::run

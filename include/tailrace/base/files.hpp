@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,11 +27,14 @@ class InputFile {
   [[nodiscard]] std::int64_t size_bytes() const noexcept { return size_bytes_; }
   /// Fills `out` from byte `offset` on. Errors (input): the file ends before; (io): the system refuses.
   void read(std::int64_t offset, std::span<std::byte> out) const;
+  /// Bytes that were read so far, by all threads.
+  [[nodiscard]] std::int64_t bytes_read() const noexcept { return bytes_read_; }
 
  private:
   std::string path_, remedy_;
   int file_ = -1;
   std::int64_t size_bytes_ = 0;
+  mutable std::atomic<std::int64_t> bytes_read_ = 0;
 };
 
 /// Makes a file with this text, all of it on the device. Errors (io).

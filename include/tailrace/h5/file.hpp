@@ -71,10 +71,10 @@ using Shape = std::vector<std::uint64_t>;
 std::uint64_t element_count(const Shape& shape) noexcept;
 std::string to_string(const Shape& shape);
 
-/// A named attribute: text or a number.
+/// A named attribute: text or a number, or several of them side by side.
 struct Attribute {
   std::string name;
-  std::variant<std::string, double, std::int64_t> value;
+  std::variant<std::string, double, std::int64_t, std::vector<std::string>, std::vector<std::int64_t>> value;
   /// For text: bytes reserved in the file, so that a longer value can replace it later; 0 takes the text's
   /// length.
   std::size_t reserved_bytes = 0;
@@ -220,6 +220,11 @@ class File {
   }
   /// As `write`, for values whose type is known only at run time.
   void write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values);
+  /// Creates a group, and those above it that are missing. It may exist.
+  void create_group(const std::string& path);
+  /// Makes `path` another name of `target`, an absolute path of this file that need not exist yet; missing
+  /// groups are made.
+  void create_soft_link(const std::string& path, const std::string& target);
   /// Creates an attribute of an object ("/" for the root).
   void create_attribute(const std::string& object, const Attribute& attribute);
   /// Replaces the text of an attribute within its reserved bytes.

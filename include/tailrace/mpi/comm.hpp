@@ -119,6 +119,7 @@ std::vector<std::int64_t> exclusive_scan(CommView comm, const std::vector<std::i
 /// Sums over all ranks, as many on all ranks; unsigned numbers add up modulo 2^64. @collective{comm},
 /// synchronises.
 std::vector<std::int64_t> sum(CommView comm, const std::vector<std::int64_t>& values);
+std::vector<double> sum(CommView comm, const std::vector<double>& values);
 std::vector<std::uint64_t> sum(CommView comm, const std::vector<std::uint64_t>& values);
 /// The texts of all ranks in rank order, on the root only; empty elsewhere. @collective{comm}
 std::vector<std::string> gather(CommView comm, const std::string& text, int root);

@@ -28,7 +28,10 @@ struct FileHead {
   std::vector<StaticDataset> datasets;
   std::vector<h5::Attribute>
       attributes;  ///< of the root; texts known only at the end reserve their bytes here
-  std::vector<std::pair<std::string, h5::Attribute>> group_attributes;  ///< of groups that datasets make
+  std::vector<std::pair<std::string, h5::Attribute>>
+      group_attributes;  ///< of groups, which are made if need be
+  /// Other names of datasets and groups, with what they stand for; only in HDF5 files.
+  std::vector<std::pair<std::string, std::string>> links = {};
   /// The dimensions of streams' datasets, by path and slowest first, for formats that tell; some or none.
   std::map<std::string, std::vector<Axis>> axes;
 };

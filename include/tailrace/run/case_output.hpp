@@ -21,6 +21,15 @@ struct OfferedQuantity {
   std::string name, unit;
 };
 
+/// Where the samples of a quantity lie that is no field on the grid of the domain: which indices hold them,
+/// and how a reader of the file sees one sample, as many elements. A simulation that has such quantities
+/// chooses a domain with room for all of them.
+struct SamplePlace {
+  Box box;
+  h5::Shape shape;
+  std::string source;  ///< what the simulation is asked for
+};
+
 /// An [[output]] table as written: right by itself, not yet compared with the domain and the steps of the
 /// run.
 struct OutputTable {
@@ -41,6 +50,7 @@ struct OutputTable {
   output::Reduction reduction = output::Reduction::none;
   h5::ElementType type = h5::ElementType::float32;
   output::OnFailure on_failure = output::OnFailure::stop;
+  std::optional<SamplePlace> place;  ///< given by the simulation; the shape is then `whole`
 };
 
 /// Reads all [[output]] tables of a case; what is wrong with them becomes problems of the file. `layers` is
@@ -68,7 +78,7 @@ class CaseOutputs {
 
   [[nodiscard]] const std::vector<output::Stream>& streams() const noexcept { return streams_; }
   /// Describes the grids among them beside the output file, for viewers; see `run::write_xdmf`. @local
-  void describe_grids(const std::string& output) const { write_xdmf(streams_, frame_, output); }
+  void describe_grids(const std::string& output) const;
   /// The time of the state after a step. @local
   [[nodiscard]] double time_s(StepIndex step) const noexcept {
     return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
@@ -81,7 +91,12 @@ class CaseOutputs {
  private:
   void add_steps(output::FileHead& head, const output::Stream& stream) const;
   std::vector<output::Stream> streams_;
-  std::vector<std::string> selections_;  ///< per stream, for people
+  /// A stream as its group tells of it.
+  struct Described {
+    std::string quantity, selection;
+    bool on_grid = true;
+  };
+  std::vector<Described> described_;  ///< per stream
   XdmfFrame frame_;
 };
 

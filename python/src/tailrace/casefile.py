@@ -13,6 +13,7 @@ from tailrace.console import CommandError
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Native inputs that are cases by themselves, and the simulation they belong to.
 KWAVE_SIMULATION = "ultrasound"
+MARDYN_SIMULATION = "molecules"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ def read_case(path: Path, settings: list[str]) -> Case:
         start = file.read(len(HDF5_SIGNATURE))
     if start == HDF5_SIGNATURE or path.suffix in (".h5", ".hdf5"):
         return Case(path, KWAVE_SIMULATION)
+    if is_mardyn_configuration(path):
+        return Case(path, MARDYN_SIMULATION)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -51,6 +54,15 @@ def read_case(path: Path, settings: list[str]) -> Case:
         relative(path, lookup(table, "input", "script")),
         strategy if isinstance(strategy := lookup(table, "write", "strategy"), str) else None,
     )
+
+
+def is_mardyn_configuration(path: Path) -> bool:
+    """Whether a file is a configuration of ls1 mardyn (XML) or MarDyn, with a first word of its own."""
+    with path.open("rb") as file:
+        text = file.read(4096).decode(errors="replace")
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    words = [word for line in lines for word in line]
+    return text.lstrip().startswith("<") or words[:1] in (["MDProjectConfig"], ["MDPProjectConfig"])
 
 
 def lookup(table: dict[str, Any], *keys: str) -> Any:

@@ -111,6 +111,16 @@ def is_output_table(group: h5py.Group) -> bool:
     return all(name in group for name in ("values", "step", "time_s"))
 
 
+def output_tables(group: h5py.Group) -> list[h5py.Group]:
+    """The groups of [[output]] tables at or below a group; links to them are other names of the same."""
+    found = []
+    for name, item in group.items():
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink) or not isinstance(item, h5py.Group):
+            continue
+        found += [item] if is_output_table(item) else output_tables(item)
+    return found
+
+
 def holds_records(values: h5py.Dataset) -> bool:
     """Whether samples have any number of records: sample k those from offsets[k] up to offsets[k + 1]."""
     return "offsets" in values.parent

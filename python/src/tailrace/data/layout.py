@@ -61,13 +61,12 @@ class Table:
 
 def entries(file: h5py.File, source: Source) -> list[Entry]:
     """All recorded data of an open output file, in the order of the file."""
-    found = []
+    found = [_table_entry(group, source) for group in kwave.output_tables(file)]
     for name, item in file.items():
-        if isinstance(item, h5py.Group) and all(part in item for part in ("values", "step", "time_s")):
-            found.append(_table_entry(item, source))
-        elif (meaning := kwave.meaning(name)) is None or not meaning.reduction:
+        table = isinstance(item, h5py.Group) and kwave.is_output_table(item)
+        if table or (meaning := kwave.meaning(name)) is None or not meaning.reduction:
             continue
-        elif isinstance(item, h5py.Group):
+        if isinstance(item, h5py.Group):
             boxes = [box for box in kwave.datasets(item) if box.name.split("/")[-1].isdigit()]
             found += [_box_entry(box, name, meaning, source) for box in boxes]
         else:
@@ -136,7 +135,7 @@ def _table_entry(group: h5py.Group, source: Source) -> Entry:
         known.quantity, about.get("unit", known.unit), "series" if reduction == "none" else reduction
     )
     dims = RECORDS if kwave.holds_records(values) else ("time", *_inside(values, quantity, source))
-    if values.ndim not in (2, 4):
+    if values.ndim not in (1, 2, 3, 4):
         raise kwave.FileError(
             f"{source.path}: {name}/values has the shape {values.shape}, which no output has"
         )
@@ -149,7 +148,9 @@ def _table_entry(group: h5py.Group, source: Source) -> Entry:
 
 
 def _inside(values: h5py.Dataset, quantity: str, source: Source) -> tuple[str, ...]:
-    return ("sensor",) if values.ndim == 2 else _space(quantity, source)
+    """The dimensions of a sample: none of an observable, those of molecules, of points or of a box."""
+    few = {1: (), 2: ("sensor",), 3: ("molecule", "component")}
+    return few[values.ndim] if values.ndim in few else _space(quantity, source)
 
 
 def _closed(source: Source) -> bool:

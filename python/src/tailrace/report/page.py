@@ -111,7 +111,10 @@ def _subtitle(run: Run) -> str:
     parts = [account.get("simulation", "")]
     if account.get("grid"):
         sizes = account["grid"] if account["grid"][-1] > 1 else account["grid"][:-1]  # two dimensions: Nz = 1
-        parts.append(" \u00d7 ".join(str(size) for size in sizes) + " points")
+        what = "molecules" if account.get("simulation") == "molecules" else "points"
+        parts.append(
+            " \u00d7 ".join(str(size) for size in sizes if size > 1 or what == "points") + f" {what}"
+        )
     if account.get("steps") is not None:
         planned = account.get("steps_planned", account["steps"])
         parts.append(

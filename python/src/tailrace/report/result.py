@@ -13,6 +13,7 @@ from tailrace.record import complete_samples
 from tailrace.report import field_figures, theme
 from tailrace.report.field_figures import DARK_LINE, LIGHT_LINE, Shades
 from tailrace.report.load import Case, Run, read_case
+from tailrace.report.molecules import molecule_pictures
 from tailrace.report.parts import Number, Picture, Section
 from tailrace.report.sensors import Mask, box_volumes, collect_series, read_mask
 from tailrace.report.volumes import (
@@ -62,6 +63,9 @@ def result_section(run: Run) -> tuple[Section, list[Number]]:
             section.notes.append(str(error))
             return section, []
         case = read_case(output) or (read_case(given) if given else None)
+        if run.account.get("simulation") == "molecules":
+            section.pictures, numbers = molecule_pictures(output)
+            return section, numbers
         domain = read_domain(run)
         if case is None and domain is not None:
             section.pictures += wave_pictures(run, output, domain)

@@ -1,0 +1,174 @@
+"""Pictures of molecules: observables over time, the box with what is in it, profiles."""
+
+from itertools import cycle
+
+import h5py
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from tailrace import kwave, record
+from tailrace.report import theme
+from tailrace.report.field_figures import NO_BOX, thin_out
+from tailrace.report.parts import Number, Picture
+from tailrace.report.volumes import AXES
+
+MOST_SHOWN = 6000  # molecules in the picture of the box
+PANELS = {
+    "energy": ("potential_energy", "kinetic_energy", "total_energy", "mean_potential_energy"),
+    "temperature": ("temperature",),
+    "pressure": ("pressure", "mean_pressure"),
+    "imbalance of counted pairs": ("imbalance",),
+}
+BINNED = {"density": "molecules per volume", "bin_temperature": "temperature"}
+
+
+def molecule_pictures(output: h5py.File) -> tuple[list[Picture], list[Number]]:
+    """All there is to see of a run of `tailrace-molecules`, and its key numbers."""
+    recorded = record.read(output)
+    tables = kwave.output_tables(output)
+    series = {}
+    for group in tables:
+        count = record.complete_samples(group["values"], recorded)
+        if group["values"].ndim == 1 and count and kwave.meaning_of(group["values"]).reduction == "series":
+            series.setdefault(kwave.text(group.attrs["quantity"]), (group, count))
+    pictures = [_observables(series), _box(output, recorded)]
+    pictures += [_profile(group, recorded, _length(output)) for group in tables if group["values"].ndim == 4]
+    return [picture for picture in pictures if picture is not None], _numbers(series)
+
+
+def _length(output: h5py.File) -> np.ndarray:
+    edges = output.get("particles/all/box/edges")
+    return np.ones(3) if edges is None else edges[()]
+
+
+def _observables(series: dict[str, tuple[h5py.Group, int]]) -> Picture | None:
+    panels = {
+        title: [name for name in names if name in series]
+        for title, names in PANELS.items()
+        if any(name in series for name in names)
+    }
+    if not panels:
+        return None
+    figure = make_subplots(len(panels), 1, shared_xaxes=True, vertical_spacing=0.06)
+    for row, (title, names) in enumerate(panels.items(), 1):
+        for color, name in zip(cycle(theme.LINES), names, strict=False):
+            group, count = series[name]
+            time, values = thin_out(group["time_s"][:count], group["values"][:count])
+            label = name.replace("_", " ")
+            line = {"color": color, "width": 1.6, "dash": "dot" if name.startswith("mean_") else "solid"}
+            figure.add_trace(
+                go.Scatter(
+                    x=time, y=values, name=label, mode="lines", line=line,
+                    hovertemplate=f"{label}, t = %{{x:.5g}}<br><b>%{{y:.6g}}</b>{NO_BOX}",
+                ),
+                row, 1,
+            )  # fmt: skip
+        figure.update_yaxes(title=title, row=row, col=1)
+    figure.update_xaxes(title="time", row=len(panels), col=1)
+    theme.style(figure, height=90 + 170 * len(panels))
+    caption = "In reduced units; dotted: running means over up to 1000 steps."
+    return Picture(figure, caption, "Observables")
+
+
+def _box(output: h5py.File, recorded: record.Record) -> Picture | None:
+    """The last positions that were recorded, of some of the molecules if there are many."""
+    values = output.get("particles/all/position/value")
+    if values is None:
+        return None
+    count = recorded.among(output["particles/all/position/step"][()])
+    if not count:
+        return None
+    stride = max(1, -(-values.shape[1] // MOST_SHOWN))
+    places = values[count - 1, ::stride]
+    kinds = output["particles/all/species"][::stride]
+    figure = go.Figure()
+    for color, kind in zip(cycle(theme.LINES), np.unique(kinds), strict=False):
+        x, y, z = places[kinds == kind].T
+        figure.add_trace(
+            go.Scatter3d(
+                x=x, y=y, z=z, mode="markers", name=f"component {kind}",
+                marker={"size": 2.5, "color": color, "opacity": 0.8},
+                hovertemplate=f"%{{x:.4g}}, %{{y:.4g}}, %{{z:.4g}}{NO_BOX}",
+            )
+        )  # fmt: skip
+    _add_edges(figure, _length(output))
+    theme.style(figure, height=560, scene={"aspectmode": "data"}, showlegend=len(np.unique(kinds)) > 1)
+    time = output["particles/all/position/time"][count - 1]
+    some = "" if stride == 1 else f", every {stride}th molecule"
+    return Picture(figure, f"At time {time:.6g}{some}. Drag to turn it.", "The box")
+
+
+def _add_edges(figure: go.Figure, length: np.ndarray) -> None:
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * length
+    lines: list[list[float | None]] = []
+    for i, a in enumerate(corners):
+        for b in corners[i + 1 :]:
+            if np.count_nonzero(a != b) == 1:
+                lines += [list(a), list(b), [None, None, None]]
+    x, y, z = zip(*lines, strict=True)
+    line = {"color": "#8a8f98", "width": 2}
+    figure.add_trace(go.Scatter3d(x=x, y=y, z=z, mode="lines", line=line, hoverinfo="skip", showlegend=False))
+
+
+def _profile(group: h5py.Group, recorded: record.Record, length: np.ndarray) -> Picture | None:
+    """The last sample: along the axis with the most bins, averaged over the others; a plane of cubes."""
+    values, name = group["values"], group.name.strip("/")
+    count = record.complete_samples(values, recorded)
+    if not count:
+        return None
+    bins = values[count - 1]
+    quantity = kwave.text(group.attrs.get("quantity", ""))
+    title = BINNED.get(quantity, quantity)
+    axes = [axis for axis in range(3) if bins.shape[2 - axis] > 1]
+    middles = {
+        axis: (np.arange(bins.shape[2 - axis]) + 0.5) * length[axis] / bins.shape[2 - axis]
+        for axis in range(3)
+    }
+    if len(axes) < 2:
+        axis = axes[0] if axes else 2
+        figure = go.Figure(
+            go.Scatter(
+                x=middles[axis], y=bins.reshape(-1), mode="lines",
+                line={"color": theme.LINES[0], "shape": "hvh"},
+                hovertemplate=f"{AXES[axis]} %{{x:.4g}}<br><b>%{{y:.5g}}</b>{NO_BOX}",
+            )
+        )  # fmt: skip
+        figure.update_xaxes(title=AXES[axis])
+        figure.update_yaxes(title=title, rangemode="tozero")
+        return Picture(theme.style(figure, height=320), _when(group, count), f"Profile: output {name}")
+    across, down = axes[0], axes[-1]
+    normal = 3 - across - down
+    plane = bins.take(bins.shape[2 - normal] // 2, axis=2 - normal)
+    figure = go.Figure(
+        go.Heatmap(
+            x=middles[across], y=middles[down], z=plane, colorscale=theme.MEDIUM,
+            colorbar={"title": {"text": title, "side": "right"}, "thickness": 14},
+            hovertemplate=f"{AXES[across]} %{{x:.4g}}, {AXES[down]} %{{y:.4g}}<br><b>%{{z:.5g}}</b>{NO_BOX}",
+        )
+    )  # fmt: skip
+    figure.update_xaxes(title=AXES[across], showgrid=False, constrain="domain")
+    figure.update_yaxes(title=AXES[down], showgrid=False, scaleanchor="x", constrain="domain")
+    caption = f"In the middle of {AXES[normal]}. {_when(group, count)}"
+    return Picture(theme.style(figure, height=460), caption, f"Cut: output {name}")
+
+
+def _when(group: h5py.Group, count: int) -> str:
+    step = int(group["step"][()].reshape(-1)[count - 1])
+    series = kwave.meaning_of(group["values"]).reduction == "series"
+    return f"At step {step}, the last of {count} samples." if series else f"Over the steps up to {step}."
+
+
+def _numbers(series: dict[str, tuple[h5py.Group, int]]) -> list[Number]:
+    """The last temperature and pressure, and how well the total energy is conserved."""
+    numbers = []
+    for name in ("temperature", "pressure"):
+        if name in series:
+            group, count = series[name]
+            numbers.append(Number(f"{group['values'][count - 1]:.4g}", name, "at the end"))
+    if "total_energy" in series:
+        group, count = series["total_energy"]
+        energy = group["values"][:count]
+        drift = float(np.abs(energy - energy[0]).max())
+        numbers.append(Number(f"{drift:.3g}", "largest change of the total energy", f"from {energy[0]:.6g}"))
+    return numbers

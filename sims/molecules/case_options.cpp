@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "case_model.hpp"
+#include "command_line.hpp"
+#include "native_case.hpp"
+#include "quantities.hpp"
+#include "step_writers.hpp"
+#include "tailrace/run/case_file.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+constexpr double largest = 1e30, least = 1e-30;
+constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+
+/// A number above 0 that has to be there.
+double required(run::CaseFile& file, const char* key, const char* fix) {
+  const auto value = file.real(key, {least, largest});
+  if (!file.has(key)) file.add_problem(key, "is missing", fix);
+  return value.value_or(1);
+}
+
+void read_domain(run::CaseFile& file, Problem& problem) {
+  if (!file.has("domain.length") && file.has("start.file")) return;  // the file tells
+  const auto length =
+      read_vec3(file, "domain.length", "length = [18.0, 18.0, 18.0], of the box along x, y, z");
+  if (!length) return;
+  problem.length = *length;
+  for (const double edge : *length)
+    if (!(edge > 0))
+      return file.add_problem("domain.length", fmt::format("{:g} is no length", edge), "lengths above 0");
+}
+
+void read_time(run::CaseFile& file, Problem& problem) {
+  problem.dt = required(file, "time.dt", "dt = 0.004, in reduced units");
+  const auto steps = file.integer("time.steps", {1, most_steps});
+  const auto end = file.real("time.end", {least, largest});
+  if (file.has("time.steps") == file.has("time.end"))
+    file.add_problem("time.steps", "steps or end says how long to compute", "give one of them");
+  problem.steps = steps.value_or(1);
+  if (!end) return;
+  constexpr double rounding = 1e-9;
+  const double count = std::ceil(*end / problem.dt - rounding);
+  if (count >= 1 && count <= static_cast<double>(most_steps))
+    problem.steps = static_cast<StepIndex>(count);
+  else
+    file.add_problem("time.end", fmt::format("makes {} steps", count),
+                     fmt::format("1 to {} steps of dt", most_steps));
+}
+
+/// The position of a text in a list; 0 if it is absent or wrong.
+std::size_t one_of(run::CaseFile& file, const std::string& key, const std::vector<std::string>& words) {
+  const auto text = file.text(key);
+  if (!text) return 0;
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (*text == words[i]) return i;
+    list += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", words[i]);
+  }
+  file.add_problem(key, fmt::format("\"{}\" is not known", *text), fmt::format("one of {}", list));
+  return 0;
+}
+
+StartLattice::Droplet read_droplet(run::CaseFile& file) {
+  StartLattice::Droplet droplet;
+  droplet.centre = read_vec3(file, "start.centre", "centre = [9.0, 9.0, 9.0]").value_or(Vec3{});
+  droplet.radius = required(file, "start.radius", "radius = 5.0");
+  droplet.vapour_density = file.real("start.vapour_density", {0, largest}).value_or(0);
+  return droplet;
+}
+
+void read_start(run::CaseFile& file, Problem& problem) {
+  const bool droplet = one_of(file, "start.kind", {"lattice", "droplet"}) == 1;
+  if (file.has("start.file") == file.has("start.kind"))
+    file.add_problem("start", "says where the molecules are in the beginning",
+                     R"(file = "start.inp", or kind = "lattice" or "droplet")");
+  if (file.has("start.file")) {
+    const auto path = file.text("start.file").value_or("");
+    problem.start = StartFile{file.resolve_file_name(path), file.boolean("start.keep_time").value_or(true)};
+    return;
+  }
+  StartLattice lattice;
+  lattice.density = required(file, "start.density", "density = 0.35, molecules per volume");
+  lattice.temperature = file.real("start.temperature", {0, largest}).value_or(0);
+  lattice.seed = file.integer("start.seed", {0}).value_or(1);
+  lattice.fractions = file.reals("start.fractions", {0, largest}).value_or(std::vector<double>());
+  const auto components = problem.model.components.size();
+  if (!lattice.fractions.empty() && lattice.fractions.size() != components)
+    file.add_problem("start.fractions",
+                     fmt::format("has {} numbers for {} components", lattice.fractions.size(), components),
+                     "one for each [[component]]");
+  if (droplet) lattice.droplet = read_droplet(file);
+  problem.start = lattice;
+  if (components == 0)
+    file.add_problem("component", "is missing: there is nothing to make molecules of",
+                     "[[component]] with lj = [{mass = 1.0, epsilon = 1.0, sigma = 1.0}]");
+}
+
+void read_thermostat(run::CaseFile& file, ThermostatOptions& thermostat) {
+  one_of(file, "thermostat.kind", {"velocity_scaling"});
+  if (file.names("thermostat").empty()) return;
+  thermostat.from_start = file.boolean("thermostat.from_start").value_or(false);
+  if (thermostat.from_start && file.has("thermostat.temperature"))
+    file.add_problem("thermostat.from_start", "stands beside temperature", "give one of them");
+  if (!thermostat.from_start)
+    thermostat.temperature = required(file, "thermostat.temperature", "temperature = 1.8");
+}
+
+void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition) {
+  using Kind = DecompositionOptions::Kind;
+  decomposition.kind = one_of(file, "decomposition.kind", {"regular", "kd"}) == 1 ? Kind::kd : Kind::regular;
+  const bool kd = decomposition.kind == Kind::kd;
+  if (const auto grid = file.integers("decomposition.grid")) {
+    constexpr std::int64_t most_ranks = 1 << 24;
+    const bool good = grid->size() == 3 && std::all_of(grid->begin(), grid->end(), [](std::int64_t n) {
+                        return n >= 1 && n <= most_ranks;
+                      });
+    if (!good || kd)
+      file.add_problem("decomposition.grid", kd ? "has no meaning for kind = \"kd\"" : "is no grid of ranks",
+                       kd ? "leave it out" : "grid = [2, 2, 1], ranks along x, y, z");
+    else
+      decomposition.grid = {static_cast<int>((*grid)[0]), static_cast<int>((*grid)[1]),
+                            static_cast<int>((*grid)[2])};
+  }
+  for (const char* key :
+       {"decomposition.every", "decomposition.limit", "decomposition.load", "decomposition.least_cells",
+        "decomposition.full_search_ranks", "decomposition.cuts"})
+    if (!kd && file.has(key)) file.add_problem(key, "has no meaning for kind = \"regular\"", "leave it out");
+  decomposition.every = file.integer("decomposition.every", {1, most_steps}).value_or(decomposition.every);
+  decomposition.limit = file.real("decomposition.limit", {1, largest}).value_or(decomposition.limit);
+  auto& kd_options = decomposition.kd;
+  kd_options.least_cells =
+      file.integer("decomposition.least_cells", {1, most_steps}).value_or(kd_options.least_cells);
+  constexpr std::int64_t most_searched = 64;
+  kd_options.full_search_ranks =
+      static_cast<int>(file.integer("decomposition.full_search_ranks", {0, most_searched})
+                           .value_or(kd_options.full_search_ranks));
+  kd_options.axes =
+      one_of(file, "decomposition.cuts", {"any", "longest"}) == 1 ? CutAxes::longest : CutAxes::any;
+  decomposition.measured = one_of(file, "decomposition.load", {"counted", "measured"}) == 1;
+}
+
+/// How many bins each table has, beside what all tables have.
+std::vector<Bins> read_bins(run::CaseFile& file, const std::vector<run::OutputTable>& tables) {
+  constexpr std::int64_t most_bins = std::int64_t{1} << 24;
+  std::vector<Bins> all;
+  for (const auto& table : tables) {
+    const auto key = table.key + ".bins";
+    const auto list = file.integers(key);
+    const auto* const quantity = find_quantity(table.quantity);
+    const bool binned = quantity != nullptr && quantity->kind == Quantity::Kind::binned;
+    Bins bins{1, 1, 1};
+    bool good = list && list->size() == bins.size();
+    for (std::size_t d = 0; good && d < bins.size(); ++d) {
+      bins[d] = (*list)[d];
+      good = bins[d] >= 1 && bins[d] <= most_bins;
+    }
+    good = good && static_cast<double>(bins[0]) * static_cast<double>(bins[1] * bins[2]) <=
+                       static_cast<double>(most_bins);
+    if (binned && !good)
+      file.add_problem(key, "is no grid of bins", "bins = [1, 1, 50], along x, y, z: slabs along z");
+    if (!binned && list)
+      file.add_problem(key, fmt::format("\"{}\" has no bins", table.quantity), "leave it out");
+    all.push_back(good ? bins : Bins{1, 1, 1});
+  }
+  return all;
+}
+
+void read_outputs(run::CaseFile& file, Options& options) {
+  options.outputs = run::read_output_tables(file, offered_quantities(), "");
+  options.bins = read_bins(file, options.outputs);
+  for (auto& table : options.outputs) {
+    const auto* const quantity = find_quantity(table.quantity);
+    const bool observable = quantity == nullptr || quantity->kind == Quantity::Kind::observable;
+    if (observable && !file.has(table.key + ".type")) table.type = h5::ElementType::float64;
+    if (table.shape != run::OutputTable::Shape::whole)
+      file.add_problem(table.key + ".select", "there is no grid of points to select from",
+                       "leave it out; bins = [1, 1, 50] divides the box");
+  }
+}
+
+/// The writers of the reference, by their names.
+void read_writers(run::CaseFile& file, Options& options) {
+  for (std::size_t i = 0; i < file.tables("writer"); ++i) {
+    WriterOptions writer;
+    writer.key = fmt::format("writer[{}]", i);
+    writer.name = file.required_text(writer.key + ".name", "name = \"ResultWriter\"");
+    const auto names = writer_names();
+    if (!writer.name.empty() && std::count(names.begin(), names.end(), writer.name) == 0)
+      file.add_problem(writer.key + ".name", fmt::format("there is no \"{}\"", writer.name),
+                       fmt::format("one of {}", fmt::join(names, ", ")));
+    writer.prefix = file.text(writer.key + ".prefix").value_or("default");
+    writer.every = file.integer(writer.key + ".every", {1, most_steps}).value_or(1);
+    writer.incremental = file.boolean(writer.key + ".incremental").value_or(true);
+    options.writers.push_back(writer);
+  }
+}
+
+void read_case(run::CaseFile& file, CommandLine& line) {
+  auto& options = line.options;
+  auto& problem = options.problem;
+  run::read_case_table(file, "molecules", options);
+  read_domain(file, problem);
+  read_time(file, problem);
+  options.steps = problem.steps;
+  problem.model = read_model(file);
+  constexpr int most_cells_per_cutoff = 8;
+  problem.cells_per_cutoff =
+      static_cast<int>(file.integer("model.cells_per_cutoff", {1, most_cells_per_cutoff}).value_or(1));
+  read_start(file, problem);
+  read_thermostat(file, problem.thermostat);
+  read_decomposition(file, problem.decomposition);
+  read_outputs(file, options);
+  read_writers(file, options);
+  run::read_run_tables(file, line, options);
+}
+
+/// Makes the resolved case complete.
+void set_defaults(run::CaseFile& file, const Options& options) {
+  const auto& problem = options.problem;
+  const auto set = [&](const char* key, const auto& value) {
+    if (!file.has(key)) file.set_default(key, fmt::format("{}", value));
+  };
+  set("time.steps", problem.steps);
+  set_model_defaults(file, problem.model);
+  set("model.cells_per_cutoff", problem.cells_per_cutoff);
+  if (std::holds_alternative<StartLattice>(problem.start)) {
+    const auto& lattice = std::get<StartLattice>(problem.start);
+    set("start.temperature", lattice.temperature);
+    set("start.seed", lattice.seed);
+  }
+  set("decomposition.kind", "regular");
+  if (problem.decomposition.kind == DecompositionOptions::Kind::kd) {
+    set("decomposition.every", problem.decomposition.every);
+    set("decomposition.limit", problem.decomposition.limit);
+    set("decomposition.load", "counted");
+  }
+  run::set_run_defaults(file, options);
+}
+
+/// A case, or what a configuration of MarDyn says in its words.
+run::CaseFile read_file(CommandLine& line) {
+  if (!is_configuration(line.case_file)) return run::CaseFile::read(line.case_file, line.settings);
+  auto settings = settings_of(read_configuration(line.case_file), line.options.warnings);
+  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
+  return run::CaseFile::from_overrides(line.case_file, settings);
+}
+
+}  // namespace
+
+void apply_case(CommandLine& line) {
+  auto file = read_file(line);
+  read_case(file, line);
+  set_defaults(file, line.options);
+  file.finish();
+  line.options.resolved = file.resolved();
+}
+
+}  // namespace tailrace::molecules

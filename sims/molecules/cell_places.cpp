@@ -1,0 +1,98 @@
+#include "cell_places.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "deliver.hpp"
+#include "phase_space_formats.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+/// Molecules of a rank in a cell.
+struct CellCount {
+  std::int64_t cell = 0, count = 0;
+};
+
+/// The counts go to the ranks that count their cells.
+std::vector<Parcel<CellCount>> parcels_of(const std::vector<CellOrder::Cell>& counts, std::int64_t cells,
+                                          int ranks) {
+  std::vector<Parcel<CellCount>> parcels;
+  for (const auto& one : counts) {
+    const int rank = part_with(one.cell, cells, ranks);
+    if (parcels.empty() || parcels.back().rank != rank) parcels.push_back({rank, {}});
+    parcels.back().values.push_back({one.cell, one.count});
+  }
+  return parcels;
+}
+
+}  // namespace
+
+MoleculeList CellPlaces::list_of(const Run& run, const MoleculeList& list) const {
+  return {run.count, [this, &run, &list](std::int64_t i) {
+            return list.molecule(order[static_cast<std::size_t>(run.first + i)]);
+          }};
+}
+
+CellPlaces place_in_cells(mpi::CommView comm, const FileGrid& grid, const MoleculeList& list) {
+  CellPlaces places;
+  auto [order, mine] = sort_by_cell(grid, list);
+  places.order = std::move(order);
+  const auto part = part_of(grid.count(), comm.rank(), comm.size());
+  places.part = {part.begin, part.end};
+  auto asked = deliver(comm, parcels_of(mine, grid.count(), comm.size()));
+
+  places.counts.resize(static_cast<std::size_t>(part.end - part.begin));
+  const auto count_of = [&](std::int64_t cell) -> std::int64_t& {
+    return places.counts[static_cast<std::size_t>(cell - part.begin)];
+  };
+  for (const auto& parcel : asked)
+    for (const auto& one : parcel.values) count_of(one.cell) += one.count;
+  places.records_before =
+      mpi::exclusive_scan(comm, std::accumulate(places.counts.begin(), places.counts.end(), std::int64_t{0}));
+
+  // Within a cell the molecules of the lowest rank come first.
+  std::vector<std::int64_t> next(places.counts.size());
+  std::exclusive_scan(places.counts.begin(), places.counts.end(), next.begin(), places.records_before);
+  std::vector<Parcel<std::int64_t>> answers;
+  for (const auto& parcel : asked) {
+    answers.push_back({parcel.rank, {}});
+    for (const auto& one : parcel.values) {
+      auto& record = next[static_cast<std::size_t>(one.cell - part.begin)];
+      answers.back().values.push_back(record);
+      record += one.count;
+    }
+  }
+
+  // Ranks answer in their order, which is that of the cells.
+  std::size_t at = 0;
+  for (const auto& parcel : deliver(comm, answers))
+    for (const auto record : parcel.values) {
+      const auto& [cell, first, count] = mine[at++];
+      auto* const last = places.runs.empty() ? nullptr : &places.runs.back();
+      if (last != nullptr && last->record + last->count == record)
+        last->count += count;
+      else
+        places.runs.push_back({.first = first, .count = count, .record = record});
+    }
+  return places;
+}
+
+void check_cells(mpi::CommView comm, const CellPlaces& places, std::int64_t most, const std::string& path) {
+  mpi::agree_on(comm, [&] {
+    for (std::size_t i = 0; i < places.counts.size(); ++i)
+      if (places.counts[i] > most)
+        throw Error(ErrorInfo{
+            .kind = ErrorKind::usage,
+            .message = fmt::format("{}: cell {} has {} molecules, more than {}", path,
+                                   places.part.begin + static_cast<std::int64_t>(i), places.counts[i], most),
+            .path = path,
+            .hint = "smaller cells"});
+  });
+}
+
+}  // namespace tailrace::molecules

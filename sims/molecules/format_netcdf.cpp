@@ -1,0 +1,427 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "cell_places.hpp"
+#include "deliver.hpp"
+#include "phase_space_formats.hpp"
+#include "phase_space_text.hpp"
+#include "shared_file.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "words.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+// The classic format of netCDF, all numbers big-endian.
+enum class Version : std::uint8_t { classic = 1, long_offsets = 2, long_data = 5 };
+constexpr std::uint32_t dimension_tag = 10, variable_tag = 11, attribute_tag = 12;
+constexpr std::uint32_t type_int = 4, type_double = 6;
+constexpr std::int64_t doubles_each = 15, record_bytes = 8 * doubles_each;
+/// Whole numbers that a double holds.
+constexpr double largest_whole = 9007199254740992.0;
+
+// Places in a record, in doubles.
+constexpr int velocity = 3, orientation = 6, angular_momentum = 10, id = 13, component = 14;
+
+std::uint64_t swapped(std::uint64_t value) noexcept {
+  return __builtin_bswap64(value);
+}
+
+Molecule unpack_doubles(std::span<const std::byte> record) {
+  std::array<double, doubles_each> values{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, record.data() + 8 * i, sizeof bits);
+    values[i] = std::bit_cast<double>(swapped(bits));
+  }
+  Molecule molecule;
+  const auto copy = [&](auto& to, int from) { std::copy_n(values.begin() + from, to.size(), to.begin()); };
+  copy(molecule.position, 0);
+  copy(molecule.velocity, velocity);
+  copy(molecule.orientation, orientation);
+  copy(molecule.angular_momentum, angular_momentum);
+  const auto whole = [](double value) {
+    return value >= 0 && value <= largest_whole && value == std::floor(value);
+  };
+  molecule.id = whole(values[id]) ? static_cast<std::uint64_t>(values[id]) : 0;
+  const bool fits = whole(values[id]) && whole(values[component]) && values[component] <= INT32_MAX;
+  molecule.component = fits ? static_cast<std::int32_t>(values[component]) : -1;
+  return molecule;
+}
+
+void pack_doubles(const Molecule& molecule, std::span<std::byte> out) {
+  if (static_cast<double>(molecule.id) > largest_whole)
+    throw Error(ErrorKind::usage,
+                fmt::format("molecule {} cannot be written: in netCDF files ids are doubles, up to "
+                            "2^53; choose another format",
+                            molecule.id));
+  std::array<double, doubles_each> values{};
+  const auto copy = [&](const auto& from, int to) {
+    std::copy(from.begin(), from.end(), values.begin() + to);
+  };
+  copy(molecule.position, 0);
+  copy(molecule.velocity, velocity);
+  copy(molecule.orientation, orientation);
+  copy(molecule.angular_momentum, angular_momentum);
+  values[id] = static_cast<double>(molecule.id);
+  values[component] = molecule.component;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto bits = swapped(std::bit_cast<std::uint64_t>(values[i]));
+    std::memcpy(out.data() + 8 * i, &bits, sizeof bits);
+  }
+}
+
+/// Bytes of a header as they are made.
+class HeaderBytes {
+ public:
+  explicit HeaderBytes(Version version) : version_(version) {}
+  [[nodiscard]] const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(bytes_.size()); }
+
+  void add32(std::uint32_t value) { add(__builtin_bswap32(value)); }
+  void add64(std::uint64_t value) { add(swapped(value)); }
+  void add_double(double value) { add64(std::bit_cast<std::uint64_t>(value)); }
+  /// A number whose width the version decides.
+  void add_count(std::int64_t value) {
+    if (version_ == Version::long_data)
+      add64(static_cast<std::uint64_t>(value));
+    else
+      add32(static_cast<std::uint32_t>(
+          std::min<std::int64_t>(value, std::numeric_limits<std::uint32_t>::max())));
+  }
+  void add_text(const std::string& text) {
+    add_count(static_cast<std::int64_t>(text.size()));
+    for (const char letter : text) bytes_.push_back(static_cast<std::byte>(letter));
+    while (bytes_.size() % 4 != 0) bytes_.push_back(std::byte{0});
+  }
+  void add_list(std::uint32_t tag, std::int64_t count) {
+    add32(count > 0 ? tag : 0);
+    add_count(count);
+  }
+
+ private:
+  template <class T>
+  void add(T value) {
+    const auto raw = std::as_bytes(std::span(&value, 1));
+    bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+  }
+
+  Version version_;
+  std::vector<std::byte> bytes_;
+};
+
+/// The same bytes, read one number after another.
+class HeaderReader {
+ public:
+  explicit HeaderReader(const std::string& path) : file_(path, whole_file) {}
+  [[nodiscard]] const InputFile& file() const noexcept { return file_; }
+
+  void read_magic() {
+    const std::uint32_t word = take32();
+    const auto number = static_cast<std::uint8_t>(word & 0xFFU);
+    if (word >> 8U != 0x434446U || (number != 1 && number != 2 && number != 5))
+      refuse("is no netCDF file of the classic format");
+    version_ = static_cast<Version>(number);
+  }
+  std::uint32_t take32() { return __builtin_bswap32(take<std::uint32_t>()); }
+  std::int64_t take64() { return static_cast<std::int64_t>(swapped(take<std::uint64_t>())); }
+  std::int64_t take_count() { return checked(version_ == Version::long_data ? take64() : take32()); }
+  std::int64_t take_begin() { return checked(version_ == Version::classic ? take32() : take64()); }
+  std::string take_text() {
+    const std::int64_t bytes = take_count();
+    constexpr std::int64_t longest_name = 256;
+    if (bytes > longest_name) refuse("has a damaged header");
+    std::string text(static_cast<std::size_t>(bytes), '\0');
+    for (auto& letter : text) letter = static_cast<char>(take<std::uint8_t>());
+    skip(-bytes & 3);
+    return text;
+  }
+  /// The length of a list.
+  std::int64_t take_list(std::uint32_t tag) {
+    const std::uint32_t found = take32();
+    const std::int64_t count = take_count();
+    if (found != (count > 0 ? tag : 0U) && !(found == tag && count == 0)) refuse("has a damaged header");
+    return count;
+  }
+  void skip_attributes() {
+    static constexpr std::array<std::int64_t, 12> type_bytes{0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
+    for (std::int64_t left = take_list(attribute_tag); left > 0; --left) {
+      take_text();
+      const std::uint32_t type = take32();
+      if (type == 0 || type >= type_bytes.size()) refuse("has a damaged header");
+      const std::int64_t bytes = take_count() * type_bytes[type];
+      skip(bytes + (-bytes & 3));
+    }
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw file_error(file_.path(), what, "a checkpoint in cells as netCDF variables, whole");
+  }
+
+ private:
+  template <class T>
+  T take() {
+    T value{};
+    if (constexpr std::int64_t bytes = sizeof value; at_ + bytes > end_) fill(bytes);
+    std::memcpy(&value, buffer_.data() + (at_ - begin_), sizeof value);
+    at_ += static_cast<std::int64_t>(sizeof value);
+    return value;
+  }
+  void fill(std::int64_t wanted) {
+    constexpr std::int64_t piece_bytes = 1 << 16;
+    begin_ = at_;
+    end_ = std::min(file_.size_bytes(), begin_ + piece_bytes);
+    if (end_ - begin_ < wanted) refuse("ends within its header: it is truncated");
+    buffer_.resize(static_cast<std::size_t>(end_ - begin_));
+    file_.read(begin_, buffer_);
+  }
+  void skip(std::int64_t bytes) {
+    at_ += bytes;
+    if (at_ > file_.size_bytes()) refuse("ends within its header: it is truncated");
+  }
+  [[nodiscard]] std::int64_t checked(std::int64_t value) const {
+    if (value < 0) refuse("has a damaged header");
+    return value;
+  }
+
+  InputFile file_;
+  Version version_ = Version::classic;
+  std::vector<std::byte> buffer_;
+  std::int64_t at_ = 0, begin_ = 0, end_ = 0;
+};
+
+/// Whether a name is a letter and the number of a cell.
+bool names_cell(const std::string& name, char letter) {
+  return name.starts_with(letter) && number_in<std::int64_t>(std::string_view(name).substr(1));
+}
+
+/// The cells of a file, in its order. @local. Errors (input).
+std::vector<RecordRange> read_cells(const std::string& path) {
+  HeaderReader reader(path);
+  reader.read_magic();
+  reader.take_count();  // samples of an unlimited dimension: none
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t left = reader.take_list(dimension_tag); left > 0; --left) {
+    reader.take_text();
+    lengths.push_back(reader.take_count());
+  }
+  reader.skip_attributes();
+  std::vector<RecordRange> cells;
+  for (std::int64_t left = reader.take_list(variable_tag); left > 0; --left) {
+    const auto name = reader.take_text();
+    const std::int64_t dimensions = reader.take_count();
+    std::int64_t length = -1;
+    for (std::int64_t i = 0; i < dimensions; ++i) {
+      const auto dimension = static_cast<std::size_t>(reader.take_count());
+      if (dimension >= lengths.size()) reader.refuse("has a damaged header");
+      length = lengths[dimension];
+    }
+    reader.skip_attributes();
+    const std::uint32_t type = reader.take32();
+    reader.take_count();  // bytes, which follow from the dimension
+    const std::int64_t begin = reader.take_begin();
+    if (!names_cell(name, 'v')) continue;
+    if (dimensions != 1 || type != type_double || length % doubles_each != 0)
+      reader.refuse(fmt::format("has a variable {} that is no list of {} doubles for each molecule", name,
+                                doubles_each));
+    if (begin > reader.file().size_bytes() || length > (reader.file().size_bytes() - begin) / 8)
+      reader.refuse(fmt::format("ends within variable {}: it is truncated", name));
+    cells.push_back({begin, length / doubles_each});
+  }
+  return cells;
+}
+
+/// Deals the cells out, so that all ranks read about as much. @collective
+std::vector<RecordRange> deal(mpi::CommView comm, const std::vector<RecordRange>& cells,
+                              std::int64_t molecules) {
+  std::vector<Parcel<RecordRange>> parcels;
+  std::int64_t before = 0;
+  for (auto range : cells)
+    while (range.count > 0) {
+      const int rank = part_with(before, molecules, comm.size());
+      const std::int64_t count = std::min(range.count, part_of(molecules, rank, comm.size()).end - before);
+      if (parcels.empty() || parcels.back().rank != rank) parcels.push_back({rank, {}});
+      parcels.back().values.push_back({range.offset, count});
+      range = {range.offset + count * record_bytes, range.count - count};
+      before += count;
+    }
+  std::vector<RecordRange> own;
+  for (const auto& parcel : deliver(comm, parcels)) own = parcel.values;
+  return own;
+}
+
+/// Cells as variables. Rank 0 reads where they are; each rank reads an equal part of the molecules.
+class NetcdfFile final : public PhaseSpace {
+ public:
+  NetcdfFile(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceHeader& header)
+      : PhaseSpace(comm, header, files.data) {
+    mpi::agree_on(comm, [&] { file_.emplace(files.data, whole_file); });
+  }
+  [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
+
+ private:
+  void read_molecules(const Share& share, const Take& take) override {
+    std::vector<RecordRange> cells;
+    mpi::agree_on_root(comm(), [&] {
+      cells = read_cells(path());
+      std::int64_t count = 0;
+      for (const auto& cell : cells) count += cell.count;
+      if (count != header().molecules)
+        throw file_error(path(),
+                         fmt::format("holds {} molecules, its header tells of {}", count, header().molecules),
+                         "two files of one state");
+    });
+    const RecordCode code{record_bytes, record_bytes, unpack_doubles};
+    RecordReader reader(*file_, code, deal(comm(), cells, header().molecules));
+    read_in_parts(
+        comm(), share, path(), [&] { return reader.next(); }, take);
+  }
+
+  std::optional<InputFile> file_;
+};
+
+/// The header as the ranks make it together: each its own cells. A cell without molecules has no variable: a
+/// dimension of length 0 would be the unlimited one.
+class HeaderPieces {
+ public:
+  HeaderPieces(mpi::CommView comm, const FileGrid& grid, const CellPlaces& places, const Totals& totals)
+      : comm_(comm), places_(places), records_(places.records_before) {
+    for (const auto count : places.counts) filled_ += count > 0 ? 1 : 0;
+    filled_before_ = mpi::exclusive_scan(comm, filled_);
+    filled_of_all_ = mpi::sum(comm, filled_);
+    constexpr std::int64_t most_bytes = std::numeric_limits<std::uint32_t>::max() - 3;
+    const auto most =
+        places.counts.empty() ? 0 : *std::max_element(places.counts.begin(), places.counts.end());
+    version_ = mpi::max(comm, most) > most_bytes / record_bytes ? Version::long_data : Version::long_offsets;
+    make_attributes(grid, totals);
+    dimensions_ = dimensions();
+    variables_ = variables(0);
+    place();
+  }
+  [[nodiscard]] std::int64_t header_bytes() const noexcept { return header_bytes_; }
+
+  void write(SharedFile& file) const {
+    if (comm_.is_root()) {
+      file.write(0, start().bytes());
+      file.write(attributes_at_, attributes_.bytes());
+      HeaderBytes list(version_);
+      list.add_list(variable_tag, filled_of_all_);
+      file.write(attributes_at_ + attributes_.size(), list.bytes());
+    }
+    file.write(dimensions_at_, dimensions_.bytes());
+    file.write(variables_at_, variables(header_bytes_).bytes());
+  }
+
+ private:
+  void make_attributes(const FileGrid& grid, const Totals& totals) {
+    attributes_ = HeaderBytes(version_);
+    attributes_.add_list(attribute_tag, 3);
+    attributes_.add_text("number_of_molecules");
+    attributes_.add32(type_double);
+    attributes_.add_count(1);
+    attributes_.add_double(static_cast<double>(totals.molecules));
+    attributes_.add_text("cell_edges");
+    attributes_.add32(type_double);
+    attributes_.add_count(3);
+    for (const double edge : grid.edges()) attributes_.add_double(edge);
+    attributes_.add_text("cells");
+    attributes_.add32(type_int);
+    attributes_.add_count(3);
+    for (const auto count : grid.cells()) attributes_.add32(static_cast<std::uint32_t>(count));
+  }
+
+  [[nodiscard]] HeaderBytes start() const {
+    HeaderBytes bytes(version_);
+    bytes.add32(0x43444600U | static_cast<std::uint32_t>(version_));
+    bytes.add_count(0);
+    bytes.add_list(dimension_tag, filled_of_all_);
+    return bytes;
+  }
+
+  /// Calls for each filled cell of this rank's part: its number, its number among the filled ones, its count.
+  template <class Action>
+  void for_each_filled(const Action& action) const {
+    std::int64_t filled = filled_before_;
+    for (std::size_t i = 0; i < places_.counts.size(); ++i)
+      if (places_.counts[i] > 0)
+        action(places_.part.begin + static_cast<std::int64_t>(i), filled++, places_.counts[i]);
+  }
+
+  [[nodiscard]] HeaderBytes dimensions() const {
+    HeaderBytes bytes(version_);
+    for_each_filled([&](std::int64_t cell, std::int64_t, std::int64_t count) {
+      bytes.add_text(fmt::format("d{}", cell));
+      bytes.add_count(doubles_each * count);
+    });
+    return bytes;
+  }
+
+  /// With the data from this byte on.
+  [[nodiscard]] HeaderBytes variables(std::int64_t data_begin) const {
+    HeaderBytes bytes(version_);
+    std::int64_t record = records_;
+    for_each_filled([&](std::int64_t cell, std::int64_t dimension, std::int64_t count) {
+      bytes.add_text(fmt::format("v{}", cell));
+      bytes.add_count(1);
+      bytes.add_count(dimension);
+      bytes.add_list(attribute_tag, 0);
+      bytes.add32(type_double);
+      bytes.add_count(record_bytes * count);
+      bytes.add64(static_cast<std::uint64_t>(data_begin + record * record_bytes));
+      record += count;
+    });
+    return bytes;
+  }
+
+  void place() {
+    const std::vector<std::int64_t> mine{dimensions_.size(), variables_.size()};
+    const auto before = mpi::exclusive_scan(comm_, mine), all = mpi::sum(comm_, mine);
+    dimensions_at_ = start().size() + before[0];
+    attributes_at_ = start().size() + all[0];
+    HeaderBytes list(version_);
+    list.add_list(variable_tag, filled_of_all_);
+    const std::int64_t variables_begin = attributes_at_ + attributes_.size() + list.size();
+    variables_at_ = variables_begin + before[1];
+    header_bytes_ = variables_begin + all[1];
+  }
+
+  mpi::CommView comm_;
+  const CellPlaces& places_;
+  std::int64_t records_, filled_ = 0, filled_before_ = 0, filled_of_all_ = 0;
+  Version version_ = Version::long_offsets;
+  HeaderBytes attributes_{version_}, dimensions_{version_}, variables_{version_};
+  std::int64_t dimensions_at_ = 0, attributes_at_ = 0, variables_at_ = 0, header_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<PhaseSpace> open_netcdf(mpi::CommView comm, const PhaseSpaceFiles& files) {
+  const auto text = share_text(comm, [&] { return read_text_header(files.header); });
+  return std::make_unique<NetcdfFile>(comm, files, parse_text_header(text, files.header).header);
+}
+
+void write_netcdf(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
+                  const Totals& totals) {
+  const FileGrid grid(state.box, state.cells);
+  const auto places = place_in_cells(comm, grid, state.list);
+  const HeaderPieces pieces(comm, grid, places, totals);
+  const auto header = text_header(state, totals.molecules, totals.state_sum);
+  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()));
+  SharedFile file(comm, files.data, pieces.header_bytes() + totals.molecules * record_bytes);
+  const std::array all{&file, &header_file};
+  write_together(comm, all, [&] {
+    if (comm.is_root()) header_file.write(0, header);
+    pieces.write(file);
+    for (const auto& run : places.runs)
+      file.write_records(pieces.header_bytes() + run.record * record_bytes, {record_bytes, pack_doubles},
+                         places.list_of(run, state.list));
+  });
+}
+
+}  // namespace tailrace::molecules

@@ -1,0 +1,89 @@
+#include "h5md.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <span>
+#include <string>
+
+#include "deliver.hpp"
+#include "quantities.hpp"
+#include "step_writers.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+constexpr const char* molecules_group = "/particles/all";
+
+template <class T>
+output::StaticDataset dataset_of(const std::string& path, const std::vector<T>& values) {
+  output::StaticDataset dataset{{path, {values.size()}, h5::element_type_of<T>(), {}}, {}};
+  const auto bytes = std::as_bytes(std::span(values));
+  dataset.values.assign(bytes.begin(), bytes.end());
+  return dataset;
+}
+
+/// H5MD's names for the parts of an output, where they are not its own.
+void link(output::FileHead& head, const std::string& element, const std::string& table) {
+  for (const auto& [name, ours] : {std::pair{"value", "values"}, {"step", "step"}, {"time", "time_s"}}) {
+    auto path = fmt::format("{}/{}", element, name), target = fmt::format("/{}/{}", table, ours);
+    if (path != target) head.links.emplace_back(std::move(path), std::move(target));
+  }
+}
+
+/// Ids and components of all molecules by their places: on rank 0, elsewhere as many zeros.
+void add_identities(mpi::CommView comm, output::FileHead& head, const IdOrder& order,
+                    const MoleculeList& own) {
+  Parcel<std::int64_t> parcel{0, {}};
+  for (const auto& molecule : in_order(comm, order, own)) {
+    parcel.values.push_back(static_cast<std::int64_t>(molecule.id));
+    parcel.values.push_back(molecule.component);
+  }
+  std::vector<std::int64_t> ids, species;
+  for (const auto& arrived : deliver(comm, std::vector{parcel}))
+    for (std::size_t i = 0; i + 1 < arrived.values.size(); i += 2) {
+      ids.push_back(arrived.values[i]);
+      species.push_back(arrived.values[i + 1]);
+    }
+  const auto count = static_cast<std::uint64_t>(order.size());
+  for (auto& [name, values] : {std::pair{"id", &ids}, {"species", &species}}) {
+    auto dataset = dataset_of(fmt::format("{}/{}", molecules_group, name), *values);
+    dataset.spec.shape = {count};
+    head.datasets.push_back(std::move(dataset));
+  }
+}
+
+void add_box(output::FileHead& head, const Vec3& box) {
+  const std::string group = fmt::format("{}/box", molecules_group);
+  head.datasets.push_back(dataset_of(group + "/edges", std::vector<double>(box.begin(), box.end())));
+  head.group_attributes.push_back({group, {"dimension", std::int64_t{3}, 0}});
+  head.group_attributes.push_back(
+      {group, {"boundary", std::vector<std::string>{"periodic", "periodic", "periodic"}, 0}});
+}
+
+}  // namespace
+
+void add_h5md(mpi::CommView comm, output::FileHead& head, const std::vector<run::OutputTable>& tables,
+              const Vec3& box, const IdOrder& order, const MoleculeList& own) {
+  head.group_attributes.push_back({"/h5md", {"version", std::vector<std::int64_t>{1, 1}, 0}});
+  head.group_attributes.push_back({"/h5md/author", {"name", std::string("not told"), 0}});
+  head.group_attributes.push_back({"/h5md/creator", {"name", std::string("tailrace-molecules"), 0}});
+  head.group_attributes.push_back({"/h5md/creator", {"version", std::string(TAILRACE_VERSION), 0}});
+  add_box(head, box);
+  std::set<std::string> linked;
+  bool per_molecule = false;
+  for (const auto& table : tables) {
+    const auto* const quantity = find_quantity(table.quantity);
+    const bool series = table.reduction == output::Reduction::none;
+    if (quantity == nullptr || !series || quantity->kind == Quantity::Kind::binned) continue;
+    if (!linked.insert(table.quantity).second) continue;
+    const bool observable = quantity->kind == Quantity::Kind::observable;
+    per_molecule = per_molecule || !observable;
+    link(head, fmt::format("{}/{}", observable ? "/observables" : molecules_group, table.quantity),
+         table.name);
+  }
+  if (per_molecule) add_identities(comm, head, order, own);
+}
+
+}  // namespace tailrace::molecules

@@ -1,0 +1,7 @@
+#include "program.hpp"
+#include "tailrace/mpi/comm.hpp"
+
+int main(int argc, char** argv) {
+  const tailrace::mpi::Environment environment(argc, argv);
+  return tailrace::molecules::run_program(environment.world(), argc, argv);
+}

@@ -1,0 +1,28 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "command_line.hpp"
+#include "tailrace/base/error.hpp"
+
+namespace tailrace::molecules {
+
+std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
+  CommandLine line;
+  CLI::App app("Molecular dynamics of rigid molecules", "tailrace-molecules");
+  app.get_formatter()->column_width(34);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  run::add_case_options(app, line);
+  app.footer(
+      "A case is a TOML file, or a configuration of MarDyn (.cfg, .xml).\n"
+      "Exit status: 0 finished, 2 bad usage or input, 3 the run failed, 4 stopped in good order.");
+  if (auto help = run::read_words(app, argc, argv)) return run::Notice{std::move(*help)};
+  if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER))
+    return run::Notice{std::move(*text)};
+  if (line.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE");
+  run::settle(line, argc, argv, "", line.options);
+  apply_case(line);
+  return std::move(line.options);
+}
+
+}  // namespace tailrace::molecules

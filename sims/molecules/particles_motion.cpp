@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "integrator.hpp"
+#include "particles.hpp"
+#include "tailrace/base/error.hpp"
+
+/// The motion of the molecules of a rank: sums go over pieces of a fixed number of molecules, so that they do
+/// not depend on the number of threads.
+namespace tailrace::molecules {
+
+namespace {
+
+constexpr std::int64_t piece = 1024;
+
+/// Calls `treat(k, first, last)` for each piece k, on all threads.
+template <class Treat>
+void for_each_piece(std::int64_t count, Treat&& treat) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < (count + piece - 1) / piece; ++k)
+    treat(k, k * piece, std::min(count, (k + 1) * piece));
+}
+
+struct Kinetic {
+  double trans = 0, rot = 0;
+  std::int64_t freedoms = 0;
+};
+
+Spin<double> spin_of(const Columns& own, std::int64_t i) noexcept {
+  return {own.turn_of(i), {own.momentum[0][i], own.momentum[1][i], own.momentum[2][i]}};
+}
+Triple<double> torque_of(const Columns& own, std::int64_t i) noexcept {
+  return {own.torque[0][i], own.torque[1][i], own.torque[2][i]};
+}
+void put(Columns& own, std::int64_t i, const Spin<double>& spin) noexcept {
+  own.orientation[0][i] = spin.q.w;
+  own.orientation[1][i] = spin.q.x;
+  own.orientation[2][i] = spin.q.y;
+  own.orientation[3][i] = spin.q.z;
+  own.momentum[0][i] = spin.momentum.x;
+  own.momentum[1][i] = spin.momentum.y;
+  own.momentum[2][i] = spin.momentum.z;
+}
+
+/// Whether a molecule moves further than the cutoff, or nowhere any more: its numbers are not finite.
+bool moves_too_far(const Columns& own, std::int64_t i, double dt, double cutoff) noexcept {
+  const double vx = own.velocity[0][i], vy = own.velocity[1][i], vz = own.velocity[2][i];
+  bool bad = !(dt * dt * (vx * vx + vy * vy + vz * vz) < cutoff * cutoff);
+  if (!own.orientation[0].empty()) bad |= !(own.orientation[0][i] * own.orientation[0][i] < 2);
+  return bad;
+}
+
+/// to += factor of the component x from, for some molecules.
+void add_scaled(Numbers& to, const Numbers& from, const std::vector<double>& factors, const Columns& own,
+                std::int64_t first, std::int64_t last) noexcept {
+  double* const target = to.data();
+  const double* const source = from.data();
+  if (own.component.empty()) {
+    const double factor = factors[0];
+#pragma omp simd
+    for (std::int64_t i = first; i < last; ++i) target[i] += factor * source[i];
+  } else {
+    for (std::int64_t i = first; i < last; ++i) target[i] += factors[own.component_of(i)] * source[i];
+  }
+}
+
+/// Half a step over the mass of each component.
+std::vector<double> half_kicks(const ForceField& field, double dt) {
+  std::vector<double> factors;
+  for (const auto& component : field.components()) factors.push_back(0.5 * dt / component.mass);
+  return factors;
+}
+
+[[noreturn]] void refuse(const Columns& own, double dt, double cutoff) {
+  std::int64_t first = -1;
+  for (std::int64_t i = 0; i < own.size(); ++i)
+    if (moves_too_far(own, i, dt, cutoff) && (first < 0 || own.id[i] < own.id[first])) first = i;
+  throw Error(
+      {.kind = ErrorKind::unstable,
+       .message = fmt::format(
+           "molecule {} moved by more than the cutoff {} in one step of dt = {}: its velocity is "
+           "({}, {}, {})",
+           own.id[first], cutoff, dt, own.velocity[0][first], own.velocity[1][first], own.velocity[2][first]),
+       .path = {},
+       .hint = "dt is too large, or molecules of the start are too close to each other"});
+}
+
+}  // namespace
+
+void Particles::kick_drift(double dt) {
+  const double cutoff = field_.model().cutoff;
+  const std::vector<double> kicks = half_kicks(field_, dt), drifts(kicks.size(), dt);
+  std::vector<char> bad(static_cast<std::size_t>((size() + piece - 1) / piece), 0);
+  for_each_piece(size(), [&](std::int64_t k, std::int64_t first, std::int64_t last) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      add_scaled(own_.velocity[d], own_.force[d], kicks, own_, first, last);
+      add_scaled(own_.position[d], own_.velocity[d], drifts, own_, first, last);
+    }
+    if (field_.rotates())
+      for (std::int64_t i = first; i < last; ++i)
+        put(own_, i,
+            kick_turn(spin_of(own_, i), torque_of(own_, i),
+                      field_.components()[own_.component_of(i)].inverse_inertia, dt));
+    bool wrong = false;
+    for (std::int64_t i = first; i < last; ++i) wrong |= moves_too_far(own_, i, dt, cutoff);
+    bad[static_cast<std::size_t>(k)] = wrong ? 1 : 0;
+  });
+  if (std::find(bad.begin(), bad.end(), 1) != bad.end()) refuse(own_, dt, cutoff);
+}
+
+void Particles::kick(double dt, Totals& totals) {
+  const std::vector<double> kicks = half_kicks(field_, dt), torque_kicks(kicks.size(), 0.5 * dt);
+  for_each_piece(size(), [&](std::int64_t /*k*/, std::int64_t first, std::int64_t last) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      add_scaled(own_.velocity[d], own_.force[d], kicks, own_, first, last);
+      if (field_.rotates()) add_scaled(own_.momentum[d], own_.torque[d], torque_kicks, own_, first, last);
+    }
+  });
+  sum_kinetic(totals);
+}
+
+void Particles::sum_kinetic(Totals& totals) const {
+  std::vector<Kinetic> sums(static_cast<std::size_t>((size() + piece - 1) / piece));
+  for_each_piece(size(), [&](std::int64_t k, std::int64_t first, std::int64_t last) {
+    Kinetic sum;
+    for (std::int64_t i = first; i < last; ++i) {
+      const CompiledComponent& component = field_.components()[own_.component_of(i)];
+      double squared = 0;
+      for (const auto& velocity : own_.velocity) squared += velocity[i] * velocity[i];
+      sum.trans += component.mass * squared;
+      sum.freedoms += component.rotational_freedoms;
+      if (field_.rotates()) sum.rot += twice_rotational_energy(spin_of(own_, i), component);
+    }
+    sums[static_cast<std::size_t>(k)] = sum;
+  });
+  for (const Kinetic& sum : sums) {
+    totals.twice_kinetic_trans += sum.trans;
+    totals.twice_kinetic_rot += sum.rot;
+    totals.rotational_freedoms += sum.freedoms;
+  }
+  totals.molecules += size();
+}
+
+void Particles::scale(const Scaling& factors) {
+  const auto all = [count = size()](auto& columns, double factor) {
+    for (Numbers& column : columns)
+      for (std::int64_t i = 0; i < count; ++i) column[i] *= factor;
+  };
+  all(own_.velocity, factors.trans);
+  if (field_.rotates()) all(own_.momentum, factors.rot);
+}
+
+}  // namespace tailrace::molecules

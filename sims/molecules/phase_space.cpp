@@ -1,0 +1,172 @@
+#include "phase_space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "deliver.hpp"
+#include "phase_space_formats.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+struct Format {
+  PhaseSpaceFormat format;
+  const char* name;
+  const char *header_ending, *data_ending;  ///< as the reference names its files
+  std::unique_ptr<PhaseSpace> (*open)(mpi::CommView, const PhaseSpaceFiles&);
+  void (*write)(mpi::CommView, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
+};
+
+constexpr std::array formats{
+    Format{PhaseSpaceFormat::ascii, "ascii", "", ".restart.dat", open_ascii, write_ascii},
+    Format{PhaseSpaceFormat::binary, "binary", ".restart.header.xml", ".restart.dat", open_binary,
+           write_binary},
+    Format{PhaseSpaceFormat::cells, "cells", ".restart", ".restart.mpi", open_cells, write_cells},
+    Format{PhaseSpaceFormat::netcdf, "netcdf", ".restart", ".restart.nc", open_netcdf, write_netcdf},
+    Format{PhaseSpaceFormat::mpi_restart, "mpi-restart", "", ".MPIrestart.dat", open_mpi_restart,
+           write_mpi_restart}};
+
+const Format& entry_of(PhaseSpaceFormat format) {
+  return *std::find_if(formats.begin(), formats.end(), [&](const auto& one) { return one.format == format; });
+}
+
+/// The format that has these endings, of which the one of the file itself is known.
+PhaseSpaceFiles with_other_file(const std::string& path, const Format& format, bool is_header) {
+  const std::string_view ending = is_header ? format.header_ending : format.data_ending;
+  const bool named_so = path.ends_with(ending);
+  const auto files =
+      files_of(format.format, path.substr(0, path.size() - (named_so ? ending.size() : std::size_t{0})));
+  const auto& other = is_header ? files.data : files.header;
+  if (named_so && std::filesystem::exists(other)) return files;
+  throw file_error(path, fmt::format("belongs to a second file, {}, that is not there", other),
+                   "give both files by their names");
+}
+
+}  // namespace
+
+const char* to_string(PhaseSpaceFormat format) noexcept {
+  return entry_of(format).name;
+}
+
+PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix) {
+  const auto& entry = entry_of(format);
+  const std::string_view header = entry.header_ending;
+  return {format, header.empty() ? std::string() : fmt::format("{}{}", prefix, header),
+          prefix + entry.data_ending};
+}
+
+PhaseSpaceFiles recognise(const std::string& path) {
+  const InputFile file(path, whole_file);
+  std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size_bytes(), 64)), '\0');
+  file.read(0, std::as_writable_bytes(std::span(start)));
+  if (start.starts_with("MarDyn2015")) return {PhaseSpaceFormat::mpi_restart, "", path};
+  if (start.starts_with("<")) return with_other_file(path, entry_of(PhaseSpaceFormat::binary), true);
+  if (start.starts_with("CDF")) return with_other_file(path, entry_of(PhaseSpaceFormat::netcdf), false);
+  if (path.ends_with(".mpi")) return with_other_file(path, entry_of(PhaseSpaceFormat::cells), false);
+  const auto word = start.substr(0, start.find_first_of(" \t\n"));
+  if (word.empty() || word.find('\0') != std::string::npos)
+    return with_other_file(path, entry_of(PhaseSpaceFormat::binary), false);
+  for (const auto format : {PhaseSpaceFormat::cells, PhaseSpaceFormat::netcdf})
+    if (const std::string_view ending = entry_of(format).header_ending; path.ends_with(ending)) {
+      const auto files = files_of(format, path.substr(0, path.size() - ending.size()));
+      if (std::filesystem::exists(files.data)) return files;
+    }
+  return {PhaseSpaceFormat::ascii, "", path};
+}
+
+std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files) {
+  return entry_of(files.format).open(comm, files);
+}
+
+void PhaseSpace::read(const Share& share, const Take& take) {
+  Census census;
+  read_molecules(share, [&](const Molecule& molecule) {
+    census.add(molecule);
+    take(molecule);
+  });
+  census.check(comm(), header_.molecules, path_);
+  const auto sum = mpi::sum(comm(), std::vector<std::uint64_t>{census.state_sum()})[0];
+  if (header_.state_sum && sum != *header_.state_sum)
+    throw Error(ErrorInfo{
+        .kind = ErrorKind::input,
+        .message = fmt::format("{}: its molecules are others than its header tells of", path_),
+        .path = path_,
+        .rank = 0,
+        .hint = "if a new state was being written over this one, its header is the file .partial beside it"});
+}
+
+void write_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state) {
+  const auto own = mpi::Comm::duplicate(comm);
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < state.list.count; ++i) sum += hash_of(state.list.molecule(i));
+  const auto all = mpi::sum(own, std::vector{static_cast<std::uint64_t>(state.list.count), sum});
+  const Totals totals{.before = mpi::exclusive_scan(own, state.list.count),
+                      .molecules = static_cast<std::int64_t>(all[0]),
+                      .state_sum = all[1]};
+  entry_of(files.format).write(own, files, state, totals);
+}
+
+void read_in_parts(mpi::CommView comm, const Share& share, const std::string& path, const NextBatch& next,
+                   const Take& take) {
+  for (;;) {
+    std::vector<Molecule> batch;
+    std::vector<Parcel<Molecule>> parcels(static_cast<std::size_t>(comm.size()));
+    for (std::size_t rank = 0; rank < parcels.size(); ++rank) parcels[rank].rank = static_cast<int>(rank);
+    mpi::agree_on(comm, [&] {
+      batch = next();
+      for (const auto& molecule : batch) {
+        check_molecule(molecule, share.limits, path);
+        parcels[static_cast<std::size_t>(share.owner(molecule.position))].values.push_back(molecule);
+      }
+    });
+    if (mpi::max(comm, static_cast<std::int64_t>(batch.size())) == 0) return;
+    for (const auto& parcel : deliver(comm, parcels))
+      for (const auto& molecule : parcel.values) take(molecule);
+  }
+}
+
+RecordCode code_of(const RecordLayout& layout) {
+  return {layout.bytes, layout.used_bytes(),
+          [layout](std::span<const std::byte> record) { return unpack(layout, record); }};
+}
+
+std::vector<Molecule> RecordReader::next() {
+  std::vector<Molecule> batch;
+  while (at_ < ranges_.size() && static_cast<std::int64_t>(batch.size()) < batch_molecules) {
+    const auto& range = ranges_[at_];
+    const auto count =
+        std::min(range.count - done_, batch_molecules - static_cast<std::int64_t>(batch.size()));
+    if (count > 0) {
+      bytes_.resize(static_cast<std::size_t>((count - 1) * code_.bytes + code_.used_bytes));
+      file_.read(range.offset + done_ * code_.bytes, bytes_);
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      batch.push_back(code_.unpack(std::span(bytes_).subspan(static_cast<std::size_t>(i * code_.bytes),
+                                                             static_cast<std::size_t>(code_.used_bytes))));
+    done_ += count;
+    if (done_ == range.count) ++at_, done_ = 0;
+  }
+  return batch;
+}
+
+int part_with(std::int64_t index, std::int64_t count, int ranks) noexcept {
+  auto rank = static_cast<int>(static_cast<double>(index) / static_cast<double>(count) * ranks);
+  rank = std::clamp(rank, 0, ranks - 1);
+  while (rank > 0 && part_of(count, rank, ranks).begin > index) --rank;
+  while (rank + 1 < ranks && part_of(count, rank, ranks).end <= index) ++rank;
+  return rank;
+}
+
+std::string share_text(mpi::CommView comm, const std::function<std::string()>& make) {
+  std::string text;
+  mpi::agree_on_root(comm, [&] { text = make(); });
+  return mpi::broadcast(comm, text, 0);
+}
+
+}  // namespace tailrace::molecules

@@ -1,0 +1,184 @@
+#include "program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include "h5md.hpp"
+#include "options.hpp"
+#include "simulation.hpp"
+#include "start.hpp"
+#include "step_writers.hpp"
+#include "tailrace/base/system.hpp"
+#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/run/program.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+constexpr const char* program_name = "tailrace-molecules";
+/// Datasets with the steps that the run is to take, and has taken once it has ended in good order.
+constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
+
+std::vector<std::byte> bytes_of(StepIndex step) {
+  const auto number = static_cast<std::uint64_t>(step);
+  const auto bytes = std::as_bytes(std::span(&number, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// One run, from the options to the account.
+class Program {
+ public:
+  Program(mpi::CommView comm, Options& options, run::Run& run) : comm_(comm), options_(options), run_(run) {}
+
+  /// Returns the exit status. @collective
+  int execute();
+
+ private:
+  /// What is written, and where.
+  struct Outputs {
+    std::vector<run::OutputTable> tables;
+    Index3 space;
+    run::CaseOutputs outputs;
+  };
+  [[nodiscard]] Outputs resolve(std::int64_t molecules) const;
+  void plan();
+  void make_head(const std::vector<run::OutputTable>& tables);
+  void describe();
+  int close(const run::DriveResult& result);
+  void tell(const std::string& text) const {
+    if (comm_.is_root() && !options_.quiet) say(stdout, text);
+  }
+  [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
+
+  mpi::CommView comm_;
+  Options& options_;
+  run::Run& run_;
+  std::optional<Simulation> simulation_;
+  output::FileHead head_;
+  double started_s_ = 0;
+};
+
+int Program::execute() {
+  std::vector<std::string> warnings = options_.warnings;
+  const Start start(comm_, options_.problem, warnings, options_.subject());
+  for (const auto& warning : warnings) run_.warn(warning);
+  if (options_.check_only) {
+    mpi::agree_on(comm_, [&] { static_cast<void>(resolve(1)); });
+    return run::success;
+  }
+  simulation_.emplace(comm_, problem(), run_.log());
+  simulation_->place(start.molecules(comm_, simulation_->decomposition()));
+  plan();
+  run_.prepare_directory();
+  describe();
+  const StepIndex done = run_.restore(*simulation_);
+  if (done > 0)
+    tell(fmt::format("going on after step {} of {}\n", done, problem().steps));
+  else
+    simulation_->begin();
+  run_.open_output(options_.output, head_, simulation_->memory_bytes());
+  started_s_ = monotonic_s();
+  run::ProgressLines progress(comm_, options_, done);
+  const auto result =
+      run_.drive(*simulation_, {.done = done, .last = problem().steps, .planned = problem().steps},
+                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { progress.note(step); });
+  return close(result);
+}
+
+/// The outputs of so many molecules. @local. Errors (input): what does not fit.
+Program::Outputs Program::resolve(std::int64_t molecules) const {
+  Outputs found;
+  found.tables = Samples::placed(options_.outputs, options_.bins, molecules);
+  found.space = Samples::space(found.tables, molecules);
+  std::vector<std::string> names;
+  for (const auto& quantity : quantities) names.emplace_back(quantity.name);
+  found.outputs =
+      run::CaseOutputs(found.tables,
+                       {.points = found.space,
+                        .interior = Box::whole(found.space),
+                        .steps = problem().steps,
+                        .time_of_step_0_s = problem().time_of_step_0,
+                        .dt_s = problem().dt,
+                        .quantities = std::move(names),
+                        .taken_paths = {output::record_path, steps_path, steps_done_path, "/h5md"}},
+                       options_.subject());
+  return found;
+}
+
+/// Resolves what is written.
+void Program::plan() {
+  const auto molecules = simulation_->order().size();
+  Outputs found;
+  mpi::agree_on(comm_, [&] { found = resolve(molecules); });
+  auto samples = std::make_unique<Samples>(comm_, found.outputs.streams(), found.space, problem().length,
+                                           problem().model, simulation_->order());
+  const auto own_box = samples->own_box();
+  const auto directory = options_.run_directory.empty()
+                             ? std::filesystem::path(options_.output).parent_path().string()
+                             : options_.run_directory;
+  simulation_->set_outputs(
+      std::move(samples),
+      make_writers(options_.writers, {comm_, problem(), simulation_->order(), directory}));
+  make_head(found.tables);
+  run_.plan({}, std::move(found.outputs), own_box, found.space);
+  run_.account().grid = {molecules, 1, 1};
+}
+
+void Program::make_head(const std::vector<run::OutputTable>& tables) {
+  head_.attributes = {{"simulation", std::string("molecules"), 0}, {"title", options_.title, 0}};
+  for (const auto& [path, step] : {std::pair{steps_path, problem().steps}, {steps_done_path, StepIndex{0}}})
+    head_.datasets.push_back({{path, {1}, h5::ElementType::uint64, {}}, bytes_of(step)});
+  add_h5md(comm_, head_, tables, problem().length, simulation_->order(), simulation_->list());
+}
+
+void Program::describe() {
+  run::describe(options_, "molecules", TAILRACE_COMPILER, run_.account());
+  const Vec3& length = problem().length;
+  const bool kd = problem().decomposition.kind == DecompositionOptions::Kind::kd;
+  tell(fmt::format(
+      "tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ranks ({}); {}, {}\n",
+      TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2], problem().steps,
+      comm_.size(), kd ? "k-d tree" : "regular", output::strategy_text(options_.write),
+      output::sink_text(options_.write)));
+}
+
+int Program::close(const run::DriveResult& result) {
+  const double computed_s = monotonic_s() - started_s_;
+  const auto fields = [this](output::Session&) -> output::FieldLookup {
+    simulation_->gather_last();
+    return [this](const std::string& name) { return simulation_->field(name); };
+  };
+  const auto summary = run_.close(
+      result, fields,
+      [&] {
+        return output::FileTail{.attributes = {},
+                                .datasets = {{steps_done_path, bytes_of(result.steps_done)}}};
+      },
+      simulation_->own_molecules());
+  const auto& end = summary.end;
+  if (end.error) throw Error(*end.error);
+  constexpr double us_per_s = 1e6;
+  const double updates =
+      static_cast<double>(simulation_->order().size() * std::max<StepIndex>(1, result.steps_done));
+  tell(run::end_text(summary, result.steps_done, run_.elapsed_s(),
+                     fmt::format(", {:.3f} us per molecule and step", us_per_s * computed_s / updates)));
+  return run::exit_status(end.status);
+}
+
+}  // namespace
+
+int run_program(mpi::CommView comm, int argc, const char* const* argv) {
+  auto parsed = run::read_command_line(comm, program_name, [&] { return parse_options(argc, argv); });
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  auto& options = std::get<Options>(parsed);
+  return run::run_case(comm, program_name, options, [&](mpi::CommView computing, run::Run& run) {
+    return Program(computing, options, run).execute();
+  });
+}
+
+}  // namespace tailrace::molecules

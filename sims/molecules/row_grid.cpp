@@ -1,0 +1,74 @@
+#include "row_grid.hpp"
+
+#include <cmath>
+#include <tuple>
+
+namespace tailrace::molecules {
+
+RowGrid::RowGrid(const Region& region, std::array<int, 2> rows, double bin_width)
+    : region_(region),
+      rows_(rows),
+      most_bins_(std::max(1, static_cast<int>(region.widths()[0] / bin_width))) {
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    heights_[axis] = region.widths()[axis + 1] / rows[axis];
+    inverse_heights_[axis] = 1 / heights_[axis];
+    last_[axis] = rows[axis] - 1;
+  }
+  choose_bins(0);
+  starts_.assign(static_cast<std::size_t>(rows_[0]) * rows_[1] * bins_ + 1, 0);
+}
+
+/// Not more bins than molecules: in thin gas they would take more memory than these.
+void RowGrid::choose_bins(std::int64_t molecules) {
+  const std::int64_t rows = static_cast<std::int64_t>(rows_[0]) * rows_[1];
+  bins_ = static_cast<int>(std::clamp<std::int64_t>(molecules / rows, 1, most_bins_));
+  inverse_bin_ = bins_ / region_.widths()[0];
+  last_bin_ = bins_ - 1;
+}
+
+void RowGrid::find_order(const Columns& columns) {
+  const std::int64_t count = columns.size();
+  const double *const x = columns.position[0].data(), *const y = columns.position[1].data(),
+                      *const z = columns.position[2].data();
+  bin_of_.resize(static_cast<std::size_t>(count));
+  order_.resize(static_cast<std::size_t>(count));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i)
+    bin_of_[i] = static_cast<std::int32_t>(first_bin(row_of(0, y[i]), row_of(1, z[i])) + bin(x[i]));
+  starts_.assign(static_cast<std::size_t>(rows_[0]) * rows_[1] * bins_ + 1, 0);
+  for (std::int64_t i = 0; i < count; ++i) ++starts_[bin_of_[i] + 1];
+  for (std::size_t b = 1; b < starts_.size(); ++b) starts_[b] += starts_[b - 1];
+  // Fills each bin in turn; the beginning of a bin ends up where the next one begins.
+  for (std::int64_t i = 0; i < count; ++i) order_[starts_[bin_of_[i]]++] = static_cast<std::int32_t>(i);
+  for (std::size_t b = starts_.size() - 1; b > 0; --b) starts_[b] = starts_[b - 1];
+  starts_[0] = 0;
+}
+
+void RowGrid::sort(Columns& columns) {
+  choose_bins(columns.size());
+  find_order(columns);
+  const auto& position = columns.position;
+  const auto before = [&position](std::int32_t a, std::int32_t b) {
+    return std::tie(position[0][a], position[1][a], position[2][a]) <
+           std::tie(position[0][b], position[1][b], position[2][b]);
+  };
+  // A bin holds one or two molecules, in most steps in order already.
+  const auto bins = static_cast<std::int64_t>(starts_.size()) - 1;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t b = 0; b < bins; ++b)
+    for (std::int64_t k = starts_[b] + 1; k < starts_[b + 1]; ++k) {
+      const std::int32_t moving = order_[k];
+      std::int64_t to = k;
+      for (; to > starts_[b] && before(moving, order_[to - 1]); --to) order_[to] = order_[to - 1];
+      order_[to] = moving;
+    }
+  columns.reorder(order_);
+  columns.pad();
+}
+
+std::int64_t RowGrid::memory_bytes() const noexcept {
+  return static_cast<std::int64_t>((starts_.capacity() + order_.capacity() + bin_of_.capacity()) *
+                                   sizeof(std::int32_t));
+}
+
+}  // namespace tailrace::molecules

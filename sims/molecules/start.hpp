@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decomposition.hpp"
+#include "options.hpp"
+#include "phase_space.hpp"
+#include "tailrace/mpi/comm.hpp"
+
+namespace tailrace::molecules {
+
+/// Where the molecules of a start come from.
+class Start {
+ public:
+  /// Reads the header of the start file, if there is one, and puts what the case leaves open into the
+  /// problem: box, components, time. Warnings are appended. @collective{comm}, synchronises. Errors (input),
+  /// on all ranks: what the file and the case contradict each other in, and a problem that cannot be
+  /// computed.
+  Start(mpi::CommView comm, Problem& problem, std::vector<std::string>& warnings, const std::string& subject);
+
+  /// This rank's molecules. @collective{comm}, synchronises. Errors (input), on all ranks.
+  [[nodiscard]] std::vector<Molecule> molecules(mpi::CommView comm, const Decomposition& decomposition) const;
+
+ private:
+  void complete(Problem& problem, std::vector<std::string>& warnings, const std::string& subject) const;
+
+  const Problem& problem_;
+  std::unique_ptr<PhaseSpace> file_;
+};
+
+}  // namespace tailrace::molecules

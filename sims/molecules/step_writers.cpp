@@ -1,0 +1,295 @@
+#include "step_writers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+
+#include "deliver.hpp"
+#include "phase_space.hpp"
+#include "pictures.hpp"
+#include "shared_file.hpp"
+#include "tailrace/mpi/verdict.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What all writers have in common: when, and the names of their files.
+class NamedWriter : public StepWriter {
+ public:
+  NamedWriter(WriterOptions options, const WriterContext& context)
+      : options_(std::move(options)), context_(context) {
+    if (options_.prefix == "default") options_.prefix = "mardyn";
+  }
+  [[nodiscard]] bool due(StepIndex step) const noexcept override { return step % options_.every == 0; }
+
+ protected:
+  [[nodiscard]] mpi::CommView comm() const noexcept { return context_.comm; }
+  [[nodiscard]] StepIndex every() const noexcept { return options_.every; }
+  [[nodiscard]] const WriterContext& context() const noexcept { return context_; }
+  /// The prefix with an ending, in the directory of the run unless it names another one.
+  [[nodiscard]] std::string path(const std::string& ending) const {
+    return (fs::path(context_.directory) / (options_.prefix + ending)).string();
+  }
+  /// The number of a file as the reference counts them: as many digits as the last one has.
+  [[nodiscard]] std::string number(StepIndex step) const {
+    if (!options_.incremental) return "";
+    const auto last = fmt::format("{}", context_.problem.steps / options_.every);
+    return fmt::format("-{:0{}}", step / options_.every, last.size());
+  }
+
+ private:
+  WriterOptions options_;
+  WriterContext context_;
+};
+
+[[noreturn]] void fail(const std::string& path) {
+  throw Error(ErrorInfo{.kind = ErrorKind::io,
+                        .message = path + ": cannot be written",
+                        .path = path,
+                        .hint = "check the space and the permissions there"});
+}
+
+/// Keeps the lines of a text file before the first one that `goes`. @local
+void cut_lines(const std::string& path, const std::function<bool(const std::string&)>& goes) {
+  std::ifstream in(path);
+  std::string kept, line;
+  while (std::getline(in, line) && !goes(line)) kept += line + '\n';
+  in.close();
+  std::ofstream out(path, std::ios::trunc);
+  out << kept << std::flush;
+  if (!out) fail(path);
+}
+
+/// Observables as a table of text, with the columns of the reference.
+class ResultWriter final : public NamedWriter {
+ public:
+  using NamedWriter::NamedWriter;
+
+  void write(const StepState& state) override {
+    mpi::agree_on_root(comm(), [&] {
+      std::ofstream file(path(".res"), state.step == 0 ? std::ios::trunc : std::ios::app);
+      if (state.step == 0) file << head();
+      file << line(state) << std::flush;
+      if (!file) fail(path(".res"));
+    });
+  }
+
+  void resume(StepIndex step) override {
+    mpi::agree_on_root(comm(), [&] {
+      if (!fs::exists(path(".res"))) return;
+      cut_lines(path(".res"), [step](const std::string& line) {
+        StepIndex found = 0;
+        return (std::istringstream(line) >> found) && found > step;
+      });
+    });
+  }
+
+ private:
+  static std::string head() {
+    auto text = fmt::format("# {:>8}", "step");
+    for (const char* name : {"time", "U_pot", "U_pot_avg", "U_kin", "U_kin_avg", "p", "p_avg", "beta_trans",
+                             "beta_rot", "c_v", "N"})
+      text += fmt::format("{:>26}", name);
+    return text + '\n';
+  }
+
+  static std::string line(const StepState& state) {
+    auto text = fmt::format("{:10}{:26.16e}", state.step, state.time);
+    using enum Observable::Index;
+    for (const auto one : {potential_energy, mean_potential_energy, kinetic_energy, mean_kinetic_energy,
+                           pressure, mean_pressure, beta_trans, beta_rot, heat_capacity})
+      text += fmt::format("{:26.16e}", state.values[one]);
+    return text + fmt::format("{:26}\n", state.molecules);
+  }
+};
+
+/// Puts sections one behind the other into the bytes of a file from `begin` on: of each the head, then what
+/// the ranks have. Returns where it ends. @collective
+class SectionPlaces {
+ public:
+  SectionPlaces(mpi::CommView comm, const std::vector<Section>& sections, std::int64_t begin)
+      : sections_(sections) {
+    std::vector<std::int64_t> sizes;
+    for (const auto& section : sections) sizes.push_back(static_cast<std::int64_t>(section.own.size()));
+    before_ = mpi::exclusive_scan(comm, sizes);
+    all_ = mpi::sum(comm, sizes);
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      begins_.push_back(begin);
+      begin += static_cast<std::int64_t>(sections[i].head.size()) + all_[i];
+    }
+    end_ = begin;
+  }
+  [[nodiscard]] std::int64_t end() const noexcept { return end_; }
+  /// Calls `put(offset, text)` for what this rank has to write.
+  template <class Put>
+  void write(bool root, const Put& put) const {
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      const auto head = static_cast<std::int64_t>(sections_[i].head.size());
+      if (root) put(begins_[i], sections_[i].head);
+      if (!sections_[i].own.empty()) put(begins_[i] + head + before_[i], sections_[i].own);
+    }
+  }
+
+ private:
+  const std::vector<Section>& sections_;
+  std::vector<std::int64_t> before_, all_, begins_;
+  std::int64_t end_ = 0;
+};
+
+Moment moment_of(const StepState& state, const Problem& problem, std::span<const Molecule> own) {
+  return {.time = state.time,
+          .molecules = state.molecules,
+          .box = problem.length,
+          .model = problem.model,
+          .own = own};
+}
+
+/// A file for each step.
+class PictureWriter final : public NamedWriter {
+ public:
+  using Text = std::vector<Section> (*)(const Moment&);
+  PictureWriter(WriterOptions options, const WriterContext& context, Text text, const char* ending)
+      : NamedWriter(std::move(options), context), text_(text), ending_(ending) {}
+
+  void write(const StepState& state) override {
+    const auto molecules = in_order(comm(), context().order, state.own);
+    const auto sections = text_(moment_of(state, context().problem, molecules));
+    const SectionPlaces places(comm(), sections, 0);
+    SharedFile file(comm(), path(number(state.step) + ending_), places.end());
+    SharedFile* const files[] = {&file};
+    write_together(comm(), files, [&] {
+      places.write(comm().is_root(),
+                   [&](std::int64_t offset, const std::string& text) { file.write(offset, text); });
+    });
+  }
+
+ private:
+  Text text_;
+  const char* ending_;
+};
+
+/// Frames one behind the other in one file.
+class VisWriter final : public NamedWriter {
+ public:
+  using NamedWriter::NamedWriter;
+
+  void write(const StepState& state) override {
+    const auto molecules = in_order(comm(), context().order, state.own);
+    const auto sections = vis_text(moment_of(state, context().problem, molecules), state.step == 0);
+    std::int64_t size = 0;
+    mpi::agree_on_root(comm(), [&] {
+      if (state.step == 0) std::ofstream(path(".vis"), std::ios::trunc);
+      std::error_code code;
+      size = static_cast<std::int64_t>(fs::file_size(path(".vis"), code));
+      if (code) fail(path(".vis"));
+    });
+    const SectionPlaces places(comm(), sections, mpi::max(comm(), size));
+    mpi::agree_on(comm(), [&] {
+      std::fstream file(path(".vis"), std::ios::in | std::ios::out | std::ios::binary);
+      places.write(comm().is_root(), [&](std::int64_t offset, const std::string& text) {
+        file.seekp(offset);
+        file << text;
+      });
+      file.flush();
+      if (!file) fail(path(".vis"));
+    });
+  }
+
+  void resume(StepIndex step) override {
+    mpi::agree_on_root(comm(), [&] {
+      if (!fs::exists(path(".vis"))) return;
+      StepIndex frame = 0;
+      cut_lines(path(".vis"),
+                [&](const std::string& line) { return line == "#" && ++frame * every() > step; });
+    });
+  }
+};
+
+/// The state in a format of the reference.
+class CheckpointWriter final : public NamedWriter {
+ public:
+  CheckpointWriter(WriterOptions options, const WriterContext& context, PhaseSpaceFormat format)
+      : NamedWriter(std::move(options), context), format_(format) {}
+
+  void write(const StepState& state) override {
+    const auto& problem = context().problem;
+    const PhaseSpaceState saved{.time = state.time,
+                                .temperature = problem.thermostat.temperature,
+                                .box = problem.length,
+                                .model = &problem.model,
+                                .own = state.region,
+                                .list = state.own,
+                                .cells = cells_of_cutoff(problem.length, problem.model.cutoff)};
+    write_phase_space(comm(), files_of(format_, path(number(state.step))), saved);
+  }
+
+ private:
+  PhaseSpaceFormat format_;
+};
+
+template <class Writer, class... Arguments>
+auto maker(Arguments... arguments) {
+  return [=](const WriterOptions& options, const WriterContext& context) -> std::unique_ptr<StepWriter> {
+    return std::make_unique<Writer>(options, context, arguments...);
+  };
+}
+
+using Maker = std::function<std::unique_ptr<StepWriter>(const WriterOptions&, const WriterContext&)>;
+
+const std::map<std::string, Maker>& makers() {
+  using Format = PhaseSpaceFormat;
+  static const std::map<std::string, Maker> all{
+      {"ResultWriter", maker<ResultWriter>()},
+      {"XyzWriter", maker<PictureWriter>(&xyz_text, ".xyz")},
+      {"PovWriter", maker<PictureWriter>(&pov_text, ".pov")},
+      {"VTKMoleculeWriter", maker<PictureWriter>(&vtu_text, ".vtu")},
+      {"VISWriter", maker<VisWriter>()},
+      {"CheckpointWriter", maker<CheckpointWriter>(Format::ascii)},
+      {"BinaryCheckpointWriter", maker<CheckpointWriter>(Format::binary)},
+      {"MPI-IOCheckpointWriter", maker<CheckpointWriter>(Format::cells)},
+      {"PnetCDFCheckpointWriter", maker<CheckpointWriter>(Format::netcdf)},
+      {"MPICheckpointWriter", maker<CheckpointWriter>(Format::mpi_restart)}};
+  return all;
+}
+
+}  // namespace
+
+std::vector<Molecule> in_order(mpi::CommView comm, const IdOrder& order, const MoleculeList& own) {
+  std::map<int, Parcel<Molecule>> to;
+  for (std::int64_t i = 0; i < own.count; ++i) {
+    const auto molecule = own.molecule(i);
+    auto& parcel = to[order.owner(molecule.id)];
+    parcel.rank = order.owner(molecule.id);
+    parcel.values.push_back(molecule);
+  }
+  std::vector<Parcel<Molecule>> parcels;
+  for (auto& [rank, parcel] : to) parcels.push_back(std::move(parcel));
+  std::vector<Molecule> mine;
+  for (const auto& parcel : deliver(comm, parcels))
+    mine.insert(mine.end(), parcel.values.begin(), parcel.values.end());
+  std::sort(mine.begin(), mine.end(), [](const Molecule& a, const Molecule& b) { return a.id < b.id; });
+  return mine;
+}
+
+std::vector<std::string> writer_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : makers()) names.push_back(name);
+  return names;
+}
+
+std::vector<std::unique_ptr<StepWriter>> make_writers(const std::vector<WriterOptions>& options,
+                                                      const WriterContext& context) {
+  std::vector<std::unique_ptr<StepWriter>> writers;
+  for (const auto& one : options) writers.push_back(makers().at(one.name)(one, context));
+  return writers;
+}
+
+}  // namespace tailrace::molecules

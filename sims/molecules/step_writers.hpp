@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "id_order.hpp"
+#include "options.hpp"
+#include "step_writer.hpp"
+
+namespace tailrace::molecules {
+
+/// What writers need beside the step.
+struct WriterContext {
+  mpi::CommView comm;
+  const Problem& problem;
+  const IdOrder& order;
+  std::string directory;  ///< of names without one
+};
+
+/// The names that the reference's configurations have for its writers, as far as they are written here:
+/// ResultWriter, XyzWriter, PovWriter, VISWriter, VTKMoleculeWriter, and those of checkpoints,
+/// CheckpointWriter (text), BinaryCheckpointWriter, MPI-IOCheckpointWriter, PnetCDFCheckpointWriter,
+/// MPICheckpointWriter. @local
+std::vector<std::string> writer_names();
+/// Writers of these names. @local
+std::vector<std::unique_ptr<StepWriter>> make_writers(const std::vector<WriterOptions>& options,
+                                                      const WriterContext& context);
+
+/// The own molecules of all ranks where their ids belong: those of this rank's places, ascending. @collective
+std::vector<Molecule> in_order(mpi::CommView comm, const IdOrder& order, const MoleculeList& own);
+
+}  // namespace tailrace::molecules

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tailrace::molecules {
+
+/// A word of a text between blanks.
+struct Word {
+  std::string_view text;
+  int line = 0;  ///< counted from 1
+};
+
+constexpr bool is_blank(char letter) noexcept {
+  return letter == ' ' || (letter >= '\t' && letter <= '\r');
+}
+
+/// Splits a text at blanks, without comments, from # to the end of the line. @local
+std::vector<Word> words_of(std::string_view text);
+
+/// The number that the whole word is; nothing if it is none. @local
+template <class T>
+std::optional<T> number_in(std::string_view word) {
+  if (word.starts_with('+')) word.remove_prefix(1);
+  T number{};
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (code != std::errc() || end != word.data() + word.size()) return {};
+  return number;
+}
+
+}  // namespace tailrace::molecules

@@ -1,0 +1,136 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "command_line.hpp"
+#include "tailrace/base/error.hpp"
+#include "temp_dir.hpp"
+
+namespace tailrace::molecules {
+
+namespace {
+
+const std::string good = R"(
+[case]
+simulation = "molecules"
+[domain]
+length = [10.0, 11.0, 12.0]
+[time]
+dt = 0.004
+steps = 20
+[[component]]
+name = "a"
+lj = [{mass = 1.5, epsilon = 1.0, sigma = 1.0, shifted = true}]
+[[component]]
+lj = [{place = [0, 0, 0.5], mass = 1.0, epsilon = 2.0, sigma = 1.1}]
+charge = [{charge = -1.0}, {place = [0, 0.1, 0], charge = 1.0, mass = 0.5}]
+dipole = [{moment = 1.2, direction = [0, 3, 4]}]
+quadrupole = [{moment = 0.8}]
+inertia = [0.1, 0.2, 0.3]
+[[mixing]]
+components = [0, 1]
+xi = 0.9
+eta = 1.1
+[model]
+cutoff = 3.0
+lj_cutoff = 2.5
+long_range = "none"
+charge_dipole_sign = "reference"
+[start]
+kind = "lattice"
+density = 0.3
+fractions = [0.2, 0.8]
+[thermostat]
+temperature = 1.2
+[decomposition]
+kind = "kd"
+every = 50
+[[output]]
+name = "slabs"
+quantity = "density"
+bins = [1, 1, 20]
+every = 5
+[[writer]]
+name = "ResultWriter"
+every = 10
+prefix = "result"
+)";
+
+/// The options of a case, or its problems.
+struct Read {
+  Options options;
+  std::string problems;
+};
+
+Read read(const std::string& text, const std::vector<std::string>& settings = {}) {
+  const test::TempDir directory;
+  CommandLine line;
+  line.case_file = directory.file("case.toml");
+  line.settings = settings;
+  std::ofstream(line.case_file) << text;
+  Read found;
+  try {
+    apply_case(line);
+  } catch (const Error& error) {
+    CHECK(error.info().kind == ErrorKind::input);
+    found.problems = error.what();
+  }
+  found.options = std::move(line.options);
+  return found;
+}
+
+bool tells(const std::string& setting, const std::string& words) {
+  const auto problems = read(good, {setting}).problems;
+  CAPTURE(problems);
+  return problems.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a case with everything in it") {
+  const auto [options, problems] = read(good);
+  CHECK(problems == "");
+  const auto& problem = options.problem;
+  CHECK(problem.length == Vec3{10, 11, 12});
+  CHECK(problem.steps == 20);
+  const auto& model = problem.model;
+  REQUIRE(model.components.size() == 2);
+  CHECK(model.components[0].mass() == 1.5);
+  CHECK(model.components[0].lennard_jones[0].shifted);
+  CHECK(model.components[1].mass() == 1.5);
+  CHECK(model.components[1].dipoles[0].direction[1] == doctest::Approx(0.6));
+  CHECK(model.components[1].inertia() == Vec3{0.1, 0.2, 0.3});
+  CHECK(model.mixing_of(1, 0) == Mixing{.xi = 0.9, .eta = 1.1});
+  CHECK(model.lj_cutoff == 2.5);
+  CHECK(model.long_range == LongRange::none);
+  CHECK(model.reference_charge_dipole_sign);
+  CHECK(!model.reference_shift);
+  CHECK(std::get<StartLattice>(problem.start).fractions == std::vector{0.2, 0.8});
+  CHECK(problem.decomposition.kind == DecompositionOptions::Kind::kd);
+  REQUIRE(options.bins.size() == 1);
+  CHECK(options.bins[0] == Bins{1, 1, 20});
+  REQUIRE(options.writers.size() == 1);
+  CHECK(options.writers[0].prefix == "result");
+  CHECK(options.resolved["start"]["seed"] == 1);
+}
+
+TEST_CASE("what is wrong with a case is told with its key and the fix") {
+  CHECK(tells("domain.length=[10, 10]", "domain.length"));
+  CHECK(tells("domain.length=[10, 10, -1]", "lengths above 0"));
+  CHECK(tells("time.dt=0", "time.dt"));
+  CHECK(tells("time.end=0.1", "give one of them"));
+  CHECK(tells("model.lj_cutoff=4", "more than the cutoff"));
+  CHECK(tells("model.long_range=planar", "\"planar\" is not known"));
+  CHECK(tells("start.file=x.inp", "file = \"start.inp\", or kind"));
+  CHECK(tells("start.fractions=[1]", "one for each [[component]]"));
+  CHECK(tells("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));
+  CHECK(tells("decomposition.kind=regular", "decomposition.every"));
+  CHECK(tells("output[0].bins=[0, 1, 1]", "is no grid of bins"));
+  CHECK(tells("output[0].quantity=position", "has no bins"));
+  CHECK(tells("output[0].select={plane = {x = 1}}", "output[0].select"));
+  CHECK(tells("mixing[0].components=[1, 0]", "is no pair of components"));
+  CHECK(tells("component[0].lj[0].mass=0", "has no mass"));
+  CHECK(tells("model.cutof=3", "model.cutoff"));
+}
+
+}  // namespace tailrace::molecules
