@@ -21,7 +21,7 @@ void Columns::each_state(Self& self, Visit&& visit) {
 template <class Self, class Visit>
 void Columns::each(Self& self, Visit&& visit) {
   each_state(self, visit);
-  visit(self.force[0]);  // of copies too: it is where columns are put into another order
+  visit(self.force[0]);  // of copies too, as scratch
   if (self.moves_) {
     for (std::size_t d = 1; d < 3; ++d) visit(self.force[d]);
     if (self.rotates_)
@@ -82,7 +82,7 @@ Molecule Columns::get(std::int64_t i) const {
 
 void Columns::reorder(std::span<const std::int32_t> order) {
   const auto count = static_cast<std::int64_t>(order.size());
-  Numbers& scratch = force[0];
+  Numbers& scratch = this->scratch();
   each_state(*this, [&](Numbers& column) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t k = 0; k < count; ++k) scratch[k] = column[order[k]];

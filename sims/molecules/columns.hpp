@@ -38,6 +38,9 @@ class Columns {
   /// Molecule order[k] comes to place k. Forces and torques do not move along: they are stale.
   void reorder(std::span<const std::int32_t> order);
   void pad();
+  /// A number per molecule to work with, lost when molecules are put into another order. It is the first
+  /// force, which is stale then.
+  [[nodiscard]] Numbers& scratch() noexcept { return force[0]; }
   /// Sets forces and torques to zero.
   void clear_forces();
 

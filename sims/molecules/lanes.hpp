@@ -22,6 +22,7 @@ inline constexpr int lanes = vector_bytes / static_cast<int>(sizeof(double));
 
 struct LanesOf {
   using numbers [[gnu::vector_size(vector_bytes)]] = double;
+  using halves [[gnu::vector_size(vector_bytes / 2)]] = double;
   using integers [[gnu::vector_size(vector_bytes)]] = std::int64_t;
 };
 using Lanes = LanesOf::numbers;
@@ -58,8 +59,12 @@ inline void add_first(double* to, const Lanes& values, std::int64_t count) noexc
 
 /// Sum over the lanes, always in the same order.
 inline double sum(const Lanes& values) noexcept {
+  LanesOf::halves low, high;
+  std::memcpy(&low, &values, sizeof(low));
+  std::memcpy(&high, reinterpret_cast<const char*>(&values) + sizeof(low), sizeof(high));
+  low += high;
   double total = 0;
-  for (int lane = 0; lane < lanes; ++lane) total += values[lane];
+  for (int lane = 0; lane < lanes / 2; ++lane) total += low[lane];
   return total;
 }
 inline double sum(double value) noexcept {

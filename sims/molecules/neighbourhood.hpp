@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -30,8 +31,8 @@ inline Block block_of(const Columns& own, int y, int z, const RowGrid::Run& run)
   for (std::size_t d = 0; d < 3; ++d) {
     block.low[d] = block.high[d] = own.position[d][run.begin];
     for (std::int64_t i = run.begin + 1; i < run.end; ++i) {
-      block.low[d] = std::fmin(block.low[d], own.position[d][i]);
-      block.high[d] = std::fmax(block.high[d], own.position[d][i]);
+      block.low[d] = std::min(block.low[d], own.position[d][i]);
+      block.high[d] = std::max(block.high[d], own.position[d][i]);
     }
   }
   return block;
@@ -45,8 +46,8 @@ inline double squared_reach(const RowGrid& rows, const Block& block, int y, int 
   double rest = squared_cutoff * (1 + 1e-12);
   const std::array<int, 2> place{y, z};
   for (int axis = 0; axis < 2; ++axis) {
-    const double gap = std::fmax(rows.low_of(axis, place[axis]) - block.high[axis + 1],
-                                 block.low[axis + 1] - rows.low_of(axis, place[axis] + 1));
+    const double gap = std::max(rows.low_of(axis, place[axis]) - block.high[axis + 1],
+                                block.low[axis + 1] - rows.low_of(axis, place[axis] + 1));
     if (gap > 0) rest -= gap * gap;
   }
   return rest;

@@ -82,7 +82,7 @@ std::vector<Molecule> Particles::take_leavers() {
 }
 
 void Particles::sort() {
-  own_rows_->sort(own_);
+  own_rows_->sort(own_, order_);
 }
 
 void Particles::clear_halo() noexcept {
@@ -137,7 +137,7 @@ void Particles::add_halo(std::span<const std::byte> bytes) {
 }
 
 void Particles::arrange_copies() {
-  if (!copies_arranged_) copy_rows_->sort(copies_);
+  if (!copies_arranged_) copy_rows_->sort(copies_, order_);
   copies_arranged_ = true;
 }
 

@@ -86,6 +86,7 @@ class Particles {
   std::array<int, 2> layers_{};
   Columns own_, copies_;
   std::unique_ptr<RowGrid> own_rows_, copy_rows_;
+  std::vector<std::int32_t> order_;
   bool copies_arranged_ = false;
 };
 

@@ -26,27 +26,30 @@ void RowGrid::choose_bins(std::int64_t molecules) {
   last_bin_ = bins_ - 1;
 }
 
-void RowGrid::find_order(const Columns& columns) {
+void RowGrid::find_order(Columns& columns, std::vector<std::int32_t>& order) {
   const std::int64_t count = columns.size();
   const double *const x = columns.position[0].data(), *const y = columns.position[1].data(),
                       *const z = columns.position[2].data();
-  bin_of_.resize(static_cast<std::size_t>(count));
-  order_.resize(static_cast<std::size_t>(count));
+  double* const bin_of = columns.scratch().data();
+  if (order.capacity() < static_cast<std::size_t>(count))
+    order.reserve(static_cast<std::size_t>(count + count / 64));
+  order.resize(static_cast<std::size_t>(count));
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i)
-    bin_of_[i] = static_cast<std::int32_t>(first_bin(row_of(0, y[i]), row_of(1, z[i])) + bin(x[i]));
+    bin_of[i] = static_cast<double>(first_bin(row_of(0, y[i]), row_of(1, z[i])) + bin(x[i]));
   starts_.assign(static_cast<std::size_t>(rows_[0]) * rows_[1] * bins_ + 1, 0);
-  for (std::int64_t i = 0; i < count; ++i) ++starts_[bin_of_[i] + 1];
+  for (std::int64_t i = 0; i < count; ++i) ++starts_[static_cast<std::int64_t>(bin_of[i]) + 1];
   for (std::size_t b = 1; b < starts_.size(); ++b) starts_[b] += starts_[b - 1];
   // Fills each bin in turn; the beginning of a bin ends up where the next one begins.
-  for (std::int64_t i = 0; i < count; ++i) order_[starts_[bin_of_[i]]++] = static_cast<std::int32_t>(i);
+  for (std::int64_t i = 0; i < count; ++i)
+    order[starts_[static_cast<std::int64_t>(bin_of[i])]++] = static_cast<std::int32_t>(i);
   for (std::size_t b = starts_.size() - 1; b > 0; --b) starts_[b] = starts_[b - 1];
   starts_[0] = 0;
 }
 
-void RowGrid::sort(Columns& columns) {
+void RowGrid::sort(Columns& columns, std::vector<std::int32_t>& order) {
   choose_bins(columns.size());
-  find_order(columns);
+  find_order(columns, order);
   const auto& position = columns.position;
   const auto before = [&position](std::int32_t a, std::int32_t b) {
     return std::tie(position[0][a], position[1][a], position[2][a]) <
@@ -57,18 +60,17 @@ void RowGrid::sort(Columns& columns) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t b = 0; b < bins; ++b)
     for (std::int64_t k = starts_[b] + 1; k < starts_[b + 1]; ++k) {
-      const std::int32_t moving = order_[k];
+      const std::int32_t moving = order[k];
       std::int64_t to = k;
-      for (; to > starts_[b] && before(moving, order_[to - 1]); --to) order_[to] = order_[to - 1];
-      order_[to] = moving;
+      for (; to > starts_[b] && before(moving, order[to - 1]); --to) order[to] = order[to - 1];
+      order[to] = moving;
     }
-  columns.reorder(order_);
+  columns.reorder(order);
   columns.pad();
 }
 
 std::int64_t RowGrid::memory_bytes() const noexcept {
-  return static_cast<std::int64_t>((starts_.capacity() + order_.capacity() + bin_of_.capacity()) *
-                                   sizeof(std::int32_t));
+  return static_cast<std::int64_t>(starts_.capacity() * sizeof(std::int32_t));
 }
 
 }  // namespace tailrace::molecules

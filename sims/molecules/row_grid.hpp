@@ -29,8 +29,9 @@ class RowGrid {
   [[nodiscard]] const Region& region() const noexcept { return region_; }
 
   /// Sorts molecules into rows, by x within them and then by y and z: the order follows from their positions
-  /// alone. Those outside of the region belong to the rows at its border.
-  void sort(Columns& columns);
+  /// alone. Those outside of the region belong to the rows at its border. `order` is a place to
+  /// work in.
+  void sort(Columns& columns, std::vector<std::int32_t>& order);
 
   /// Molecules of a row.
   [[nodiscard]] Run row(int y, int z) const noexcept {
@@ -62,7 +63,7 @@ class RowGrid {
     return static_cast<int>(std::clamp((x - region_.low[0]) * inverse_bin_, 0.0, last_bin_));
   }
   void choose_bins(std::int64_t molecules);
-  void find_order(const Columns& columns);
+  void find_order(Columns& columns, std::vector<std::int32_t>& order);
 
   Region region_;
   std::array<int, 2> rows_;
@@ -71,7 +72,6 @@ class RowGrid {
   double inverse_bin_ = 0, last_bin_ = 0;
   std::vector<std::int32_t>
       starts_;  ///< of each bin, rows one after another, y fastest; then the number of all
-  std::vector<std::int32_t> order_, bin_of_;
 };
 
 }  // namespace tailrace::molecules
