@@ -157,9 +157,14 @@ MPI_CASE("samples of molecules lie in the order of their ids, those of bins add 
   CHECK(space == Index3{6, order.size(), 1});
   std::vector<std::string> offered;
   for (const auto& quantity : quantities) offered.emplace_back(quantity.name);
-  const run::CaseOutputs outputs(
-      placed, {.points = space, .interior = Box::whole(space), .steps = 4, .dt_s = 1, .quantities = offered},
-      "case");
+  const run::CaseOutputs outputs(placed,
+                                 {.points = space,
+                                  .interior = Box::whole(space),
+                                  .steps = 4,
+                                  .dt_s = 1,
+                                  .quantities = offered,
+                                  .taken_paths = {}},
+                                 "case");
   Samples samples(comm, outputs.streams(), space, box, model, order);
   CHECK(!samples.due(1));
   REQUIRE(samples.due(2));
