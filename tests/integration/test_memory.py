@@ -15,7 +15,7 @@ WAVES = """
 [case]
 simulation = "seismic"
 [domain]
-cells = [128, 96, 96]
+cells = [192, 160, 128]
 spacing_m = [10, 10, 10]
 [time]
 dt_s = 0.001
