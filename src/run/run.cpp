@@ -456,7 +456,7 @@ void Run::leave_account(const ErrorInfo& error) const noexcept {
   try {
     write_lone_failure(options_.directory, account_, error);
   } catch (const Error& second) {
-    print_error(options_.program, second.info());
+    if (error.rank < 0) print_error(options_.program, second.info());  // one that all share is told already
   }
 }
 
