@@ -338,7 +338,7 @@ def test_damaged_ones_are_skipped_with_a_warning(tmp_path, whole):
     computation = Computation("seismic", tmp_path)
     assert computation.start("--fault", "kill:step=30", ranks=2).wait().status != 0
     saved = computation.steps_saved()
-    assert len(saved) == 2
+    assert len(saved) >= 2
     state = computation.run_dir / f"checkpoints/step-{saved[-1]:012d}/state.h5"
     content = bytearray(state.read_bytes())
     content[len(content) // 2] ^= 1
@@ -346,7 +346,7 @@ def test_damaged_ones_are_skipped_with_a_warning(tmp_path, whole):
     ended = computation.start("--resume", ranks=3).wait()
     assert ended.status == 0, ended
     assert "skipped a checkpoint" in ended.err and str(state.parent) in ended.err
-    assert jobs.account(computation.run_dir)["resumed_from"] == saved[0]
+    assert jobs.account(computation.run_dir)["resumed_from"] == saved[-2]
     assert_same(computation.datasets(), whole["seismic"])
 
 
