@@ -23,9 +23,10 @@ Particles::Particles(const Model& model, const Vec3& box, const Region& own, int
     : field_(model),
       box_(box),
       region_(own),
-      cells_per_cutoff_(std::max(1, cells_per_cutoff)),
+      cells_per_cutoff_(cells_per_cutoff),
       own_(Columns::Kind::own, field_),
       copies_(Columns::Kind::copies, field_) {
+  TAILRACE_CHECK(cells_per_cutoff >= 1, "rows are no higher than the cutoff");
   make_grids();
 }
 

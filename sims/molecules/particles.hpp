@@ -23,7 +23,7 @@ namespace tailrace::molecules {
 class Particles {
  public:
   /// `own`: the region of this rank in `box`. `cells_per_cutoff`: how finely space is cut across the rows in
-  /// which molecules lie, at least 1; 0 for a choice that follows from their number at each `reset_region`.
+  /// which molecules lie, at least 1.
   Particles(const Model& model, const Vec3& box, const Region& own, int cells_per_cutoff);
 
   /// Takes in an own molecule. Its place in the order is found by the next `sort`.

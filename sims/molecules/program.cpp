@@ -173,12 +173,7 @@ int Program::close(const run::DriveResult& result) {
 }  // namespace
 
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  auto parsed = run::read_command_line(comm, program_name, [&] { return parse_options(argc, argv); });
-  if (const int* status = std::get_if<int>(&parsed)) return *status;
-  auto& options = std::get<Options>(parsed);
-  return run::run_case(comm, program_name, options, [&](mpi::CommView computing, run::Run& run) {
-    return Program(computing, options, run).execute();
-  });
+  return run::run_program<Program>(comm, program_name, [&] { return parse_options(argc, argv); });
 }
 
 }  // namespace tailrace::molecules

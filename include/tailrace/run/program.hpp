@@ -120,4 +120,16 @@ auto read_command_line(mpi::CommView comm, const std::string& program, const Par
 int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
              const std::function<int(mpi::CommView computing, Run& run)>& execute);
 
+/// A whole program: `Program`, made of the ranks that compute, what `parse` returned, and the run, does the
+/// rest in `execute`. Returns the exit status. @collective{world}
+template <class Program, class Parse>
+int run_program(mpi::CommView world, const std::string& program, const Parse& parse) {
+  auto parsed = read_command_line(world, program, parse);
+  if (const int* status = std::get_if<int>(&parsed)) return *status;
+  auto& options = std::get<0>(parsed);
+  return run_case(world, program, options, [&](mpi::CommView computing, Run& run) {
+    return Program(computing, options, run).execute();
+  });
+}
+
 }  // namespace tailrace::run

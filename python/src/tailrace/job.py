@@ -161,6 +161,22 @@ def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
         return None
 
 
+def run_to_end(
+    command: list[str | Path], environment: dict[str, str], directory: Path | None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a short command that asks nobody anything; its words are kept, whatever their encoding."""
+    return subprocess.run(
+        command,
+        env=environment,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
 def settle_signals(launcher: Launcher) -> None:
     """In the child: should we be killed, the job stops in good order and does not run on unseen (Linux).
 

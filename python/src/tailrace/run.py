@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from tailrace.console import (
     EXIT_STOPPED,
     CommandError,
 )
-from tailrace.job import Job, JobResult
+from tailrace.job import Job, JobResult, run_to_end
 from tailrace.launch import (
     Launcher,
     Layout,
@@ -156,16 +155,7 @@ def check_case(plan: Plan) -> int:
     """Lets one process of the native program look at the case before anything is made; its words go out as
     they are.
     """
-    done = subprocess.run(
-        [*plan.program, "--check"],
-        env=plan.environment(),
-        cwd=plan.directory,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = run_to_end([*plan.program, "--check"], plan.environment(), plan.directory)
     if done.returncode == EXIT_OK:
         return EXIT_OK
     sys.stderr.write(done.stdout + done.stderr)

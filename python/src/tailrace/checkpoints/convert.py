@@ -9,7 +9,7 @@ from pathlib import Path
 from tailrace.account import how_it_ended
 from tailrace.checkpoints.listing import list_checkpoints
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError
-from tailrace.job import QuietLauncher
+from tailrace.job import QuietLauncher, run_to_end
 from tailrace.kwave import FileError
 from tailrace.launch import (
     Launcher,
@@ -86,16 +86,8 @@ def start_program(program: Path, words: list[str], start: Start, ranks: int) -> 
     machine = Machine.here()
     layout = Layout(ranks, default_threads(ranks, os.environ, machine), "none", machine)
     launcher = find_launcher(launch_info(program), None, ranks) if ranks > 1 else Launcher("none")
-    done = subprocess.run(
-        launch_command(launcher, layout, words),
-        env=child_environment(layout.threads),
-        cwd=start.directory,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    command = launch_command(launcher, layout, words)
+    done = run_to_end(command, child_environment(layout.threads), start.directory)
     if done.returncode == EXIT_OK:
         sys.stdout.write(done.stdout)
         return EXIT_OK
