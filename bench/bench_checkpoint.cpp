@@ -111,7 +111,7 @@ class Benchmark {
     save(first, settings_.strategies.front());
     const auto bytes =
         mpi::max(comm_, comm_.is_root() ? static_cast<std::int64_t>(file_size()) : std::int64_t{0});
-    PlainFile plain(settings_.directory + "/plain", bytes);
+    PlainFile plain(settings_.directory + "/plain", comm_.is_root() ? bytes : 0);
     for (int round = 0; round <= settings_.rounds; ++round) {
       if (round == 1) samples_.clear();
       warm_ = round > 0;

@@ -12,16 +12,18 @@
 
 #include "tailrace/base/system.hpp"
 
-/// What a single stream of plain writes and reads takes: the yardstick for everything that does more.
+/// What a single stream of plain writes and reads takes: the yardstick for everything that does more. Bytes
+/// come from memory as large as the file and go there, as those of a state do: a piece that is used again and
+/// again would stay in the processor's cache.
 namespace tailrace::bench {
 
-/// Bytes of a write or read.
+/// Most bytes of a write or read.
 inline constexpr std::size_t plain_piece = std::size_t{8} << 20;
 
 class PlainFile {
  public:
   PlainFile(std::string path, std::int64_t bytes)
-      : path_(std::move(path)), bytes_(bytes), piece_(plain_piece, std::byte{42}) {}
+      : path_(std::move(path)), content_(static_cast<std::size_t>(bytes), std::byte{42}) {}
   PlainFile(const PlainFile&) = delete;
   PlainFile& operator=(const PlainFile&) = delete;
   ~PlainFile() { unlink(path_.c_str()); }
@@ -36,7 +38,8 @@ class PlainFile {
     unlink(path_.c_str());
     const double start_s = monotonic_s();
     const int fd = open_as(O_WRONLY | O_CREAT | O_TRUNC);
-    for (std::int64_t at = 0; at < bytes_;) at += checked(pwrite(fd, piece_.data(), piece_at(at), at));
+    for (std::size_t at = 0; at < content_.size();)
+      at += checked(pwrite(fd, &content_[at], piece_at(at), place(at)));
     const double written_s = monotonic_s() - start_s;
     checked(fsync(fd));
     const double durable_s = monotonic_s() - start_s;
@@ -47,26 +50,27 @@ class PlainFile {
   double read() {
     const double start_s = monotonic_s();
     const int fd = open_as(O_RDONLY);
-    for (std::int64_t at = 0; at < bytes_;) at += checked(pread(fd, piece_.data(), piece_at(at), at));
+    for (std::size_t at = 0; at < content_.size();)
+      at += checked(pread(fd, &content_[at], piece_at(at), place(at)));
     close(fd);
     return monotonic_s() - start_s;
   }
 
  private:
-  static ssize_t checked(ssize_t result) {
+  static std::size_t checked(ssize_t result) {
     if (result < 0) throw std::system_error(errno, std::generic_category(), "plain file");
-    return result;
+    return static_cast<std::size_t>(result);
   }
+  static off_t place(std::size_t at) noexcept { return static_cast<off_t>(at); }
   [[nodiscard]] int open_as(int flags) const {
     return static_cast<int>(checked(open(path_.c_str(), flags | O_CLOEXEC, 0666)));
   }
-  [[nodiscard]] std::size_t piece_at(std::int64_t at) const noexcept {
-    return std::min(plain_piece, static_cast<std::size_t>(bytes_ - at));
+  [[nodiscard]] std::size_t piece_at(std::size_t at) const noexcept {
+    return std::min(plain_piece, content_.size() - at);
   }
 
   std::string path_;
-  std::int64_t bytes_;
-  std::vector<std::byte> piece_;
+  std::vector<std::byte> content_;
 };
 
 /// Has the system forget a file's bytes, which are on the device: the next read fetches them from there.
