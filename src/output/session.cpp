@@ -1,25 +1,16 @@
 #include "tailrace/output/session.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "outlet.hpp"
 #include "pilot.hpp"
 #include "resume.hpp"
-#include "running_stream.hpp"
+#include "sampler.hpp"
 #include "seats.hpp"
-#include "tailrace/base/check.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/pack.hpp"
 
 namespace tailrace::output {
-
-namespace {
-
-/// What becomes of the reductions when a file is closed.
-enum class Ending { finished, suspended };
-
-}  // namespace
 
 class Session::Impl {
  public:
@@ -43,13 +34,10 @@ class Session::Impl {
     take_seat();
     // Before the sink opens the file, and perhaps keeps it open or replaces it.
     if (resume.after > 0) mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
+    std::vector<RunningStream> streams;
     const auto take_up = [&] {
-      std::size_t datasets = 0;
-      for (const auto& stream : plan_.streams) {
-        streams_.emplace_back(stream, datasets);
-        datasets += stream.datasets.size();
-      }
-      if (resume.after > 0) restore(streams_, path, resume);
+      streams = running_streams(plan_);
+      if (resume.after > 0) restore(streams, path, resume);
     };
     mpi::agree_on(comm_, take_up, close_limit_s);
     sink_ = create_sink({.comm = comm_,
@@ -59,57 +47,52 @@ class Session::Impl {
                          .options = options_,
                          .resume_after = resume.after,
                          .sources = comm_.view().size()});
-    exchange_ = sink_->exchange();
+    outlet_.emplace(*sink_, account_, log_);
+    sampler_.emplace(plan_, std::move(streams), *outlet_, log_);
     if (automatic) start_pilot(resume.after);
-    if (sink_->collective()) count_jobs();
+    if (sink_->collective()) sampler_->count_jobs(comm_);
     add_warning(sink_->warning());
     start_writer();
   }
 
   ~Impl() {
-    if (exchange_ != nullptr) exchange_->abandon();
-    if (gathering_ && !sink_->collective()) writer_->submit(std::move(*gathering_));
+    if (auto* const exchange = outlet_->exchange()) exchange->abandon();
+    if (!sink_->collective()) sampler_->submit_gathered();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   void sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
     sampled_ = step;
-    writer_->progress();
-    if (pilot_ && pilot_->before(step, [this] { writer_->progress(); })) switch_writer(pilot_->options());
-    if (!writer_->failure()) take_due(step, field, records);
-    if (exchange_ != nullptr) keep_up(step);
+    writer().progress();
+    if (pilot_ && pilot_->before(step, [this] { writer().progress(); })) switch_writer(pilot_->options());
+    const bool flush = options_.flush_samples || (pilot_ && pilot_->wants_flush(step));
+    if (!writer().failure()) sampler_->take(step, field, records, flush);
+    outlet_->keep_up(step);
     if (pilot_) pilot_->after(step);
-  }
-
-  void sample_final(StepIndex step, const FieldLookup& field) {
-    for (auto& stream : streams_)
-      if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
   }
 
   void write_final(StepIndex step, const PieceFill& fill) {
     sampled_ = step;
-    for (auto& stream : streams_)
-      if (stream.is_final()) take_final(stream, step, fill);
-    submit_record(step, true);
+    sampler_->write_final(step, fill);
   }
 
   bool progress(WriteState state, StepIndex step) {
     move();
-    return writer_->failure() || reached(state) >= step;
+    return writer().failure() || reached(state) >= step;
   }
 
   StepIndex drain(double limit_s) {
     const auto drain_here = [&] {
       const auto mine = error_of([&] { flush_taken(sampled_); });
-      if (exchange_ != nullptr) exchange_->settle();  // before any wait for ranks that depend on this one
+      if (exchange() != nullptr) exchange()->settle();  // before any wait for ranks that depend on this one
       if (mine) throw Error(*mine);
     };
     const auto failure = shared_failure(drain_here, limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
-    if (exchange_ == nullptr) sink_->publish(comm_, sampled_);
-    committed_ = exchange_ != nullptr ? std::min(sampled_, exchange_->commit()) : sampled_;
+    if (exchange() == nullptr) sink_->publish(comm_, sampled_);
+    committed_ = exchange() != nullptr ? std::min(sampled_, exchange()->commit()) : sampled_;
     return committed_;
   }
 
@@ -122,7 +105,7 @@ class Session::Impl {
 
   bool waits_to_drain() {
     move();
-    return !writer_->failure() && reached_.durable() < draining_to_;
+    return !writer().failure() && reached_.durable() < draining_to_;
   }
 
   void drain_until(StepIndex step) {
@@ -131,7 +114,7 @@ class Session::Impl {
       return;
     }
     const auto drain_here = [&] {
-      if (reached_.durable() < step || writer_->failure()) flush_taken(sampled_);
+      if (reached_.durable() < step || writer().failure()) flush_taken(sampled_);
     };
     const auto failure = shared_failure(drain_here, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
@@ -142,7 +125,7 @@ class Session::Impl {
 
   [[nodiscard]] StepIndex reached(WriteState state) const noexcept {
     if (state == WriteState::submitted) return sampled_;
-    if (state == WriteState::committed || exchange_ != nullptr) return committed_;
+    if (state == WriteState::committed || exchange() != nullptr) return committed_;
     return state == WriteState::written ? reached_.written() : reached_.durable();
   }
 
@@ -159,15 +142,13 @@ class Session::Impl {
 
   void switch_writer(const Options& options) {
     if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
-    submit_gathered();
-    trace::Scope scope(log_, trace::Kind::output_wait, sampled_);
-    wait_for_writer();
-    account_.wait_s += scope.stop();
+    sampler_->submit_gathered();
+    outlet_->drain(sampled_);
     // A failure stays, and its writer is the one to tell. Nobody goes on before all have drained: a thread of
     // one rank may write for others.
-    if (mpi::max(comm_, std::int64_t{writer_->failure() ? 1 : 0}) != 0) return;
+    if (mpi::max(comm_, std::int64_t{writer().failure() ? 1 : 0}) != 0) return;
     add_up_account();
-    writer_.reset();
+    outlet_->take_writer_away();
     options_.strategy = options.strategy;
     options_.buffers = options.buffers;
     options_.group = options.group;
@@ -177,27 +158,16 @@ class Session::Impl {
     start_writer();
   }
 
-  void write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step) {
-    auto first = streams_.end();
-    for (std::size_t left = reductions.size(); left > 0;) left -= (--first)->planned->datasets.size();
-    const auto fill = [&](const Piece& piece, std::int64_t begin, std::int64_t, std::span<std::byte> out) {
-      const auto& values = reductions[piece.dataset - first->first_dataset].values;
-      std::memcpy(out.data(), values.data() + static_cast<std::size_t>(begin) * h5::size_bytes(piece.type),
-                  out.size());
-    };
-    for (auto stream = first; stream != streams_.end(); ++stream) take_final(*stream, step, PieceFill(fill));
-  }
-
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
     return output::accumulator_streams(plan_.streams, first_dataset);
   }
 
   [[nodiscard]] std::vector<RunningReduction> running_reductions() {
-    return output::running_reductions(streams_);
+    return output::running_reductions(sampler_->streams());
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
-    if (pilot_) pilot_->finish([this] { writer_->progress(); });
+    if (pilot_) pilot_->finish([this] { writer().progress(); });
     const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (pilot_) account_.wait_s += pilot_->waited_s();
@@ -214,7 +184,8 @@ class Session::Impl {
     if (close_failure) throw Error(*close_failure);
   }
 
-  [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer_->failure(); }
+  [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
+  [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer().failure(); }
   [[nodiscard]] const PlanReport& plan_report() const noexcept {
     return pilot_ ? pilot_->report() : no_plan_;
   }
@@ -233,12 +204,14 @@ class Session::Impl {
 
  private:
   /// Whether samples get onto the device only when all ranks see to it.
-  [[nodiscard]] bool together() const { return exchange_ != nullptr || sink_->collective(); }
+  [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
+  [[nodiscard]] Writer& writer() const noexcept { return outlet_->writer(); }
+  [[nodiscard]] Exchange* exchange() const noexcept { return outlet_->exchange(); }
 
   /// A sink that moves data between ranks goes by the number of buffers that it was made for: with it, the
   /// strategy to begin with is the one that stays.
   void start_pilot(StepIndex after) {
-    if (exchange_ != nullptr) {
+    if (exchange() != nullptr) {
       no_plan_.automatic = true;
       no_plan_.decisions.push_back(
           {.step = after,
@@ -260,8 +233,8 @@ class Session::Impl {
   bool wait_alone(WriteState state, StepIndex step, double end_s) {
     bool asked = false;
     for (Backoff backoff; reached(state) < step; backoff.pause()) {
-      if (writer_->failure() || monotonic_s() > end_s) return false;
-      asked = asked || try_to_submit_record(state == WriteState::durable);
+      if (writer().failure() || monotonic_s() > end_s) return false;
+      asked = asked || sampler_->try_to_submit_record(sampled_, state == WriteState::durable);
       move();
     }
     return true;
@@ -289,20 +262,20 @@ class Session::Impl {
 
   void start_writer() {
     std::string warning;
-    writer_ = create_writer({.comm = comm_,
-                             .sink = *sink_,
-                             .pieces = pieces_,
-                             .staging_bytes = plan_.staging_bytes(),
-                             .most_slices = plan_.slices_per_buffer(),
-                             .options = options_,
-                             .reached = reached_,
-                             .log = log_,
-                             .writer_log = writer_log_,
-                             .warning = warning,
-                             .path = path_,
-                             .plan = &plan_});
+    outlet_->set_writer(create_writer({.comm = comm_,
+                                       .sink = *sink_,
+                                       .pieces = pieces_,
+                                       .staging_bytes = plan_.staging_bytes(),
+                                       .most_slices = plan_.slices_per_buffer(),
+                                       .options = options_,
+                                       .reached = reached_,
+                                       .log = log_,
+                                       .writer_log = writer_log_,
+                                       .warning = warning,
+                                       .path = path_,
+                                       .plan = &plan_}));
     memory_bytes_ =
-        plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() + writer_->memory_bytes();
+        plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() + writer().memory_bytes();
     collect_warning(warning);
   }
 
@@ -346,268 +319,51 @@ class Session::Impl {
     return error_of([&] { mpi::agree(comm_, mine, limit_s); });
   }
 
-  void take_due(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
-    if (writer_->idle()) submit_gathered();
-    accumulate(step, field);
-    if (plan_.records(step)) take_samples(step, field, records);
-    bool has_final = false;
-    for (auto& stream : streams_) {
-      if (!stream.is_final() || step != stream.planned->cadence.last) continue;
-      take_final(stream, step, field);
-      has_final = true;
-    }
-    if (has_final) submit_record(step);
-  }
-
-  /// Waits while other ranks depend on this one to take in their samples.
-  void keep_up(StepIndex step) {
-    if (exchange_->keeps_up(step)) return;
-    trace::Scope scope(log_, trace::Kind::output_wait, step);
-    for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();
-    account_.wait_s += scope.stop();
-    ++account_.waits;
-  }
-
-  void accumulate(StepIndex step, const FieldLookup& field) {
-    for (auto& stream : streams_) {
-      if (!stream.accumulates() || !stream.planned->cadence.is_due(step)) continue;
-      ++stream.samples;
-      if (stream.accumulators.empty()) continue;
-      const trace::Scope scope(log_, trace::Kind::pack, step, stream.planned->sample_bytes());
-      const FieldView view = field_of(*stream.planned, field);
-      for (auto& accumulator : stream.accumulators) accumulator.add(view, plan_.own_box);
-    }
-  }
-
-  /// Puts the samples of a step into the buffer that is being filled. It leaves as soon as the writer has
-  /// nothing else to do or the next step would not fit: while the writer is busy, small samples are gathered
-  /// to larger writes.
-  void take_samples(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
-    if (!gathering_) gathering_.emplace(acquire(step));
-    pack_samples(step, field, **gathering_);
-    take_records(step, records, **gathering_);
-    const auto next = static_cast<std::size_t>(plan_.step_bytes());
-    const bool full = (*gathering_)->room() < next ||
-                      (*gathering_)->slices.size() + pieces_.size() > plan_.slices_per_buffer();
-    // Others may wait for what is to be moved.
-    if (exchange_ != nullptr || next == 0 || full || !writer_->gathers() || writer_->idle())
-      submit_gathered();
-  }
-
-  void submit_gathered() {
-    if (gathering_) writer_->submit(std::move(*gathering_));
-    gathering_.reset();
-  }
-
-  void pack_samples(StepIndex step, const FieldLookup& field, Staging& job) {
-    const trace::Scope scope(log_, trace::Kind::pack, step);
-    for (const auto& stream : streams_) {
-      const auto& planned = *stream.planned;
-      if (!stream.unreduced() || !planned.cadence.is_due(step) || planned.pieces.empty()) continue;
-      const FieldView view = field_of(planned, field);
-      const StepIndex number = planned.cadence.samples_until(step) - 1;
-      for (const auto& piece : planned.pieces)
-        pack(view, piece, plan_.own_box, 0, piece.values, job.add(piece, number, 0, piece.values));
-    }
-    job.step = step;
-    job.record = step;
-    job.flush = job.flush || options_.flush_samples || (pilot_ && pilot_->wants_flush(step));
-  }
-
-  void take_records(StepIndex step, const RecordsLookup& records, Staging& job) {
-    for (const auto& stream : streams_) {
-      const auto& planned = *stream.planned;
-      if (!planned.takes_records() || !planned.cadence.is_due(step)) continue;
-      const RecordsView view = records(planned.quantity);
-      const auto bytes = static_cast<std::size_t>(view.count * planned.record_bytes());
-      const trace::Scope scope(log_, trace::Kind::pack, step, static_cast<std::int64_t>(bytes));
-      if (bytes > 0)
-        job.add_records(stream.first_dataset, planned.cadence.samples_until(step) - 1,
-                        {static_cast<const std::byte*>(view.data), bytes});
-    }
-  }
-
-  void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
-    const bool has_values = !stream.planned->pieces.empty();
-    const FieldView view = has_values ? field_of(*stream.planned, field) : FieldView{};
-    take_final(
-        stream, step,
-        PieceFill([&](const Piece& piece, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-          pack(view, piece, plan_.own_box, first, count, out);
-        }));
-  }
-
-  void take_final(RunningStream& stream, StepIndex step, const PieceFill& fill) {
-    submit_gathered();
-    stream.taken_at = step;
-    for (const auto& piece : stream.planned->pieces)
-      submit_in_portions(piece, step, [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-        fill(piece, first, count, out);
-      });
-    submit_missing(stream, step);
-  }
-
-  /// Values of a piece that one buffer holds.
-  [[nodiscard]] std::int64_t portion_of(const Piece& piece) const {
-    return static_cast<std::int64_t>(static_cast<std::size_t>(plan_.staging_bytes()) /
-                                     h5::size_bytes(piece.type));
-  }
-
-  /// Jobs by which this rank writes one value per point of a stream.
-  [[nodiscard]] std::int64_t own_jobs(const PlannedStream& stream) const {
-    std::int64_t jobs = 0;
-    for (const auto& piece : stream.pieces) jobs += (piece.values - 1) / portion_of(piece) + 1;
-    return jobs;
-  }
-
-  /// The jobs of the reductions that all ranks take part in. @collective{comm}
-  void count_jobs() {
-    for (auto& stream : streams_)
-      if (!stream.unreduced()) stream.jobs = mpi::max(comm_, own_jobs(*stream.planned));
-  }
-
-  /// Jobs without values, where the sink wants as many of all ranks.
-  void submit_missing(const RunningStream& stream, StepIndex step) {
-    for (auto jobs = own_jobs(*stream.planned); jobs < stream.jobs; ++jobs) writer_->submit(acquire(step));
-  }
-
-  /// Writes one value per point through as many buffers as it takes; `fill` puts values [first, first +
-  /// count) into a buffer.
-  template <class Fill>
-  void submit_in_portions(const Piece& piece, StepIndex step, const Fill& fill) {
-    const std::int64_t room = portion_of(piece);
-    for (std::int64_t first = 0; first < piece.values; first += room) {
-      const std::int64_t count = std::min(room, piece.values - first);
-      Lease job = acquire(step);
-      trace::Scope scope(log_, trace::Kind::pack, step);
-      fill(first, count, job->add(piece, 0, first, count));
-      scope.stop();
-      writer_->submit(std::move(job));
-    }
-  }
-
-  void submit_record(StepIndex step, bool flush = false) {
-    Lease job = acquire(step);
-    job->record = step;
-    job->flush = flush;
-    writer_->submit(std::move(job));
-  }
-
-  /// As `submit_record`, for all that was taken, if a buffer is free.
-  bool try_to_submit_record(bool flush) {
-    submit_gathered();
-    auto job = writer_->try_acquire();
-    if (!job) return false;
-    (*job)->step = sampled_;
-    (*job)->record = sampled_;
-    (*job)->flush = flush;
-    writer_->submit(std::move(*job));
-    return true;
-  }
-
   /// Everything that is still to be written, and what the sink moves between ranks, whatever fails.
   void write_and_complete(StepIndex last_step, Ending ending) {
-    auto failure = error_of([&] { write_rest(last_step, ending); });
-    trace::Scope scope(log_, trace::Kind::output_wait, last_step);
-    wait_for_writer();
-    const auto unsent = error_of([&] {
-      if (exchange_ != nullptr) exchange_->complete();
-    });
-    account_.wait_s += scope.stop();
-    if (!failure) failure = writer_->failure();
-    if (!failure) failure = unsent;
+    const auto failure = error_of([&] { write_rest(last_step, ending); });
+    const auto unsent = error_of([&] { outlet_->complete(last_step); });
     if (failure) throw Error(*failure);
+    if (unsent) throw Error(*unsent);
   }
 
   /// The reductions, the record and the flush to the device.
   void write_rest(StepIndex last_step, Ending ending) {
-    if (writer_->failure()) return;
-    submit_gathered();
+    if (writer().failure()) return;
+    sampler_->submit_gathered();
     if (is_written(last_step)) return;
-    write_reductions(last_step, ending);
-    submit_record(last_step, true);
+    sampler_->write_reductions(last_step, ending);
+    sampler_->submit_record(last_step, true);
   }
 
   /// Whether all is on the device: a checkpoint has been waited for before it is finished.
   [[nodiscard]] bool is_written(StepIndex last_step) const {
-    const bool reduces = std::any_of(streams_.begin(), streams_.end(),
-                                     [](const RunningStream& stream) { return stream.accumulates(); });
-    return !together() && !reduces && last_step > 0 && reached_.durable() >= last_step;
+    return !together() && !sampler_->reduces() && last_step > 0 && reached_.durable() >= last_step;
   }
 
   /// Has the writer put all that was taken onto the device, unless it has failed.
   void flush_taken(StepIndex step) {
-    if (!writer_->failure()) {
-      submit_gathered();
-      submit_record(step, true);
+    if (!writer().failure()) {
+      sampler_->submit_gathered();
+      sampler_->submit_record(step, true);
     }
-    trace::Scope scope(log_, trace::Kind::output_wait, step);
-    wait_for_writer();
-    account_.wait_s += scope.stop();
-    if (const auto failure = writer_->failure()) throw Error(*failure);
-  }
-
-  void wait_for_writer() {
-    if (exchange_ != nullptr)
-      for (Backoff backoff; !writer_->idle(); backoff.pause()) move();
-    writer_->drain();
+    outlet_->drain(step);
+    if (const auto failure = writer().failure()) throw Error(*failure);
   }
 
   /// Lets go on whatever is on its way between processes.
   void move() {
-    writer_->progress();
-    if (drain_wanted_ && !writer_->failure() && try_to_submit_record(true)) drain_wanted_ = false;
-    if (exchange_ != nullptr) exchange_->progress();
+    if (drain_wanted_ && !writer().failure() && sampler_->try_to_submit_record(sampled_, true))
+      drain_wanted_ = false;
+    outlet_->progress();
   }
 
-  Lease wait_for_buffer() {
-    if (exchange_ == nullptr) return writer_->acquire();
-    for (Backoff backoff;; backoff.pause()) {
-      move();
-      if (auto lease = writer_->try_acquire()) return std::move(*lease);
-    }
-  }
-
-  void write_reductions(StepIndex last_step, Ending ending) {
-    for (const auto& stream : streams_) {
-      if (!stream.accumulates() || (ending == Ending::suspended && stream.samples == 0)) continue;
-      for (const auto& accumulator : stream.accumulators)
-        submit_in_portions(accumulator.piece(), last_step,
-                           [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-                             if (ending == Ending::suspended)
-                               accumulator.unfinished(first, count, out);
-                             else
-                               accumulator.result(stream.samples, first, count, out);
-                           });
-      submit_missing(stream, last_step);
-    }
-  }
-
-  Lease acquire(StepIndex step) {
-    auto lease = writer_->try_acquire();
-    if (!lease) {
-      trace::Scope scope(log_, trace::Kind::output_wait, step);
-      lease.emplace(wait_for_buffer());
-      account_.wait_s += scope.stop();
-      ++account_.waits;
-    }
-    (*lease)->step = step;
-    return std::move(*lease);
-  }
-
-  FieldView field_of(const PlannedStream& stream, const FieldLookup& field) const {
-    const FieldView view = field(stream.quantity);
-    TAILRACE_CHECK(view.data != nullptr && intersect(view.box, plan_.own_box) == plan_.own_box,
-                   "the field of a quantity covers this rank's box");
-    return view;
-  }
-
-  void add_up_account() noexcept { account_ += writer_->account(); }
+  void add_up_account() noexcept { account_ += writer().account(); }
 
   void add_up_exchange() noexcept {
-    if (exchange_ == nullptr) return;
-    account_.write_s += exchange_->write_s();
-    account_.write_cpu_s += exchange_->write_cpu_s();
+    if (exchange() == nullptr) return;
+    account_.write_s += exchange()->write_s();
+    account_.write_cpu_s += exchange()->write_cpu_s();
   }
 
   mpi::Comm comm_;
@@ -628,12 +384,10 @@ class Session::Impl {
   StepIndex draining_to_ = 0;  ///< what was wanted comes up to this step
   std::int64_t memory_bytes_ = 0;
   std::vector<std::string> warnings_;  ///< on the root
-  std::vector<RunningStream> streams_;
   Account account_;
   std::unique_ptr<Sink> sink_;
-  Exchange* exchange_ = nullptr;    // of the sink, if it has one
-  std::unique_ptr<Writer> writer_;  // after the sink: it ends before
-  std::optional<Lease> gathering_;  // after the writer, to whose pool it belongs
+  std::optional<Outlet> outlet_;    // after the sink: its writer ends before
+  std::optional<Sampler> sampler_;  // after the outlet, to whose writer its buffer belongs
 };
 
 Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
@@ -650,7 +404,7 @@ void Session::sample(StepIndex step, const FieldLookup& field, const RecordsLook
   impl_->sample(step, field, records);
 }
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
-  impl_->sample_final(step, field);
+  impl_->sampler().take_final(step, field);
 }
 void Session::switch_writer(const Options& options) {
   impl_->switch_writer(options);
@@ -704,7 +458,7 @@ std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_datase
   return impl_->accumulator_streams(first_dataset);
 }
 void Session::write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step) {
-  impl_->write_accumulators(reductions, step);
+  impl_->sampler().write_accumulators(reductions, step);
 }
 std::vector<RunningReduction> Session::running_reductions() {
   return impl_->running_reductions();
