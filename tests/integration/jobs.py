@@ -61,6 +61,16 @@ def environment(mark: str) -> dict[str, str]:
     return os.environ | root_permission() | settings
 
 
+def describe_process(pid: int) -> str:
+    """Its name, its state, and what it waits for in the system."""
+    try:
+        about = Path(f"/proc/{pid}")
+        name, state = (about / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+        return f"{pid} {name} {state.split()[0]} {(about / 'wchan').read_text()}"
+    except OSError as error:
+        return f"{pid} {error.strerror}"
+
+
 @dataclass
 class Job:
     """A running job: the program on `ranks` ranks, or as one plain process when that is 0."""
@@ -97,8 +107,9 @@ class Job:
             raise AssertionError(f"the job did not end in {self.limit_s} s\n{self.texts()}") from None
         seconds = time.monotonic() - self.blow
         if left := self.wait_until_gone():
+            described = [describe_process(pid) for pid in left]
             self.kill_all()
-            raise AssertionError(f"processes {left} outlived their job\n{self.texts()}")
+            raise AssertionError(f"processes {described} outlived their job\n{self.texts()}")
         out, err = self.texts()
         return Ended(self.process.returncode, out, err, seconds)
 
@@ -156,7 +167,10 @@ class Job:
                 continue
         return found
 
-    def wait_until_gone(self, limit_s: float = 5.0) -> list[int]:
+    def wait_until_gone(self, limit_s: float = 30.0) -> list[int]:
+        """Those that are left after a while: the system may take seconds to end one that waits for a busy
+        disk.
+        """
         end = time.monotonic() + limit_s
         while (left := self.processes()) and time.monotonic() < end:
             time.sleep(0.05)
