@@ -82,6 +82,44 @@ def ultrasound(
     ultrasound_tables.print_document(found, wide_console())
 
 
+def molecules(
+    molecules: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="About so many (default: 32000, and 108000 of lj)."),
+    ] = None,
+    fluid: Annotated[
+        list[str] | None, typer.Option(metavar="lj|co2", help="Which fluids (default: both).")
+    ] = None,
+    layout: Layouts = None,
+    steps: Steps = 0,
+    pairs: Pairs = 7,
+    reference: Annotated[
+        str, typer.Option(metavar="PROGRAM", help="That of LAMMPS (lmp), to compare with (lj).")
+    ] = "",
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """Microseconds and memory of the molecules program, per molecule and step."""
+    from tailrace.bench import document, molecules_tables
+    from tailrace.bench import molecules as benchmark
+    from tailrace.bench.stepping import default_layouts
+    from tailrace.units import wide_console
+
+    document.check_writable(json)
+    request = benchmark.Request(
+        fluids=known_words("--fluid", fluid, tuple(benchmark.FLUIDS)),
+        molecules=tuple(molecules or ()),
+        layouts=tuple(parse_layout(text) for text in layout) if layout else default_layouts(),
+        pairs=pairs,
+        steps=steps,
+        reference=reference,
+        directory=directory,
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    molecules_tables.print_document(found, wide_console())
+
+
 def output(
     rows: Annotated[
         list[str] | None,
@@ -360,6 +398,7 @@ def register(app: typer.Typer) -> None:
     group.command("ultrasound")(ultrasound)
     group.command("output")(output)
     group.command("seismic")(seismic)
+    group.command("molecules")(molecules)
     studies = typer.Typer(
         no_args_is_help=True, help="A reference study, scaled down: its findings beside ours."
     )
