@@ -60,15 +60,6 @@ class ExtraMemory {
   std::int64_t before_ = 0;
 };
 
-/// Bytes that this process has read from files so far.
-std::int64_t bytes_read() {
-  std::ifstream io("/proc/self/io");
-  std::string name;
-  std::int64_t bytes = 0;
-  io >> name >> bytes;
-  return bytes;
-}
-
 /// The first ranks of a communicator with a state of theirs.
 class Part {
  public:

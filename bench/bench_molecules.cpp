@@ -1,17 +1,21 @@
-/// The parts of a molecular dynamics step on one rank whose neighbours are images of itself: microseconds per
-/// molecule and step, for a Lennard-Jones liquid (density 0.8442, cutoff 2.5, dt 0.005) or for a fluid of
-/// three centres and three charges (density 0.18, cutoff 3.2, dt 0.001). Goes to standard output as JSON.
+/// The parts of the steps of a case of molecules: microseconds per molecule and step, of the slowest rank of
+/// each part. Goes to standard output as JSON.
+///   mpirun -n 2 tailrace-bench-molecules CASE --warm-up 20 --set time.steps=120
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "molecules_system.hpp"
+#include "exchange.hpp"
+#include "options.hpp"
+#include "particles.hpp"
+#include "start.hpp"
 #include "tailrace/base/system.hpp"
+#include "tailrace/mpi/comm.hpp"
 
 using namespace tailrace;
 using namespace tailrace::molecules;
@@ -19,57 +23,127 @@ using namespace tailrace::molecules;
 namespace {
 
 struct Settings {
-  std::string fluid = "lj";
-  int cells = 20, steps = 100, warm_up = 20, cells_per_cutoff = 1;
+  std::string case_file;
+  std::vector<std::string> keys;  ///< "key=value" over those of the case
+  StepIndex warm_up = 20;
 };
 
-/// Four molecules in each cell of a face-centred lattice, with velocities by chance.
-std::vector<Molecule> face_centred(int cells, double box, double temperature, const Model& model) {
-  const auto moving = test::lattice(2 * cells, box, temperature, model, 1);
-  std::vector<Molecule> molecules;
-  for (const auto& m : moving) {
-    // Every other place of a simple cubic lattice.
-    const auto place = static_cast<int>(m.id - 1), edge = 2 * cells;
-    if ((place % edge + place / edge % edge + place / edge / edge) % 2 == 0) molecules.push_back(m);
+/// Molecules of all ranks, moved as `Simulation` does, with a clock for each part of a step.
+class Stepper {
+ public:
+  Stepper(mpi::CommView comm, const Problem& problem)
+      : comm_(comm),
+        problem_(problem),
+        exchange_(comm, Decomposition::regular(problem.length, comm.size(), problem.decomposition.grid),
+                  problem.model.cutoff),
+        particles_(problem.model, problem.length, exchange_.decomposition().region(comm.rank()),
+                   problem.cells_per_cutoff) {}
+
+  /// @collective
+  void place(const Start& start) {
+    for (const auto& molecule : start.molecules(comm_, exchange_.decomposition()))
+      particles_.insert(molecule);
+    particles_.sort();
+    copy();
+    particles_.compute_forces(totals_);
   }
-  return molecules;
+  /// @collective
+  void step() {
+    totals_ = {};
+    timed("drift", [&] { particles_.kick_drift(problem_.dt); });
+    timed("migrate", [&] { migrate(); });
+    timed("sort", [&] { particles_.sort(); });
+    timed("halo", [&] { copy(); });
+    timed("forces", [&] { particles_.compute_forces(totals_); });
+    timed("kick", [&] { particles_.kick(problem_.dt, totals_); });
+    timed("sums", [&] { static_cast<void>(mpi::sum(comm_, std::vector{totals_.u_lj, totals_.virial})); });
+  }
+  void reset_times() { times_s_.clear(); }
+
+  /// Of all ranks, for so many steps in so many seconds. @collective
+  [[nodiscard]] nlohmann::json tell(StepIndex steps, double seconds) const {
+    const auto all =
+        mpi::sum(comm_, std::vector<std::int64_t>{particles_.size(), totals_.pairs,
+                                                  particles_.memory_bytes() + exchange_.memory_bytes()});
+    const auto molecules = static_cast<double>(all[0]);
+    const double scale = 1e6 / (molecules * static_cast<double>(steps));
+    nlohmann::json told{{"molecules", all[0]},
+                        {"ranks", comm_.size()},
+                        {"threads", omp_get_max_threads()},
+                        {"steps", steps},
+                        {"us_per_molecule_step", scale * mpi::max(comm_, seconds)},
+                        {"pairs_per_molecule", static_cast<double>(all[1]) / molecules},
+                        {"bytes_per_molecule", static_cast<double>(all[2]) / molecules}};
+    for (const auto& [part, part_s] : times_s_) told["parts_us"][part] = scale * mpi::max(comm_, part_s);
+    return told;
+  }
+
+ private:
+  template <class Act>
+  void timed(const char* part, const Act& act) {
+    const double start_s = monotonic_s();
+    act();
+    times_s_[part] += monotonic_s() - start_s;
+  }
+  void migrate() {
+    for (const auto& molecule : exchange_.migrate(particles_.take_leavers())) particles_.insert(molecule);
+  }
+  void copy() {
+    particles_.clear_halo();
+    exchange_.start_halo([&](const HaloTarget& target, std::vector<std::byte>& out) {
+      particles_.pack_halo(target.region, target.shift, out);
+    });
+    exchange_.finish_halo([&](std::span<const std::byte> copies) { particles_.add_halo(copies); });
+  }
+
+  mpi::CommView comm_;
+  const Problem& problem_;
+  Exchange exchange_;
+  Particles particles_;
+  Totals totals_;
+  std::map<std::string, double> times_s_;
+};
+
+/// The case as `tailrace-molecules` reads it.
+Problem read_problem(const Settings& settings) {
+  std::vector<const char*> words{"tailrace-molecules", "--check", "--case", settings.case_file.c_str()};
+  for (const auto& key : settings.keys) {
+    words.push_back("--set");
+    words.push_back(key.c_str());
+  }
+  return std::get<Options>(parse_options(static_cast<int>(words.size()), words.data())).problem;
 }
 
-nlohmann::json measure(const Settings& settings) {
-  const bool lj = settings.fluid == "lj";
-  const Model model = lj ? test::argon(2.5, true) : test::carbon_dioxide();
-  const double count = 4.0 * settings.cells * settings.cells * settings.cells,
-               box = std::cbrt(count / (lj ? 0.8442 : 0.18));
-  test::System system(model, {box, box, box}, face_centred(settings.cells, box, lj ? 1.44 : 5.0, model),
-                      settings.cells_per_cutoff);
-  const double dt = lj ? 0.005 : 0.001;
-  for (int step = 0; step < settings.warm_up; ++step) system.step(dt);
-  system.reset_times();
+nlohmann::json measure(mpi::CommView comm, const Settings& settings) {
+  Problem problem = read_problem(settings);
+  std::vector<std::string> warnings;
+  const Start start(comm, problem, warnings, settings.case_file);
+  Stepper stepper(comm, problem);
+  stepper.place(start);
+  for (StepIndex step = 0; step < settings.warm_up; ++step) stepper.step();
+  stepper.reset_times();
+  const auto steps = std::max<StepIndex>(1, problem.steps - settings.warm_up);
   const double start_s = monotonic_s();
-  for (int step = 0; step < settings.steps; ++step) system.step(dt);
-  const double scale = 1e6 / (count * settings.steps);
-  nlohmann::json result{
-      {"fluid", settings.fluid},
-      {"molecules", static_cast<std::int64_t>(count)},
-      {"steps", settings.steps},
-      {"threads", omp_get_max_threads()},
-      {"us_per_molecule_step", scale * (monotonic_s() - start_s)},
-      {"pairs_per_molecule", static_cast<double>(system.totals().pairs) / count},
-      {"bytes_per_molecule", static_cast<double>(system.particles().memory_bytes()) / count}};
-  for (const auto& [part, seconds] : system.times()) result["parts_us"][part] = scale * seconds;
-  return result;
+  for (StepIndex step = 0; step < steps; ++step) stepper.step();
+  return stepper.tell(steps, monotonic_s() - start_s);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  mpi::Environment environment(argc, argv);
   Settings settings;
-  CLI::App app("Microseconds per molecule and step");
-  app.add_option("--fluid", settings.fluid)->check(CLI::IsMember({"lj", "co2"}));
-  app.add_option("--cells", settings.cells, "along an edge of the face-centred lattice; 20: 32000 molecules");
-  app.add_option("--steps", settings.steps);
-  app.add_option("--warm-up", settings.warm_up);
-  app.add_option("--cells-per-cutoff", settings.cells_per_cutoff);
+  CLI::App app("The parts of a step, in microseconds per molecule", "tailrace-bench-molecules");
+  app.add_option("case", settings.case_file)->required();
+  app.add_option("--set", settings.keys, "key=value of the case");
+  app.add_option("--warm-up", settings.warm_up, "steps before the clocks start");
   CLI11_PARSE(app, argc, argv);
-  fmt::print("{}\n", measure(settings).dump(2));
+  try {
+    const auto told = measure(environment.world(), settings);
+    if (environment.world().is_root()) fmt::print("{}\n", told.dump());
+  } catch (const std::exception& error) {
+    say(stderr, fmt::format("tailrace-bench-molecules: {}\n", error.what()));
+    mpi::Environment::abort(3);
+  }
+  return 0;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -79,6 +80,15 @@ inline void drop_from_cache(const std::string& path) {
   if (fd < 0) return;
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   close(fd);
+}
+
+/// Bytes that this process has read from files so far.
+inline std::int64_t bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::int64_t bytes = 0;
+  io >> name >> bytes;
+  return bytes;
 }
 
 }  // namespace tailrace::bench

@@ -83,7 +83,7 @@ def measure(request: Request) -> dict[str, Any]:
                 Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=parent))),
                 flushed,
             )
-            for parent, flushed in parents_of(request)
+            for parent, flushed in parents_of(request.directory, request.cold)
         ]
         rows = [
             row
@@ -92,7 +92,11 @@ def measure(request: Request) -> dict[str, Any]:
             if has_room(place, state)
             for row in measure_state(runner, program, request, state, place)
         ]
-        headers = measure_headers(runner, program, request, places[0]) if request.headers else []
+        headers = (
+            measure_headers(runner, request.ranks, request.pairs, places[0].directory)
+            if request.headers
+            else []
+        )
         costs = (
             [measure_cost(runner, places[0].directory, ranks, request.pairs) for ranks in request.ranks]
             if request.cost
@@ -106,10 +110,10 @@ def measure(request: Request) -> dict[str, Any]:
     }
 
 
-def parents_of(request: Request) -> list[tuple[Path | None, bool]]:
+def parents_of(directory: Path | None, cold: bool = False) -> list[tuple[Path | None, bool]]:
     """The directory, and memory where there is such a file system; from memory nothing is read cold."""
-    in_memory = not request.cold and os.access(MEMORY, os.W_OK)
-    return [(request.directory, True), *([(MEMORY, False)] if in_memory else [])]
+    in_memory = not cold and os.access(MEMORY, os.W_OK)
+    return [(directory, True), *([(MEMORY, False)] if in_memory else [])]
 
 
 def has_room(place: Place, state: State) -> bool:
@@ -186,14 +190,17 @@ def make_row(
     }
 
 
-def measure_headers(runner: Runner, program: Path, request: Request, place: Place) -> list[dict[str, Any]]:
+def measure_headers(
+    runner: Runner, counts: tuple[int, ...], pairs: int, directory: Path
+) -> list[dict[str, Any]]:
     """How ranks best learn what describes a checkpoint: one reads and tells, each reads, or all together."""
     rows = []
-    for ranks in request.ranks:
+    for ranks in counts:
         say(f"headers on {ranks} ranks")
-        words = ["--dir", str(place.directory), "--rounds", str(request.pairs)]
+        words = ["--dir", str(directory), "--rounds", str(pairs)]
         words += ["--headers", *(str(size) for size in HEADER_BYTES)]
-        for row in json.loads(runner.run(on_ranks(program, ranks, 1, words)).output):
+        command = on_ranks(native_program(PROGRAM), ranks, 1, words)
+        for row in json.loads(runner.run(command).output):
             seconds = {name: spread(values).as_dict() for name, values in row["samples"].items()}
             over = {
                 name: ratios(row["samples"][name], row["samples"]["broadcast"]).as_dict()

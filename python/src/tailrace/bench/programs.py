@@ -29,6 +29,7 @@ class Runner:
     """Runs commands, remembers the different ones for the results."""
 
     commands: list[str] = field(default_factory=list)
+    limit_s: float = LIMIT_S
 
     def run(
         self,
@@ -50,7 +51,7 @@ class Runner:
                 stderr=errors,
                 preexec_fn=prepare,
             )
-            guard = threading.Timer(LIMIT_S, kill_tree, [process.pid])
+            guard = threading.Timer(self.limit_s, kill_tree, [process.pid])
             guard.start()
             _, status, usage = os.wait4(process.pid, 0)
             guard.cancel()

@@ -40,33 +40,37 @@ TABLE = '<div class="scroll"><table class="data">{rows}</table></div>'
 
 
 def write_page(document: dict[str, Any], path: Path) -> None:
-    sections = "\n".join(section(experiment) for experiment in document["experiments"])
-    path.write_text(
-        PAGE.format(
-            style=STYLE.read_text(encoding="utf-8"),
-            plotly=get_plotlyjs(),
-            title=escape(document["title"]),
-            subtitle=escape(document["subtitle"]),
-            source=escape(document["source"]),
-            conditions=escape(watch_text(document["conditions"])),
-            sections=sections,
-        ),
-        encoding="utf-8",
+    path.write_text(page(document, map(section, document["experiments"])), encoding="utf-8")
+
+
+def page(document: dict[str, Any], sections: Iterable[str]) -> str:
+    """The text of a page, whose head the document tells."""
+    return PAGE.format(
+        style=STYLE.read_text(encoding="utf-8"),
+        plotly=get_plotlyjs(),
+        title=escape(document["title"]),
+        subtitle=escape(document["subtitle"]),
+        source=escape(document["source"]),
+        conditions=escape(watch_text(document["conditions"])),
+        sections="\n".join(sections),
     )
 
 
 def section(experiment: dict[str, Any]) -> str:
-    plot = figure(experiment).to_html(
-        full_html=False, include_plotlyjs=False, div_id=f"{experiment['key']}-plot"
-    )
+    table = html_table((experiment["title"], *COLUMNS), rows_of(experiment))
+    return section_text(experiment, figure(experiment), table)
+
+
+def section_text(experiment: dict[str, Any], picture: go.Figure, table: str) -> str:
+    """Findings, a picture and a table; the experiment tells its key, title, the finding and ours."""
     return SECTION.format(
         key=experiment["key"],
         title=escape(experiment["title"]),
         finding=escape(experiment["finding"]),
         ours=escape(experiment["ours"]),
         summary=summary(experiment),
-        plot=plot,
-        table=html_table((experiment["title"], *COLUMNS), rows_of(experiment)),
+        plot=picture.to_html(full_html=False, include_plotlyjs=False, div_id=f"{experiment['key']}-plot"),
+        table=table,
     )
 
 

@@ -82,6 +82,44 @@ def ultrasound(
     ultrasound_tables.print_document(found, wide_console())
 
 
+def molecules(
+    molecules: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="About so many (default: 32000, and 108000 of lj)."),
+    ] = None,
+    fluid: Annotated[
+        list[str] | None, typer.Option(metavar="lj|co2", help="Which fluids (default: both).")
+    ] = None,
+    layout: Layouts = None,
+    steps: Steps = 0,
+    pairs: Pairs = 7,
+    reference: Annotated[
+        str, typer.Option(metavar="PROGRAM", help="That of LAMMPS (lmp), to compare with (lj).")
+    ] = "",
+    directory: Directory = None,
+    json: JsonFile = None,
+) -> None:
+    """Microseconds and memory of the molecules program, per molecule and step."""
+    from tailrace.bench import document, molecules_tables
+    from tailrace.bench import molecules as benchmark
+    from tailrace.bench.stepping import default_layouts
+    from tailrace.units import wide_console
+
+    document.check_writable(json)
+    request = benchmark.Request(
+        fluids=known_words("--fluid", fluid, tuple(benchmark.FLUIDS)),
+        molecules=tuple(molecules or ()),
+        layouts=tuple(parse_layout(text) for text in layout) if layout else default_layouts(),
+        pairs=pairs,
+        steps=steps,
+        reference=reference,
+        directory=directory,
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    molecules_tables.print_document(found, wide_console())
+
+
 def output(
     rows: Annotated[
         list[str] | None,
@@ -165,6 +203,21 @@ def trace(
 
 
 def checkpoint(
+    study: Annotated[
+        str,
+        typer.Option(metavar="molecules", help="Instead: the study of states of molecules, all formats."),
+    ] = "",
+    molecules: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Of the study, about so many (default: 0.33 and 3 million)."),
+    ] = None,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", metavar="NAME", help="Of the study (default: all).")
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="The page of the study (default: study.html)."),
+    ] = None,
     particles: Annotated[
         list[int] | None,
         typer.Option(metavar="N", min=1, help="Particles of 116 bytes (default: 1 and 10 million)."),
@@ -177,7 +230,7 @@ def checkpoint(
         list[int] | None,
         typer.Option("--size", metavar="MIB", min=1, help="Of a field (default: 128)."),
     ] = None,
-    ranks: Annotated[list[int] | None, ranks_option("1, 2, 4")] = None,
+    ranks: Annotated[list[int] | None, ranks_option("1, 2, 4; of the study to 64")] = None,
     strategies: Annotated[
         list[str] | None,
         typer.Option(
@@ -196,13 +249,21 @@ def checkpoint(
     """Checkpoints and restarts, beside a plain write and read of as many bytes.
 
     Each state is written to the directory and flushed, and where there is /dev/shm, to memory, where flushing
-    costs nothing.
+    costs nothing. With --study molecules a state of molecules is written and read in all formats of MarDyn
+    and ls1 mardyn and in ours.
     """
     from tailrace.bench import checkpoint as benchmark
     from tailrace.bench import checkpoint_tables, document
     from tailrace.units import wide_console
 
     document.check_writable(json)
+    if study:
+        others = {"--particles": particles, "--spread": spread, "--size": size, "--strategy": strategies}
+        refuse(others | {"--cold": cold, "--no-cost": not cost}, "with --study")
+        known_words("--study", [study], ("molecules",))
+        page = html or Path("study.html")
+        return study_molecules(molecules, ranks, formats, headers, pairs, page, directory, json)
+    refuse({"--molecules": molecules, "--format": formats, "--html": html}, "without --study molecules")
     spreads = known_words("--spread", spread or ["uniform", "clustered"], ("uniform", "clustered"))
     given = particles or size
     states = [
@@ -224,6 +285,44 @@ def checkpoint(
     found = benchmark.measure(request)
     document.write_document(found, json)
     checkpoint_tables.print_document(found, wide_console())
+
+
+def study_molecules(
+    molecules: list[int] | None,
+    ranks: list[int] | None,
+    formats: list[str] | None,
+    headers: bool,
+    pairs: int,
+    html: Path,
+    directory: Path | None,
+    json: Path | None,
+) -> None:
+    """States of molecules in files: the study's findings beside ours, on one page."""
+    from tailrace.bench import document, study_molecules_page
+    from tailrace.bench import study_molecules as benchmark
+    from tailrace.units import wide_console
+
+    document.check_writable(html, "--html")
+    request = benchmark.Request(
+        molecules=tuple(molecules or (330_000, 3_000_000)),
+        ranks=tuple(ranks or (1, 2, 4, 8, 16, 32, 64)),
+        formats=known_words("--format", formats, tuple(benchmark.FORMATS)),
+        pairs=pairs,
+        headers=headers,
+        directory=directory,
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    study_molecules_page.write_page(found, html)
+    study_molecules_page.print_document(found, wide_console())
+    typer.echo(f"page: {html}")
+
+
+def refuse(given: dict[str, Any], where: str) -> None:
+    """Options that have no meaning here must not be given."""
+    for option, value in given.items():
+        if value:
+            raise CommandError(f"{option} has no meaning {where}. Fix: leave it out.")
 
 
 def seismic(
@@ -360,6 +459,7 @@ def register(app: typer.Typer) -> None:
     group.command("ultrasound")(ultrasound)
     group.command("output")(output)
     group.command("seismic")(seismic)
+    group.command("molecules")(molecules)
     studies = typer.Typer(
         no_args_is_help=True, help="A reference study, scaled down: its findings beside ours."
     )
