@@ -194,7 +194,7 @@ void write_ascii(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSp
                  const Totals& totals) {
   const auto header = text_header(state, totals.molecules, totals.state_sum);
   const auto first = static_cast<std::int64_t>(header.size());
-  SharedFile file(comm, files.data, first + totals.molecules * line_bytes);
+  SharedFile file(comm, files.data, first + totals.molecules * line_bytes, state.access);
   const std::array all{&file};
   write_together(comm, all, [&] {
     if (comm.is_root()) file.write(0, header);

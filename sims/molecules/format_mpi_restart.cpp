@@ -188,7 +188,8 @@ void write_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files, const P
                        const Totals& totals) {
   const auto ranks = static_cast<std::int64_t>(comm.size());
   const std::int64_t records_begin = start_bytes + box_bytes * ranks;
-  SharedFile file(comm, files.data, records_begin + totals.molecules * padded_transfer_record.bytes);
+  SharedFile file(comm, files.data, records_begin + totals.molecules * padded_transfer_record.bytes,
+                  state.access);
   const std::array all{&file};
   write_together(comm, all, [&] {
     if (comm.is_root()) {

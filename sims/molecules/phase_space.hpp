@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "census.hpp"
+#include "file_access.hpp"
 #include "model.hpp"
 #include "molecule_list.hpp"
 #include "region.hpp"
@@ -110,6 +111,7 @@ struct PhaseSpaceState {
   Region own;  ///< of this rank
   MoleculeList list;
   std::array<std::int64_t, 3> cells{1, 1, 1};  ///< of the formats in cells, along x, y, z
+  FileAccess access{};
 };
 
 /// Writes a state. Files that are there keep their content until the new ones are complete and on the device.

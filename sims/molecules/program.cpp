@@ -123,7 +123,7 @@ void Program::plan() {
                              : options_.run_directory;
   simulation_->set_outputs(
       std::move(samples),
-      make_writers(options_.writers, {comm_, problem(), simulation_->order(), directory}));
+      make_writers(options_.writers, {comm_, problem(), simulation_->order(), directory, options_.write}));
   make_head(found.tables);
   run_.plan({}, std::move(found.outputs), own_box, found.space);
   run_.account().grid = {molecules, 1, 1};

@@ -19,11 +19,13 @@ Packer packer_of(const RecordLayout& layout) {
           [layout](const Molecule& molecule, std::span<std::byte> out) { pack(layout, molecule, out); }};
 }
 
-SharedFile::SharedFile(mpi::CommView comm, const std::string& path, std::int64_t bytes) : path_(path) {
+SharedFile::SharedFile(mpi::CommView comm, const std::string& path, std::int64_t bytes,
+                       const FileAccess& access)
+    : path_(path), step_(access.step) {
   renames_ = comm.is_root();
   try {
     mpi::agree_on_root(comm, [&] { make(bytes); });
-    mpi::agree_on(comm, [&] { file_.emplace(partial(), output::make_plain_call()); });
+    mpi::agree_on(comm, [&] { file_.emplace(partial(), access.call); });
   } catch (...) {
     if (renames_) unlink(partial().c_str());
     throw;
@@ -46,7 +48,7 @@ void SharedFile::make(std::int64_t bytes) {
 }
 
 void SharedFile::write(std::int64_t offset, std::span<const std::byte> bytes) {
-  file_->write_directly(bytes, offset);
+  file_->write(bytes, offset, step_);
 }
 
 void SharedFile::write(std::int64_t offset, const std::string& text) {

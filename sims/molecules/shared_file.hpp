@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "file_access.hpp"
 #include "molecule_record.hpp"
 #include "phase_space.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -26,7 +27,7 @@ class SharedFile {
  public:
   /// Makes a file of `bytes`. @collective{comm}, synchronises. Errors (io), on all ranks: it cannot be made,
   /// or there is no room for it.
-  SharedFile(mpi::CommView comm, const std::string& path, std::int64_t bytes);
+  SharedFile(mpi::CommView comm, const std::string& path, std::int64_t bytes, const FileAccess& access);
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
   /// One that was not renamed is removed.
@@ -47,6 +48,7 @@ class SharedFile {
   void make(std::int64_t bytes);
 
   std::string path_;
+  StepIndex step_;
   bool renames_ = false;
   std::optional<output::RawFile> file_;
   std::vector<std::byte> bytes_;

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <sstream>
 
 #include "deliver.hpp"
+#include "growing_text.hpp"
 #include "phase_space.hpp"
 #include "pictures.hpp"
 #include "shared_file.hpp"
 #include "tailrace/mpi/verdict.hpp"
+#include "tailrace/output/raw_file.hpp"
 
 namespace tailrace::molecules {
 
@@ -34,6 +35,7 @@ class NamedWriter : public StepWriter {
   [[nodiscard]] mpi::CommView comm() const noexcept { return context_.comm; }
   [[nodiscard]] StepIndex every() const noexcept { return options_.every; }
   [[nodiscard]] const WriterContext& context() const noexcept { return context_; }
+  [[nodiscard]] FileAccess access(StepIndex step) const { return {call_, step}; }
   /// The prefix with an ending, in the directory of the run unless it names another one.
   [[nodiscard]] std::string path(const std::string& ending) const {
     return (fs::path(context_.directory) / (options_.prefix + ending)).string();
@@ -48,25 +50,8 @@ class NamedWriter : public StepWriter {
  private:
   WriterOptions options_;
   WriterContext context_;
+  std::shared_ptr<output::WriteCall> call_ = output::make_write_call(context_.write, context_.comm.rank());
 };
-
-[[noreturn]] void fail(const std::string& path) {
-  throw Error(ErrorInfo{.kind = ErrorKind::io,
-                        .message = path + ": cannot be written",
-                        .path = path,
-                        .hint = "check the space and the permissions there"});
-}
-
-/// Keeps the lines of a text file before the first one that `goes`. @local
-void cut_lines(const std::string& path, const std::function<bool(const std::string&)>& goes) {
-  std::ifstream in(path);
-  std::string kept, line;
-  while (std::getline(in, line) && !goes(line)) kept += line + '\n';
-  in.close();
-  std::ofstream out(path, std::ios::trunc);
-  out << kept << std::flush;
-  if (!out) fail(path);
-}
 
 /// Observables as a table of text, with the columns of the reference.
 class ResultWriter final : public NamedWriter {
@@ -75,16 +60,17 @@ class ResultWriter final : public NamedWriter {
 
   void write(const StepState& state) override {
     mpi::agree_on_root(comm(), [&] {
-      std::ofstream file(path(".res"), state.step == 0 ? std::ios::trunc : std::ios::app);
-      if (state.step == 0) file << head();
-      file << line(state) << std::flush;
-      if (!file) fail(path(".res"));
+      if (state.step == 0) make_empty(path(".res"));
+      const auto size = size_of(path(".res"));
+      const auto text = size == 0 ? head() + line(state) : line(state);
+      output::RawFile file(path(".res"), access(state.step).call);
+      file.write(std::as_bytes(std::span(text)), size, state.step);
+      file.close();
     });
   }
 
   void resume(StepIndex step) override {
     mpi::agree_on_root(comm(), [&] {
-      if (!fs::exists(path(".res"))) return;
       cut_lines(path(".res"), [step](const std::string& line) {
         StepIndex found = 0;
         return (std::istringstream(line) >> found) && found > step;
@@ -163,7 +149,7 @@ class PictureWriter final : public NamedWriter {
     const auto molecules = in_order(comm(), context().order, state.own);
     const auto sections = text_(moment_of(state, context().problem, molecules));
     const SectionPlaces places(comm(), sections, 0);
-    SharedFile file(comm(), path(number(state.step) + ending_), places.end());
+    SharedFile file(comm(), path(number(state.step) + ending_), places.end(), access(state.step));
     SharedFile* const files[] = {&file};
     write_together(comm(), files, [&] {
       places.write(comm().is_root(),
@@ -186,29 +172,24 @@ class VisWriter final : public NamedWriter {
     const auto sections = vis_text(moment_of(state, context().problem, molecules), state.step == 0);
     std::int64_t size = 0;
     mpi::agree_on_root(comm(), [&] {
-      if (state.step == 0) std::ofstream(path(".vis"), std::ios::trunc);
-      std::error_code code;
-      size = static_cast<std::int64_t>(fs::file_size(path(".vis"), code));
-      if (code) fail(path(".vis"));
+      if (state.step == 0) make_empty(path(".vis"));
+      size = size_of(path(".vis"));
     });
     const SectionPlaces places(comm(), sections, mpi::max(comm(), size));
     mpi::agree_on(comm(), [&] {
-      std::fstream file(path(".vis"), std::ios::in | std::ios::out | std::ios::binary);
+      output::RawFile file(path(".vis"), access(state.step).call);
       places.write(comm().is_root(), [&](std::int64_t offset, const std::string& text) {
-        file.seekp(offset);
-        file << text;
+        file.write(std::as_bytes(std::span(text)), offset, state.step);
       });
-      file.flush();
-      if (!file) fail(path(".vis"));
+      file.close();
     });
   }
 
   void resume(StepIndex step) override {
     mpi::agree_on_root(comm(), [&] {
-      if (!fs::exists(path(".vis"))) return;
-      StepIndex frame = 0;
+      const auto lines = (step / every() + 1) * (context().order.size() + 1);  // with one between frames
       cut_lines(path(".vis"),
-                [&](const std::string& line) { return line == "#" && ++frame * every() > step; });
+                [lines, kept = StepIndex{0}](const std::string&) mutable { return kept++ == lines; });
     });
   }
 };
@@ -227,7 +208,8 @@ class CheckpointWriter final : public NamedWriter {
                                 .model = &problem.model,
                                 .own = state.region,
                                 .list = state.own,
-                                .cells = cells_of_cutoff(problem.length, problem.model.cutoff)};
+                                .cells = cells_of_cutoff(problem.length, problem.model.cutoff),
+                                .access = access(state.step)};
     write_phase_space(comm(), files_of(format_, path(number(state.step))), saved);
   }
 

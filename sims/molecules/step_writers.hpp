@@ -7,6 +7,7 @@
 #include "id_order.hpp"
 #include "options.hpp"
 #include "step_writer.hpp"
+#include "tailrace/output/options.hpp"
 
 namespace tailrace::molecules {
 
@@ -15,7 +16,8 @@ struct WriterContext {
   mpi::CommView comm;
   const Problem& problem;
   const IdOrder& order;
-  std::string directory;  ///< of names without one
+  std::string directory;         ///< of names without one
+  const output::Options& write;  ///< whose pace and faults are theirs too
 };
 
 /// The names that the reference's configurations have for its writers, as far as they are written here:

@@ -34,6 +34,11 @@ const char* hint_for(int error) noexcept {
   }
 }
 
+/// writev takes no const, and changes nothing.
+iovec piece_of(std::span<const std::byte> bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT
+}
+
 }  // namespace
 
 std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept {
@@ -95,9 +100,13 @@ void RawFile::write(std::span<iovec> pieces, std::int64_t offset, StepIndex step
   write_all(*call_, pieces, offset, step);
 }
 
+void RawFile::write(std::span<const std::byte> bytes, std::int64_t offset, StepIndex step) {
+  iovec piece = piece_of(bytes);
+  write_all(*call_, std::span(&piece, 1), offset, step);
+}
+
 void RawFile::write_directly(std::span<const std::byte> bytes, std::int64_t offset) {
-  iovec piece{const_cast<std::byte*>(bytes.data()),
-              bytes.size()};  // NOLINT: writev takes no const, and changes nothing
+  iovec piece = piece_of(bytes);
   write_all(*direct_call_, std::span(&piece, 1), offset, 0);
 }
 

@@ -16,7 +16,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith("tests/integration/test_docs.py"))
     for item in items:
         if Path(item.fspath).parent == Path(__file__).parent:
-            item.add_marker(needs("tailrace-ultrasound", "tailrace-rehearse", "tailrace-seismic"))
+            programs = ("ultrasound", "rehearse", "seismic", "molecules")
+            item.add_marker(needs(*(f"tailrace-{name}" for name in programs)))
 
 
 @pytest.fixture(scope="session")

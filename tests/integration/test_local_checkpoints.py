@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import jobs
-from test_resume import CASES, Computation, assert_same, whole  # noqa: F401 (a fixture)
+from test_resume import CASES, Computation, whole  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.mpi
 RANKS = 3
@@ -63,7 +63,7 @@ def test_from_the_nodes_alone(simulation, tmp_path, whole):  # noqa: F811
         ended = run.resume(ranks)
         assert ended.status == 0, ended
         assert run.went_on_from() == newest
-        assert_same(run.datasets(), whole[simulation])
+        whole.assert_reached(simulation, run.datasets())
         assert not any(run.place.iterdir())
         assert not (run.run_dir / "checkpoints" / "local.json").exists()
 
@@ -75,7 +75,7 @@ def test_a_lost_node_and_its_partner(tmp_path, whole):  # noqa: F811
     ended = run.resume(2)
     assert ended.status == 0, ended
     assert run.went_on_from() == newest
-    assert_same(run.datasets(), whole["rehearse"])
+    whole.assert_reached("rehearse", run.datasets())
 
 
 def test_a_lost_node_without_a_partner(tmp_path, whole):  # noqa: F811
@@ -89,7 +89,7 @@ def test_a_lost_node_without_a_partner(tmp_path, whole):  # noqa: F811
     assert run.went_on_from() == shared[-1]
     if shared[-1] < 28:
         assert "is left out: 1 of 3 parts are missing or damaged, of ranks 2" in ended.err, ended
-    assert_same(run.datasets(), whole["rehearse"])
+    whole.assert_reached("rehearse", run.datasets())
 
 
 def test_a_lost_node_and_nothing_else(tmp_path):
@@ -113,7 +113,7 @@ def test_a_stop_in_good_order_leaves_all_in_the_run_directory(tmp_path, whole): 
     assert ended.status == 0, ended
     ended = run.resume(1)
     assert ended.status == 0, ended
-    assert_same(run.datasets(), whole["rehearse"])
+    whole.assert_reached("rehearse", run.datasets())
 
 
 def test_a_node_that_cannot_be_written_to(tmp_path):

@@ -1,10 +1,8 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "checkpoint_damage.hpp"
 #include "checkpoint_trial.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
@@ -16,6 +14,8 @@
 
 using namespace tailrace;
 using namespace tailrace::checkpoint;
+using trial::damage;
+using trial::on_first;
 using trial::Owner;
 using trial::State;
 
@@ -53,16 +53,6 @@ void save(mpi::CommView comm, const std::string& directory, StepIndex step, Stat
   saving.finish();
 }
 
-/// Calls `action` on the first `count` ranks with a communicator of theirs.
-template <class Action>
-void on_first(mpi::CommView comm, int count, const Action& action) {
-  {
-    const auto part = mpi::Comm::split(comm, comm.rank() < count ? 0 : -1);
-    if (!part.empty()) action(part.view());
-  }
-  mpi::barrier(comm);
-}
-
 /// What came back to all ranks together.
 void check_restored(mpi::CommView comm, State& state) {
   CHECK(state.is_right());
@@ -80,17 +70,6 @@ std::optional<ErrorInfo> failure_of(const std::function<void()>& action) {
     return error.info();
   }
   return {};
-}
-
-/// Turns over the bits of a byte.
-void damage(const std::string& path, std::int64_t offset) {
-  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  REQUIRE(fd >= 0);
-  char byte = 0;
-  REQUIRE(pread(fd, &byte, 1, offset) == 1);
-  byte = static_cast<char>(byte ^ 0x40);
-  REQUIRE(pwrite(fd, &byte, 1, offset) == 1);
-  close(fd);
 }
 
 }  // namespace
@@ -258,22 +237,11 @@ MPI_CASE("any byte that changes is found", ranks{1}) {
   state.set();
   save(comm, directory.path(), 1, state, trial::options_of("blocking"));
   const auto path = checkpoint_path(directory.path(), 1);
-  std::uint64_t random = 42;
-  for (const char* name : {"/state.h5", "/manifest.json"}) {
-    const auto file = path + name;
-    const auto bytes = std::filesystem::file_size(file);
-    for (int i = 0; i < 500; ++i) {
-      random = random * 6364136223846793005 + 1442695040888963407;
-      const auto offset = static_cast<std::int64_t>((random >> 33) % bytes);
-      CAPTURE(file);
-      CAPTURE(offset);
-      damage(file, offset);
-      const auto error = failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
-      REQUIRE(error);
-      CHECK(error->kind == ErrorKind::input);
-      damage(file, offset);
-    }
-  }
+  trial::damage_a_thousand_bytes(path, [&] {
+    const auto error = failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
+    REQUIRE(error);
+    CHECK(error->kind == ErrorKind::input);
+  });
   Checkpoint(comm, path, "trial").restore(passing(state));
   CHECK(state.is_right());
 }

@@ -5,6 +5,7 @@
 #include "decomposition.hpp"
 #include "generator.hpp"
 #include "id_order.hpp"
+#include "molecules_share.hpp"
 #include "mpi_case.hpp"
 #include "rotation.hpp"
 #include "samples.hpp"
@@ -14,6 +15,8 @@
 namespace tailrace::molecules {
 
 namespace {
+
+using trial::gathered, trial::list_of;
 
 const Vec3 box{9, 10, 11};
 
@@ -31,23 +34,6 @@ Model two_kinds() {
 std::vector<Molecule> start(mpi::CommView comm, const StartLattice& lattice) {
   const auto decomposition = Decomposition::regular(box, comm.size());
   return generate(comm, lattice, two_kinds(), box, decomposition.region(comm.rank()));
-}
-
-MoleculeList list_of(const std::vector<Molecule>& molecules) {
-  return {static_cast<std::int64_t>(molecules.size()),
-          [&molecules](std::int64_t i) { return molecules[static_cast<std::size_t>(i)]; }};
-}
-
-/// All molecules on rank 0, by id.
-std::vector<Molecule> gathered(mpi::CommView comm, const std::vector<Molecule>& own) {
-  std::vector<Molecule> all;
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    auto part = own;
-    mpi::broadcast(comm, part, rank);
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  return all;
 }
 
 std::vector<std::uint64_t> ids_of(const std::vector<Molecule>& molecules) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <string>
@@ -38,6 +39,18 @@ inline std::uint64_t state_sum(mpi::CommView comm, const std::vector<Molecule>& 
 inline MoleculeList list_of(const std::vector<Molecule>& molecules) {
   return {static_cast<std::int64_t>(molecules.size()),
           [&molecules](std::int64_t i) { return molecules[static_cast<std::size_t>(i)]; }};
+}
+
+/// The molecules of all ranks, on each of them, by id.
+inline std::vector<Molecule> gathered(mpi::CommView comm, const std::vector<Molecule>& own) {
+  std::vector<Molecule> all;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    auto part = own;
+    mpi::broadcast(comm, part, rank);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return all;
 }
 
 /// What a rank read, and how much it read for that.

@@ -80,6 +80,14 @@ TEST_CASE("rotating molecules conserve energy") {
         2 * 2.272);
 }
 
+TEST_CASE("the energy of turning molecules is the better the smaller the step, by its square") {
+  const Model model = dipolar(9);  // nobody leaves the reach of another one, where energies jump
+  const auto start = cluster(model, 20);
+  const double coarse = worst_energy(model, {20, 20, 20}, start, 0.001, 100),
+               fine = worst_energy(model, {20, 20, 20}, start, 0.0005, 200);
+  CHECK(coarse / fine == doctest::Approx(4).epsilon(0.15));
+}
+
 TEST_CASE("a run goes back the way that it came") {
   const auto start = test::read_start("argon-1clj/start.inp");
   test::System there(test::argon(2.5, true), argon_box, start);

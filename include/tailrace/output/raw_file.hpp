@@ -49,6 +49,8 @@ class RawFile {
   /// is used up. Errors (io, `RefusedWrite`): path, offset of the first byte that was refused, the system's
   /// reason.
   void write(std::span<iovec> pieces, std::int64_t offset, StepIndex step);
+  /// The same for bytes in one piece.
+  void write(std::span<const std::byte> bytes, std::int64_t offset, StepIndex step);
   /// Puts a few bytes of bookkeeping at `offset`, around pace and faults.
   void write_directly(std::span<const std::byte> bytes, std::int64_t offset);
   /// Has the system begin to move what was written onto the device, without waiting, so that `flush` finds
