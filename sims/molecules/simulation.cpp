@@ -157,11 +157,12 @@ void Simulation::move(StepIndex step) {
 void Simulation::get_copies(StepIndex step) {
   const trace::Scope scope(log_, trace::Kind::exchange, step);
   particles_->clear_halo();
-  exchange_.start_halo([&](const HaloTarget& target, std::vector<std::byte>& out) {
+  const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
     attempt([&] { particles_->pack_halo(target.region, target.shift, out); });
-  });
+  };
+  exchange_.start_halo(pack);
   exchange_.finish_halo(
-      [&](std::span<const std::byte> copies) { attempt([&] { particles_->add_halo(copies); }); });
+      pack, [&](std::span<const std::byte> copies) { attempt([&] { particles_->add_halo(copies); }); });
 }
 
 /// One reduction: sums, and whether all went well.
