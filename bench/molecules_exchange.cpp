@@ -86,13 +86,14 @@ void measure(mpi::CommView comm, const Settings& settings) {
   }
   std::vector<Copy> received(static_cast<std::size_t>(2 * halo));
   report(comm, fmt::format("halo, {} copies", halo), settings.rounds, [&] {
-    auto list = wanted.begin();
-    exchange.start_halo([&](const HaloTarget&, std::vector<std::byte>& out) {
-      const auto bytes = std::as_bytes(std::span(*list++));
+    const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
+      const auto number = static_cast<std::size_t>(&target - exchange.targets().data());
+      const auto bytes = std::as_bytes(std::span(wanted[number]));
       out.insert(out.end(), bytes.begin(), bytes.end());
-    });
+    };
+    exchange.start_halo(pack);
     auto* next = reinterpret_cast<std::byte*>(received.data());
-    exchange.finish_halo([&](std::span<const std::byte> bytes) {
+    exchange.finish_halo(pack, [&](std::span<const std::byte> bytes) {
       if (!bytes.empty()) std::memcpy(next, bytes.data(), bytes.size());
       next += bytes.size();
     });

@@ -126,26 +126,27 @@ std::vector<int> Exchange::find_sources(const Region& own) const {
 
 void Exchange::start_halo(const Pack& pack) {
   halo_.start();
-  own_images_.clear();
-  auto target = targets_.begin();
-  const auto pack_for = [&](int rank, std::vector<std::byte>& out) {
-    for (; target != targets_.end() && target->rank == rank; ++target) pack(*target, out);
-  };
-  const int rank = comm_.view().rank();
   for (std::size_t i = 0; i < halo_.receivers(); ++i) {
-    if (target->rank == rank) pack_for(rank, own_images_);
-    pack_for(halo_.receiver(i), halo_.outgoing(i));
+    for (const HaloTarget& target : targets_of(halo_.receiver(i))) pack(target, halo_.outgoing(i));
     halo_.send(i);
   }
-  pack_for(rank, own_images_);
 }
 
-void Exchange::finish_halo(const std::function<void(std::span<const std::byte>)>& take) {
+void Exchange::finish_halo(const Pack& pack, const std::function<void(std::span<const std::byte>)>& take) {
+  const int rank = comm_.view().rank();
   halo_.finish();
   std::size_t i = 0;
-  for (; i < halo_.senders() && halo_.sender(i) < comm_.view().rank(); ++i) take(halo_.incoming(i));
-  take(own_images_);
+  for (; i < halo_.senders() && halo_.sender(i) < rank; ++i) take(halo_.incoming(i));
+  for (const HaloTarget& target : targets_of(rank)) {
+    images_.clear();
+    pack(target, images_);
+    take(images_);
+  }
   for (; i < halo_.senders(); ++i) take(halo_.incoming(i));
+}
+
+std::span<const HaloTarget> Exchange::targets_of(int rank) const noexcept {
+  return std::ranges::equal_range(targets_, rank, {}, &HaloTarget::rank);
 }
 
 void Exchange::lose(const Molecule& molecule, const char* reason) {
@@ -203,7 +204,7 @@ std::vector<Molecule> Exchange::redistribute(std::span<const Molecule> molecules
 }
 
 std::int64_t Exchange::memory_bytes() const noexcept {
-  return halo_.memory_bytes() + migration_.memory_bytes() + static_cast<std::int64_t>(own_images_.capacity());
+  return halo_.memory_bytes() + migration_.memory_bytes() + static_cast<std::int64_t>(images_.capacity());
 }
 
 }  // namespace tailrace::molecules

@@ -40,12 +40,13 @@ class Exchange {
   [[nodiscard]] std::span<const HaloTarget> targets() const noexcept { return targets_; }
   /// Appends copies of the molecules of a target.
   using Pack = std::function<void(const HaloTarget&, std::vector<std::byte>&)>;
-  /// Packs the copies for all targets and sends them, one message to each rank that gets some.
+  /// Packs the copies for all other ranks and sends them, one message to each rank that gets some.
   /// @neighbour, does not wait.
   void start_halo(const Pack& pack);
-  /// Waits for the copies that others sent, and hands them over, 8 byte aligned, by rank of sender; the
-  /// own ones at this rank's place. @neighbour
-  void finish_halo(const std::function<void(std::span<const std::byte>)>& take);
+  /// Waits for the copies that others sent, and hands them over, 8 byte aligned, by rank of sender; at this
+  /// rank's place its own images, which `pack` packs one target after another: there may be as many as
+  /// molecules. @neighbour
+  void finish_halo(const Pack& pack, const std::function<void(std::span<const std::byte>)>& take);
 
   /// Sends molecules that left this rank's region by less than the reach to their owners, wrapped into the
   /// box; returns those that came, by rank of sender, in their order there. @neighbour: one message to each
@@ -64,6 +65,7 @@ class Exchange {
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
+  [[nodiscard]] std::span<const HaloTarget> targets_of(int rank) const noexcept;
   void find_targets(const Region& own);
   [[nodiscard]] std::vector<int> find_sources(const Region& own) const;
   [[nodiscard]] Region given(const Region& own, const Region& other, const Vec3& shift) const noexcept;
@@ -75,7 +77,7 @@ class Exchange {
   double reach_;
   std::vector<HaloTarget> targets_;
   Mailbox halo_, migration_;
-  std::vector<std::byte> own_images_;
+  std::vector<std::byte> images_;  ///< of one target
   std::optional<ErrorInfo> lost_;
 };
 

@@ -1,6 +1,7 @@
 #include "particles.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,9 +58,12 @@ void Particles::insert(const Molecule& molecule) {
   if (molecule.component < 0 || static_cast<std::size_t>(molecule.component) >= field_.components().size())
     throw Error(ErrorKind::input, fmt::format("molecule {} is of component {}, there are {}", molecule.id,
                                               molecule.component + 1, field_.components().size()));
+  double sum = 0;
   for (std::size_t d = 0; d < 3; ++d)
-    if (!std::isfinite(molecule.position[d] + molecule.velocity[d] + molecule.angular_momentum[d]))
-      throw Error(ErrorKind::input, fmt::format("molecule {} has a number that is not finite", molecule.id));
+    sum += molecule.position[d] + molecule.velocity[d] + molecule.angular_momentum[d];
+  for (const double part : molecule.orientation) sum += part;
+  if (!std::isfinite(sum))
+    throw Error(ErrorKind::input, fmt::format("molecule {} has a number that is not finite", molecule.id));
   own_.push_back(molecule);
 }
 
@@ -165,20 +169,20 @@ void Particles::compute_forces(Totals& totals) {
 
 void Particles::check_forces(double energy) const {
   if (std::isfinite(energy)) return;
-  const auto wrong = [this](std::int64_t i) {
-    return !std::isfinite(own_.force[0][i] + own_.force[1][i] + own_.force[2][i]);
-  };
-  std::int64_t first = -1;
+  constexpr std::size_t most_named = 4;
+  std::vector<std::uint64_t> ids;
   for (std::int64_t i = 0; i < own_.size(); ++i)
-    if (wrong(i) && (first < 0 || own_.id[i] < own_.id[first])) first = i;
-  if (first >= 0)
-    throw Error(
-        {.kind = ErrorKind::unstable,
-         .message = fmt::format("the force on molecule {} at ({}, {}, {}) is not finite", own_.id[first],
-                                own_.position[0][first], own_.position[1][first], own_.position[2][first]),
-         .path = {},
-         .hint = "two molecules are on one point, or dt is too large"});
-  throw Error(ErrorKind::unstable, "the potential energy is not finite");
+    if (!std::isfinite(own_.force[0][i] + own_.force[1][i] + own_.force[2][i])) ids.push_back(own_.id[i]);
+  std::ranges::sort(ids);
+  const std::size_t more = ids.size() - std::min(ids.size(), most_named);
+  ids.resize(ids.size() - more);
+  throw Error({.kind = ErrorKind::unstable,
+               .message = ids.empty() ? "the potential energy is not finite"
+                                      : fmt::format("forces that are not finite act on molecules {}{}",
+                                                    fmt::join(ids, ", "),
+                                                    more > 0 ? fmt::format(" and {} others", more) : ""),
+               .path = {},
+               .hint = "two molecules are on one point, or dt is too large"});
 }
 
 void Particles::reset_region(const Region& own) {

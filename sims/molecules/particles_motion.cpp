@@ -44,10 +44,14 @@ void put(Columns& own, std::int64_t i, const Spin<double>& spin) noexcept {
   own.momentum[2][i] = spin.momentum.z;
 }
 
+double squared_speed(const Columns& own, std::int64_t i) noexcept {
+  const double vx = own.velocity[0][i], vy = own.velocity[1][i], vz = own.velocity[2][i];
+  return vx * vx + vy * vy + vz * vz;
+}
+
 /// Whether a molecule moves further than the cutoff, or nowhere any more: its numbers are not finite.
 bool moves_too_far(const Columns& own, std::int64_t i, double dt, double cutoff) noexcept {
-  const double vx = own.velocity[0][i], vy = own.velocity[1][i], vz = own.velocity[2][i];
-  bool bad = !(dt * dt * (vx * vx + vy * vy + vz * vz) < cutoff * cutoff);
+  bool bad = !(dt * dt * squared_speed(own, i) < cutoff * cutoff);
   if (!own.orientation[0].empty()) bad |= !(own.orientation[0][i] * own.orientation[0][i] < 2);
   return bad;
 }
@@ -73,18 +77,20 @@ std::vector<double> half_kicks(const ForceField& field, double dt) {
   return factors;
 }
 
-[[noreturn]] void refuse(const Columns& own, double dt, double cutoff) {
+/// Of the molecules that are wrong, the one with the lowest id.
+template <class IsWrong>
+[[noreturn]] void refuse(const Columns& own, const std::string& what, const IsWrong& is_wrong) {
   std::int64_t first = -1;
   for (std::int64_t i = 0; i < own.size(); ++i)
-    if (moves_too_far(own, i, dt, cutoff) && (first < 0 || own.id[i] < own.id[first])) first = i;
-  throw Error(
-      {.kind = ErrorKind::unstable,
-       .message = fmt::format(
-           "molecule {} moved by more than the cutoff {} in one step of dt = {}: its velocity is "
-           "({}, {}, {})",
-           own.id[first], cutoff, dt, own.velocity[0][first], own.velocity[1][first], own.velocity[2][first]),
-       .path = {},
-       .hint = "dt is too large, or molecules of the start are too close to each other"});
+    if (is_wrong(i) && (first < 0 || own.id[i] < own.id[first])) first = i;
+  const auto text = [&](const auto& columns) {
+    return fmt::format("({:.6g}, {:.6g}, {:.6g})", columns[0][first], columns[1][first], columns[2][first]);
+  };
+  throw Error({.kind = ErrorKind::unstable,
+               .message = fmt::format("molecule {} {}: it is at {} with the velocity {}", own.id[first], what,
+                                      text(own.position), text(own.velocity)),
+               .path = {},
+               .hint = "dt is too large, or molecules of the start are too close to each other"});
 }
 
 }  // namespace
@@ -107,7 +113,9 @@ void Particles::kick_drift(double dt) {
     for (std::int64_t i = first; i < last; ++i) wrong |= moves_too_far(own_, i, dt, cutoff);
     bad[static_cast<std::size_t>(k)] = wrong ? 1 : 0;
   });
-  if (std::find(bad.begin(), bad.end(), 1) != bad.end()) refuse(own_, dt, cutoff);
+  if (std::find(bad.begin(), bad.end(), 1) != bad.end())
+    refuse(own_, fmt::format("moved by more than the cutoff {} in one step of dt = {}", cutoff, dt),
+           [&](std::int64_t i) { return moves_too_far(own_, i, dt, cutoff); });
 }
 
 void Particles::kick(double dt, Totals& totals) {
@@ -135,6 +143,13 @@ void Particles::sum_kinetic(Totals& totals) const {
     }
     sums[static_cast<std::size_t>(k)] = sum;
   });
+  const auto is_finite = [](const Kinetic& sum) { return std::isfinite(sum.trans + sum.rot); };
+  if (!std::all_of(sums.begin(), sums.end(), is_finite))
+    refuse(own_, "has a kinetic energy that is not finite", [this](std::int64_t i) {
+      return !std::isfinite(squared_speed(own_, i)) ||
+             (field_.rotates() && !std::isfinite(twice_rotational_energy(
+                                      spin_of(own_, i), field_.components()[own_.component_of(i)])));
+    });
   for (const Kinetic& sum : sums) {
     totals.twice_kinetic_trans += sum.trans;
     totals.twice_kinetic_rot += sum.rot;

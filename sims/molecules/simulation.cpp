@@ -103,7 +103,7 @@ void Simulation::begin() {
     compute_forces(mine);
     particles_->sum_kinetic(mine);
   });
-  add_up(mine);
+  add_up(0, mine);
   finish_step(0, false);
 }
 
@@ -115,7 +115,7 @@ void Simulation::advance(StepIndex step) {
     compute_forces(mine);
     particles_->kick(problem_.dt, mine);
   });
-  add_up(mine);
+  add_up(step, mine);
   finish_step(step, true);
 }
 
@@ -157,16 +157,18 @@ void Simulation::move(StepIndex step) {
 void Simulation::get_copies(StepIndex step) {
   const trace::Scope scope(log_, trace::Kind::exchange, step);
   particles_->clear_halo();
-  exchange_.start_halo([&](const HaloTarget& target, std::vector<std::byte>& out) {
+  const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
     attempt([&] { particles_->pack_halo(target.region, target.shift, out); });
-  });
+  };
+  exchange_.start_halo(pack);
   exchange_.finish_halo(
-      [&](std::span<const std::byte> copies) { attempt([&] { particles_->add_halo(copies); }); });
+      pack, [&](std::span<const std::byte> copies) { attempt([&] { particles_->add_halo(copies); }); });
 }
 
 /// One reduction: sums, and whether all went well.
-void Simulation::add_up(Totals mine) {
+void Simulation::add_up(StepIndex step, Totals mine) {
   if (!failure_) failure_ = exchange_.lost();
+  if (failure_) failure_->message = fmt::format("step {}: {}", step, failure_->message);
   own_pairs_ = mine.pairs;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
   const auto sums = mpi::sum(
@@ -186,8 +188,8 @@ void Simulation::add_up(Totals mine) {
   if (sums[9] > 0) mpi::agree(comm_, failure_);
   if (totals_.molecules != order_->size())
     throw Error(ErrorInfo{.kind = ErrorKind::unstable,
-                          .message = fmt::format("there are {} molecules now, and there were {}",
-                                                 totals_.molecules, order_->size()),
+                          .message = fmt::format("step {}: there are {} molecules now, and there were {}",
+                                                 step, totals_.molecules, order_->size()),
                           .path = {},
                           .rank = 0,
                           .hint = "a smaller time.dt"});
@@ -299,7 +301,7 @@ void Simulation::restored(StepIndex step) {
     compute_forces(mine);
     particles_->sum_kinetic(mine);
   });
-  add_up(mine);
+  add_up(step, mine);
   for (const auto& writer : writers_) writer->resume(step);
 }
 

@@ -43,8 +43,8 @@ class Simulation {
   void set_outputs(std::unique_ptr<Samples> samples, std::vector<std::unique_ptr<StepWriter>> writers);
   /// Computes what belongs to step 0, and gathers it. @collective{comm}
   void begin();
-  /// @collective{comm}. Errors, on all ranks: (unstable) a molecule moves by more than the cutoff in a step,
-  /// or is lost.
+  /// @collective{comm}. Errors, on all ranks, with the step and the molecule: (unstable) one that moves by
+  /// more than the cutoff in a step, has numbers or a force that are not finite, or is lost.
   void advance(StepIndex step);
   /// Gathers what outputs of the last state take, in a run that ended early. @collective{comm}
   void gather_last();
@@ -73,7 +73,7 @@ class Simulation {
   void move(StepIndex step);
   void get_copies(StepIndex step);
   void compute_forces(Totals& mine);
-  void add_up(Totals mine);
+  void add_up(StepIndex step, Totals mine);
   void measure(bool counts);
   void finish_step(StepIndex step, bool scales);
   void check_same_case(checkpoint::StateArchive& archive) const;

@@ -57,15 +57,16 @@ std::uint64_t checksum(mpi::CommView comm, const std::vector<Molecule>& own) {
 
 /// Copies in the order in which they come.
 std::vector<Copy> halo_of(Exchange& exchange, const std::vector<Molecule>& own) {
-  exchange.start_halo([&](const HaloTarget& target, std::vector<std::byte>& out) {
+  const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
     for (const Molecule& molecule : own_of(own, target.region)) {
       const Copy copy{molecule.position + target.shift, molecule.id};
       const auto bytes = std::as_bytes(std::span(&copy, 1));
       out.insert(out.end(), bytes.begin(), bytes.end());
     }
-  });
+  };
+  exchange.start_halo(pack);
   std::vector<Copy> copies;
-  exchange.finish_halo([&](std::span<const std::byte> bytes) {
+  exchange.finish_halo(pack, [&](std::span<const std::byte> bytes) {
     const std::size_t before = copies.size(), count = bytes.size() / sizeof(Copy);
     copies.resize(before + count);
     if (count > 0) std::memcpy(copies.data() + before, bytes.data(), bytes.size());

@@ -169,8 +169,12 @@ TEST_CASE("molecules that go wrong are named") {
   a.id = 7, b.id = 9;
   CHECK(message([&] {
           const test::System system(model, argon_box, {a, b});
-        }).find("molecule 7") != std::string::npos);
+        }).find("act on molecules 7, 9") != std::string::npos);
   b.position = {8, 8, 8};
+  b.velocity = {0, 1e200, 0};
+  CHECK(message([&] {
+          const test::System system(model, argon_box, {a, b});
+        }).find("molecule 9 has a kinetic energy that is not finite") != std::string::npos);
   b.velocity = {0, 1e5, 0};
   CHECK(message([&] {
           test::System system(model, argon_box, {a, b});
@@ -181,6 +185,11 @@ TEST_CASE("molecules that go wrong are named") {
           const test::System system(model, argon_box, {a, b});
         }).find("molecule 9") != std::string::npos);
   b.velocity[1] = 0;
+  b.orientation[2] = std::nan("");
+  CHECK(message([&] {
+          const test::System system(model, argon_box, {a, b});
+        }).find("molecule 9") != std::string::npos);
+  b.orientation[2] = 0;
   b.component = 3;
   CHECK(message([&] {
           const test::System system(model, argon_box, {a, b});
