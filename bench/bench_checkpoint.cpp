@@ -38,6 +38,7 @@ struct Settings {
   std::vector<int> ranks, restart;  ///< numbers of ranks that save, and that restore
   int rounds = 7;
   std::int64_t buffer_mib = 256;
+  std::string compress = "none";
   std::vector<std::int64_t> headers;  ///< bytes: only how ranks come to know them
 };
 
@@ -102,7 +103,7 @@ class Benchmark {
     save(first, settings_.strategies.front());
     const auto bytes =
         mpi::max(comm_, comm_.is_root() ? static_cast<std::int64_t>(file_size()) : std::int64_t{0});
-    PlainFile plain(settings_.directory + "/plain", comm_.is_root() ? bytes : 0);
+    PlainFile plain(settings_.directory + "/plain", comm_.is_root() ? std::max(bytes, state_bytes) : 0);
     for (int round = 0; round <= settings_.rounds; ++round) {
       if (round == 1) samples_.clear();
       warm_ = round > 0;
@@ -180,7 +181,9 @@ class Benchmark {
     checkpoint::Saving saving(
         part.comm(), settings_.directory, {.simulation = "bench", .program = "bench", .step = step_},
         [&](checkpoint::StateArchive& archive) { part.load().state(archive); }, options,
-        settings_.buffer_mib << 20, log);
+        {.buffer_bytes = settings_.buffer_mib << 20,
+         .compression = checkpoint::parse_compression("--compress", settings_.compress)},
+        log);
     times.handed_s = monotonic_s() - start_s;
     for (Backoff backoff; !saving.ready();) backoff.pause();
     times.durable_s = monotonic_s() - start_s;
@@ -250,6 +253,7 @@ int main(int argc, char** argv) {
   app.add_option("--restart", settings.restart, "numbers of ranks that restore (default: the same)");
   app.add_option("--rounds", settings.rounds, "samples of each time");
   app.add_option("--buffers", settings.buffer_mib, "MiB of buffers on each rank");
+  app.add_option("--compress", settings.compress, "none, zstd or zstd:LEVEL");
   app.add_option("--headers", settings.headers, "instead: ways to read so many bytes on all ranks");
   app.add_flag("--cold", settings.cold, "read from the device, not from what the system remembers");
   CLI11_PARSE(app, argc, argv);

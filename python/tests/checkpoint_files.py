@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import h5py
 import numpy as np
+import zstandard
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 RANKS = 3
@@ -48,7 +49,14 @@ def field_set(array: np.ndarray, boxes_of_ranks=BOXES) -> SimpleNamespace:
     total = sum(entry[-1] for mine in entries for entry in mine) % 2**64
     attributes = {"kind": "field", "extents": " ".join(map(str, array.shape[::-1]))}
     return SimpleNamespace(
-        attributes=attributes, data=np.concatenate(data), entries=entries, heads=heads, sum=total, width=9
+        attributes=attributes,
+        data=np.concatenate(data),
+        count=array.size,
+        entries=entries,
+        heads=heads,
+        sum=total,
+        width=9,
+        compressed=False,
     )
 
 
@@ -67,7 +75,43 @@ def record_set(records: np.ndarray, keys_of_ranks=KEYS) -> SimpleNamespace:
     total = sum(xxh3_64_intdigest(row.tobytes()) for row in padded) % 2**64
     attributes = {"kind": "records", "record_type": record_type(records.dtype)}
     data = padded.view("<u8")
-    return SimpleNamespace(attributes=attributes, data=data, entries=entries, heads=heads, sum=total, width=4)
+    return SimpleNamespace(
+        attributes=attributes,
+        data=data,
+        count=len(data),
+        entries=entries,
+        heads=heads,
+        sum=total,
+        width=4,
+        compressed=False,
+    )
+
+
+def compressed(plain: SimpleNamespace) -> SimpleNamespace:
+    """The same set with its cells as frames of zstd, where these are smaller."""
+    words, entries = [np.zeros(0, "<u8")], []
+    for mine in plain.entries:
+        entries.append([])
+        for *head, first, count, digest in mine:
+            stored = stored_cell(plain.data[first : first + count])
+            place = [sum(map(len, words)), len(stored), xxh3_64_intdigest(stored.tobytes())]
+            entries[-1].append([*head, *place, first, count, digest])
+            words.append(stored)
+    attributes = plain.attributes | {
+        "compression": "zstd",
+        "type": plain.data.dtype.str,
+        "values_each": str(int(np.prod(plain.data.shape[1:]))),
+    }
+    changes = {"data": np.concatenate(words), "entries": entries, "attributes": attributes}
+    return SimpleNamespace(**vars(plain) | changes | {"width": plain.width + 3, "compressed": True})
+
+
+def stored_cell(cell: np.ndarray) -> np.ndarray:
+    raw = cell.tobytes()
+    turned = np.frombuffer(raw, np.uint8).reshape(len(cell), -1).T.tobytes()
+    frame = zstandard.ZstdCompressor(level=1).compress(turned)
+    least = frame if -(-len(frame) // 8) < -(-len(raw) // 8) else raw
+    return np.frombuffer(least + bytes(-len(least) % 8), "<u8")
 
 
 def record_type(dtype: np.dtype) -> str:
@@ -78,8 +122,8 @@ def record_type(dtype: np.dtype) -> str:
     return json.dumps({"bytes": dtype.itemsize, "members": members})
 
 
-def make_state() -> SimpleNamespace:
-    return SimpleNamespace(
+def make_state(compress: bool = False) -> SimpleNamespace:
+    state = SimpleNamespace(
         components={"solver": 2, "gas": 1},
         values={
             "solver/seed": np.array([2**63 + 1], "<u8"),
@@ -96,6 +140,9 @@ def make_state() -> SimpleNamespace:
         },
         ranks=RANKS,
     )
+    if compress:
+        state.sets = {path: compressed(each) for path, each in state.sets.items()}
+    return state
 
 
 def write(directory: Path, step: int = 100, state: SimpleNamespace | None = None, **manifest) -> Path:
@@ -162,7 +209,7 @@ def describe(place: Path, state: SimpleNamespace, step: int) -> dict:
         end = offset + size
     return {
         "format": "tailrace checkpoint",
-        "version": 1,
+        "version": 2 if any(each.compressed for each in state.sets.values()) else 1,
         "simulation": "gas",
         "program": "tailrace-gas 0.1.0",
         "step": step,
@@ -172,9 +219,7 @@ def describe(place: Path, state: SimpleNamespace, step: int) -> dict:
         "file": {"name": "state.h5", "bytes": len(content)},
         "data": data,
         "rest": xxh3_64_hexdigest(rest + content[end:]),
-        "sets": {
-            path: {"count": len(each.data), "sum": f"{each.sum:016x}"} for path, each in state.sets.items()
-        },
+        "sets": {path: {"count": each.count, "sum": f"{each.sum:016x}"} for path, each in state.sets.items()},
     }
 
 

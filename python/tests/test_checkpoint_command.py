@@ -61,13 +61,15 @@ def test_foreign_directories(tmp_path, run):
 
 
 def test_a_newer_version(tmp_path, run):
-    place = files.write(tmp_path / "checkpoints", version=2, rest="something else")
+    place = files.write(tmp_path / "checkpoints", version=3, rest="something else")
     files.write(tmp_path / "checkpoints", 90)
     answer = run("checkpoint", "verify", place)
-    assert answer.exit_code == 2 and "version is 2, this program knows 1. Fix: " in answer.stderr
+    assert (
+        answer.exit_code == 2 and "version is 3, this program knows 2 and older ones. Fix: " in answer.stderr
+    )
     assert run("checkpoint", "verify", tmp_path).exit_code == 2
     listed = run("checkpoint", "list", tmp_path)
-    assert listed.exit_code == 0 and "version is 2" in listed.stdout
+    assert listed.exit_code == 0 and "version is 3" in listed.stdout
     assert run("inspect", tmp_path, "--verify").exit_code == 1
 
 
@@ -165,7 +167,7 @@ def test_prune_keeps_the_newest_by_their_steps(tmp_path, run):
 
 def test_prune_does_not_count_what_is_damaged_or_unknown(tmp_path, run):
     write_some(tmp_path, 10, 20, 30, 40)
-    files.write(tmp_path / "checkpoints", 5, version=2)
+    files.write(tmp_path / "checkpoints", 5, version=3)
     (tmp_path / "checkpoints" / "step-000000000040" / "state.h5").write_bytes(b"short")
     (tmp_path / "checkpoints" / "step-000000000010" / "manifest.json").unlink()
     answer = run("checkpoint", "prune", tmp_path, "--keep", 2)

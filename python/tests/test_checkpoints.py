@@ -32,8 +32,9 @@ def damaged_parts(place: Path) -> list[str]:
 # --- sound ones
 
 
-def test_a_sound_checkpoint_and_its_contents(tmp_path, example):
-    place = files.write(tmp_path)
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_sound_checkpoint_and_its_contents(compress, tmp_path, example):
+    place = files.write(tmp_path, state=files.make_state(compress))
     assert verify(place) == []
     manifest, numbers, texts, arrays = example.read_checkpoint(place)
     state = files.make_state()
@@ -91,8 +92,9 @@ def test_data_are_read_in_pieces(tmp_path, monkeypatch):
 # --- damage
 
 
-def test_every_changed_byte_is_found_and_named(tmp_path, example):
-    place = files.write(tmp_path)
+@pytest.mark.parametrize("compress", [False, True])
+def test_every_changed_byte_is_found_and_named(compress, tmp_path, example):
+    place = files.write(tmp_path, state=files.make_state(compress))
     tables = files.places(place / "state.h5")
     pick = random.Random(20261122)
     parts = {"manifest": 0, "rest": 0, "cell": 0, "directory": 0}

@@ -18,7 +18,18 @@ namespace {
 /// Cells that lie together are read so many bytes at a time, or one cell; while they are looked at, the next
 /// ones are on their way.
 constexpr std::int64_t most_read_bytes = 4 << 20;
+constexpr std::int64_t word_bytes = 8;
 
+// Words before the last three of an entry of a compressed set.
+std::int64_t first_word_of(CellReader::Words words) noexcept {
+  return static_cast<std::int64_t>(words[words.size() - 6]);
+}
+std::int64_t stored_words_of(CellReader::Words words) noexcept {
+  return static_cast<std::int64_t>(words[words.size() - 5]);
+}
+std::uint64_t stored_digest_in(CellReader::Words words) noexcept {
+  return words[words.size() - 4];
+}
 // The last words of entries and parts.
 std::int64_t first_of(CellReader::Words words) noexcept {
   return static_cast<std::int64_t>(words[words.size() - 3]);
@@ -42,13 +53,14 @@ void CellReader::damaged(const std::string& what, std::int64_t offset) const {
 }
 
 std::int64_t CellReader::place_of(Words entry) const noexcept {
-  return set_.data_place + first_of(entry) * set_.bytes_each();
+  return set_.data_place +
+         (set_.compressed ? first_word_of(entry) * word_bytes : first_of(entry) * set_.bytes_each());
 }
 
 std::vector<std::uint64_t> CellReader::entries_of(Words part) const {
   const auto words = static_cast<std::int64_t>(set_.entry_words());
   std::vector<std::uint64_t> entries(static_cast<std::size_t>(count_of(part) * words));
-  const std::int64_t place = set_.cells_place + first_of(part) * words * 8;
+  const std::int64_t place = set_.cells_place + first_of(part) * words * word_bytes;
   file_.read(place, std::as_writable_bytes(std::span(entries)));
   if (digest_of_values(std::span<const std::uint64_t>(entries)) != digest_in(part))
     damaged("the directory", place);
@@ -56,7 +68,8 @@ std::vector<std::uint64_t> CellReader::entries_of(Words part) const {
 }
 
 std::int64_t CellReader::end_of(Words entry) const noexcept {
-  return place_of(entry) + count_of(entry) * set_.bytes_each();
+  return place_of(entry) +
+         (set_.compressed ? stored_words_of(entry) * word_bytes : count_of(entry) * set_.bytes_each());
 }
 
 std::vector<CellReader::Run> CellReader::runs_of(const Wanted& part_wanted, const Wanted& cell_wanted) const {
@@ -68,7 +81,7 @@ std::vector<CellReader::Run> CellReader::runs_of(const Wanted& part_wanted, cons
     const auto entries = entries_of(part);
     for (std::size_t at = 0; at < entries.size(); at += words) {
       const auto entry = Words(entries).subspan(at, words);
-      if (!cell_wanted(entry.first(words - 3))) continue;
+      if (!cell_wanted(entry.first(set_.head_words()))) continue;
       const bool joins = !runs.empty() && runs.back().end == place_of(entry) &&
                          end_of(entry) - runs.back().begin <= most_read_bytes;
       if (!joins) runs.push_back({.begin = place_of(entry), .end = 0, .entries = {}});
@@ -79,12 +92,24 @@ std::vector<CellReader::Run> CellReader::runs_of(const Wanted& part_wanted, cons
   return runs;
 }
 
-void CellReader::take_run(const Run& run, std::span<const std::byte> data, const Take& take) const {
+/// The cell that compressed bytes stand for.
+std::span<const std::byte> CellReader::plain(Words entry, std::span<const std::byte> stored,
+                                             CellDecompressor& decompressor) const {
+  if (digest_of(stored) != stored_digest_in(entry)) damaged("a cell", place_of(entry));
+  const auto bytes = static_cast<std::size_t>(count_of(entry) * set_.bytes_each());
+  const auto cell = decompressor.restore(stored, bytes);
+  if (cell.size() != bytes) damaged("a compressed cell", place_of(entry));
+  return cell;
+}
+
+void CellReader::take_run(const Run& run, std::span<const std::byte> data, CellDecompressor* decompressor,
+                          const Take& take) const {
   const std::size_t words = set_.entry_words();
   for (std::size_t at = 0; at < run.entries.size(); at += words) {
     const auto entry = Words(run.entries).subspan(at, words);
-    const auto cell = data.subspan(static_cast<std::size_t>(place_of(entry) - run.begin),
-                                   static_cast<std::size_t>(count_of(entry) * set_.bytes_each()));
+    const auto stored = data.subspan(static_cast<std::size_t>(place_of(entry) - run.begin),
+                                     static_cast<std::size_t>(end_of(entry) - place_of(entry)));
+    const auto cell = decompressor != nullptr ? plain(entry, stored, *decompressor) : stored;
     if (digest_of(cell) != digest_in(entry)) damaged("a cell", place_of(entry));
     take(entry, cell);
   }
@@ -99,13 +124,16 @@ void CellReader::read(const Wanted& part_wanted, const Wanted& cell_wanted, cons
     if (buffer.size() < bytes) buffer.resize(bytes);
     file_.read(runs[i].begin, std::span(buffer).first(bytes));
   };
+  std::unique_ptr<CellDecompressor> decompressor;
+  if (set_.compressed)
+    decompressor = std::make_unique<CellDecompressor>(static_cast<std::size_t>(set_.bytes_each()));
   std::unique_ptr<BackgroundTask> ahead;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (ahead) ahead->finish();
     if (i == 0) fetch(0);
     ahead.reset();
     if (i + 1 < runs.size()) ahead = std::make_unique<BackgroundTask>([&fetch, i] { fetch(i + 1); });
-    take_run(runs[i], buffers[i % 2], take);
+    take_run(runs[i], buffers[i % 2], decompressor.get(), take);
   }
 }
 

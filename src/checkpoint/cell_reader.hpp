@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "contents.hpp"
+#include "stored_cell.hpp"
 #include "tailrace/base/files.hpp"
 
 namespace tailrace::checkpoint {
@@ -19,13 +20,13 @@ class CellReader {
       : file_(file), path_(std::move(path)), set_(set) {}
 
   using Words = std::span<const std::uint64_t>;
-  /// Whether cells with this span (of a part), or this cell (of an entry), are wanted: the words before the
-  /// last three of either.
+  /// Whether cells with this span (of a part), or this cell (of an entry), are wanted: the first words of
+  /// either.
   using Wanted = std::function<bool(Words)>;
   using Take = std::function<void(Words entry, std::span<const std::byte> data)>;
 
   /// Hands all cells that are wanted to `take`, in the order of the file. Errors (input): one is damaged, or
-  /// the directory is.
+  /// the directory is. Of a compressed one the stored bytes are looked at before they are decompressed.
   void read(const Wanted& part_wanted, const Wanted& cell_wanted, const Take& take) const;
 
  private:
@@ -36,7 +37,10 @@ class CellReader {
     std::vector<std::uint64_t> entries;
   };
   [[nodiscard]] std::vector<Run> runs_of(const Wanted& part_wanted, const Wanted& cell_wanted) const;
-  void take_run(const Run& run, std::span<const std::byte> data, const Take& take) const;
+  void take_run(const Run& run, std::span<const std::byte> data, CellDecompressor* decompressor,
+                const Take& take) const;
+  [[nodiscard]] std::span<const std::byte> plain(Words entry, std::span<const std::byte> stored,
+                                                 CellDecompressor& decompressor) const;
   [[noreturn]] void damaged(const std::string& what, std::int64_t offset) const;
   [[nodiscard]] std::int64_t place_of(Words entry) const noexcept;
   [[nodiscard]] std::int64_t end_of(Words entry) const noexcept;

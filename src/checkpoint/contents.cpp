@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "record_type.hpp"
 #include "tailrace/base/error.hpp"
+#include "zstd.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -40,12 +43,43 @@ std::int64_t place_of(const h5::File& file, const std::string& path) {
   return static_cast<std::int64_t>(file.place(path).value_or(0));
 }
 
+[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
+  throw Error(ErrorInfo{.kind = ErrorKind::input, .message = what, .path = {}, .hint = fix});
+}
+
+bool is_compressed(const h5::File& file, const std::string& data) {
+  const auto name = attribute(file, data, "compression");
+  if (name.empty()) return false;
+  if (name != "zstd") refuse(fmt::format("{}: the compression \"{}\" is not known", data, name), remedy);
+  if (!has_zstd())
+    refuse(fmt::format("{} is compressed by zstd, which this build has not", data),
+           "install libzstd-dev and build again");
+  return true;
+}
+
+h5::ElementType type_named(const std::string& name) {
+  for (const auto type : {h5::ElementType::float32, h5::ElementType::float64, h5::ElementType::uint64})
+    if (name == numpy_name(type)) return type;
+  refuse(fmt::format("there are no elements of type \"{}\"", name), remedy);
+}
+
+std::int64_t count_named(const std::string& digits) {
+  std::int64_t count = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (count < 1) refuse(fmt::format("values_each is \"{}\", not a count", digits), remedy);
+  return count;
+}
+
 Contents::Set set_of(const h5::File& file, const std::string& path, const Manifest::Set& told) {
   const auto data = fmt::format("/sets/{}/data", path), cells = fmt::format("/sets/{}/cells", path);
   const auto shape = file.shape(data);
+  const bool compressed = is_compressed(file, data);
   return {.kind = attribute(file, data, "kind"),
-          .type = file.type(data),
-          .values_each = shape.size() > 1 ? static_cast<std::int64_t>(shape[1]) : 1,
+          .compressed = compressed,
+          .type = compressed ? type_named(attribute(file, data, "type")) : file.type(data),
+          .values_each = compressed         ? count_named(attribute(file, data, "values_each"))
+                         : shape.size() > 1 ? static_cast<std::int64_t>(shape[1])
+                                            : 1,
           .count = told.count,
           .extents = attribute(file, data, "extents"),
           .record_type = attribute(file, data, "record_type"),
@@ -78,6 +112,7 @@ std::vector<std::uint8_t> to_bytes(const Contents& contents) {
     numbers[path] = {{"type", static_cast<int>(value.type)}, {"bits", value.bits}};
   for (const auto& [path, set] : contents.sets)
     sets[path] = {{"kind", set.kind},
+                  {"compressed", set.compressed},
                   {"type", static_cast<int>(set.type)},
                   {"values_each", set.values_each},
                   {"count", set.count},
@@ -101,6 +136,7 @@ Contents contents_of(const std::vector<std::uint8_t>& bytes) {
                               .bits = value.at("bits").get<std::vector<std::uint64_t>>()};
   for (const auto& [path, set] : json.at("sets").items())
     contents.sets[path] = {.kind = set.at("kind"),
+                           .compressed = set.at("compressed"),
                            .type = static_cast<h5::ElementType>(set.at("type").get<int>()),
                            .values_each = set.at("values_each"),
                            .count = set.at("count"),

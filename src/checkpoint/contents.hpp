@@ -19,7 +19,8 @@ struct Contents {
   };
   struct Set {
     std::string kind;
-    h5::ElementType type = h5::ElementType::uint64;  ///< of the values of `data`
+    bool compressed = false;
+    h5::ElementType type = h5::ElementType::uint64;  ///< of the values of its elements
     std::int64_t values_each = 1;                    ///< that an element or record takes
     std::int64_t count = 0;                          ///< elements or records
     std::string extents;                             ///< of a field
@@ -29,8 +30,9 @@ struct Contents {
     std::uint64_t sum = 0;
 
     [[nodiscard]] bool is_field() const noexcept { return kind == "field"; }
-    /// Numbers of an entry of the directory, and of a part.
-    [[nodiscard]] std::size_t entry_words() const noexcept { return is_field() ? 9 : 4; }
+    /// Numbers of an entry of the directory, of these before those of any cell, and of a part.
+    [[nodiscard]] std::size_t entry_words() const noexcept { return head_words() + (compressed ? 6 : 3); }
+    [[nodiscard]] std::size_t head_words() const noexcept { return is_field() ? 6 : 1; }
     [[nodiscard]] std::size_t part_words() const noexcept { return is_field() ? 9 : 5; }
     [[nodiscard]] std::int64_t bytes_each() const noexcept {
       return values_each * static_cast<std::int64_t>(h5::size_bytes(type));

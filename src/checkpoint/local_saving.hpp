@@ -30,8 +30,9 @@ class LocalSaving {
   };
   /// Writes the state of this rank into a file of its node before it returns; the device takes it behind the
   /// computation. @collective{comm}, synchronises. Every rank throws the same error or none. Memory: 4 MiB,
-  /// and the directory of the cells.
-  LocalSaving(mpi::CommView comm, const Place& place, const Origin& origin, const StateFunction& state);
+  /// the directory of the cells, and with compression as `memory_for` without what is kept.
+  LocalSaving(mpi::CommView comm, const Place& place, const Origin& origin, const StateFunction& state,
+              const Compression& compression);
 
   /// True once `finish` will not wait for this rank. @local
   [[nodiscard]] bool ready();
@@ -45,8 +46,8 @@ class LocalSaving {
   [[nodiscard]] const StoredPart& own() const noexcept { return own_; }
 
  private:
-  void write(const std::vector<PlacedSet>& placed);
-  void complete_own(const std::vector<PlacedSet>& placed);
+  void write_data(const std::vector<std::unique_ptr<OutgoingSet>>& sets);
+  void write_entries(const std::vector<PlacedSet>& placed);
 
   mpi::CommView comm_;
   StoredPart own_;

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format = "tailrace checkpoint";
-constexpr int version = 1;
+constexpr int plain_version = 1, compressed_version = 2;
 
 /// Digest of all bytes of a file outside the stretches, which ascend.
 std::uint64_t digest_of_rest(const InputFile& file,
@@ -51,7 +51,7 @@ Json to_json(const Manifest& manifest) {
   auto data = Json::array();
   for (const auto& [offset, bytes] : manifest.data) data.push_back({offset, bytes});
   return {{"format", format},
-          {"version", version},
+          {"version", manifest.compressed ? compressed_version : plain_version},
           {"simulation", manifest.simulation},
           {"program", manifest.program},
           {"step", manifest.step},
@@ -78,6 +78,7 @@ Manifest from_json(const std::string& path, const Json& json) {
                       .time_s = json.at("time_s"),
                       .ranks = json.at("ranks"),
                       .created = json.at("created"),
+                      .compressed = json.at("version") == compressed_version,
                       .file_bytes = json.at("file").at("bytes"),
                       .data = json.at("data").get<std::vector<std::pair<std::int64_t, std::int64_t>>>(),
                       .rest = number_of(json.at("rest")),
@@ -111,7 +112,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> stretches_of(const std::strin
 
 Manifest read_manifest(const std::string& checkpoint) {
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file);
-  auto manifest = from_json(path, read_sealed(path, format, version));
+  auto manifest = from_json(path, read_sealed(path, format, compressed_version));
   const auto state_path = fmt::format("{}/{}", checkpoint, state_file);
   const InputFile state(state_path, remedy);
   if (state.size_bytes() != manifest.file_bytes)

@@ -25,6 +25,7 @@ struct Manifest {
   double time_s = 0;
   int ranks = 0;
   std::string created;
+  bool compressed = false;  ///< its sets are: the format has version 2 then
   std::int64_t file_bytes = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> data =
       {};                  ///< offset and bytes of what has digests of its own

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format = "tailrace checkpoint part";
-constexpr int version = 1;
+constexpr int version = 2;
 constexpr std::int64_t word_bytes = 8;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
@@ -71,16 +71,24 @@ Share share_of(const Json& json) {
 }
 
 Json to_json(const Part::Set& set) {
-  return {{"data", to_json(set.data)},   {"values_each", set.values_each},  {"entry_words", set.entry_words},
-          {"count", to_json(set.count)}, {"entries", to_json(set.entries)}, {"row", set.row},
+  return {{"data", to_json(set.data)},
+          {"bytes_each", set.bytes_each},
+          {"entry_words", set.entry_words},
+          {"compressed", set.compressed},
+          {"count", to_json(set.count)},
+          {"stored", to_json(set.stored)},
+          {"entries", to_json(set.entries)},
+          {"row", set.row},
           {"sum", hex(set.sum)}};
 }
 
 Part::Set set_of(const Json& json) {
   return {.data = spec_of(json.at("data")),
-          .values_each = json.at("values_each"),
+          .bytes_each = json.at("bytes_each"),
           .entry_words = json.at("entry_words"),
+          .compressed = json.at("compressed"),
           .count = share_of(json.at("count")),
+          .stored = share_of(json.at("stored")),
           .entries = share_of(json.at("entries")),
           .row = json.at("row").get<std::vector<std::uint64_t>>(),
           .sum = number_of(json.at("sum"))};
@@ -120,9 +128,12 @@ void verify_set(const InputFile& file, const Part::Set& set) {
   std::vector<std::byte> cell;
   std::int64_t at = set.data_at;
   for (std::size_t last = set.entry_words; last <= entries.size(); last += set.entry_words) {
-    cell.resize(static_cast<std::size_t>(static_cast<std::int64_t>(entries[last - 2]) * set.bytes_each()));
+    const auto bytes = set.compressed ? entries[last - 5] * word_bytes
+                                      : entries[last - 2] * static_cast<std::uint64_t>(set.bytes_each);
+    cell.resize(static_cast<std::size_t>(bytes));
     file.read(at, cell);
-    if (digest_of(cell) != entries[last - 1]) damaged(fmt::format("a cell at byte {}", at));
+    if (digest_of(cell) != entries[last - (set.compressed ? 4 : 1)])
+      damaged(fmt::format("a cell at byte {}", at));
     at += static_cast<std::int64_t>(cell.size());
   }
 }
@@ -134,10 +145,6 @@ std::string Part::Set::name() const {
   return data.path.substr(before, data.path.size() - before - behind);
 }
 
-std::int64_t Part::Set::bytes_each() const noexcept {
-  return values_each * static_cast<std::int64_t>(h5::size_bytes(data.type));
-}
-
 std::int64_t Part::Set::entry_bytes() const noexcept {
   return static_cast<std::int64_t>(entry_words) * word_bytes;
 }
@@ -146,8 +153,11 @@ void place_in_file(Part& part) {
   part.bytes = 0;
   for (auto& set : part.sets) {
     set.data_at = part.bytes;
-    set.entries_at = set.data_at + set.data_bytes();
-    part.bytes = set.entries_at + set.entries_bytes();
+    part.bytes += set.stored.own;
+  }
+  for (auto& set : part.sets) {
+    set.entries_at = part.bytes;
+    part.bytes += set.entries_bytes();
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,22 +12,25 @@
 
 namespace tailrace::checkpoint {
 
+/// Parts are written, sent and copied so many bytes at a time.
+inline constexpr std::int64_t portion_bytes = 4 << 20;
+
 /// What one rank wrote of a checkpoint into a file of its node: enough to lay out the file of the whole
 /// checkpoint, to put this part to its place there, and to verify it alone (docs/formats/checkpoint.md).
 struct Part {
   struct Set {
     h5::DatasetSpec data;  ///< as the whole file has it
-    std::int64_t values_each = 1;
+    std::int64_t bytes_each = 0;
     std::size_t entry_words = 0;
-    Share count, entries;            ///< of this rank, elements or records and entries of the directory
-    std::vector<std::uint64_t> row;  ///< of this rank in `parts`
-    std::uint64_t sum = 0;           ///< of this rank's checksums
+    bool compressed = false;
+    Share count, stored,
+        entries;  ///< of this rank, elements or records, bytes of data, entries of the directory
+    std::vector<std::uint64_t> row;            ///< of this rank in `parts`
+    std::uint64_t sum = 0;                     ///< of this rank's checksums
     std::int64_t data_at = 0, entries_at = 0;  ///< in the file of the part
 
     [[nodiscard]] std::string name() const;  ///< such as "solver/p"
-    [[nodiscard]] std::int64_t bytes_each() const noexcept;
     [[nodiscard]] std::int64_t entry_bytes() const noexcept;
-    [[nodiscard]] std::int64_t data_bytes() const noexcept { return count.own * bytes_each(); }
     [[nodiscard]] std::int64_t entries_bytes() const noexcept { return entries.own * entry_bytes(); }
   };
   std::string run;  ///< by which the leg names what it leaves on the nodes
@@ -36,9 +40,14 @@ struct Part {
   std::vector<output::StaticDataset> head;  ///< numbers, texts and versions
   std::vector<Set> sets;
   std::int64_t bytes = 0;  ///< of the file of the part
+
+  [[nodiscard]] bool is_compressed() const noexcept {
+    return std::any_of(sets.begin(), sets.end(), [](const Set& set) { return set.compressed; });
+  }
 };
 
-/// Says where each set stands in the file: data, then entries, one set behind the other. @local
+/// Says where each set stands in the file: the data of all sets one behind the other, then the entries of
+/// all. @local
 void place_in_file(Part& part);
 
 /// As a text that carries its own checksum, and back. Errors (input): `path` is damaged or of another format.

@@ -13,7 +13,6 @@ namespace tailrace::checkpoint {
 namespace {
 
 constexpr int tag_description = 1, tag_data = 2;
-constexpr std::int64_t portion_bytes = 4 << 20;
 
 std::size_t portion_of(std::int64_t left) noexcept {
   return static_cast<std::size_t>(std::min(left, portion_bytes));

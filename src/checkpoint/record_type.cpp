@@ -8,6 +8,11 @@ std::int64_t padded_bytes(const RecordType& type) noexcept {
   return (type.bytes + 7) / 8 * 8;
 }
 
+std::string numpy_name(h5::ElementType type) {
+  if (type == h5::ElementType::float32) return "<f4";
+  return type == h5::ElementType::float64 ? "<f8" : "<u8";
+}
+
 std::string to_json(const RecordType& type) {
   auto members = nlohmann::ordered_json::array();
   for (const auto& member : type.members)

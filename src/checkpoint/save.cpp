@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "background_task.hpp"
+#include "fixed_memory.hpp"
 #include "manifest.hpp"
 #include "outgoing.hpp"
 #include "tailrace/base/check.hpp"
@@ -50,15 +51,17 @@ void add_stream(output::Plan& plan, StepIndex step, h5::DatasetSpec spec, std::i
 /// For each set its data, then, when all digests are known, its directory.
 output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<PlacedSet>& sets) {
   output::Plan plan;
-  for (const auto& [set, data, entries] : sets) {
-    const auto each = set->values_each();
+  for (const auto& placed : sets) {
+    const auto& [set, count, stored, entries] = placed;
     const auto wide = static_cast<std::int64_t>(set->entry_words()),
                part_wide = static_cast<std::int64_t>(set->part_words());
     const auto spec = [&](const char* name, h5::Shape shape) {
       return h5::DatasetSpec{
           fmt::format("/sets/{}/{}", set->path(), name), std::move(shape), h5::ElementType::uint64, {}};
     };
-    add_stream(plan, step, set->data_spec(data.all), data.first * each, data.own * each);
+    auto data = placed.data_spec();
+    const auto value_bytes = static_cast<std::int64_t>(h5::size_bytes(data.type));
+    add_stream(plan, step, std::move(data), stored.first / value_bytes, stored.own / value_bytes);
     add_stream(plan, step, spec("cells", rows_of(entries.all, set->entry_words())), entries.first * wide,
                entries.own * wide);
     add_stream(plan, step, spec("parts", rows_of(comm.size(), set->part_words())), comm.rank() * part_wide,
@@ -73,13 +76,31 @@ int buffers_for(std::int64_t bytes) noexcept {
       std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes + 1, 2, output::most_buffers));
 }
 
-/// What this rank has of all sets.
-std::int64_t bytes_of(const std::vector<PlacedSet>& sets) {
+/// What this rank has of all sets, before any is compressed.
+std::int64_t state_bytes(const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
   std::int64_t bytes = 0;
-  for (const auto& [set, data, entries] : sets)
-    bytes += data.own * set->values_each() *
-             static_cast<std::int64_t>(h5::size_bytes(set->data_spec(data.all).type));
+  for (const auto& set : sets) bytes += set->count() * set->bytes_each();
   return bytes;
+}
+
+/// With compression as many bytes as in the write path are for cells that have no places yet.
+std::int64_t most_buffered(const Packing& packing) noexcept {
+  return packing.buffer_bytes / (packing.compression.wanted() ? 2 : 1);
+}
+
+/// Bytes that the buffers of the write path hold, the same on all ranks.
+std::int64_t buffered_bytes(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets,
+                            const Packing& packing) {
+  return std::min(mpi::max(comm, state_bytes(sets)), most_buffered(packing));
+}
+
+/// Compressed cells have no places until all ranks know what theirs take.
+void make_compressed(const std::vector<std::unique_ptr<OutgoingSet>>& sets, std::int64_t most_kept) {
+  for (const auto& set : sets) {
+    if (!set->is_compressed()) continue;
+    set->make_all(most_kept);
+    most_kept -= set->kept_bytes();
+  }
 }
 
 /// Options under which the file is written: those of the run, but for what only streams have.
@@ -100,21 +121,25 @@ output::Options writing_options(output::Options options, std::int64_t buffered_b
 class Saving::Impl {
  public:
   Impl(mpi::CommView comm, std::string directory, const Origin& origin, const StateFunction& state,
-       const output::Options& options, std::int64_t most_buffered, trace::Log& log)
+       const output::Options& options, const Packing& packing, trace::Log& log)
       : comm_(comm), directory_(std::move(directory)), origin_(origin) {
-    mpi::agree_on_root(comm, [&] { place_ = begin_checkpoint(directory_, origin.step); });
     place_ = partial_path(directory_, origin.step);
-    mpi::agree_on(comm, [&] {
-      state(inventory_);
-      sets_ = outgoing_sets(inventory_);
-    });
+    mpi::agree_on(
+        comm,
+        [&] {
+          state(inventory_);
+          sets_ = outgoing_sets(inventory_, packing.compression);
+          make_compressed(sets_, most_buffered(packing));
+          if (comm.is_root()) begin_checkpoint(directory_, origin.step);
+        },
+        output::close_limit_s);
+    const auto buffered = buffered_bytes(comm, sets_, packing);
     placed_ = place_sets(comm, sets_);
-    const auto buffered = std::min(mpi::max(comm, bytes()), most_buffered);
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
                                                  inventory_.head(), writing_options(options, buffered), log);
     session_->write_final(origin.step,
-                          [this](const output::Piece& piece, std::int64_t first, std::int64_t count,
-                                 std::span<std::byte> out) { fill(piece.dataset, first, count, out); });
+                          [this](const output::Piece& piece, std::int64_t first, std::int64_t /*count*/,
+                                 std::span<std::byte> out) { fill(piece.dataset, first, out); });
   }
 
   [[nodiscard]] bool ready() {
@@ -144,7 +169,7 @@ class Saving::Impl {
   [[nodiscard]] bool is_sealed() const noexcept { return sealed_; }
 
   [[nodiscard]] StepIndex step() const noexcept { return origin_.step; }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_of(placed_); }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return state_bytes(sets_); }
 
  private:
   template <class Action>
@@ -159,9 +184,12 @@ class Saving::Impl {
   }
   [[nodiscard]] std::string file() const { return fmt::format("{}/{}", place_, state_file); }
 
-  void fill(std::size_t dataset, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-    const auto& [set, data, entries] = placed_[dataset / 3];
-    if (dataset % 3 == 0) return set->fill(first, count, out);
+  void fill(std::size_t dataset, std::int64_t first, std::span<std::byte> out) {
+    const auto& [set, count, stored, entries] = placed_[dataset / 3];
+    if (dataset % 3 == 0) {
+      TAILRACE_CHECK(set->give(out) == out.size(), "a set has the bytes that it was said to have");
+      return;
+    }
     const auto copy = [&](const std::vector<std::uint64_t>& words) {
       std::memcpy(out.data(), words.data() + first, out.size());
     };
@@ -182,9 +210,11 @@ class Saving::Impl {
                       .time_s = origin_.time_s,
                       .ranks = comm_.size(),
                       .created = utc_now(),
+                      .compressed = std::any_of(sets_.begin(), sets_.end(),
+                                                [](const auto& set) { return set->is_compressed(); }),
                       .sets = {}};
     for (std::size_t i = 0; i < placed_.size(); ++i)
-      manifest.sets[placed_[i].set->path()] = {.count = placed_[i].data.all, .sum = sums[i]};
+      manifest.sets[placed_[i].set->path()] = {.count = placed_[i].count.all, .sum = sums[i]};
     return manifest;
   }
 
@@ -199,19 +229,26 @@ class Saving::Impl {
   std::unique_ptr<BackgroundTask> naming_;  ///< on the root; last: it ends before what it uses
 };
 
-std::size_t buffer_memory(mpi::CommView comm, const StateFunction& state, std::int64_t most_buffered) {
+SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Packing& packing) {
   Inventory inventory;
   state(inventory);
-  const auto sets = outgoing_sets(inventory);
-  const auto bytes = mpi::max(comm, bytes_of(place_sets(comm, sets)));
-  const auto buffers = buffers_for(std::min(bytes, most_buffered));
-  return static_cast<std::size_t>(buffers) * output::StagingPool::distance(buffer_bytes);
+  const auto sets = outgoing_sets(inventory, {});
+  const auto buffered = buffered_bytes(comm, sets, packing);
+  SavingMemory memory{.buffers = static_cast<std::size_t>(buffers_for(buffered)) *
+                                 output::StagingPool::distance(buffer_bytes)};
+  const auto cell = static_cast<std::size_t>(std::min(state_bytes(sets), most_cell_bytes));
+  memory.beside = thread_bytes + cell + (comm.is_root() ? file_bytes : 0);
+  for (const auto& set : sets) memory.beside += set->entries().size() * sizeof(std::uint64_t);
+  if (packing.compression.wanted())
+    memory.beside +=
+        static_cast<std::size_t>(buffered) + CellCompressor::memory_bytes(packing.compression, cell);
+  return memory;
 }
 
 Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
-               const StateFunction& state, const output::Options& options, std::int64_t buffer_bytes,
+               const StateFunction& state, const output::Options& options, const Packing& packing,
                trace::Log& log)
-    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, buffer_bytes, log)) {}
+    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, packing, log)) {}
 Saving::~Saving() = default;
 
 bool Saving::ready() {

@@ -41,23 +41,23 @@ std::string sealed(const Json& description) {
   return text;
 }
 
-Json read_sealed(const std::string& path, const std::string& format, int version) {
+Json read_sealed(const std::string& path, const std::string& format, int newest) {
   constexpr std::int64_t longest = 256 << 20;
   const InputFile file(path, remedy);
   if (file.size_bytes() > longest) refuse(path, fmt::format("is no {}", format));
   std::string text(static_cast<std::size_t>(file.size_bytes()), ' ');
   file.read(0, std::as_writable_bytes(std::span(text)));
-  return parse_sealed(path, text, format, version);
+  return parse_sealed(path, text, format, newest);
 }
 
-Json parse_sealed(const std::string& path, const std::string& text, const std::string& format, int version) {
+Json parse_sealed(const std::string& path, const std::string& text, const std::string& format, int newest) {
   try {
     auto json = Json::parse(text);
     if (json.value("format", "") != format) refuse(path, fmt::format("is no {}", format));
     if (!is_sound(text, json)) refuse(path, "is damaged: its checksum is not that of its text");
-    if (const int found = json.at("version"); found != version)
-      refuse(path,
-             fmt::format("has version {} of the format, this program knows version {}", found, version));
+    if (const int found = json.at("version"); found > newest)
+      refuse(path, fmt::format("has version {} of the format, this program knows version {} and older ones",
+                               found, newest));
     return json;
   } catch (const Json::exception& error) {
     refuse(path, fmt::format("is damaged: {}", error.what()));

@@ -12,11 +12,12 @@ inline constexpr const char* no_digest = "0000000000000000";
 
 /// The text of a description, the digest of itself put in.
 std::string sealed(const nlohmann::ordered_json& description);
-/// Reads one of a file. Errors (input): it is missing, not of this format, damaged, or of another version.
-nlohmann::ordered_json read_sealed(const std::string& path, const std::string& format, int version);
+/// Reads one of a file. Errors (input): it is missing, not of this format, damaged, or of a version that is
+/// newer than `newest`.
+nlohmann::ordered_json read_sealed(const std::string& path, const std::string& format, int newest);
 /// The same of its text; `path` stands in messages.
 nlohmann::ordered_json parse_sealed(const std::string& path, const std::string& text,
-                                    const std::string& format, int version);
+                                    const std::string& format, int newest);
 
 /// A number in 16 hexadecimal digits, as `hex` writes it. Errors: std::invalid_argument.
 std::uint64_t number_of(const std::string& digits);

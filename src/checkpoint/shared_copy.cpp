@@ -14,8 +14,6 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-constexpr std::int64_t portion_bytes = 4 << 20;
-
 h5::DatasetSpec rows_of(const Part::Set& set, const char* name, std::int64_t rows, std::size_t words) {
   return {fmt::format("/sets/{}/{}", set.name(), name),
           {static_cast<std::uint64_t>(rows), words},
@@ -80,7 +78,7 @@ void SharedCopy::copy() {
     for (std::size_t i = 0; i < part.sets.size(); ++i) {
       const auto& set = part.sets[i];
       const auto& to = places_[i];
-      copy_stretch(*data_[p], set.data_at, set.data_bytes(), to.data + set.count.first * set.bytes_each());
+      copy_stretch(*data_[p], set.data_at, set.stored.own, to.data + set.stored.first);
       copy_stretch(*data_[p], set.entries_at, set.entries_bytes(),
                    to.cells + set.entries.first * set.entry_bytes());
       const auto row = std::as_bytes(std::span(set.row));
@@ -121,6 +119,7 @@ void SharedCopy::finish() {
                         .time_s = any_.origin.time_s,
                         .ranks = any_.ranks,
                         .created = any_.created,
+                        .compressed = any_.is_compressed(),
                         .sets = {}};
       for (std::size_t i = 0; i < sums.size(); ++i)
         manifest.sets[any_.sets[i].name()] = {.count = any_.sets[i].count.all, .sum = sums[i]};

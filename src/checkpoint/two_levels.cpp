@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "digest.hpp"
+#include "fixed_memory.hpp"
 #include "local_saving.hpp"
 #include "shared_copy.hpp"
 #include "tailrace/checkpoint/local.hpp"
@@ -21,8 +22,13 @@ std::string new_name() {
 class TwoLevels::Impl {
  public:
   Impl(mpi::CommView comm, const LocalLevel& level, const std::string& directory,
-       const output::Options& options)
-      : comm_(comm), level_(level), directory_(directory), options_(options), node_(comm) {
+       const Compression& compression, const output::Options& options)
+      : comm_(comm),
+        level_(level),
+        directory_(directory),
+        compression_(compression),
+        options_(options),
+        node_(comm) {
     forget_local_level(comm, directory);
     note_ = {.run = mpi::broadcast(comm, comm.is_root() ? new_name() : "", 0), .directory = level.directory};
     mpi::agree_on_root(comm, [&] { write_local_note(directory_, note_); });
@@ -36,7 +42,7 @@ class TwoLevels::Impl {
   }
 
   void take(const Origin& origin, const StateFunction& state) {
-    local_ = std::make_unique<LocalSaving>(comm_, place_, origin, state);
+    local_ = std::make_unique<LocalSaving>(comm_, place_, origin, state, compression_);
   }
 
   [[nodiscard]] bool is_local_pending() const noexcept { return local_ != nullptr; }
@@ -71,6 +77,7 @@ class TwoLevels::Impl {
   mpi::CommView comm_;
   LocalLevel level_;
   std::string directory_;
+  Compression compression_;
   output::Options options_;
   mpi::Node node_;
   mpi::Comm messages_;  ///< between partners
@@ -83,9 +90,17 @@ class TwoLevels::Impl {
   std::int64_t count_ = 0;
 };
 
+std::size_t memory_of_levels(mpi::CommView comm, const LocalLevel& level, const Compression& compression) {
+  const std::size_t portions = level.partner ? 4 : 2;
+  std::size_t bytes = 2 * thread_bytes + portions * portion_bytes + (comm.is_root() ? file_bytes : 0);
+  if (compression.wanted())
+    bytes += most_cell_bytes + CellCompressor::memory_bytes(compression, most_cell_bytes);
+  return bytes;
+}
+
 TwoLevels::TwoLevels(mpi::CommView comm, const LocalLevel& level, const std::string& directory,
-                     const output::Options& options)
-    : impl_(std::make_unique<Impl>(comm, level, directory, options)) {}
+                     const Compression& compression, const output::Options& options)
+    : impl_(std::make_unique<Impl>(comm, level, directory, compression, options)) {}
 TwoLevels::~TwoLevels() = default;
 
 void TwoLevels::take(const Origin& origin, const StateFunction& state) {

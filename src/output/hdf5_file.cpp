@@ -365,18 +365,22 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
 }
 
 void share(mpi::CommView comm, Hdf5Places& places) {
-  std::vector<std::int64_t> numbers{places.record, places.record_slots, places.dropped, places.switches,
-                                    static_cast<std::int64_t>(places.files.size())};
+  std::string names;
+  for (const auto* list : {&places.files, &places.directories})
+    for (const auto& name : *list) names += name + '\0';
+  std::vector<std::int64_t> numbers{places.record,
+                                    places.record_slots,
+                                    places.dropped,
+                                    places.switches,
+                                    static_cast<std::int64_t>(places.files.size()),
+                                    static_cast<std::int64_t>(names.size())};
+  numbers.insert(numbers.end(), names.begin(), names.end());  // few enough for one message
   for (const auto& stretches : places.datasets) {
     numbers.push_back(static_cast<std::int64_t>(stretches.size()));
     for (const auto& s : stretches)
       numbers.insert(numbers.end(), {s.first, s.bytes, static_cast<std::int64_t>(s.file), s.offset});
   }
-  std::string names;
-  for (const auto* list : {&places.files, &places.directories})
-    for (const auto& name : *list) names += name + '\0';
   mpi::broadcast(comm, numbers, 0);
-  names = mpi::broadcast(comm, names, 0);
   places = {.files = {},
             .datasets = {},
             .record = numbers[0],
@@ -384,12 +388,16 @@ void share(mpi::CommView comm, Hdf5Places& places) {
             .dropped = numbers[2],
             .switches = numbers[3]};
   const auto files = static_cast<std::size_t>(numbers[4]);
+  const auto after_names = numbers.begin() + 6 + numbers[5];
+  names.clear();
+  for (auto number = numbers.begin() + 6; number != after_names; ++number)
+    names += static_cast<char>(*number);
   for (std::size_t first = 0, end = 0; first < names.size(); first = end + 1) {
     end = names.find('\0', first);
     auto& list = places.files.size() < files ? places.files : places.directories;
     list.push_back(names.substr(first, end - first));
   }
-  for (auto number = numbers.begin() + 5; number != numbers.end();) {
+  for (auto number = after_names; number != numbers.end();) {
     places.datasets.emplace_back();
     for (auto left = *number++; left > 0; --left, number += 4)
       places.datasets.back().push_back({.first = number[0],

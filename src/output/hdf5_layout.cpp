@@ -46,26 +46,30 @@ void Hdf5Layout::join(const SinkContext& context) {
 }
 
 void Hdf5Layout::create_or_open(const SinkContext& context) {
+  const bool resumes = context.resume_after > 0;
   bool in_place = true;
-  mpi::agree_on_root(context.comm, [&] { in_place = find_or_create(context); });
-  if (mpi::min(context.comm, std::int64_t{in_place}) == 0) {
+  const auto prepare_places = [&] {
+    if (splits_samples(context.options) && resumes) discard_snapshots(path_, context.resume_after);
+    prepare(context.resume_after);
+  };
+  mpi::agree_on_root(context.comm, [&] {
+    in_place = find_or_create(context);
+    if (in_place) prepare_places();
+  });
+  if (resumes && mpi::min(context.comm, std::int64_t{in_place}) == 0) {
     places_ = replace_by_copy(context);
     if (context.comm.is_root())
       warn(fmt::format(
           "{} was laid out by another program, or with --write spawn-each, and has been copied into "
           "a file that holds its samples itself",
           path_));
+    mpi::agree_on_root(context.comm, prepare_places);
   }
-  if (context.comm.is_root() && in_place && context.resume_after > 0 && names_others(context.options))
+  if (context.comm.is_root() && in_place && resumes && names_others(context.options))
     warn(fmt::format("{} goes on in the directories that it began in", path_));
-  if (context.comm.is_root() && in_place && context.resume_after > 0 && context.options.lustre.given())
+  if (context.comm.is_root() && in_place && resumes && context.options.lustre.given())
     warn(fmt::format("{} keeps the stripes that it was created with", path_));
   share(context.comm, places_);
-  mpi::agree_on_root(context.comm, [&] {
-    if (splits_samples(context.options) && context.resume_after > 0)
-      discard_snapshots(path_, context.resume_after);
-    prepare(context.resume_after);
-  });
 }
 
 void Hdf5Layout::warn(const std::string& text) {

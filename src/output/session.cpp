@@ -21,25 +21,25 @@ class Session::Impl {
         plan_(std::move(plan)),
         pieces_((number_pieces(plan_), pieces_of(plan_))),
         options_(options),
-        seats_(comm_, Trade::computes),
         log_(log),
         sampled_(resume.after) {
+    std::vector<RunningStream> streams;
     mpi::agree_on(comm_, [&] {
       check_policies(plan_, options_, resume.after);
       check_growth(plan_, options_);
       if (resume.after > 0) check_resumes(options_);
+      streams = running_streams(plan_);
     });
     const bool automatic = options_.strategy == "auto" || options_.plan_only;
     if (automatic) begin_auto(options_);
+    if (!options_.seats) options_.seats = std::make_shared<const Seats>(comm_, Trade::computes);
     take_seat();
     // Before the sink opens the file, and perhaps keeps it open or replaces it.
-    if (resume.after > 0) mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
-    std::vector<RunningStream> streams;
-    const auto take_up = [&] {
-      streams = running_streams(plan_);
-      if (resume.after > 0) restore(streams, path, resume);
-    };
-    mpi::agree_on(comm_, take_up, close_limit_s);
+    if (resume.after > 0) {
+      mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
+      mpi::agree_on(
+          comm_, [&] { restore(streams, path, resume); }, close_limit_s);
+    }
     sink_ = create_sink({.comm = comm_,
                          .path = path,
                          .plan = plan_,
@@ -224,7 +224,7 @@ class Session::Impl {
                                 .options = options_,
                                 .log = log_,
                                 .meter = sink_->meter(),
-                                .free_cores = seats_.free_cores(),
+                                .free_cores = options_.seats->free_cores(),
                                 .after = after});
   }
 
@@ -254,8 +254,8 @@ class Session::Impl {
 
   /// Where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
   void take_seat() {
-    const auto seat = seats_.seat(options_);
-    options_.writer_cpus = seat.writing.empty() ? seats_.bound() : seat.writing;
+    const auto seat = options_.seats->seat(options_);
+    options_.writer_cpus = seat.writing.empty() ? options_.seats->bound() : seat.writing;
     // The planner's last output, written in the step, is not what the account should tell of.
     if (seat.place != WriterPlace::none || seat_.computing.empty()) seat_ = seat;
   }
@@ -371,7 +371,6 @@ class Session::Impl {
   Plan plan_;
   std::vector<const Piece*> pieces_;  // of the plan
   Options options_;
-  Seats seats_;
   Seat seat_;
   trace::Log& log_;
   trace::Log writer_log_{"writer"};

@@ -37,7 +37,11 @@ void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
     options.keep = static_cast<int>(*keep);
   if (const auto buffers = file.text("checkpoint.buffers"))
     file.try_to([&] {
-      options.buffer_bytes = static_cast<std::int64_t>(parse_bytes(*buffers, "checkpoint.buffers"));
+      options.packing.buffer_bytes = static_cast<std::int64_t>(parse_bytes(*buffers, "checkpoint.buffers"));
+    });
+  if (const auto compress = file.text("checkpoint.compress"))
+    file.try_to([&] {
+      options.packing.compression = checkpoint::parse_compression("checkpoint.compress", *compress);
     });
   if (const auto policy = file.text("checkpoint.on_failure")) {
     if (*policy != "warn" && *policy != "stop")
@@ -50,7 +54,8 @@ void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
 
 void set_checkpoint_defaults(CaseFile& file, const CheckpointOptions& options) {
   file.set_default("checkpoint.keep", fmt::format("{}", options.keep));
-  file.set_default("checkpoint.buffers", fmt::format("{}B", options.buffer_bytes));
+  file.set_default("checkpoint.buffers", fmt::format("{}B", options.packing.buffer_bytes));
+  file.set_default("checkpoint.compress", checkpoint::compression_text(options.packing.compression));
   file.set_default("checkpoint.on_failure", options.goes_on ? "warn" : "stop");
 }
 
@@ -64,8 +69,8 @@ Checkpointing::Checkpointing(mpi::CommView comm, const CheckpointOptions& option
   context_.write.memory = &memory_;
   if (context_.buffer_memory > 0) memory_.take(context_.buffer_memory);
   if (options_.local.wanted())
-    levels_ =
-        std::make_unique<checkpoint::TwoLevels>(comm_, options_.local, context_.directory, context_.write);
+    levels_ = std::make_unique<checkpoint::TwoLevels>(comm_, options_.local, context_.directory,
+                                                      options_.packing.compression, context_.write);
   else
     checkpoint::forget_local_level(comm_, context_.directory);
 }
@@ -106,7 +111,7 @@ void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state,
     levels_->take(origin, state);
   else
     saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory, origin, state, context_.write,
-                                                   options_.buffer_bytes, log_);
+                                                   options_.packing, log_);
   taken_step_ = step;
   session.start_drain();
   schedule_.note_taken(step, now_s(), monotonic_s() - start_s);

@@ -75,7 +75,7 @@ std::string write_ours(mpi::CommView comm, const std::string& directory, StepInd
   checkpoint::Saving saving(
       comm, directory,
       {.simulation = state.simulation, .program = state.program, .step = step, .time_s = state.time_s(step)},
-      whole, writing, buffer_bytes, log);
+      whole, writing, {.buffer_bytes = buffer_bytes}, log);
   saving.finish();
   return path;
 }

@@ -193,6 +193,22 @@ std::string Run::program() const {
   return fmt::format("{} {}", options_.program, TAILRACE_VERSION);
 }
 
+/// Adds what checkpoints take to the predicted memory. Returns the bytes that are to be made ready for them.
+/// @collective{comm}
+std::size_t Run::predict_checkpoints(const checkpoint::StateFunction& state) {
+  const auto& packing = options_.checkpoint->packing;
+  const auto& local = options_.checkpoint->local;
+  checkpoint::SavingMemory memory;
+  if (local.wanted()) {
+    memory.beside = checkpoint::memory_of_levels(comm_, local, packing.compression);
+  } else {
+    memory = checkpoint::memory_for(comm_, state, packing);
+    predicted_bytes_ += trace::Recorder::memory_bytes(1, options_.trace);  // of the thread that writes them
+  }
+  predicted_bytes_ += static_cast<std::int64_t>(memory.buffers + memory.beside);
+  return memory.buffers;
+}
+
 /// Unless there is no place for them, or nobody could go on in such an output.
 void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
   if (!options_.checkpoint || options_.directory.empty() || options_.write.plan_only) return;
@@ -202,19 +218,18 @@ void Run::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& sta
                        options_.write.sink));
     return;
   }
-  std::size_t buffer_memory = 0;
-  if (options_.checkpoint->rules.any() && !options_.checkpoint->local.wanted())
-    buffer_memory = checkpoint::buffer_memory(comm_, state, options_.checkpoint->buffer_bytes);
-  predicted_bytes_ += static_cast<std::int64_t>(buffer_memory);
+  const auto memory = options_.checkpoint->rules.any() ? predict_checkpoints(state) : 0;
+  auto write = options_.write;
+  write.seats = session_->options().seats;
   checkpointing_.emplace(
       comm_, *options_.checkpoint,
       Checkpointing::Context{.directory = checkpoint_directory(),
                              .simulation = account_.simulation,
                              .program = program(),
                              .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
-                             .write = options_.write,
+                             .write = std::move(write),
                              .from = done,
-                             .buffer_memory = buffer_memory},
+                             .buffer_memory = memory},
       log_);
 }
 

@@ -75,10 +75,11 @@ void take(TwoLevels& levels, StepIndex step, State& state) {
 }
 
 /// A leg of all ranks that ends before the shared file system has anything of step 10.
-void leave_on_nodes(mpi::CommView comm, const Place& place, bool partner, Owner owner = Owner::of_cell) {
+void leave_on_nodes(mpi::CommView comm, const Place& place, bool partner, Owner owner = Owner::of_cell,
+                    const Compression& compression = {}) {
   State state(comm, slabs(comm.size()), owner);
   state.set();
-  TwoLevels levels(comm, place.level(partner), place.run(), options());
+  TwoLevels levels(comm, place.level(partner), place.run(), compression, options());
   take(levels, 10, state);
 }
 
@@ -147,12 +148,30 @@ MPI_CASE("what stands on nodes comes back on any number of ranks", ranks{1, 2, 3
       }
 }
 
+MPI_CASE("compressed parts come back on any number of ranks", ranks{1, 3, 7}) {
+  if (!trial::can_compress()) return;
+  const int all = comm.size();
+  const RanksPerNode nodes(2);
+  for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}}) {
+    const Place place(comm);
+    on_first(comm, from, [&](mpi::CommView part) {
+      leave_on_nodes(part, place, part.size() > 1, Owner::of_particle, {.zstd_level = 3});
+    });
+    if (from > 2) on_root(comm, [&] { CHECK(fs::remove_all(place.node(1)) > 0); });
+    mpi::barrier(comm);
+    on_first(comm, to, [&](mpi::CommView part) {
+      CHECK(complete_from_nodes(part, place.run(), options()).empty());
+      check_restored(part, place, Owner::of_particle);
+    });
+  }
+}
+
 MPI_CASE("a copy behind the computation is a checkpoint as any other", ranks{1, 3, 7}) {
   const RanksPerNode nodes(2);
   const Place place(comm);
   State state(comm, slabs(comm.size()));
   state.set();
-  TwoLevels levels(comm, place.level(true), place.run(), options());
+  TwoLevels levels(comm, place.level(true), place.run(), {}, options());
   levels.want_copy();
   take(levels, 10, state);
   levels.start_wanted_copy();
@@ -178,7 +197,7 @@ MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under w
       output::parse_options({.write = "threads", .sink = {}, .pace = "latency=20ms", .fault = {}}).pace;
   auto level = place.level(false);
   level.copy_every = 2;
-  TwoLevels levels(comm, level, place.run(), slow);
+  TwoLevels levels(comm, level, place.run(), {}, slow);
   take(levels, 5, state);
   levels.start_wanted_copy();
   CHECK(!levels.is_copy_pending());  // only each second one is for the shared file system
@@ -246,7 +265,7 @@ MPI_CASE("a part without a description does not count: the run was killed before
   {
     State state(comm, slabs(comm.size()));
     state.set();
-    TwoLevels levels(comm, place.level(false), place.run(), options());
+    TwoLevels levels(comm, place.level(false), place.run(), {}, options());
     levels.take(origin_of(10), passing(state));
     while (!levels.ready()) sleep_s(1e-4);
   }
@@ -260,7 +279,7 @@ MPI_CASE("a directory that a node may not write to is one error on all ranks", r
   on_root(comm, [&] { std::ofstream(place.local()) << "in the way"; });
   State state(comm, slabs(comm.size()));
   state.set();
-  TwoLevels levels(comm, place.level(false), place.run(), options());
+  TwoLevels levels(comm, place.level(false), place.run(), {}, options());
   try {
     levels.take(origin_of(10), passing(state));
     FAIL("it was written");

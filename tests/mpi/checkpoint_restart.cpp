@@ -42,15 +42,29 @@ Origin origin_of(StepIndex step) {
 
 constexpr std::int64_t buffer_bytes = 8 << 20;
 
+/// Ways to pack a state: as it is, compressed, and compressed with room for few of the cells.
+std::vector<Packing> packings() {
+  std::vector<Packing> packings{{.buffer_bytes = buffer_bytes}};
+  if (!trial::can_compress()) return packings;
+  for (const std::int64_t bytes : {buffer_bytes, std::int64_t{5000}})
+    packings.push_back({.buffer_bytes = bytes, .compression = {.zstd_level = 1}});
+  return packings;
+}
+
 StateFunction passing(State& state) {
   return [&](StateArchive& archive) { state.pass(archive); };
 }
 
 void save(mpi::CommView comm, const std::string& directory, StepIndex step, State& state,
-          const output::Options& options) {
+          const output::Options& options, const Packing& packing) {
   trace::Log log("checkpoint");
-  Saving saving(comm, directory, origin_of(step), passing(state), options, buffer_bytes, log);
+  Saving saving(comm, directory, origin_of(step), passing(state), options, packing, log);
   saving.finish();
+}
+
+void save(mpi::CommView comm, const std::string& directory, StepIndex step, State& state,
+          const output::Options& options) {
+  save(comm, directory, step, state, options, packings().front());
 }
 
 /// What came back to all ranks together.
@@ -95,18 +109,71 @@ MPI_CASE("state comes back on any number of ranks, however they share it", ranks
       }
 }
 
+MPI_CASE("compressed state comes back on any number of ranks", ranks{1, 2, 3, 4, 7}) {
+  const SharedDir directory(comm);
+  const int all = comm.size();
+  for (const auto& packing : packings())
+    for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}, {all, (all + 1) / 2}}) {
+      on_first(comm, from, [&](mpi::CommView part) {
+        State state(part, pencils(part.size()), Owner::of_particle);
+        state.set();
+        save(part, directory.path(), 10, state, trial::options_of("threads"), packing);
+      });
+      on_first(comm, to, [&](mpi::CommView part) {
+        State state(part, slabs(part.size()), Owner::of_particle);
+        const auto restored = restore_newest(part, directory.path(), "trial", passing(state));
+        CHECK(restored.warnings.empty());
+        check_restored(part, state);
+      });
+    }
+}
+
+/// What a manifest says between two of its keys.
+static std::string between(const std::string& path, const std::string& from, const std::string& to) {
+  std::ifstream file(path + "/manifest.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto begin = text.find(from);
+  return text.substr(begin, text.find(to) - begin);
+}
+
+MPI_CASE("what is compressed is smaller, and the same whatever the buffers keep", ranks{1, 3}) {
+  if (!trial::can_compress()) return;
+  const SharedDir directory(comm);
+  State state(comm, slabs(comm.size()));
+  state.set();
+  std::vector<std::string> versions, places, sets;
+  std::vector<std::uintmax_t> sizes;
+  StepIndex step = 0;
+  for (const auto& packing : packings()) {
+    save(comm, directory.path(), ++step, state, trial::options_of("threads"), packing);
+    const auto path = checkpoint_path(directory.path(), step);
+    sizes.push_back(std::filesystem::file_size(path + "/state.h5"));
+    versions.push_back(between(path, "\"version\"", "\"simulation\""));
+    places.push_back(between(path, "\"data\"", "\"rest\""));
+    sets.push_back(between(path, "\"sets\"", "\"xxh3\""));
+  }
+  CHECK(sizes[1] < sizes[0]);
+  CHECK(sizes[2] == sizes[1]);
+  CHECK(places[2] == places[1]);
+  CHECK(sets[1] == sets[0]);  // counts and sums do not depend on it
+  CHECK(sets[2] == sets[0]);
+  CHECK(versions[0].find(" 1,") != std::string::npos);
+  CHECK(versions[1].find(" 2,") != std::string::npos);
+}
+
 MPI_CASE("every strategy writes it", ranks{1, 3}) {
   const SharedDir directory(comm);
   StepIndex step = 0;
-  for (const auto& strategy : output::trial::strategies) {
-    CAPTURE(strategy);
-    State state(comm, slabs(comm.size()), Owner::of_particle);
-    state.set();
-    save(comm, directory.path(), ++step, state, trial::options_of(strategy));
-    State found(comm, pencils(comm.size()));
-    CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == step);
-    check_restored(comm, found);
-  }
+  for (const auto& strategy : output::trial::strategies)
+    for (const auto& packing : packings()) {
+      CAPTURE(strategy);
+      State state(comm, slabs(comm.size()), Owner::of_particle);
+      state.set();
+      save(comm, directory.path(), ++step, state, trial::options_of(strategy), packing);
+      State found(comm, pencils(comm.size()));
+      CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == step);
+      check_restored(comm, found);
+    }
 }
 
 MPI_CASE("more ranks than points, cells and particles", ranks{3, 7}) {
@@ -127,7 +194,8 @@ MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
   auto options = trial::options_of("threads");
   options.pace = output::parse_pace("latency=20ms");
   trace::Log log("checkpoint");
-  Saving saving(comm, directory.path(), origin_of(4), passing(state), options, buffer_bytes, log);
+  Saving saving(comm, directory.path(), origin_of(4), passing(state), options, {.buffer_bytes = buffer_bytes},
+                log);
   CHECK_FALSE(state.particles.begin_restore().empty());  // they are gone
   state.energy = 5;
   std::fill_n(static_cast<double*>(state.pressure.state().data), state.pressure.state().box.volume(), 0.0);
@@ -147,7 +215,7 @@ MPI_CASE("it gets its name behind the computation", ranks{1, 3}) {
   const auto finish_without_waiting = [&](StepIndex step, const std::function<void()>& before,
                                           const std::function<void()>& afterwards) {
     Saving saving(comm, directory.path(), origin_of(step), passing(state), trial::options_of("threads"),
-                  buffer_bytes, log);
+                  {.buffer_bytes = buffer_bytes}, log);
     for (Backoff backoff; !saving.ready();) backoff.pause();
     CHECK_FALSE(saving.is_sealed());
     mpi::barrier(comm);
@@ -233,17 +301,20 @@ MPI_CASE("a damaged checkpoint is skipped, and named", ranks{1, 3}) {
 
 MPI_CASE("any byte that changes is found", ranks{1}) {
   const SharedDir directory(comm);
-  State state(comm, slabs(1));
-  state.set();
-  save(comm, directory.path(), 1, state, trial::options_of("blocking"));
-  const auto path = checkpoint_path(directory.path(), 1);
-  trial::damage_a_thousand_bytes(path, [&] {
-    const auto error = failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
-    REQUIRE(error);
-    CHECK(error->kind == ErrorKind::input);
-  });
-  Checkpoint(comm, path, "trial").restore(passing(state));
-  CHECK(state.is_right());
+  StepIndex step = 0;
+  for (const auto& packing : packings()) {
+    State state(comm, slabs(1));
+    state.set();
+    save(comm, directory.path(), ++step, state, trial::options_of("blocking"), packing);
+    const auto path = checkpoint_path(directory.path(), step);
+    trial::damage_a_thousand_bytes(path, [&] {
+      const auto error = failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
+      REQUIRE(error);
+      CHECK(error->kind == ErrorKind::input);
+    });
+    Checkpoint(comm, path, "trial").restore(passing(state));
+    CHECK(state.is_right());
+  }
 }
 
 MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "tailrace/base/aligned.hpp"
+#include "tailrace/base/error.hpp"
 #include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/checkpoint/compression.hpp"
 #include "tailrace/layout/decomposition.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/options.hpp"
@@ -246,6 +248,15 @@ class State {
   std::vector<std::int32_t> nothing{1};
   std::string title, empty = "no";
 };
+
+/// Whether this build knows zstd.
+inline bool can_compress() {
+  try {
+    return parse_compression("test", "zstd").wanted();
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 inline output::Options options_of(const std::string& strategy, const std::string& fault = {}) {
   return output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});

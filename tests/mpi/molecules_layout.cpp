@@ -287,7 +287,7 @@ MPI_CASE("molecules in a checkpoint, back on other ranks", ranks{1, 2, 3, 4, 7})
   constexpr std::int64_t buffer_bytes = 1 << 20;
   checkpoint::Saving saving(comm, dir.path(),
                             {.simulation = "molecules", .program = "test", .step = 4, .time_s = 1},
-                            pass(own, before.own), {}, buffer_bytes, log);
+                            pass(own, before.own), {}, {.buffer_bytes = buffer_bytes}, log);
   saving.finish();
   checkpoint::restore_newest(comm, dir.path(), "molecules", pass(back, after.own));
   std::vector<Molecule> wanted;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/checkpoint/compression.hpp"
 #include "tailrace/checkpoint/save.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/options.hpp"
@@ -28,7 +29,7 @@ class TwoLevels {
   /// Forgets what earlier legs left on the nodes. @collective{comm}, synchronises. Every rank throws the same
   /// error or none. `options` give pace and faults of the shared level.
   TwoLevels(mpi::CommView comm, const LocalLevel& level, const std::string& directory,
-            const output::Options& options);
+            const Compression& compression, const output::Options& options);
   ~TwoLevels();
   TwoLevels(const TwoLevels&) = delete;
   TwoLevels& operator=(const TwoLevels&) = delete;
@@ -61,6 +62,10 @@ class TwoLevels {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Bytes that they take on this rank: portions of what is written and copied, to and from a partner too.
+/// @local
+std::size_t memory_of_levels(mpi::CommView comm, const LocalLevel& level, const Compression& compression);
 
 /// Whether an earlier leg may have left checkpoints on nodes. @local
 bool has_local_level(const std::string& directory);

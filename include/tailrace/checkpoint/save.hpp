@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/checkpoint/compression.hpp"
 #include "tailrace/mpi/comm.hpp"
 #include "tailrace/output/options.hpp"
 #include "tailrace/trace/trace.hpp"
@@ -20,9 +21,19 @@ struct Origin {
   double time_s = 0;
 };
 
-/// Bytes that the buffers of a `Saving` of this state, and of as many buffered bytes, take on this rank.
-/// @collective{comm}
-std::size_t buffer_memory(mpi::CommView comm, const StateFunction& state, std::int64_t buffer_bytes);
+/// How a state is kept on its way to the file, and how it is stored there.
+struct Packing {
+  std::int64_t buffer_bytes = 256 << 20;  ///< most bytes of buffers, on each rank
+  Compression compression = {};
+};
+
+/// What a `Saving` takes on this rank.
+struct SavingMemory {
+  std::size_t buffers = 0;  ///< staging buffers, which may be made ready before
+  std::size_t beside = 0;   ///< beyond these: with compression at most, as nobody knows what becomes smaller
+};
+/// Of a `Saving` of this state. @collective{comm}
+SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Packing& packing);
 
 /// A checkpoint on its way to the disk, behind the computation.
 ///
@@ -34,11 +45,13 @@ class Saving {
   /// `options` say who writes, and in which memory; the number of buffers, the sink and the directories of
   /// streams are of no meaning here, and `auto` writes with threads. The buffers hold the state, or
   /// `buffer_bytes` of it on each rank, whichever is less; what does not fit is written before the
-  /// constructor returns.
+  /// constructor returns. With compression half of `buffer_bytes` keeps cells until their places are known;
+  /// those that find no room there are compressed twice.
   /// @collective{comm}, synchronises. Every rank throws the same error or none. Memory: the buffers, a cell
-  /// of records, 72 bytes for each MiB of fields and 32 for each cell of records.
+  /// (with compression six, and what zstd needs), 72 to 96 bytes for each MiB of fields and 32 to 56 for each
+  /// cell of records.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
-         const output::Options& options, std::int64_t buffer_bytes, trace::Log& log);
+         const output::Options& options, const Packing& packing, trace::Log& log);
   /// One that was not finished leaves a partial directory behind.
   ~Saving();
   Saving(const Saving&) = delete;

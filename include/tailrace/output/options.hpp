@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ struct LustreStripes {
 };
 
 class Crew;
+class Seats;
 class StagingMemory;
 
 /// How samples leave the computation.
@@ -82,6 +84,9 @@ struct Options {
   /// From which the writer takes its buffers where they are memory of the process alone; outlives the
   /// session, and serves one at a time. Null: each session has its own.
   StagingMemory* memory = nullptr;
+  /// Where the processes of this machine run, as an earlier session of the same ranks has found out; null: a
+  /// session asks them.
+  std::shared_ptr<const Seats> seats;
   bool plan_only =
       false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
   /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.

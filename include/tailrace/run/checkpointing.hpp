@@ -23,7 +23,7 @@ namespace tailrace::run {
 struct CheckpointOptions {
   checkpoint::Rules rules;
   int keep = 2;
-  std::int64_t buffer_bytes = 256 << 20;  ///< per rank, for state that is on its way to the disk
+  checkpoint::Packing packing;
   /// A checkpoint that cannot be written is left out, with a warning; else it ends the run.
   bool goes_on = true;
   checkpoint::LocalLevel local;  ///< the first level, if there are two

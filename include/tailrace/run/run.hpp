@@ -173,6 +173,7 @@ class Run {
   /// Name and version.
   [[nodiscard]] std::string program() const;
   void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
+  std::size_t predict_checkpoints(const checkpoint::StateFunction& state);
   void start_steps(const StepSpan& steps, const Watch& watch);
   void note_step(const DriveResult& so_far);
   void tell_not_finite(StepIndex step);

@@ -38,6 +38,7 @@ OPTIONAL = (
     ("PnetCDF", ["pnetcdf"], ["pnetcdf-config"], ["pnetcdf.h"], "the sink pnetcdf"),
     ("parallel HDF5", ["hdf5-openmpi", "hdf5-mpich"], ["h5pcc"], [], "the sink hdf5-parallel (a baseline)"),
     ("liburing", ["liburing"], [], ["liburing.h"], "the strategy uring"),
+    ("zstd", ["libzstd"], [], ["zstd.h"], "compressed checkpoints"),
     ("PAPI", ["papi"], ["papi_avail"], ["papi.h"], "hardware counters in traces"),
     ("ADIOS2", ["adios2"], ["adios2-config"], ["adios2.h"], "the sink adios2"),
     ("CUDA", ["cuda", "cudart"], ["nvcc"], ["cuda.h"], "simulations on graphics processors"),

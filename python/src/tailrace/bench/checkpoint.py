@@ -58,6 +58,7 @@ class Request:
     ranks: tuple[int, ...]
     strategies: tuple[str, ...]
     pairs: int
+    compress: str = "none"
     cold: bool = False
     headers: bool = True
     cost: bool = True
@@ -137,7 +138,7 @@ def measure_state(
     counts = [str(count) for count in request.ranks]
     words = ["--dir", str(place.directory), "--rounds", str(request.pairs), *state.words()]
     words += ["--write", *request.strategies, "--ranks", *counts, "--restart", *counts]
-    words += ["--cold"] if request.cold else []
+    words += ["--compress", request.compress, *(["--cold"] if request.cold else [])]
     found = json.loads(runner.run(on_ranks(program, max(request.ranks), 1, words)).output)
     return [
         make_row(found, state, place, request, strategy, ranks)
@@ -162,6 +163,7 @@ def make_row(
         "state_bytes": found["state_bytes"],
         "flushed": place.flushed,
         "cold": request.cold,
+        "compress": request.compress,
         "strategy": strategy,
         "ranks": ranks,
         "seconds": {

@@ -32,7 +32,8 @@ def print_document(document: dict[str, Any], console: Console) -> None:
 
 def name_of(row: dict[str, Any]) -> str:
     where = "flushed" if row["flushed"] else "in memory"
-    return f"{row['state']}, {where}, {row['strategy']}, {row['ranks']}"
+    compressed = "" if row["compress"] == "none" else f"{row['compress']}, "
+    return f"{row['state']}, {where}, {compressed}{row['strategy']}, {row['ranks']}"
 
 
 def print_writes(rows: list[dict[str, Any]], console: Console) -> None:

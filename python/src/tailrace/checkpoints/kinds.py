@@ -10,9 +10,10 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
-import h5py
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
@@ -31,20 +32,32 @@ def need(condition: bool, problem: str) -> None:
         raise ContradictionError(problem)
 
 
+@dataclass(frozen=True)
+class Elements:
+    """What the data of a set are where nothing is compressed."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    attrs: Any
+
+    @property
+    def bytes_each(self) -> int:
+        return self.dtype.itemsize * int(np.prod(self.shape[1:]))
+
+
 class Field:
     """Elements of a grid, in boxes that cover it once."""
 
     cell_words = 6
     part_words = 6
 
-    def __init__(self, data: h5py.Dataset) -> None:
+    def __init__(self, data: Elements) -> None:
         need(data.dtype.str in ("<f4", "<f8"), f"data is {data.dtype}, not float32 or float64")
         extents = text(data.attrs.get("extents", ""))
         found = re.fullmatch(r"(\d+) (\d+) (\d+)", extents)
         need(found is not None, f'extents is "{extents}", not "nx ny nz"')
         self.extents = tuple(int(number) for number in found.groups())
         need(data.shape == (math.prod(self.extents),), f"data is {data.shape}, extents is {extents}")
-        self.element_bytes = data.dtype.itemsize
         self.sum = 0
         self._part: tuple[int, ...] = ()
         # The differences of "how many boxes hold this point" along x, y and z. They tell all of it, and are
@@ -108,10 +121,10 @@ class Records:
     cell_words = 1
     part_words = 2
 
-    def __init__(self, data: h5py.Dataset) -> None:
-        need(data.dtype == np.dtype("<u8") and data.ndim == 2, f"data is {data.dtype} {data.shape}")
+    def __init__(self, data: Elements) -> None:
+        need(data.dtype == np.dtype("<u8") and len(data.shape) == 2, f"data is {data.dtype} {data.shape}")
         self.record_bytes = record_bytes(text(data.attrs.get("record_type", "")))
-        self.element_bytes = data.shape[1] * WORD_BYTES
+        self.element_bytes = data.bytes_each
         words = -(-self.record_bytes // WORD_BYTES)
         need(data.shape[1] == words, f"records of {self.record_bytes} bytes have {data.shape[1]} words")
         self.sum = 0

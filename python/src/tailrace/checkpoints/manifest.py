@@ -16,7 +16,7 @@ from tailrace.kwave import FileError
 
 NAME = "manifest.json"
 FORMAT = "tailrace checkpoint"
-VERSION = 1
+VERSIONS = (1, 2)
 CHECKSUM = re.compile(rb'"xxh3"\s*:\s*"([0-9a-f]{16})"\s*\}\s*\Z')
 DIGEST = re.compile(r"[0-9a-f]{16}")
 
@@ -91,16 +91,16 @@ def _check_format(path: Path, table: dict[str, Any]) -> None:
             "Fix: name a checkpoint of Tailrace, or a run directory"
         )
     version = table.get("version")
-    if _is_count(version) and version > VERSION:
+    if _is_count(version) and version > VERSIONS[-1]:
         raise FileError(
-            f"{path}: version is {version}, this program knows {VERSION}. "
+            f"{path}: version is {version}, this program knows {VERSIONS[-1]} and older ones. "
             "Fix: use the Tailrace that wrote it, or a newer one"
         )
 
 
 def _manifest_of(table: dict[str, Any]) -> Manifest:
     """The manifest from a table whose bytes are sound: what is wrong now was written so."""
-    _take(table, "version", lambda value: value == VERSION, str(VERSION))
+    _take(table, "version", lambda value: value in VERSIONS, "1 or 2")
     file = _take(table, "file", _is_table, "a table")
     file_bytes = _take(file, "bytes", _is_count, "a length in bytes")
     sets = _take(table, "sets", _is_table, "a table")

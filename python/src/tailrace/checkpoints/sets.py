@@ -10,6 +10,7 @@ from tailrace.checkpoints.damage import Damage, DamageError
 from tailrace.checkpoints.kinds import KINDS, ContradictionError, Field, Records, need
 from tailrace.checkpoints.manifest import Manifest
 from tailrace.checkpoints.source import Source
+from tailrace.checkpoints.storage import storage_of
 from tailrace.kwave import text
 
 BLOCK_ROWS = 4096
@@ -39,9 +40,10 @@ class _Walk:
         data = dataset_in(group, "data")
         kind = text(data.attrs.get("kind", ""))
         need(kind in KINDS, f'kind is "{kind}", not one of {", ".join(KINDS)}')
-        self.kind: Field | Records = KINDS[kind](data)
-        self.count, self.offset = data.shape[0], _place_of(data)
-        self.cells = _table(group, "cells", self.kind.cell_words + 3)
+        self.storage = storage_of(data, self.summary.count)
+        self.kind: Field | Records = KINDS[kind](self.storage.elements)
+        self.count, self.offset = self.storage.elements.shape[0], _place_of(data)
+        self.cells = _table(group, "cells", self.kind.cell_words + self.storage.entry_words + 3)
         self.parts = _table(group, "parts", self.kind.part_words + 3)
         need(len(self.parts) == manifest.ranks, f"{len(self.parts)} parts for {manifest.ranks} ranks")
         self.entries_seen = 0
@@ -59,6 +61,7 @@ class _Walk:
         if not self.sound:
             return
         need(self.elements_seen == self.count, f"cells have {self.elements_seen} of {self.count} elements")
+        self.storage.end()
         self.kind.end()
         if self.kind.sum != self.summary.sum:
             problem = f"the sum is {self.kind.sum:016x}, the manifest says {self.summary.sum:016x}"
@@ -89,27 +92,28 @@ class _Walk:
     def _damage_of_entries(self, rank: int, begin: int) -> Damage:
         self.sound = False
         self.elements_seen = None
+        self.storage.lose_place()
         place, size = _place_of(self.cells), self.cells.shape[1] * self.cells.dtype.itemsize
         bytes_ = (place + begin * size, place + self.entries_seen * size)
         problem = f"the directory of rank {rank} is not what was written; its cells were not looked at"
         return Damage(self.source.name, "directory", problem, self.path, rank=rank, bytes=bytes_)
 
     def _check_cell(self, rank: int, entry: tuple[int, ...]) -> Iterator[Damage]:
-        *head, first, count, digest = entry
+        head, words = entry[: self.kind.cell_words], entry[self.kind.cell_words : -3]
+        first, count, digest = entry[-3:]
         fits = self.elements_seen in (first, None) and first + count <= self.count
         need(fits, f"a cell of rank {rank} has {count} elements from {first} on")
-        self.kind.check_entry(tuple(head), count)
+        self.kind.check_entry(head, count)
         self.elements_seen = first + count
-        size = self.kind.element_bytes
-        begin, end = self.offset + first * size, self.offset + (first + count) * size
+        place = tuple(self.offset + byte for byte in self.storage.place(words, first, count))
         hashed = xxh3_64()
-        for piece in self.source.pieces(begin, end - begin, size):
+        for piece in self.storage.plain(self.source, place, words, count):
             hashed.update(piece)
             self.kind.add_piece(piece)
         self.kind.end_cell(hashed.intdigest())
         if hashed.intdigest() != digest:
             self.sound = False
-            yield self._cell_damage(self.kind.name_of(tuple(head)), rank, (begin, end))
+            yield self._cell_damage(self.kind.name_of(head), rank, place)
 
     def _cell_damage(self, cell: str, rank: int, place: tuple[int, int]) -> Damage:
         problem = "not what was written"

@@ -237,6 +237,9 @@ def checkpoint(
             "--strategy", metavar="STRATEGY", help="Who writes (default: blocking, threads, leaders)."
         ),
     ] = None,
+    compress: Annotated[
+        str, typer.Option(metavar="none|zstd[:LEVEL]", help="How cells are stored.")
+    ] = "none",
     cold: Annotated[
         bool, typer.Option("--cold", help="Restart from the device instead of the page cache.")
     ] = False,
@@ -277,6 +280,7 @@ def checkpoint(
         ranks=tuple(ranks or (1, 2, 4)),
         strategies=tuple(strategies or ("blocking", "threads", "leaders")),
         pairs=pairs,
+        compress=compress,
         cold=cold,
         headers=headers,
         cost=cost,

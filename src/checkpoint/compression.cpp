@@ -1,0 +1,46 @@
+#include "tailrace/checkpoint/compression.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "tailrace/base/error.hpp"
+#include "zstd.hpp"
+
+namespace tailrace::checkpoint {
+
+namespace {
+
+constexpr int default_level = 1, highest_level = 19;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
+  throw Error(ErrorInfo{.kind = ErrorKind::usage, .message = what, .path = {}, .hint = fix});
+}
+
+}  // namespace
+
+Compression parse_compression(const char* name, const std::string& text) {
+  constexpr std::string_view zstd = "zstd", with_level = "zstd:";
+  if (text == "none") return {};
+  int level = text == zstd ? default_level : 0;
+  if (text.starts_with(with_level)) {
+    const auto* const begin = text.data() + with_level.size();
+    const auto* const end = text.data() + text.size();
+    if (const auto read = std::from_chars(begin, end, level); read.ec != std::errc() || read.ptr != end)
+      level = 0;
+  }
+  if (level < 1 || level > highest_level)
+    refuse(fmt::format("{} = \"{}\" is not known", name, text),
+           fmt::format("none, zstd or zstd:LEVEL with a level from 1 to {}", highest_level));
+  if (!has_zstd())
+    refuse(fmt::format("{} = \"{}\": this build has no zstd", name, text),
+           "install libzstd-dev and build again, or none");
+  return {.zstd_level = level};
+}
+
+std::string compression_text(const Compression& compression) {
+  return compression.wanted() ? fmt::format("zstd:{}", compression.zstd_level) : "none";
+}
+
+}  // namespace tailrace::checkpoint

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+namespace tailrace::checkpoint {
+
+/// What a thread that writes takes for itself.
+inline constexpr std::size_t thread_bytes = 256 << 10;
+/// What HDF5 takes for a file: caches of half a MiB in each of two threads that open it, and what describes
+/// its objects; as measured.
+inline constexpr std::size_t file_bytes = 2 << 20;
+
+}  // namespace tailrace::checkpoint
