@@ -86,7 +86,8 @@ class OwnFormat final : public StateFormat {
     const double start_s = monotonic_s();
     checkpoint::Saving saving(
         part.comm(), directory_, {.simulation = "bench", .program = "bench"},
-        [&](checkpoint::StateArchive& archive) { pass(archive, part, {}); }, options_, buffer_bytes_, log);
+        [&](checkpoint::StateArchive& archive) { pass(archive, part, {}); }, options_,
+        {.buffer_bytes = buffer_bytes_}, log);
     const double handed_s = monotonic_s() - start_s;
     saving.finish();
     return handed_s;

@@ -67,10 +67,9 @@ class Run {
     for (StepIndex step = first; step <= last; ++step) simulation_.advance(step);
   }
   void save(const std::string& directory) {
-    constexpr std::int64_t buffer_bytes = 1 << 20;
     checkpoint::Saving(comm_, directory,
                        {.simulation = "molecules", .program = "test", .step = saved_step, .time_s = 1},
-                       state(), {}, buffer_bytes, log_)
+                       state(), {}, {.buffer_bytes = 1 << 20}, log_)
         .finish();
   }
   void restore(const std::string& directory) {
