@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -41,6 +43,9 @@ class Benchmark {
         liquid_(settings.molecules),
         writers_(comm, settings.ranks, liquid_) {
     for (const int ranks : settings.restart) readers_.emplace_back(comm, ranks, liquid_);
+    for (const auto& [name, make] : state_formats)
+      if (std::find(settings.formats.begin(), settings.formats.end(), name) != settings.formats.end())
+        formats_.emplace_back(name, make(directory_of(name), settings.buffer_mib << 20));
   }
 
   /// All samples, without those of a first round that warms up. @collective
@@ -50,10 +55,7 @@ class Benchmark {
     for (int round = 0; round <= settings_.rounds; ++round) {
       if (round == 1) samples_.clear();
       measure_plain(plain);
-      for (const auto& format : state_formats)
-        if (std::find(settings_.formats.begin(), settings_.formats.end(), format.name) !=
-            settings_.formats.end())
-          write_and_read(format);
+      for (const auto& [name, format] : formats_) write_and_read(name, *format);
     }
     return {{"molecules", liquid_.count},
             {"state_bytes", liquid_.count * record_bytes},
@@ -76,19 +78,21 @@ class Benchmark {
     note("plain/read", read_s);
   }
 
-  void write_and_read(const NamedFormat& named) {
-    const std::string directory = settings_.directory + "/" + named.name, name = named.name;
-    if (comm_.is_root()) std::filesystem::create_directory(directory);
+  [[nodiscard]] std::string directory_of(const std::string& name) const {
+    return settings_.directory + "/" + name;
+  }
+
+  void write_and_read(const std::string& name, StateFormat& format) {
+    if (comm_.is_root()) std::filesystem::create_directory(directory_of(name));
     mpi::barrier(comm_);
-    const auto format = named.make(directory, settings_.buffer_mib << 20);
     double handed_s = 0;
     const double start_s = monotonic_s();
-    if (writers_.has_this_rank()) handed_s = format->write(writers_);
+    if (writers_.has_this_rank()) handed_s = format.write(writers_);
     note(name + "/write", writers_.has_this_rank() ? monotonic_s() - start_s : 0);
     note(name + "/handed", handed_s);
-    if (comm_.is_root()) bytes_[name] = size_of(*format);
-    for (auto& part : readers_) read(*format, fmt::format("{}/read/{}", name, part.ranks()), part);
-    if (comm_.is_root()) std::filesystem::remove_all(directory);
+    if (comm_.is_root()) bytes_[name] = size_of(format);
+    for (auto& part : readers_) read(format, fmt::format("{}/read/{}", name, part.ranks()), part);
+    if (comm_.is_root()) std::filesystem::remove_all(directory_of(name));
   }
 
   void read(StateFormat& format, const std::string& name, Part& part) {
@@ -125,6 +129,8 @@ class Benchmark {
   Liquid liquid_;
   Part writers_;
   std::vector<Part> readers_;
+  /// By name. They keep what they need from one state to the next, as in a run.
+  std::vector<std::pair<std::string, std::unique_ptr<StateFormat>>> formats_;
   std::map<std::string, std::vector<double>> samples_;
   std::map<std::string, std::uintmax_t> bytes_;  ///< of the files of a format
 };

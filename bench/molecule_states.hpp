@@ -1,13 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
 #include "decomposition.hpp"
 #include "generator.hpp"
 #include "options.hpp"
+#include "particles.hpp"
 #include "phase_space.hpp"
 #include "tailrace/mpi/comm.hpp"
 
@@ -59,21 +61,27 @@ class Part {
     return counts;
   }
 
-  /// Makes the molecules. @collective{comm()}
+  /// Makes the molecules, in the order in which the simulation keeps them: in rows along x.
+  /// @collective{comm()}
   void fill() {
     molecules::StartLattice lattice;
     lattice.density = Liquid::density;
     lattice.temperature = Liquid::temperature;
-    held_ = molecules::generate(comm(), lattice, liquid_.model, liquid_.box, own_);
+    molecules::Particles particles(liquid_.model, liquid_.box, own_, 1);
+    for (const auto& molecule : molecules::generate(comm(), lattice, liquid_.model, liquid_.box, own_))
+      particles.insert(molecule);
+    particles.sort();
+    make_room();
+    particles.for_each([this](const molecules::Molecule& molecule) { take(molecule); });
   }
-  void clear() { held_ = {}; }
-  /// Room for about as many as are going to be taken.
+  /// For about as many as are going to be taken.
   void make_room() {
     double share = own_.empty() ? 0 : 1.05;
     for (std::size_t d = 0; d < 3; ++d) share *= own_.widths()[d] / liquid_.box[d];
     held_.reserve(static_cast<std::size_t>(share * static_cast<double>(liquid_.count)));
   }
   void take(const molecules::Molecule& molecule) { held_.push_back(molecule); }
+  void clear() { held_ = {}; }
   [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(held_.size()); }
   [[nodiscard]] molecules::MoleculeList list() const {
     return {size(), [this](std::int64_t i) { return held_[static_cast<std::size_t>(i)]; }};
