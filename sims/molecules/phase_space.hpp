@@ -98,7 +98,8 @@ class PhaseSpace {
   std::string path_;
 };
 
-/// Opens a file: rank 0 reads the header and sends it to all. @collective{comm}, synchronises. Errors
+/// Opens a file: rank 0 reads the header and sends it to all. Of two files of which a crash left the first
+/// one without its header, that is the file .partial beside it. @collective{comm}, synchronises. Errors
 /// (input), on all ranks.
 std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files);
 
