@@ -75,6 +75,12 @@ PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix) {
           prefix + entry.data_ending};
 }
 
+PhaseSpaceFiles files_at(PhaseSpaceFormat format, const std::string& path) {
+  const auto& entry = entry_of(format);
+  if (std::string_view(entry.header_ending).empty()) return {format, "", path};
+  return files_of(format, without(entry.header_ending, without(entry.data_ending, path)));
+}
+
 PhaseSpaceFiles recognise(const std::string& path) {
   const InputFile file(path, whole_file);
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size_bytes(), 64)), '\0');

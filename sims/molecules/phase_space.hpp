@@ -39,6 +39,9 @@ struct PhaseSpaceFiles {
 /// The files that belong to a name without its endings, as the reference names them: PREFIX.restart.dat,
 /// PREFIX.restart.header.xml and so on. @local
 PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix);
+/// The files of a state that is to be written to `path`: that one file, or two that have its name, as it is
+/// or without the ending of either. @local
+PhaseSpaceFiles files_at(PhaseSpaceFormat format, const std::string& path);
 /// What a file is by its first bytes, with the one that belongs to it. @local. Errors (input): it cannot be
 /// read, is none of these, or the other file is missing.
 PhaseSpaceFiles recognise(const std::string& path);
