@@ -16,6 +16,7 @@
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/program.hpp"
+#include "vtkhdf.hpp"
 
 namespace tailrace::molecules {
 
@@ -64,6 +65,7 @@ class Program {
   void plan();
   void make_head(const std::vector<run::OutputTable>& tables);
   void describe();
+  void describe_trajectory();
   int close(const run::DriveResult& result);
   void tell(const std::string& text) const {
     if (comm_.is_root() && !options_.quiet) say(stdout, text);
@@ -75,6 +77,7 @@ class Program {
   run::Run& run_;
   std::optional<Simulation> simulation_;
   output::FileHead head_;
+  Trajectory trajectory_;
   double started_s_ = 0;
 };
 
@@ -98,6 +101,7 @@ int Program::execute() {
   else
     simulation_->begin();
   run_.open_output(options_.output, head_, simulation_->memory_bytes());
+  describe_trajectory();
   started_s_ = monotonic_s();
   run::ProgressLines progress(comm_, options_, done);
   const auto result =
@@ -169,6 +173,7 @@ void Program::plan() {
   simulation_->set_outputs(
       std::move(samples),
       make_writers(options_.writers, {comm_, problem(), simulation_->order(), directory}));
+  trajectory_ = trajectory_of(found.tables, found.outputs);
   make_head(found.tables);
   run_.plan({}, std::move(found.outputs), own_box, found.space);
   run_.account().grid = {molecules, 1, 1};
@@ -178,7 +183,7 @@ void Program::make_head(const std::vector<run::OutputTable>& tables) {
   head_.attributes = {{"simulation", std::string("molecules"), 0}, {"title", options_.title, 0}};
   for (const auto& [path, step] : {std::pair{steps_path, problem().steps}, {steps_done_path, StepIndex{0}}})
     head_.datasets.push_back({{path, {1}, h5::ElementType::uint64, {}}, bytes_of(step)});
-  add_h5md(comm_, head_, tables, problem().length, simulation_->order(), simulation_->list());
+  add_h5md(comm_, head_, tables, trajectory_, problem().length, simulation_->order(), simulation_->list());
 }
 
 void Program::describe() {
@@ -190,6 +195,16 @@ void Program::describe() {
       TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2], problem().steps,
       comm_.size(), kd ? "k-d tree" : "regular", output::strategy_text(options_.write),
       output::sink_text(options_.write)));
+}
+
+/// For ParaView; the run does without if it cannot be written. @local
+void Program::describe_trajectory() {
+  if (!comm_.is_root() || !output::writes_hdf5(options_.write)) return;
+  try {
+    write_vtkhdf(trajectory_, options_.output);
+  } catch (const Error& error) {
+    run_.warn(error.info().message);
+  }
 }
 
 int Program::close(const run::DriveResult& result) {

@@ -1,5 +1,6 @@
-"""The files of molecules: each format becomes each other one, runs begin from them, bad ones are refused."""
+"""The files of molecules: each format becomes each other one, runs begin from them, and viewers open them."""
 
+import importlib.util
 import itertools
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import jobs
 import molecule_files
+from native import cannot
 
 pytestmark = pytest.mark.mpi
 
@@ -218,6 +220,56 @@ def test_what_other_commands_say_of_such_files(states):
     for command in (["inspect"], ["checkpoint", "list"], ["checkpoint", "verify"]):
         ended = jobs.tailrace(*command, states["ascii"][0])
         assert ended.status == 2 and "checkpoint convert" in ended.err, ended
+
+
+def test_a_trajectory_is_read_by_vtk(whole):
+    """The companion file as ParaView opens it, without a value of its own."""
+    if importlib.util.find_spec("vtkmodules") is None:
+        cannot("vtk is not installed")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOHDF import vtkHDFReader
+
+    with h5py.File(whole / "output.h5") as file:
+        places, speeds = file["places/values"][()], file["speeds/values"][()]
+        ids, species = (file[f"particles/all/{name}"][()] for name in ("id", "species"))
+        times = file["places/time_s"][()]
+    reader = vtkHDFReader()
+    reader.SetFileName(str(whole / "output.vtkhdf"))
+    reader.UpdateInformation()
+    assert reader.GetNumberOfSteps() == len(times) == 6
+    for sample in (5, 0, 3):
+        reader.SetStep(sample)
+        reader.Update()
+        data = reader.GetOutput()
+        assert reader.GetTimeValue() == times[sample]
+        assert np.array_equal(vtk_to_numpy(data.GetPoints().GetData()), places[sample])
+        arrays = {
+            name: vtk_to_numpy(data.GetPointData().GetArray(name)) for name in ("velocity", "id", "species")
+        }
+        assert np.array_equal(arrays["velocity"], speeds[sample])
+        assert np.array_equal(arrays["id"], ids) and np.array_equal(arrays["species"], species)
+        assert data.GetNumberOfVerts() == 1 and data.GetVerts().GetNumberOfConnectivityIds() == len(ids)
+
+
+def test_a_trajectory_is_read_by_mdanalysis(tmp_path):
+    """Positions, velocities, box and times, through a reader of H5MD that other people wrote."""
+    if importlib.util.find_spec("MDAnalysis") is None:
+        cannot("MDAnalysis is not installed")
+    from MDAnalysis.coordinates.H5MD import H5MDReader
+
+    ended = start((CASE + LATTICE).replace("every = 10", "every = 5"), tmp_path / "gas", ranks=2)
+    assert ended.status == 0, ended
+    path = tmp_path / "gas/run/output.h5"
+    with h5py.File(path) as file:
+        places, speeds = file["places/values"][()], file["speeds/values"][()]
+        times, energies = file["places/time_s"][()], file["energies/total_energy/values"][()]
+    with H5MDReader(str(path), convert_units=False) as reader:
+        assert (reader.n_frames, reader.n_atoms) == places.shape[:2]
+        for sample, frame in enumerate(reader):
+            assert frame.time == times[sample] and frame.dimensions.tolist() == [8, 9, 10, 90, 90, 90]
+            assert np.array_equal(frame.positions, places[sample].astype(np.float32))
+            assert np.array_equal(frame.velocities, speeds[sample])
+            assert frame.data["total_energy"] == energies[sample]
 
 
 def edited(number: int, column: int, word: str):
