@@ -139,8 +139,8 @@ std::unique_ptr<PhaseSpace> open_binary(mpi::CommView comm, const PhaseSpaceFile
 void write_binary(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
                   const Totals& totals) {
   const auto header = header_text(state, totals);
-  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   SharedFile file(comm, files.data, totals.molecules * icrvqd_record.bytes, state.access);
+  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   const std::array all{&file, &header_file};
   write_together(comm, all, [&] {
     if (comm.is_root()) header_file.write(0, header);

@@ -173,9 +173,9 @@ void write_cells(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSp
   const auto places = place_in_cells(comm, grid, state.list);
   check_cells(comm, places, std::numeric_limits<std::int32_t>::max(), files.data);
   const auto header = text_header(state, totals.molecules, totals.state_sum);
-  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   SharedFile file(comm, files.data, records_begin(grid.count()) + totals.molecules * transfer_record.bytes,
                   state.access);
+  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   const std::array all{&file, &header_file};
   write_together(comm, all, [&] {
     if (comm.is_root()) {

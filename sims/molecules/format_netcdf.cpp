@@ -250,8 +250,8 @@ void write_netcdf(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseS
   const auto places = place_in_cells(comm, grid, state.list);
   const HeaderPieces pieces(comm, grid, places, totals);
   const auto header = text_header(state, totals.molecules, totals.state_sum);
-  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   SharedFile file(comm, files.data, pieces.header_bytes() + totals.molecules * record_bytes, state.access);
+  SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   const std::array all{&file, &header_file};
   write_together(comm, all, [&] {
     if (comm.is_root()) header_file.write(0, header);

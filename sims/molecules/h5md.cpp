@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <string>
@@ -13,8 +14,6 @@
 namespace tailrace::molecules {
 
 namespace {
-
-constexpr const char* molecules_group = "/particles/all";
 
 template <class T>
 output::StaticDataset dataset_of(const std::string& path, const std::vector<T>& values) {
@@ -54,9 +53,20 @@ void add_identities(mpi::CommView comm, output::FileHead& head, const IdOrder& o
   }
 }
 
-void add_box(output::FileHead& head, const Vec3& box) {
+/// The box does not change; but there are readers that look for it beside each sample of the positions.
+void add_box(output::FileHead& head, const Trajectory& trajectory, const Vec3& box) {
   const std::string group = fmt::format("{}/box", molecules_group);
-  head.datasets.push_back(dataset_of(group + "/edges", std::vector<double>(box.begin(), box.end())));
+  const auto samples = std::max<std::size_t>(trajectory.times.size(), 1);
+  std::vector<double> edges;
+  for (std::size_t i = 0; i < samples; ++i) edges.insert(edges.end(), box.begin(), box.end());
+  auto dataset = dataset_of(group + (trajectory.empty() ? "/edges" : "/edges/value"), edges);
+  if (!trajectory.empty()) {
+    dataset.spec.shape = {samples, box.size()};
+    for (const char* name : {"step", "time"})
+      head.links.emplace_back(fmt::format("{}/edges/{}", group, name),
+                              fmt::format("{}/position/{}", molecules_group, name));
+  }
+  head.datasets.push_back(std::move(dataset));
   head.group_attributes.push_back({group, {"dimension", std::int64_t{3}, 0}});
   head.group_attributes.push_back(
       {group, {"boundary", std::vector<std::string>{"periodic", "periodic", "periodic"}, 0}});
@@ -65,12 +75,12 @@ void add_box(output::FileHead& head, const Vec3& box) {
 }  // namespace
 
 void add_h5md(mpi::CommView comm, output::FileHead& head, const std::vector<run::OutputTable>& tables,
-              const Vec3& box, const IdOrder& order, const MoleculeList& own) {
+              const Trajectory& trajectory, const Vec3& box, const IdOrder& order, const MoleculeList& own) {
   head.group_attributes.push_back({"/h5md", {"version", std::vector<std::int64_t>{1, 1}, 0}});
   head.group_attributes.push_back({"/h5md/author", {"name", std::string("not told"), 0}});
   head.group_attributes.push_back({"/h5md/creator", {"name", std::string("tailrace-molecules"), 0}});
   head.group_attributes.push_back({"/h5md/creator", {"version", std::string(TAILRACE_VERSION), 0}});
-  add_box(head, box);
+  add_box(head, trajectory, box);
   std::set<std::string> linked;
   bool per_molecule = false;
   for (const auto& table : tables) {

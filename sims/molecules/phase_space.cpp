@@ -36,14 +36,28 @@ const Format& entry_of(PhaseSpaceFormat format) {
   return *std::find_if(formats.begin(), formats.end(), [&](const auto& one) { return one.format == format; });
 }
 
+std::string without(std::string_view ending, const std::string& path) {
+  return path.substr(0, path.size() - (path.ends_with(ending) ? ending.size() : std::size_t{0}));
+}
+
+bool exists(const std::string& path) {
+  std::error_code code;
+  return std::filesystem::exists(path, code);
+}
+
+/// Whether a write of two files was interrupted when the data had their name and the header had not: its
+/// file .partial is made after that of the data and complete before either gets its name.
+bool waits_for_name(const PhaseSpaceFiles& files) {
+  return exists(files.header + ".partial") && !exists(files.data + ".partial");
+}
+
 /// The format that has these endings, of which the one of the file itself is known.
 PhaseSpaceFiles with_other_file(const std::string& path, const Format& format, bool is_header) {
   const std::string_view ending = is_header ? format.header_ending : format.data_ending;
   const bool named_so = path.ends_with(ending);
-  const auto files =
-      files_of(format.format, path.substr(0, path.size() - (named_so ? ending.size() : std::size_t{0})));
+  const auto files = files_of(format.format, without(ending, path));
   const auto& other = is_header ? files.data : files.header;
-  if (named_so && std::filesystem::exists(other)) return files;
+  if (named_so && (exists(other) || (!is_header && waits_for_name(files)))) return files;
   throw file_error(path, fmt::format("belongs to a second file, {}, that is not there", other),
                    "give both files by their names");
 }
@@ -61,6 +75,12 @@ PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix) {
           prefix + entry.data_ending};
 }
 
+PhaseSpaceFiles files_at(PhaseSpaceFormat format, const std::string& path) {
+  const auto& entry = entry_of(format);
+  if (std::string_view(entry.header_ending).empty()) return {format, "", path};
+  return files_of(format, without(entry.header_ending, without(entry.data_ending, path)));
+}
+
 PhaseSpaceFiles recognise(const std::string& path) {
   const InputFile file(path, whole_file);
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size_bytes(), 64)), '\0');
@@ -75,13 +95,15 @@ PhaseSpaceFiles recognise(const std::string& path) {
   for (const auto format : {PhaseSpaceFormat::cells, PhaseSpaceFormat::netcdf})
     if (const std::string_view ending = entry_of(format).header_ending; path.ends_with(ending)) {
       const auto files = files_of(format, path.substr(0, path.size() - ending.size()));
-      if (std::filesystem::exists(files.data)) return files;
+      if (exists(files.data)) return files;
     }
   return {PhaseSpaceFormat::ascii, "", path};
 }
 
 std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files) {
-  return entry_of(files.format).open(comm, files);
+  auto whole = files;
+  if (!files.header.empty() && waits_for_name(files)) whole.header += ".partial";
+  return entry_of(files.format).open(comm, whole);
 }
 
 void PhaseSpace::read(const Share& share, const Take& take) {
@@ -93,12 +115,12 @@ void PhaseSpace::read(const Share& share, const Take& take) {
   census.check(comm(), header_.molecules, path_);
   const auto sum = mpi::sum(comm(), std::vector<std::uint64_t>{census.state_sum()})[0];
   if (header_.state_sum && sum != *header_.state_sum)
-    throw Error(ErrorInfo{
-        .kind = ErrorKind::input,
-        .message = fmt::format("{}: its molecules are others than its header tells of", path_),
-        .path = path_,
-        .rank = 0,
-        .hint = "if a new state was being written over this one, its header is the file .partial beside it"});
+    throw Error(
+        ErrorInfo{.kind = ErrorKind::input,
+                  .message = fmt::format("{}: its molecules are others than its header tells of", path_),
+                  .path = path_,
+                  .rank = 0,
+                  .hint = "two files of one state"});
 }
 
 void write_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state) {
@@ -109,6 +131,9 @@ void write_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files, const P
   const Totals totals{.before = mpi::exclusive_scan(own, state.list.count),
                       .molecules = static_cast<std::int64_t>(all[0]),
                       .state_sum = all[1]};
+  mpi::agree_on_root(own, [&] {
+    if (!files.header.empty() && waits_for_name(files)) replace_file(files.header + ".partial", files.header);
+  });
   entry_of(files.format).write(own, files, state, totals);
 }
 

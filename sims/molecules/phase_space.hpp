@@ -40,6 +40,9 @@ struct PhaseSpaceFiles {
 /// The files that belong to a name without its endings, as the reference names them: PREFIX.restart.dat,
 /// PREFIX.restart.header.xml and so on. @local
 PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix);
+/// The files of a state that is to be written to `path`: that one file, or two that have its name, as it is
+/// or without the ending of either. @local
+PhaseSpaceFiles files_at(PhaseSpaceFormat format, const std::string& path);
 /// What a file is by its first bytes, with the one that belongs to it. @local. Errors (input): it cannot be
 /// read, is none of these, or the other file is missing.
 PhaseSpaceFiles recognise(const std::string& path);
@@ -99,7 +102,8 @@ class PhaseSpace {
   std::string path_;
 };
 
-/// Opens a file: rank 0 reads the header and sends it to all. @collective{comm}, synchronises. Errors
+/// Opens a file: rank 0 reads the header and sends it to all. Of two files of which a crash left the first
+/// one without its header, that is the file .partial beside it. @collective{comm}, synchronises. Errors
 /// (input), on all ranks.
 std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files);
 

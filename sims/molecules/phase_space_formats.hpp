@@ -29,7 +29,7 @@ struct Totals {
   std::uint64_t state_sum = 0;             ///< of all
 };
 
-// Writing.
+// Writing. Of two files that with the data is made first, and gets its name first.
 void write_ascii(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
 void write_binary(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
 void write_cells(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);

@@ -74,8 +74,8 @@ void SharedFile::flush() {
 }
 
 void SharedFile::rename() {
+  renames_ = false;  // what cannot get its name stays: another file may have got its own already
   replace_file(partial(), path_);
-  renames_ = false;
 }
 
 void write_together(mpi::CommView comm, std::span<SharedFile* const> files,

@@ -55,7 +55,7 @@ class SharedFile {
 };
 
 /// Writes each file by its action, has all bytes on the device, and only then gives all files their names,
-/// the last one first. @collective{comm}, synchronises. Errors (io), on all ranks.
+/// one after the other. @collective{comm}, synchronises. Errors (io), on all ranks.
 void write_together(mpi::CommView comm, std::span<SharedFile* const> files,
                     const std::function<void()>& write);
 

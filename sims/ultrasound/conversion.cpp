@@ -35,23 +35,23 @@ void read_reductions(const std::string& path, const CheckpointHeader& header, co
 
 run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& origin, StepIndex steps,
                                 const std::vector<StateArray>& state, const output::Options& write) {
-  return {
-      .name = "kwave",
-      .recognises = is_kwave_checkpoint,
-      .read =
-          [=](const std::string& path, const output::Plan& plan, const output::KeptReductions& reductions) {
+  return {.name = kwave_format_name,
+          .recognises = is_kwave_checkpoint,
+          .files = [](const std::string& path) { return std::vector{path}; },
+          .read = [=](const std::string& path, const output::Plan& plan,
+                      const output::KeptReductions& reductions) -> std::optional<StepIndex> {
             const auto header = inspect_checkpoint(comm, path, origin.points, steps);
             read_checkpoint(comm, path, state);
             mpi::agree_on(comm, [&] { read_reductions(path, header, plan, reductions); });
             return header.step;
           },
-      .write =
-          [=](const std::string& path, StepIndex step, const output::Plan& plan,
-              const output::KeptReductions& reductions) {
-            write_checkpoint(comm, path, origin, step, state,
-                             {output::accumulator_streams(plan.streams, state.size()), reductions.all()},
-                             write);
-          }};
+          .write =
+              [=](const std::string& path, std::optional<StepIndex> step, const output::Plan& plan,
+                  const output::KeptReductions& reductions) {
+                write_checkpoint(comm, path, origin, step.value(), state,
+                                 {output::accumulator_streams(plan.streams, state.size()), reductions.all()},
+                                 write);
+              }};
 }
 
 }  // namespace tailrace::ultrasound

@@ -13,6 +13,7 @@
 
 #include "arguments.hpp"
 #include "command_line.hpp"
+#include "conversion.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/h5/file.hpp"
 #include "tailrace/mpi/comm.hpp"
@@ -101,7 +102,7 @@ void add_checkpoint_options(CLI::App& app, CommandLine& line) {
       ->check(within(1, any))
       ->type_name("N")
       ->group(group);
-  run::add_conversion_options(app, line.conversion);
+  run::add_conversion_options(app, {kwave_format_name}, line.conversion);
 }
 
 void add_record_options(CLI::App& app, CommandLine& line) {

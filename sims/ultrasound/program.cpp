@@ -135,8 +135,9 @@ int Program<Real>::convert(Input<Real> input) {
   describe();
   const auto origin = origin_of(input);
   const auto solver = make_solver(std::move(input));
-  const auto done = run_.convert(*solver, *options_.conversion,
-                                 {kwave_format(comm_, origin, steps_, arrays_of(*solver), options_.write)});
+  const auto done =
+      run_.convert([&](checkpoint::StateArchive& archive) { solver->state(archive); }, *options_.conversion,
+                   {kwave_format(comm_, origin, steps_, arrays_of(*solver), options_.write)});
   if (comm_.is_root()) say(stdout, done + '\n');
   return run::success;
 }

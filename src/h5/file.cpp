@@ -53,6 +53,11 @@ Handle text_type(std::size_t bytes) {
   return type;
 }
 
+Handle simple_space(const Shape& shape, const Operation& operation) {
+  const std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, operation};
+}
+
 /// Texts in fields of so many bytes, filled up with zeros.
 std::vector<char> padded(const std::vector<std::string>& texts, std::size_t bytes) {
   std::vector<char> fields(texts.size() * bytes, '\0');
@@ -422,13 +427,9 @@ void File::create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
   const LibraryLock lock;
   const auto operation = about("creating dataset " + spec.path);
   using Extents = std::vector<hsize_t>;
-  const Extents whole(spec.shape.begin(), spec.shape.end()), box(count.begin(), count.end());
-  const auto space_of = [&](const Extents& extents) {
-    return Handle(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
-                  operation);
-  };
+  const Extents box(count.begin(), count.end());
   const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
-  const Handle space = space_of(whole), source = space_of(box);
+  const Handle space = simple_space(spec.shape, operation), source = simple_space(count, operation);
   for (const auto& part : parts) {
     const Extents start(part.start.begin(), part.start.end());
     check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, box.data(), nullptr),
@@ -436,6 +437,17 @@ void File::create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
     check(H5Pset_virtual(layout.get(), space.get(), part.file.c_str(), spec.path.c_str(), source.get()),
           operation);
   }
+  create_with(spec, layout);
+}
+
+void File::create_view(const DatasetSpec& spec, const std::string& file, const std::string& values,
+                       const Shape& values_shape) {
+  const LibraryLock lock;
+  const auto operation = about("creating dataset " + spec.path);
+  TAILRACE_CHECK(element_count(spec.shape) == element_count(values_shape), operation.text + ": another size");
+  const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
+  const Handle space = simple_space(spec.shape, operation), source = simple_space(values_shape, operation);
+  check(H5Pset_virtual(layout.get(), space.get(), file.c_str(), values.c_str(), source.get()), operation);
   create_with(spec, layout);
 }
 

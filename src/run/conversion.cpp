@@ -1,6 +1,7 @@
 #include "tailrace/run/conversion.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* our_format = "tailrace";
 constexpr std::int64_t buffer_bytes = 16 << 20;  // nothing computes meanwhile
 
 [[noreturn]] void refuse(ErrorKind kind, const std::string& subject, const std::string& what,
@@ -57,19 +57,25 @@ std::size_t recognised(mpi::CommView comm, const std::string& path,
   return static_cast<std::size_t>(mpi::max(comm, number));
 }
 
-void refuse_existing(mpi::CommView comm, const std::string& path) {
+void refuse_existing(mpi::CommView comm, const std::vector<std::string>& paths) {
   mpi::agree_on_root(comm, [&] {
     std::error_code code;
-    if (fs::exists(path, code))
-      refuse(ErrorKind::usage, path, "exists", "choose another target, or remove it");
+    for (const auto& path : paths)
+      if (fs::exists(path, code))
+        refuse(ErrorKind::usage, path, "exists", "choose another target, or remove it");
   });
+}
+
+bool is_ours(mpi::CommView comm, const std::string& path) {
+  std::error_code code;
+  return mpi::max(comm, std::int64_t{comm.is_root() && fs::is_directory(path, code)}) > 0;
 }
 
 /// Returns where it stands.
 std::string write_ours(mpi::CommView comm, const std::string& directory, StepIndex step,
                        const ConvertedState& state, const checkpoint::StateFunction& whole, trace::Log& log) {
   const auto path = checkpoint::checkpoint_path(directory, step);
-  refuse_existing(comm, path);
+  refuse_existing(comm, {path});
   auto writing = state.write;
   writing.strategy = "blocking";
   checkpoint::Saving saving(
@@ -80,16 +86,26 @@ std::string write_ours(mpi::CommView comm, const std::string& directory, StepInd
   return path;
 }
 
+StepIndex step_of_run(mpi::CommView comm, const std::string& path, std::optional<StepIndex> step) {
+  mpi::agree_on(comm, [&] {
+    if (!step)
+      refuse(ErrorKind::input, path, "does not tell after which step of a run it was written",
+             "the case of its run, whose steps its time fits");
+  });
+  return *step;
+}
+
 }  // namespace
 
-void add_conversion_options(CLI::App& app, Conversion& words) {
-  const auto add = [&](const char* name, std::string& text, const char* type, const std::string& help) {
+void add_conversion_options(CLI::App& app, const std::vector<std::string>& formats, Conversion& words) {
+  const auto add = [&](const char* name, std::string& text, const std::string& type, const char* help) {
     app.add_option(name, text, help)->type_name(type)->group("Checkpoints in other formats");
   };
-  add("--checkpoint-from", words.from, "PATH", "convert this checkpoint of the run, and compute nothing");
+  add("--checkpoint-from", words.from, "PATH", "convert this checkpoint, and compute nothing");
   add("--checkpoint-to", words.to, "PATH",
       "file to make, or for the format tailrace a directory of checkpoints");
-  add("--checkpoint-format", words.format, "NAME", "what it becomes");
+  add("--checkpoint-format", words.format, fmt::format("{}|{}", our_format, fmt::join(formats, "|")),
+      "what it becomes");
 }
 
 std::optional<Conversion> asked_for(const Conversion& words) {
@@ -109,22 +125,30 @@ std::string convert_checkpoint(mpi::CommView comm, const Conversion& conversion,
     state.simulation_state(archive);
     checkpoint::pass_reductions(archive, reductions.all());
   };
-  StepIndex step = 0;
-  std::string made = conversion.to;
-  if (conversion.format == our_format) {
-    const auto& format = formats[recognised(comm, conversion.from, formats)];
-    step = format.read(conversion.from, state.plan, reductions);
-    made = write_ours(comm, conversion.to, step, state, whole, log);
-  } else {
-    const ForeignFormat* format = nullptr;
-    mpi::agree_on(comm, [&] { format = &format_named(conversion.format, formats); });
-    refuse_existing(comm, conversion.to);
+  const ForeignFormat* target = nullptr;  // none is ours
+  const bool from_ours = is_ours(comm, conversion.from);
+  mpi::agree_on(comm, [&] {
+    if (conversion.format != our_format) target = &format_named(conversion.format, formats);
+    if (target == nullptr && from_ours)
+      refuse(ErrorKind::usage, conversion.from, "is a checkpoint of Tailrace already", "copy the directory");
+  });
+  auto made = target != nullptr ? target->files(conversion.to) : std::vector<std::string>();
+  refuse_existing(comm, made);
+  std::optional<StepIndex> step;
+  if (from_ours) {
     const checkpoint::Checkpoint ours(comm, conversion.from, state.simulation);
     static_cast<void>(ours.restore(whole));
     step = ours.step();
-    format->write(conversion.to, step, state.plan, reductions);
+  } else {
+    const auto& source = formats[recognised(comm, conversion.from, formats)];
+    step = source.read(conversion.from, state.plan, reductions);
   }
-  return fmt::format("{}: the state after step {}, in the format {}", made, step, conversion.format);
+  if (target != nullptr)
+    target->write(conversion.to, step, state.plan, reductions);
+  else
+    made = {write_ours(comm, conversion.to, step_of_run(comm, conversion.from, step), state, whole, log)};
+  return fmt::format("{}: the state{}, in the format {}", fmt::join(made, ", "),
+                     step ? fmt::format(" after step {}", *step) : "", conversion.format);
 }
 
 }  // namespace tailrace::run

@@ -54,16 +54,17 @@ void add_case_options(CLI::App& app, CaseWords& words) {
 
 void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
             CaseOptions& options) {
+  options.check_only = words.check_only;
+  options.conversion = asked_for(words.conversion);
   options.output = words.output;
   if (options.output.empty() && !words.out_directory.empty())
     options.output = (fs::path(words.out_directory) / "output.h5").string();
   if (options.output.empty()) options.output = fallback;
-  if (options.output.empty() && !words.check_only)
+  if (options.output.empty() && options.runs())
     throw Error(ErrorKind::usage, "no place for the output. Fix: add --out DIR or -o FILE");
   if (!words.case_file.empty()) options.case_file = fs::absolute(words.case_file).lexically_normal().string();
   options.run_directory = words.out_directory;
   options.overwrite = words.overwrite;
-  options.check_only = words.check_only;
   options.quiet = words.run.quiet;
   options.wall_limit_s = wall_limit_s(words.run);
   options.resume = words.run.resume;
@@ -143,7 +144,7 @@ int run_case(mpi::CommView world, const std::string& program, CaseOptions& optio
     return run.guard([&] { return execute(computing, run); }, status_of);
   };
   omp_set_num_threads(options.threads);
-  if (options.check_only) return on_ranks(world);  // nothing is written, on however many ranks
+  if (!options.runs()) return on_ranks(world);  // no samples are written, on however many ranks
   return with_crew(world, program, options.write, on_ranks, status_of);
 }
 

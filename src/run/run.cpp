@@ -177,8 +177,8 @@ StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
   return restored.step;
 }
 
-std::string Run::convert_state(const checkpoint::StateFunction& simulation, const Conversion& conversion,
-                               const std::vector<ForeignFormat>& formats) {
+std::string Run::convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                         const std::vector<ForeignFormat>& formats) {
   return convert_checkpoint(comm_, conversion, formats,
                             {.simulation = account_.simulation,
                              .program = program(),

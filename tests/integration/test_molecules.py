@@ -168,14 +168,16 @@ def test_h5md(tmp_path):
         molecules = file["particles/all"]
         box = molecules["box"]
         assert box.attrs["dimension"] == 3 and box.attrs["boundary"].tolist() == [b"periodic"] * 3
-        assert box["edges"][()].tolist() == [10.0, 11.0, 12.0]
+        edges = box["edges/value"][()]
+        assert edges.tolist() == [[10.0, 11.0, 12.0]] * 5
+        assert box["edges/step"][()].tolist() == [0, 10, 20, 30, 40] and "time" in box["edges"]
         count = len(molecules["id"])
         assert len(np.unique(molecules["id"])) == count and set(molecules["species"][()]) == {0, 1}
         position = molecules["position"]
         assert position["value"].shape == (5, count, 3)
         assert position["step"][()].tolist() == [0, 10, 20, 30, 40]
         assert np.allclose(position["time"], 0.002 * position["step"][()])
-        assert (position["value"][()] >= 0).all() and (position["value"][()] < box["edges"][()]).all()
+        assert (position["value"][()] >= 0).all() and (position["value"][()] < edges[0]).all()
         assert molecules["orientation/value"].shape == (2, count, 4)
         energy = file["observables/total_energy"]
         assert energy["value"].shape == energy["step"].shape == (11,)

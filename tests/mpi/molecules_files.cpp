@@ -446,4 +446,36 @@ MPI_CASE("a state that cannot be written leaves the older one", ranks{1, 3}) {
   CHECK(!std::filesystem::exists(files.header + ".partial"));
 }
 
+MPI_CASE("a write of two files that ended between their names is whole", ranks{1, 3}) {
+  const SharedDir dir(comm);
+  const Vec3 box{9, 7, 5.5};
+  const auto share = slabs(comm.rank(), comm.size(), box, 2);
+  for (const auto format : {PhaseSpaceFormat::binary, PhaseSpaceFormat::cells, PhaseSpaceFormat::netcdf}) {
+    const auto files = files_of(format, dir.file(to_string(format)));
+    const auto count = [&] {
+      return mpi::sum(comm,
+                      static_cast<std::int64_t>(read(comm, recognise(files.data), share).molecules.size()));
+    };
+    write(comm, files, crowd(40, box), mixture(), box, {2, 2, 2});
+    const auto header = bytes_of(comm, files.header);
+    write(comm, files, crowd(60, box), mixture(), box, {2, 2, 2});
+    // The older state was there, or none.
+    put_bytes(comm, files.header + ".partial", bytes_of(comm, files.header));
+    put_bytes(comm, files.header, header);
+    CHECK(count() == 60);
+    if (comm.is_root()) std::filesystem::remove(files.header);
+    mpi::barrier(comm);
+    CHECK(count() == 60);
+    // Beside data that have no name either, it is of a state that never was complete.
+    put_bytes(comm, files.data + ".partial", "");
+    CHECK(!refusal([&] { count(); }).empty());
+    mpi::barrier(comm);
+    if (comm.is_root()) std::filesystem::remove(files.data + ".partial");
+    mpi::barrier(comm);
+    write(comm, files, crowd(50, box), mixture(), box, {2, 2, 2});
+    CHECK(count() == 50);
+    CHECK(!std::filesystem::exists(files.header + ".partial"));
+  }
+}
+
 }  // namespace tailrace::molecules

@@ -41,6 +41,21 @@ void add_other(const std::string& path, const char* name, hid_t type, bool chunk
 
 }  // namespace
 
+TEST_CASE("a dataset shows that of another file in another shape") {
+  const test::TempDir directory;
+  write_counted(directory.file("values.h5"), {3, 4, 2});
+  auto file = File::create(directory.file("view.h5"));
+  const h5::DatasetSpec flat{
+      .path = "/a/b", .shape = {12, 2}, .type = ElementType::float32, .attributes = {}};
+  file.create_view(flat, "values.h5", "/group/a", {3, 4, 2});
+  file.close();
+  const auto view = File::open(directory.file("view.h5"));
+  std::vector<float> row(2);
+  view.read_slab<float>("/a/b", {7, 0}, {1, 2}, row);
+  CHECK(row == std::vector<float>{14, 15});
+  CHECK(view.storage("/a/b").in_other_files);
+}
+
 TEST_CASE("any range of a dataset of any shape is read in the order of its elements") {
   const test::TempDir directory;
   const auto path = directory.file("a.h5");

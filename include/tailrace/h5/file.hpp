@@ -212,6 +212,10 @@ class File {
   /// size `count`. What stands in files that are missing reads as 0.
   void create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
                               std::span<const VirtualPart> parts);
+  /// Creates a dataset that shows all values of another one, of path and shape `values`, in another file, in
+  /// the shape of its own. `file` is seen from the directory of this one.
+  void create_view(const DatasetSpec& spec, const std::string& file, const std::string& values,
+                   const Shape& values_shape);
   /// How a dataset is cut into chunks; nothing if it is not. Errors (input): filters unknown here.
   [[nodiscard]] std::optional<ChunkLayout> chunk_layout(const std::string& dataset) const;
   template <class T>

@@ -16,6 +16,7 @@
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/command_line.hpp"
+#include "tailrace/run/conversion.hpp"
 #include "tailrace/run/run.hpp"
 
 /// What native programs that run cases have in common, from the command line to the exit status.
@@ -32,8 +33,9 @@ struct CaseOptions {
   bool quiet = false;
   bool tells_plan = true;  ///< the planner's decisions are printed, unless quiet
   std::optional<double> wall_limit_s;
-  bool resume = false;                 ///< go on from the newest checkpoint in the run directory
-  std::vector<std::string> arguments;  ///< as typed, behind the name of the program
+  bool resume = false;                   ///< go on from the newest checkpoint in the run directory
+  std::optional<Conversion> conversion;  ///< of a checkpoint, instead of a run
+  std::vector<std::string> arguments;    ///< as typed, behind the name of the program
   CheckpointOptions checkpoint;
   int threads = 1;
   std::string title;
@@ -43,6 +45,8 @@ struct CaseOptions {
   trace::Mode trace = trace::Mode::on;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 
+  /// Whether a run takes place, and files of it come into being.
+  [[nodiscard]] bool runs() const noexcept { return !check_only && !conversion; }
   /// What messages about the case are about.
   [[nodiscard]] std::string subject() const { return case_file.empty() ? "the command line" : case_file; }
 };
@@ -53,6 +57,7 @@ struct CaseWords {
   bool overwrite = false, check_only = false;
   std::vector<std::string> settings;  ///< "key=value"
   output::OptionTexts write;
+  Conversion conversion;  ///< of programs that know other formats
   RunWords run;
 };
 

@@ -87,14 +87,10 @@ class Run {
     begin_leg();
     return step;
   }
-  /// Instead of a run, once it is planned: converts a checkpoint of `simulation`. Returns a line that says
-  /// what was done. @collective{comm}, synchronises. Errors: as `convert_checkpoint`.
-  template <Resumable S>
-  std::string convert(S& simulation, const Conversion& conversion,
-                      const std::vector<ForeignFormat>& formats) {
-    return convert_state([&](checkpoint::StateArchive& archive) { simulation.state(archive); }, conversion,
-                         formats);
-  }
+  /// Instead of a run, once it is planned: converts a checkpoint, with the state of the simulation. Returns a
+  /// line that says what was done. @collective{comm}, synchronises. Errors: as `convert_checkpoint`.
+  std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                      const std::vector<ForeignFormat>& formats);
   /// Creates the output file with what was planned; the outputs of the case are added to the head. The
   /// simulation stands, with arrays of `simulation_bytes`, and has talked to the other ranks once.
   /// @collective{comm}, synchronises
@@ -168,8 +164,6 @@ class Run {
   void clear_directory();
   void keep_arguments();
   StepIndex restore_state(const checkpoint::StateFunction& simulation);
-  std::string convert_state(const checkpoint::StateFunction& simulation, const Conversion& conversion,
-                            const std::vector<ForeignFormat>& formats);
   /// Name and version.
   [[nodiscard]] std::string program() const;
   void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);

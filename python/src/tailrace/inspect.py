@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import xxhash
 
 from tailrace import kwave, record
-from tailrace.checkpoints.listing import has_checkpoints, list_checkpoints
+from tailrace.checkpoints.listing import FILES, has_checkpoints, list_checkpoints
 from tailrace.checkpoints.verify import Verdict, verify_all
 from tailrace.compare import pieces
 
@@ -100,6 +101,8 @@ def inspect_path(path: Path, verify: bool = False) -> Inspection:
     """Looks at a file, a run directory or checkpoints. With `verify` every value is read: checksums, NaN,
     range; and every byte of the checkpoints.
     """
+    if path.is_file() and os.access(path, os.R_OK) and not h5py.is_hdf5(path):
+        raise kwave.FileError(f"{path}: not an HDF5 file. Fix: name one, or a run directory. {FILES}")
     if not path.is_dir():
         return Inspection(str(path), inspect_file(path, verify))
     result = Inspection(str(path), None, _read_json(path / "run.json"))

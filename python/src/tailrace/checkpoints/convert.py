@@ -1,12 +1,14 @@
 """Checkpoints in the formats of other programs, which the program of the simulation reads and writes."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.account import how_it_ended
+from tailrace.casefile import read_case
 from tailrace.checkpoints.listing import list_checkpoints
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError
 from tailrace.job import QuietLauncher, run_to_end
@@ -20,11 +22,13 @@ from tailrace.launch import (
     find_launcher,
     launch_command,
 )
-from tailrace.programs import find_program, launch_info
+from tailrace.programs import find_program, known_simulations, launch_info, simulation_program
 from tailrace.resume import START_FILE, Start, read_start
 
-# An option of native programs whose simulation knows foreign formats.
-OFFERED_BY = "--checkpoint-format"
+# An option of native programs whose simulation knows foreign formats, with their names.
+OFFERS = re.compile(r"--checkpoint-format (\S+)")
+OURS = "tailrace"
+NAME_ONE = "Name its run with --run DIR, or its case with --case FILE."
 
 
 @dataclass(frozen=True)
@@ -35,33 +39,55 @@ class ConvertRequest:
     target: Path
     format: str
     run_dir: Path | None = None
+    case: Path | None = None
     ranks: int = 1
 
 
 def convert_checkpoint(request: ConvertRequest) -> int:
     """The whole command; returns the exit status."""
-    start = read_start(find_run(request))
+    start = find_start(request)
     program = find_program(start.program)
     if program is None:
         raise CommandError(f"{start.program} is not found. Build it, or set TAILRACE_BIN_DIR.")
-    check_offers(program)
+    if not formats_of(program):
+        raise CommandError(f"{program.name} knows no other format of checkpoints than Tailrace's own.")
     words = [str(program), *start.arguments, "--checkpoint-from", str(choose_source(request.source))]
     words += ["--checkpoint-to", str(request.target.absolute()), "--checkpoint-format", request.format]
-    return start_program(program, words, start, request.ranks)
+    status = start_program(program, words, start, request.ranks)
+    if status == EXIT_BAD_INPUT and not start.arguments:
+        print(f"{request.source}: no run was named, nor found. {NAME_ONE}", file=sys.stderr)
+    return status
 
 
-def find_run(request: ConvertRequest) -> Path:
-    """The directory of the run to which the checkpoint belongs, whose input and options define the state."""
-    if request.run_dir is not None:
-        return request.run_dir
+def find_start(request: ConvertRequest) -> Start:
+    """Which program, with which options before those of the conversion: as of the run to which the checkpoint
+    belongs, whose input and options define the state, or of its case. Files of some formats need neither.
+    """
+    if request.case is not None:
+        case = read_case(request.case, [])
+        program = simulation_program(case.simulation, str(request.case))
+        return Start(program.name, ["--case", str(request.case.absolute())], Path.cwd(), request.ranks)
+    run_dir = request.run_dir or find_run(request)
+    if run_dir is not None:
+        return read_start(run_dir)
+    if request.format != OURS and not request.source.is_dir():
+        for name in (f"tailrace-{simulation}" for simulation in known_simulations()):
+            program = find_program(name)
+            if program is not None and request.format in formats_of(program):
+                return Start(name, [], Path.cwd(), request.ranks)
+    raise CommandError(
+        f"{request.source}: of which run? Neither this nor {request.target} lies in a run directory. "
+        f"{NAME_ONE}"
+    )
+
+
+def find_run(request: ConvertRequest) -> Path | None:
+    """The directory of a run in which the source or the target lies."""
     for path in (request.source.absolute(), request.target.absolute()):
         for directory in (path, *path.parents):
             if (directory / START_FILE).is_file():
                 return directory
-    raise CommandError(
-        f"{request.source}: of which run? Neither this nor {request.target} lies in a run directory. Name it "
-        "with --run DIR."
-    )
+    return None
 
 
 def choose_source(source: Path) -> Path:
@@ -74,12 +100,13 @@ def choose_source(source: Path) -> Path:
     return usable[-1].path.absolute()
 
 
-def check_offers(program: Path) -> None:
+def formats_of(program: Path) -> list[str]:
+    """Names of the formats that the simulation of a program knows; none if it knows no foreign ones."""
     told = subprocess.run(
         [program, "--help"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
-    if OFFERED_BY not in told.stdout:
-        raise CommandError(f"{program.name} knows no other format of checkpoints than Tailrace's own.")
+    found = OFFERS.search(told.stdout)
+    return found[1].split("|") if found else []
 
 
 def start_program(program: Path, words: list[str], start: Start, ranks: int) -> int:

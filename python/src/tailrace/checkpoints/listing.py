@@ -13,6 +13,7 @@ NAME = re.compile(r"step-(\d{12,})(\.partial)?")
 PARTIAL = ".partial"
 PLACE = "checkpoints"
 HINT = f"Fix: name a run directory, its {PLACE}/, or one checkpoint"
+FILES = "Files in the formats of other programs are read, and checked, by tailrace checkpoint convert"
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,9 @@ def list_checkpoints(path: Path) -> list[Checkpoint]:
     partial ones behind complete ones. Raises FileError where `path` is none of these.
     """
     if not path.is_dir():
-        what = "not a directory" if path.exists() else "no such directory"
-        raise FileError(f"{path}: {what}. {HINT}")
+        if path.exists():
+            raise FileError(f"{path}: not a directory. {HINT}. {FILES}")
+        raise FileError(f"{path}: no such directory. {HINT}")
     if is_checkpoint(path):
         return [_look_at(path)]
     if not _is_place(path):

@@ -85,7 +85,12 @@ def convert(
     ],
     to: Annotated[
         str,
-        typer.Option("--to", metavar="FORMAT", help="tailrace, or one that the simulation knows: kwave."),
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="tailrace, or one that the simulation knows: kwave; ascii, binary, cells, netcdf, "
+            "mpi-restart (molecules).",
+        ),
     ],
     run_dir: Annotated[
         Path | None,
@@ -93,15 +98,19 @@ def convert(
             "--run", metavar="DIR", help="Directory of its run, if neither SOURCE nor TARGET lies in it."
         ),
     ] = None,
+    case: Annotated[
+        Path | None,
+        typer.Option("--case", metavar="FILE", help="Its case, instead of a run."),
+    ] = None,
     ranks: Annotated[
         int, typer.Option("-n", "--ranks", metavar="RANKS", min=1, help="That share the state meanwhile.")
     ] = 1,
 ) -> None:
-    """Have a checkpoint in the format of another program, or another program's as one of a run."""
+    """Have a checkpoint in another format: ours in that of another program, or another program's in ours."""
     from tailrace.checkpoints.convert import ConvertRequest, convert_checkpoint
 
     with input_errors("convert"):
-        status = convert_checkpoint(ConvertRequest(source, target, to, run_dir, ranks))
+        status = convert_checkpoint(ConvertRequest(source, target, to, run_dir, case, ranks))
     raise typer.Exit(status)
 
 
