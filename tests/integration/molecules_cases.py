@@ -113,7 +113,7 @@ def run(text: str, directory: Path, *options: Any, ranks: int = 1, status: int =
 
 def run_in_legs(text: str, directory: Path, first: int, second: int, kill_step: int) -> None:
     """Kills a run on `first` ranks in a write of a step, and goes on with it on `second` ranks to its end."""
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     (directory / "case.toml").write_text(text)
     ended = job(directory, first, "--fault", f"kill:step={kill_step}").wait()
     assert ended.status != 0, ended
