@@ -9,7 +9,7 @@ import h5py
 import pytest
 
 import jobs
-from molecules_cases import job, mixture, output, run, table, writer
+from molecules_cases import job, mixture, output, run, run_in_legs, table, writer
 from test_faults import fill
 from test_rehearse import each_service, world
 
@@ -111,3 +111,16 @@ def test_a_writer_of_the_reference_on_a_failing_device(name, whole, tmp_path):
     ended = job(tmp_path, RANKS, "--resume").wait()
     assert ended.status == 0 and jobs.account(tmp_path / "run")["resumed_from"] in (7, 14), ended
     assert_equal_outputs(tmp_path, whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "victim"),
+    [("ResultWriter", ".res", 0), ("VISWriter", ".vis", 0), ("VISWriter", ".vis", 1)],
+)
+def test_killed_in_the_middle_of_a_frame(name, ending, victim, tmp_path):
+    """Half of what a rank has to write is there; the run that goes on has each line once, and whole."""
+    text = TRAJECTORY + writer(name, 3, "frames")
+    run(text, tmp_path / "whole", ranks=RANKS)
+    run_in_legs(text, tmp_path / "legs", RANKS, RANKS, f"kill:rank={victim},step=17")
+    found, wanted = (tmp_path / leg / f"run/frames{ending}" for leg in ("legs", "whole"))
+    assert found.read_bytes() == wanted.read_bytes()
