@@ -68,16 +68,22 @@ CellCounter Simulation::count_cells() const {
   return counter;
 }
 
+/// Has the ranks share the molecules that they have by the work these make, if their load counts.
+void Simulation::balance() {
+  if (!balancer_) return;
+  std::vector<Molecule> molecules;
+  for (std::int64_t i = 0; i < particles_->size(); ++i) molecules.push_back(particles_->get(i));
+  exchange_.reset(balancer_->plan(count_cells()));
+  make_particles();
+  for (const auto& molecule : exchange_.redistribute(molecules)) particles_->insert(molecule);
+}
+
 void Simulation::place(const std::vector<Molecule>& molecules) {
   attempt([&] {
     for (const auto& molecule : molecules) particles_->insert(molecule);
   });
   mpi::agree(comm_, std::exchange(failure_, {}));
-  if (balancer_) {
-    exchange_.reset(balancer_->plan(count_cells()));
-    make_particles();
-    for (const auto& molecule : exchange_.redistribute(molecules)) particles_->insert(molecule);
-  }
+  balance();
   std::vector<std::uint64_t> ids;
   ids.reserve(molecules.size());
   for (std::int64_t i = 0; i < particles_->size(); ++i) ids.push_back(particles_->get(i).id);
@@ -267,7 +273,7 @@ void Simulation::check_same_case(checkpoint::StateArchive& archive) const {
 }
 
 /// The ranks go on with their regions, if there are as many as when the state was saved and they may be like
-/// that.
+/// that; else they get new ones when the molecules are there.
 void Simulation::pass_decomposition(checkpoint::StateArchive& archive) {
   std::int64_t ranks = comm_.size(), kd = balancer_.has_value() ? 1 : 0;
   auto numbers = decomposition().numbers();
@@ -275,8 +281,8 @@ void Simulation::pass_decomposition(checkpoint::StateArchive& archive) {
   archive.value("kd", kd);
   archive.values("regions", numbers);
   if (!archive.restores()) return;
-  if (ranks == comm_.size() && kd == (balancer_ ? 1 : 0) && balancer_)
-    exchange_.reset(Decomposition::restored(box(), numbers));
+  keeps_regions_ = ranks == comm_.size() && kd == (balancer_ ? 1 : 0);
+  if (keeps_regions_ && balancer_) exchange_.reset(Decomposition::restored(box(), numbers));
   make_particles();
 }
 
@@ -294,6 +300,7 @@ void Simulation::state(checkpoint::StateArchive& archive) {
 }
 
 void Simulation::restored(StepIndex step) {
+  if (!keeps_regions_) balance();
   Totals mine;
   attempt([&] { particles_->sort(); });
   get_copies(step);

@@ -68,6 +68,7 @@ class Simulation {
   template <class Action>
   void attempt(const Action& action) noexcept;
   void make_particles();
+  void balance();
   std::optional<Decomposition> better_decomposition(StepIndex step);
   [[nodiscard]] CellCounter count_cells() const;
   void move(StepIndex step);
@@ -91,6 +92,7 @@ class Simulation {
   std::optional<ErrorInfo> failure_;  ///< of this rank, until all know of it
   Corrections corrections_;
   Totals totals_;               ///< of all ranks
+  bool keeps_regions_ = true;   ///< a restored state was one of as many ranks with regions of this kind
   std::int64_t own_pairs_ = 0;  ///< counted work of this rank in the last step
   double own_force_s_ = 0;      ///< time of this rank for forces since the last look at the balance
   Scaling scaling_;

@@ -149,7 +149,7 @@ def test_writers_go_on(second, tmp_path):
     """Their files have each step once, with the same bytes if as many ranks go on."""
     run(MIXED, tmp_path / "whole", ranks=2)
     leg = tmp_path / "leg"
-    run_in_legs(MIXED, leg, 2, second, kill_step=26)
+    run_in_legs(MIXED, leg, 2, second, "kill:step=26")
     results = [(directory / "run/result.res").read_text() for directory in (leg, tmp_path / "whole")]
     assert len(results[0].splitlines()) == len(results[1].splitlines()) == 10
     frames = [(directory / "run/frames.vis").read_text() for directory in (leg, tmp_path / "whole")]

@@ -9,7 +9,7 @@ import h5py
 import pytest
 
 import jobs
-from molecules_cases import job, mixture, output, run, table, writer
+from molecules_cases import job, mixture, output, run, run_in_legs, table, writer
 from test_faults import fill
 from test_rehearse import each_service, world
 
@@ -102,12 +102,25 @@ def test_a_writer_of_the_reference_finds_a_full_disk(name, small_disk, tmp_path)
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_writer_of_the_reference_on_a_failing_device(name, whole, tmp_path):
-    """The first to write after step 10; from the checkpoint before, the run goes on."""
+    """The first to write after step 16; from a checkpoint before, the run goes on."""
     text = TRAJECTORY + writer(name, 3, "files")
-    ended = run(text, tmp_path, "--fault", "write:step=11,error=EIO", ranks=RANKS, status=3)
+    ended = run(text, tmp_path, "--fault", "write:step=17,error=EIO", ranks=RANKS, status=3)
     assert_one_message(ended, "files", "Input/output error")
     jobs.assert_failed(tmp_path / "run")
     assert not list((tmp_path / "run").glob("*.partial"))
     ended = job(tmp_path, RANKS, "--resume").wait()
-    assert ended.status == 0 and jobs.account(tmp_path / "run")["resumed_from"] == 7, ended
+    assert ended.status == 0 and jobs.account(tmp_path / "run")["resumed_from"] in (7, 14), ended
     assert_equal_outputs(tmp_path, whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "victim"),
+    [("ResultWriter", ".res", 0), ("VISWriter", ".vis", 0), ("VISWriter", ".vis", 1)],
+)
+def test_killed_in_the_middle_of_a_frame(name, ending, victim, tmp_path):
+    """Half of what a rank has to write is there; the run that goes on has each line once, and whole."""
+    text = TRAJECTORY + writer(name, 3, "frames")
+    run(text, tmp_path / "whole", ranks=RANKS)
+    run_in_legs(text, tmp_path / "legs", RANKS, RANKS, f"kill:rank={victim},step=17")
+    found, wanted = (tmp_path / leg / f"run/frames{ending}" for leg in ("legs", "whole"))
+    assert found.read_bytes() == wanted.read_bytes()
