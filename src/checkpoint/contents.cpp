@@ -43,30 +43,37 @@ std::int64_t place_of(const h5::File& file, const std::string& path) {
   return static_cast<std::int64_t>(file.place(path).value_or(0));
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
-  throw Error(ErrorInfo{.kind = ErrorKind::input, .message = what, .path = {}, .hint = fix});
+[[noreturn]] void refuse(const h5::File& file, const std::string& what) {
+  throw Error(ErrorInfo{.kind = ErrorKind::input,
+                        .message = fmt::format("{}: {}", file.path(), what),
+                        .path = file.path(),
+                        .hint = remedy});
 }
 
 bool is_compressed(const h5::File& file, const std::string& data) {
   const auto name = attribute(file, data, "compression");
   if (name.empty()) return false;
-  if (name != "zstd") refuse(fmt::format("{}: the compression \"{}\" is not known", data, name), remedy);
+  if (name != "zstd")
+    refuse(file, fmt::format("{} has the compression \"{}\", which is not known", data, name));
   if (!has_zstd())
-    refuse(fmt::format("{} is compressed by zstd, which this build has not", data),
-           "install libzstd-dev and build again");
+    refuse(file,
+           fmt::format("{} is compressed, and this build has no zstd: install libzstd-dev and build again",
+                       data));
   return true;
 }
 
-h5::ElementType type_named(const std::string& name) {
+h5::ElementType type_of(const h5::File& file, const std::string& data) {
+  const auto name = attribute(file, data, "type");
   for (const auto type : {h5::ElementType::float32, h5::ElementType::float64, h5::ElementType::uint64})
     if (name == numpy_name(type)) return type;
-  refuse(fmt::format("there are no elements of type \"{}\"", name), remedy);
+  refuse(file, fmt::format("{} has elements of type \"{}\", which is not known", data, name));
 }
 
-std::int64_t count_named(const std::string& digits) {
+std::int64_t values_each(const h5::File& file, const std::string& data) {
+  const auto digits = attribute(file, data, "values_each");
   std::int64_t count = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (count < 1) refuse(fmt::format("values_each is \"{}\", not a count", digits), remedy);
+  if (count < 1) refuse(file, fmt::format("{}: values_each is \"{}\", not a count", data, digits));
   return count;
 }
 
@@ -76,8 +83,8 @@ Contents::Set set_of(const h5::File& file, const std::string& path, const Manife
   const bool compressed = is_compressed(file, data);
   return {.kind = attribute(file, data, "kind"),
           .compressed = compressed,
-          .type = compressed ? type_named(attribute(file, data, "type")) : file.type(data),
-          .values_each = compressed         ? count_named(attribute(file, data, "values_each"))
+          .type = compressed ? type_of(file, data) : file.type(data),
+          .values_each = compressed         ? values_each(file, data)
                          : shape.size() > 1 ? static_cast<std::int64_t>(shape[1])
                                             : 1,
           .count = told.count,

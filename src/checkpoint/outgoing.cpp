@@ -80,7 +80,7 @@ std::span<const std::byte> OutgoingSet::make_stored(std::size_t cell, std::span<
 void OutgoingSet::make_all(std::int64_t most_kept) {
   const auto most = static_cast<std::size_t>(std::min(most_kept, count_ * bytes_each_));
   kept_.reserve(most);  // takes memory as it is filled
-  for (std::size_t cell = 0; cell * entry_words() < entries_.size(); ++cell) {
+  for (std::size_t cell = 0; cell < cells(); ++cell) {
     const auto stored = make_stored(cell, room_for(cell));
     if (next_ < cell || kept_.size() + stored.size() > most) continue;
     kept_.insert(kept_.end(), stored.begin(), stored.end());
@@ -105,7 +105,7 @@ std::size_t OutgoingSet::begin_cell(std::span<std::byte> out) {
 
 std::size_t OutgoingSet::give(std::span<std::byte> out) {
   const std::size_t room = out.size();
-  while (!out.empty() && (!ready_.empty() || next_ * entry_words() < entries_.size())) {
+  while (!out.empty() && (!ready_.empty() || next_ < cells())) {
     if (ready_.empty()) out = out.subspan(begin_cell(out));
     const std::size_t some = std::min(out.size(), ready_.size());
     if (some > 0) std::memcpy(out.data(), ready_.data(), some);
@@ -113,12 +113,12 @@ std::size_t OutgoingSet::give(std::span<std::byte> out) {
     ready_ = ready_.subspan(some);
     if (ready_.empty()) kept_ = {};
   }
-  if (ready_.empty() && next_ * entry_words() == entries_.size()) scratch_ = {};
+  if (ready_.empty() && next_ == cells()) scratch_ = {};
   return room - out.size();
 }
 
 void OutgoingSet::place(std::int64_t first, std::int64_t first_byte) {
-  for (std::size_t cell = 0; cell * entry_words() < entries_.size(); ++cell) {
+  for (std::size_t cell = 0; cell < cells(); ++cell) {
     auto* const end = entry_end(cell);
     end[-3] += word(first);
     if (is_compressed()) end[-6] += word(first_byte / word_bytes);

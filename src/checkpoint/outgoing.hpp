@@ -30,9 +30,7 @@ class OutgoingSet {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Elements or records here, and entries of the directory.
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
-  [[nodiscard]] std::int64_t entry_count() const noexcept {
-    return static_cast<std::int64_t>(entries_.size() / entry_words());
-  }
+  [[nodiscard]] std::int64_t entry_count() const noexcept { return static_cast<std::int64_t>(cells()); }
   [[nodiscard]] bool is_compressed() const noexcept { return compressor_ != nullptr; }
   /// Numbers of an entry; the last three are first, count and digest, before them, if the set is compressed,
   /// first stored word, stored words and their digest.
@@ -82,6 +80,7 @@ class OutgoingSet {
   [[nodiscard]] virtual std::vector<std::uint64_t> span() const = 0;
 
  private:
+  [[nodiscard]] std::size_t cells() const noexcept { return entries_.size() / entry_words(); }
   [[nodiscard]] std::uint64_t* entry_end(std::size_t cell) noexcept {
     return entries_.data() + (cell + 1) * entry_words();
   }

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -223,6 +224,19 @@ def no_process_was_started() -> NoReturn:
     if launcher().kind == "openmpi":
         cannot(reason)
     pytest.skip(reason)
+
+
+@cache
+def knows_zstd() -> bool:
+    """Whether the programs were built with it."""
+    words = ["--check", "--cells", 2, "--out", "unused", "--set", 'checkpoint.compress="zstd"']
+    return rehearse(*words).status == 0
+
+
+def needs_zstd() -> None:
+    """Leaves the running test out where the programs were built without zstd."""
+    if not knows_zstd():
+        cannot("the programs were built without zstd")
 
 
 def in_parallel(tasks: Iterable[Callable[[], T]], at_once: int | None = None) -> list[T]:

@@ -1,6 +1,8 @@
 """Checkpoints on two levels: what stands on the nodes only, a node that is lost, and the end of a run."""
 
+import contextlib
 import json
+import random
 import shutil
 import signal
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import jobs
-from test_resume import CASES, Computation, whole  # noqa: F401 (a fixture)
+from test_resume import CASES, Computation, kill_at_random, whole  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.mpi
 RANKS = 3
@@ -68,6 +70,18 @@ def test_from_the_nodes_alone(simulation, tmp_path, whole):  # noqa: F811
         assert not (run.run_dir / "checkpoints" / "local.json").exists()
 
 
+def test_compressed_parts(tmp_path, whole):  # noqa: F811
+    jobs.needs_zstd()
+    settings = ["checkpoint.copy_every=100", "checkpoint.partner=true", 'checkpoint.compress="zstd"']
+    run = Local("particles", tmp_path, *settings).killed()
+    newest = run.steps_on_nodes()[-1]
+    run.lose_node(1)
+    ended = run.resume(2)
+    assert ended.status == 0, ended
+    assert run.went_on_from() == newest
+    whole.assert_reached("particles", run.datasets())
+
+
 def test_a_lost_node_and_its_partner(tmp_path, whole):  # noqa: F811
     run = Local("rehearse", tmp_path, "checkpoint.copy_every=100", "checkpoint.partner=true").killed()
     newest = run.steps_on_nodes()[-1]
@@ -122,6 +136,41 @@ def test_a_node_that_cannot_be_written_to(tmp_path):
     ended = run.start(ranks=2).wait()
     assert ended.status == 0, ended
     assert "a checkpoint was left out" in ended.err and str(run.place) in ended.err
+
+
+class Killed(Local):
+    """One that may go on from what stands on the nodes as well."""
+
+    def __init__(self, chance: random.Random, directory: Path) -> None:
+        settings = ["checkpoint.every=3", f"checkpoint.copy_every={chance.choice([1, 2, 100])}"]
+        settings += ["checkpoint.partner=true"] if chance.random() < 0.5 else []
+        settings += ['checkpoint.compress="zstd"'] if chance.random() < 0.3 and jobs.knows_zstd() else []
+        super().__init__(chance.choice(list(CASES)), directory, *settings)
+
+    def steps_saved(self) -> list[int]:
+        """In either place; of those on the nodes, for which every rank that wrote has a part."""
+        return sorted({*super().steps_saved(), *self.complete_on_nodes()})
+
+    def complete_on_nodes(self) -> set[int]:
+        note = self.run_dir / "checkpoints" / "local.json"
+        leg = json.loads(note.read_text())["run"] if note.exists() else "none"
+        ranks: dict[tuple[int, int], set[int]] = {}
+        for path in self.place.glob(f"tailrace-{leg}/*/*/part-*.json"):
+            with contextlib.suppress(ValueError, OSError):  # it is being written, or removed
+                part = json.loads(path.read_text())
+                ranks.setdefault((part["step"], part["ranks"]), set()).add(part["rank"])
+        return {step for (step, count), found in ranks.items() if len(found) == count}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_at_any_moment_between_the_levels(seed, tmp_path, whole):  # noqa: F811
+    kill_at_random(seed, whole, lambda chance: Killed(chance, tmp_path))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(2000, 2100))
+def test_killed_at_any_moment_between_the_levels_often(seed, tmp_path, whole):  # noqa: F811
+    kill_at_random(seed, whole, lambda chance: Killed(chance, tmp_path))
 
 
 @pytest.mark.parametrize(

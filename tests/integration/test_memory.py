@@ -15,7 +15,7 @@ WAVES = """
 [case]
 simulation = "seismic"
 [domain]
-cells = [192, 160, 128]
+cells = [96, 96, 96]
 spacing_m = [10, 10, 10]
 [time]
 dt_s = 0.001
@@ -26,7 +26,7 @@ vp_m_s = 2500
 [source]
 wavelet = "ricker"
 fcut_hz = 20
-cell = [64, 48, 48]
+cell = [48, 48, 48]
 [boundary]
 kind = "zero"
 [[output]]
@@ -62,6 +62,25 @@ def test_prediction_holds_with_checkpoints(ranks, tmp_path):
     assert ended.status == 0, ended
     assert jobs.account(run_dir)["checkpoints"] == 3
     assert_predicted(run_dir)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    "settings", [{"compress": "zstd"}, {"local": True}, {"local": True, "compress": "zstd:9"}]
+)
+def test_no_more_than_predicted(settings, ranks, tmp_path):
+    """What is compressed, and parts on nodes, take at most what was said, as cells may become smaller."""
+    if "compress" in settings:
+        jobs.needs_zstd()
+    case, run_dir = tmp_path / "case.toml", tmp_path / "run"
+    case.write_text(WAVES)
+    values = settings | ({"local": str(tmp_path / "node")} if "local" in settings else {})
+    words = [word for key, value in values.items() for word in ("--set", f'checkpoint.{key}="{value}"')]
+    ended = jobs.seismic("--case", case, "--out", run_dir, "--quiet", *words, ranks=ranks)
+    assert ended.status == 0, ended
+    told = jobs.account(run_dir)
+    for peak, predicted in zip(told["peak_memory_bytes"], told["predicted_memory_bytes"], strict=True):
+        assert 0.6 * predicted < peak < 1.1 * predicted, told["per_rank"]
 
 
 def assert_predicted(run_dir: Path) -> None:

@@ -166,6 +166,7 @@ class Computation:
 
     def __init__(self, simulation: str, directory: Path, *settings: str) -> None:
         text, self.program = CASES[simulation]
+        self.simulation = simulation
         directory.mkdir(parents=True, exist_ok=True)
         if simulation == "ultrasound":
             small_input().write(directory / "input.h5")
@@ -357,13 +358,16 @@ def formula(cells: int, step: int) -> np.ndarray:
     return (x + cells * (y + cells * (z + cells * step))).astype(float)
 
 
-def test_a_reader_without_tailrace(tmp_path):
+@pytest.mark.parametrize("compress", ["none", "zstd", "zstd:19"])
+def test_a_reader_without_tailrace(compress, tmp_path):
     """examples/read_checkpoint.py verifies every checksum of what the programs write, and has the values."""
     script = Path(__file__).resolve().parents[2] / "examples" / "read_checkpoint.py"
     description = importlib.util.spec_from_file_location("read_checkpoint", script)
     reader = importlib.util.module_from_spec(description)
     description.loader.exec_module(reader)
-    computation = Computation("rehearse", tmp_path)
+    if compress != "none":
+        jobs.needs_zstd()
+    computation = Computation("rehearse", tmp_path, f'checkpoint.compress="{compress}"')
     ended = computation.start(ranks=3).wait()
     assert ended.status == 0, ended
     for step in computation.steps_saved():
@@ -383,6 +387,33 @@ def test_a_reader_without_tailrace(tmp_path):
     with pytest.raises(ValueError, match="damaged"):
         reader.read_checkpoint(path)
     assert jobs.tailrace("checkpoint", "verify", path).status == 1
+
+
+@pytest.mark.parametrize("simulation", CASES)
+def test_compressed_ones_on_other_numbers_of_ranks(simulation, tmp_path, whole):
+    """Killed, and gone on with: bit for bit the same, also where buffers keep few of the cells."""
+    jobs.needs_zstd()
+    for compress, buffers in [("zstd", "1MiB"), ("zstd:19", "6KiB")]:
+        settings = [f'checkpoint.compress="{compress}"', f'checkpoint.buffers="{buffers}"']
+        computation = Computation(simulation, tmp_path / buffers, *settings)
+        ended = computation.start("--fault", "kill:step=26", ranks=3).wait()
+        assert ended.status != 0, ended
+        ended = jobs.tailrace("checkpoint", "verify", computation.run_dir)
+        assert ended.status == 0, ended
+        newest = computation.run_dir / f"checkpoints/step-{computation.steps_saved()[-1]:012d}"
+        with h5py.File(newest / "state.h5") as file:
+            stored = [item for item in file["sets"].values() for item in item.values()]
+            assert all(item["data"].attrs["compression"] == b"zstd" for item in stored)
+        ended = computation.start("--resume", ranks=2).wait()
+        assert ended.status == 0, ended
+        whole.assert_reached(simulation, computation.datasets())
+
+
+def test_a_compression_that_nobody_knows(tmp_path):
+    ended = Computation("rehearse", tmp_path, 'checkpoint.compress="gzip"').start().wait()
+    assert ended.status == 2, ended
+    for words in ('checkpoint.compress = "gzip" is not known', "none, zstd or zstd:LEVEL"):
+        assert words in ended.err, ended
 
 
 @pytest.mark.parametrize("simulation", ["seismic", "molecules-kd"])
@@ -546,16 +577,15 @@ def wait_while(job: jobs.Job, condition: Callable[[], bool], limit_s: float) -> 
         time.sleep(0.002)
 
 
-def kill_at_random(seed: int, simulations: list[str], directory: Path, whole: Whole) -> None:
+def kill_at_random(seed: int, whole: Whole, make: Callable[[random.Random], Computation]) -> None:
     """Kills one process or all of them at any moment, again and again, until the run comes to its end."""
     chance = random.Random(seed)
-    simulation = chance.choice(simulations)
+    computation = make(chance)
     pace = ["--pace", f"latency={chance.choice([1, 3, 10])}ms"]
     strategy = ["--write", chance.choice(["blocking", "threads", "leaders"])]
-    computation = Computation(simulation, directory, "checkpoint.every=3")
     for leg in range(20):
-        resume = ["--resume"] if computation.steps_saved() else ["--overwrite"]
         before = computation.steps_saved()
+        resume = ["--resume"] if before else ["--overwrite"]
         job = computation.start(*resume, *pace, *strategy, ranks=chance.choice([1, 2, 3]))
         if chance.random() < 0.8:  # else it may be killed before its first step
             wait_while(job, lambda: not computation.computes(), jobs.LIMIT_S)
@@ -569,24 +599,31 @@ def kill_at_random(seed: int, simulations: list[str], directory: Path, whole: Wh
         ended = job.wait()
         if ended.status == 0:
             assert jobs.account(computation.run_dir)["resumed_from"] == (before[-1] if before else 0), seed
-            whole.assert_reached(simulation, computation.datasets())
+            whole.assert_reached(computation.simulation, computation.datasets())
             return
         if computation.steps_saved() and before:
             assert computation.steps_saved()[-1] >= before[-1], seed
     raise AssertionError(f"seed {seed}: no end after 20 legs")
 
 
+def often(simulations: list[str], directory: Path, chance: random.Random) -> Computation:
+    """Any of the simulations, with checkpoints on its heels; every third one compressed."""
+    compress = chance.choice(["none", "none", "zstd" if jobs.knows_zstd() else "none"])
+    settings = ["checkpoint.every=3", f'checkpoint.compress="{compress}"']
+    return Computation(chance.choice(simulations), directory, *settings)
+
+
 @pytest.mark.parametrize("seed", range(6 if jobs.waits_spin() else 20))
 def test_killed_at_any_moment(seed, tmp_path, whole):
-    kill_at_random(seed, list(CASES), tmp_path, whole)
+    kill_at_random(seed, whole, partial(often, list(CASES), tmp_path))
 
 
 @pytest.mark.parametrize("seed", range(100, 102 if jobs.waits_spin() else 106))
 def test_killed_at_any_moment_with_molecules(seed, tmp_path, whole):
-    kill_at_random(seed, list(ROUNDED), tmp_path, whole)
+    kill_at_random(seed, whole, partial(often, list(ROUNDED), tmp_path))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(1000, 1280))
 def test_killed_at_any_moment_often(seed, tmp_path, whole):
-    kill_at_random(seed, list(CASES), tmp_path, whole)
+    kill_at_random(seed, whole, partial(often, list(CASES), tmp_path))
