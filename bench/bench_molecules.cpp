@@ -92,9 +92,10 @@ class Stepper {
   }
   void copy() {
     particles_.clear_halo();
-    exchange_.start_halo([&](const HaloTarget& target, std::vector<std::byte>& out) {
+    const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
       particles_.pack_halo(target.region, target.shift, out);
-    });
+    };
+    exchange_.start_halo(pack);
     exchange_.finish_halo([&](std::span<const std::byte> copies) { particles_.add_halo(copies); });
   }
 
