@@ -98,17 +98,21 @@ class Benchmark {
   void read(StateFormat& format, const std::string& name, Part& part) {
     mpi::barrier(comm_);
     double seconds = 0, over_needed = 0;
+    std::int64_t bytes = 0;
     if (part.has_this_rank()) {
       part.make_room();
       const auto before = bytes_read();
       const double start_s = monotonic_s();
       format.read(part);
       seconds = monotonic_s() - start_s;
+      bytes = bytes_read() - before;
       const auto needed = std::max<std::int64_t>(1, part.size()) * record_bytes;
-      over_needed = static_cast<double>(bytes_read() - before) / static_cast<double>(needed);
+      over_needed = static_cast<double>(bytes) / static_cast<double>(needed);
     }
     note(name, seconds);
     note(name + "/over_needed", over_needed);
+    note(name + "/all_over_needed",
+         static_cast<double>(mpi::sum(comm_, bytes)) / static_cast<double>(liquid_.count * record_bytes));
     if (mpi::sum(comm_, part.size()) != liquid_.count)
       throw std::runtime_error(name + ": other molecules were read than were written");
     part.clear();

@@ -66,6 +66,7 @@ class Stepper {
         mpi::sum(comm_, std::vector<std::int64_t>{particles_.size(), totals_.pairs,
                                                   particles_.memory_bytes() + exchange_.memory_bytes()});
     const auto molecules = static_cast<double>(all[0]);
+    const double energy = mpi::sum(comm_, totals_.u_lj + totals_.u_el + totals_.u_rf);
     const double scale = 1e6 / (molecules * static_cast<double>(steps));
     nlohmann::json told{{"molecules", all[0]},
                         {"ranks", comm_.size()},
@@ -73,6 +74,7 @@ class Stepper {
                         {"steps", steps},
                         {"us_per_molecule_step", scale * mpi::max(comm_, seconds)},
                         {"pairs_per_molecule", static_cast<double>(all[1]) / molecules},
+                        {"pair_energy_per_molecule", energy / molecules},
                         {"bytes_per_molecule", static_cast<double>(all[2]) / molecules}};
     for (const auto& [part, part_s] : times_s_) told["parts_us"][part] = scale * mpi::max(comm_, part_s);
     return told;
@@ -90,9 +92,10 @@ class Stepper {
   }
   void copy() {
     particles_.clear_halo();
-    exchange_.start_halo([&](const HaloTarget& target, std::vector<std::byte>& out) {
+    const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
       particles_.pack_halo(target.region, target.shift, out);
-    });
+    };
+    exchange_.start_halo(pack);
     exchange_.finish_halo([&](std::span<const std::byte> copies) { particles_.add_halo(copies); });
   }
 

@@ -149,6 +149,7 @@ def make_row(
                 "plain_over_read": ratios(plain_read, samples[f"{name}/read/{count}"]).as_dict(),
                 # Of the rank that reads most in proportion to what it keeps.
                 "read_over_needed": max(samples[f"{name}/read/{count}/over_needed"]),
+                "all_read_over_needed": max(samples[f"{name}/read/{count}/all_over_needed"]),
             }
             for count in readers
         },

@@ -87,7 +87,7 @@ def cells(row: Row) -> list[str]:
         with_interval(from_dict(row["plain_over_write"]), digits=2),
         with_interval(from_dict(own["read_s"]), digits=3),
         with_interval(from_dict(own["plain_over_read"]), digits=2),
-        f"{own['read_over_needed']:.2f}",
+        over_needed(own),
     ]
     if (found := other_read(row)) is None:
         return [*text, "", ""]
@@ -95,8 +95,13 @@ def cells(row: Row) -> list[str]:
     return [
         *text,
         f"{count} rank{'s' * (count != '1')}: {with_interval(from_dict(other['read_s']), digits=3)}",
-        f"{other['read_over_needed']:.2f}",
+        over_needed(other),
     ]
+
+
+def over_needed(read: dict[str, Any]) -> str:
+    """Of all ranks together, and of the rank for which it is most."""
+    return f"{read['all_read_over_needed']:.2f}, {read['read_over_needed']:.2f}"
 
 
 def size_table(rows: list[Row]) -> dict[str, Any]:
