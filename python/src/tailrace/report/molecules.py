@@ -39,6 +39,8 @@ def molecule_pictures(output: h5py.File) -> tuple[list[Picture], list[Number]]:
 
 def _length(output: h5py.File) -> np.ndarray:
     edges = output.get("particles/all/box/edges")
+    if isinstance(edges, h5py.Group):  # one for each sample of the positions, all the same
+        return edges["value"][0]
     return np.ones(3) if edges is None else edges[()]
 
 
