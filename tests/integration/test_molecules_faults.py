@@ -16,7 +16,8 @@ from test_rehearse import each_service, world
 pytestmark = pytest.mark.mpi
 
 RANKS = 2 if jobs.waits_spin() else 3
-SECONDS = 10.0
+# What a run that fails may take from its start to its end.
+SECONDS = jobs.LIMIT_S / 4
 OUTPUTS = [
     output("obs", "observables", every=4, initial=True),
     output("places", "position", every=2, initial=True),
