@@ -16,7 +16,8 @@ from test_rehearse import each_service, world
 pytestmark = pytest.mark.mpi
 
 RANKS = 2 if jobs.waits_spin() else 3
-SECONDS = 10.0
+# What a run that fails may take from its start to its end.
+SECONDS = jobs.LIMIT_S / 4
 OUTPUTS = [
     output("obs", "observables", every=4, initial=True),
     output("places", "position", every=2, initial=True),
@@ -118,9 +119,11 @@ def test_a_writer_of_the_reference_on_a_failing_device(name, whole, tmp_path):
     [("ResultWriter", ".res", 0), ("VISWriter", ".vis", 0), ("VISWriter", ".vis", 1)],
 )
 def test_killed_in_the_middle_of_a_frame(name, ending, victim, tmp_path):
-    """Half of what a rank has to write is there; the run that goes on has each line once, and whole."""
-    text = TRAJECTORY + writer(name, 3, "frames")
+    """Half of what a rank has to write of step 28 is there, behind the frame of step 14, from which or from a
+    later one the run goes on: each line is there once, and whole.
+    """
+    text = mixture(*OUTPUTS[-1:], TREE, table("checkpoint", every=7), writer(name, 14, "frames"))
     run(text, tmp_path / "whole", ranks=RANKS)
-    run_in_legs(text, tmp_path / "legs", RANKS, RANKS, f"kill:rank={victim},step=17")
+    run_in_legs(text, tmp_path / "legs", RANKS, RANKS, f"kill:rank={victim},step=23")
     found, wanted = (tmp_path / leg / f"run/frames{ending}" for leg in ("legs", "whole"))
     assert found.read_bytes() == wanted.read_bytes()
