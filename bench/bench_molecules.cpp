@@ -37,7 +37,7 @@ class Stepper {
         exchange_(comm, Decomposition::regular(problem.length, comm.size(), problem.decomposition.grid),
                   problem.model.cutoff),
         particles_(problem.model, problem.length, exchange_.decomposition().region(comm.rank()),
-                   problem.cells_per_cutoff) {}
+                   problem.cells_per_cutoff.value_or(1)) {}
 
   /// @collective
   void place(const Start& start) {
@@ -96,7 +96,7 @@ class Stepper {
       particles_.pack_halo(target.region, target.shift, out);
     };
     exchange_.start_halo(pack);
-    exchange_.finish_halo([&](std::span<const std::byte> copies) { particles_.add_halo(copies); });
+    exchange_.finish_halo(pack, [&](std::span<const std::byte> copies) { particles_.add_halo(copies); });
   }
 
   mpi::CommView comm_;

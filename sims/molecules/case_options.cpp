@@ -8,6 +8,7 @@
 #include "command_line.hpp"
 #include "native_case.hpp"
 #include "quantities.hpp"
+#include "row_choice.hpp"
 #include "step_writers.hpp"
 #include "tailrace/run/case_file.hpp"
 
@@ -201,6 +202,19 @@ void read_writers(run::CaseFile& file, Options& options) {
   }
 }
 
+std::optional<int> read_cells_per_cutoff(run::CaseFile& file) {
+  const char* const key = "model.cells_per_cutoff";
+  if (file.is_text(key)) {
+    const auto word = file.text(key);
+    if (word != "auto")
+      file.add_problem(key, fmt::format("\"{}\" is no number of cells", *word),
+                       fmt::format("\"auto\", or 1 to {}", most_cells_per_cutoff));
+    return {};
+  }
+  const auto cells = file.integer(key, {1, most_cells_per_cutoff});
+  return cells ? std::optional(static_cast<int>(*cells)) : std::nullopt;
+}
+
 void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
   auto& problem = options.problem;
@@ -209,9 +223,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_time(file, problem);
   options.steps = problem.steps;
   problem.model = read_model(file);
-  constexpr int most_cells_per_cutoff = 8;
-  problem.cells_per_cutoff =
-      static_cast<int>(file.integer("model.cells_per_cutoff", {1, most_cells_per_cutoff}).value_or(1));
+  problem.cells_per_cutoff = read_cells_per_cutoff(file);
   read_start(file, problem);
   read_thermostat(file, problem.thermostat);
   read_decomposition(file, problem.decomposition);
@@ -228,7 +240,7 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   };
   set("time.steps", problem.steps);
   set_model_defaults(file, problem.model);
-  set("model.cells_per_cutoff", problem.cells_per_cutoff);
+  set("model.cells_per_cutoff", "\"auto\"");
   if (std::holds_alternative<StartLattice>(problem.start)) {
     const auto& lattice = std::get<StartLattice>(problem.start);
     set("start.temperature", lattice.temperature);

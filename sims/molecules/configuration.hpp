@@ -47,8 +47,7 @@ struct Configuration {
   std::optional<PhaseSpaceFiles> start;
   bool ignore_start_time = false;  ///< the time in the phase-space file does not count
   Parallelisation parallelisation;
-  int cells_per_cutoff = 1;
-  bool adaptive_cells = false;  ///< smaller cells where it is crowded
+  std::optional<int> cells_per_cutoff;  ///< without a value as the program likes
   std::vector<Output> outputs;
   std::vector<std::string> warnings;  ///< what is there and has no effect, with its line
 };

@@ -152,9 +152,9 @@ class Reader {
     const auto name = word("LinkedCells or AdaptiveSubCells");
     if (name == "LinkedCells") {
       if (more_in_line()) result_.cells_per_cutoff = number<int>("cells per cutoff");
-      if (result_.cells_per_cutoff < 1) problem("cells per cutoff: at least one", "1");
+      if (result_.cells_per_cutoff && *result_.cells_per_cutoff < 1)
+        problem("cells per cutoff: at least one", "1");
     } else if (name == "AdaptiveSubCells") {
-      result_.adaptive_cells = true;
       skip_line();
     } else if (!name.empty()) {
       problem(fmt::format("{}: unknown data structure {}", key_, name), "LinkedCells or AdaptiveSubCells");

@@ -167,10 +167,10 @@ class Reader {
     read_parallelisation(xml_.find(algorithm, "parallelisation"));
     const auto cells = xml_.find(algorithm, "datastructure");
     const std::string structure = cells.attribute("type").value();
-    result_.adaptive_cells = structure == "AdaptiveSubCells";
-    if (!result_.adaptive_cells) expect_type(cells, "LinkedCells");
-    result_.cells_per_cutoff = xml_.number<int>(cells, "cellsInCutoffRadius").value_or(1);
-    if (result_.cells_per_cutoff < 1) xml_.problem(cells, "cellsInCutoffRadius is less than 1", "1 or more");
+    if (structure != "AdaptiveSubCells") expect_type(cells, "LinkedCells");
+    result_.cells_per_cutoff = xml_.number<int>(cells, "cellsInCutoffRadius");
+    if (result_.cells_per_cutoff && *result_.cells_per_cutoff < 1)
+      xml_.problem(cells, "cellsInCutoffRadius is less than 1", "1 or more");
 
     auto& model = result_.model;
     const auto cutoffs = xml_.find(algorithm, "cutoffs");

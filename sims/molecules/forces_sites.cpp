@@ -165,12 +165,13 @@ RowSums row_forces(const Neighbourhood& n, Scratch& scratch, int y, int z) {
     scratch.own.clear();
     scratch.copies.clear();
     const Triple<double> at{n.own.position[0][i], n.own.position[1][i], n.own.position[2][i]};
-    for_each_run(n, block_of(n.own, y, z, {i, i + 1}), [&](Partners partners, const RowGrid::Run& run) {
-      if (partners == Partners::copies)
-        scratch.copies.append(n.copies, run, at, squared);
-      else
-        scratch.own.append(n.own, run, at, squared);
-    });
+    for_each_run(n, block_of(n.own, y, z, {i, i + 1, i + 1}),
+                 [&](Partners partners, const RowGrid::Run& run) {
+                   if (partners == Partners::copies)
+                     scratch.copies.append(n.copies, run, at, squared);
+                   else
+                     scratch.own.append(n.own, run, at, squared);
+                 });
     scratch.own.group(n.own);
     scratch.copies.group(n.copies);
     MoleculeForces forces(n, scratch, i);

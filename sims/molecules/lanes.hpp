@@ -38,11 +38,53 @@ inline void store(double* to, const Lanes& values) noexcept {
   std::memcpy(to, &values, sizeof(values));
 }
 
+#ifdef __AVX512F__
+/// Which lanes count: a bit of each.
+using LaneSet = __mmask8;
+#else
+using LaneSet = Mask;
+#endif
+
 /// The number of each lane, from 0.
 inline Mask lane_numbers() noexcept {
   Mask numbers{};
   for (int lane = 0; lane < lanes; ++lane) numbers[lane] = lane;
   return numbers;
+}
+
+/// Those from `first` on up to before `end`.
+inline LaneSet lanes_between(std::int64_t first, std::int64_t end) noexcept {
+#ifdef __AVX512F__
+  const unsigned below_end = end < lanes ? (1U << end) - 1U : 0xffU;
+  return static_cast<LaneSet>(below_end >> first << first);
+#else
+  return (lane_numbers() >= first) & (lane_numbers() < end);
+#endif
+}
+/// Those of a set whose value is less than a limit.
+inline LaneSet less(const LaneSet& set, const Lanes& values, double limit) noexcept {
+#ifdef __AVX512F__
+  return _mm512_mask_cmp_pd_mask(set, values, _mm512_set1_pd(limit), _CMP_LT_OQ);
+#else
+  return set & (values < limit);
+#endif
+}
+/// 1 / value in the lanes of a set, 0 in the others.
+inline Lanes inverse_of(const LaneSet& set, const Lanes& values) noexcept {
+#ifdef __AVX512F__
+  return _mm512_maskz_div_pd(set, _mm512_set1_pd(1), values);
+#else
+  return set ? 1.0 / values : Lanes{};
+#endif
+}
+inline std::int64_t count(const LaneSet& set) noexcept {
+#ifdef __AVX512F__
+  return __builtin_popcount(set);
+#else
+  std::int64_t number = 0;
+  for (int lane = 0; lane < lanes; ++lane) number -= set[lane];
+  return number;
+#endif
 }
 
 /// Adds to the first `count` values at `to`, and leaves those behind them alone: another thread may write

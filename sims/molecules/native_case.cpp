@@ -153,7 +153,7 @@ std::vector<std::string> settings_of(const Configuration& configuration, std::ve
   settings.add("time.dt", configuration.dt);
   settings.add_if("time.steps", configuration.steps);
   add_model(settings, configuration.model);
-  settings.add("model.cells_per_cutoff", configuration.cells_per_cutoff);
+  settings.add_if("model.cells_per_cutoff", configuration.cells_per_cutoff);
   if (configuration.start) {
     const auto& files = *configuration.start;
     settings.add("start.file", quoted(files.header.empty() ? files.data : files.header));

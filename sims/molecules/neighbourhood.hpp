@@ -71,7 +71,7 @@ inline void for_each_run(const Neighbourhood& n, const Block& block, Visit&& vis
     if (run.begin < run.end) visit(partners, run);
   };
   const RowGrid::Run rest = n.own_rows.run(block.y, block.z, block.low[0], block.high[0] + cutoff);
-  visit(Partners::same_row, RowGrid::Run{block.own.begin + 1, rest.end});
+  visit(Partners::same_row, RowGrid::Run{block.own.begin + 1, rest.end, rest.row_end});
   for (int dy = 1; dy <= n.layers[0]; ++dy) look(n.own_rows, block.y + dy, block.z, Partners::own);
   for (int dz = 1; dz <= n.layers[1]; ++dz)
     for (int dy = -n.layers[0]; dy <= n.layers[0]; ++dy)

@@ -63,7 +63,7 @@ struct Problem {
   double dt = 0, time_of_step_0 = 0;
   StepIndex steps = 0;
   Model model;
-  int cells_per_cutoff = 1;
+  std::optional<int> cells_per_cutoff;  ///< without a value chosen by how crowded it is
   std::variant<StartFile, StartLattice> start;
   ThermostatOptions thermostat;
   DecompositionOptions decomposition;

@@ -191,6 +191,13 @@ void Particles::reset_region(const Region& own) {
   make_grids();
 }
 
+void Particles::set_cells_per_cutoff(int cells_per_cutoff) {
+  if (cells_per_cutoff == cells_per_cutoff_) return;
+  cells_per_cutoff_ = cells_per_cutoff;
+  clear_halo();
+  make_grids();
+}
+
 std::int64_t Particles::memory_bytes() const noexcept {
   return own_.memory_bytes() + copies_.memory_bytes() + own_rows_->memory_bytes() +
          copy_rows_->memory_bytes();

@@ -68,6 +68,8 @@ class Particles {
 
   /// Another region, after a rebalance: molecules outside become leavers.
   void reset_region(const Region& own);
+  /// Cuts space otherwise from the next `sort` on, which must come before anything else.
+  void set_cells_per_cutoff(int cells_per_cutoff);
   [[nodiscard]] const Region& region() const noexcept { return region_; }
 
   /// Of all molecules, copies and tables, in bytes.

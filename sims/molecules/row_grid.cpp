@@ -8,47 +8,56 @@ namespace tailrace::molecules {
 RowGrid::RowGrid(const Region& region, std::array<int, 2> rows, double bin_width)
     : region_(region),
       rows_(rows),
-      most_bins_(std::max(1, static_cast<int>(region.widths()[0] / bin_width))) {
+      most_bins_(std::max(1, static_cast<std::int32_t>(region.widths()[0] / bin_width))) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     heights_[axis] = region.widths()[axis + 1] / rows[axis];
     inverse_heights_[axis] = 1 / heights_[axis];
     last_[axis] = rows[axis] - 1;
   }
-  choose_bins(0);
-  starts_.assign(static_cast<std::size_t>(rows_[0]) * rows_[1] * bins_ + 1, 0);
+  choose_bins({});
 }
 
-/// Not more bins than molecules: in thin gas they would take more memory than these.
-void RowGrid::choose_bins(std::int64_t molecules) {
-  const std::int64_t rows = static_cast<std::int64_t>(rows_[0]) * rows_[1];
-  bins_ = static_cast<int>(std::clamp<std::int64_t>(molecules / rows, 1, most_bins_));
-  inverse_bin_ = bins_ / region_.widths()[0];
-  last_bin_ = bins_ - 1;
+/// `row_of`: the number of each molecule's row. Not more bins than molecules and rows: in thin gas they would
+/// take more memory than these; and in a crowd they are short wherever it is.
+void RowGrid::choose_bins(std::span<const double> row_of) {
+  const std::size_t rows = number_of(0, rows_[1]);
+  bins_.assign(rows, {});
+  for (const double row : row_of) ++bins_[static_cast<std::size_t>(row)].others;
+  std::int32_t first = 0, end = 0;
+  for (Bins& bins : bins_) {
+    const std::int32_t count = std::clamp(bins.others, 1, most_bins_);
+    end += bins.others;
+    bins = {count / region_.widths()[0], first, count - 1, end};
+    first += count;
+  }
+  starts_.assign(static_cast<std::size_t>(first) + 1, 0);
 }
 
 void RowGrid::find_order(Columns& columns, std::vector<std::int32_t>& order) {
   const std::int64_t count = columns.size();
   const double *const x = columns.position[0].data(), *const y = columns.position[1].data(),
                       *const z = columns.position[2].data();
-  double* const bin_of = columns.scratch().data();
+  double* const place = columns.scratch().data();
   if (order.capacity() < static_cast<std::size_t>(count))
     order.reserve(static_cast<std::size_t>(count + count / 64));
   order.resize(static_cast<std::size_t>(count));
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i)
-    bin_of[i] = static_cast<double>(first_bin(row_of(0, y[i]), row_of(1, z[i])) + bin(x[i]));
-  starts_.assign(static_cast<std::size_t>(rows_[0]) * rows_[1] * bins_ + 1, 0);
-  for (std::int64_t i = 0; i < count; ++i) ++starts_[static_cast<std::int64_t>(bin_of[i]) + 1];
+    place[i] = static_cast<double>(number_of(row_of(0, y[i]), row_of(1, z[i])));
+  choose_bins(std::span(place, static_cast<std::size_t>(count)));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i)
+    place[i] = static_cast<double>(bin(bins_[static_cast<std::size_t>(place[i])], x[i]));
+  for (std::int64_t i = 0; i < count; ++i) ++starts_[static_cast<std::size_t>(place[i]) + 1];
   for (std::size_t b = 1; b < starts_.size(); ++b) starts_[b] += starts_[b - 1];
   // Fills each bin in turn; the beginning of a bin ends up where the next one begins.
   for (std::int64_t i = 0; i < count; ++i)
-    order[starts_[static_cast<std::int64_t>(bin_of[i])]++] = static_cast<std::int32_t>(i);
+    order[starts_[static_cast<std::size_t>(place[i])]++] = static_cast<std::int32_t>(i);
   for (std::size_t b = starts_.size() - 1; b > 0; --b) starts_[b] = starts_[b - 1];
   starts_[0] = 0;
 }
 
 void RowGrid::sort(Columns& columns, std::vector<std::int32_t>& order) {
-  choose_bins(columns.size());
   find_order(columns, order);
   const auto& position = columns.position;
   const auto before = [&position](std::int32_t a, std::int32_t b) {
@@ -70,7 +79,8 @@ void RowGrid::sort(Columns& columns, std::vector<std::int32_t>& order) {
 }
 
 std::int64_t RowGrid::memory_bytes() const noexcept {
-  return static_cast<std::int64_t>(starts_.capacity() * sizeof(std::int32_t));
+  return static_cast<std::int64_t>(starts_.capacity() * sizeof(std::int32_t) +
+                                   bins_.capacity() * sizeof(Bins));
 }
 
 }  // namespace tailrace::molecules

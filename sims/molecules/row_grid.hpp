@@ -12,13 +12,14 @@
 namespace tailrace::molecules {
 
 /// Linked cells of a kind made for vectors: space is cut along y and z into rows, in each of which molecules
-/// lie sorted by x; a table of bins along x finds where a stretch of a row begins. All that a molecule may
-/// meet in a row is thus one contiguous run, as long as the sphere of the cutoff is wide there.
+/// lie sorted by x; bins along x, of which a row has the more the more molecules it has, tell where a stretch
+/// of it begins. All that a molecule may meet in a row is thus one contiguous run, as long as the sphere of
+/// the cutoff is wide there.
 class RowGrid {
  public:
-  /// First and one past the last molecule.
+  /// First and one past the last molecule, and one past the last of the row.
   struct Run {
-    std::int64_t begin, end;
+    std::int64_t begin, end, row_end;
   };
 
   /// `rows`: how many along y and z; `bin_width`: the least along x.
@@ -35,13 +36,13 @@ class RowGrid {
 
   /// Molecules of a row.
   [[nodiscard]] Run row(int y, int z) const noexcept {
-    const std::int64_t first = first_bin(y, z);
-    return {starts_[first], starts_[first + bins_]};
+    const std::size_t k = number_of(y, z);
+    return {starts_[bins_[k].first], bins_[k].end, bins_[k].end};
   }
   /// Those of a row with x from `low` to `high`, and perhaps some beside.
   [[nodiscard]] Run run(int y, int z, double low, double high) const noexcept {
-    const std::int64_t first = first_bin(y, z);
-    return {starts_[first + bin(low)], starts_[first + bin(high) + 1]};
+    const Bins& bins = bins_[number_of(y, z)];
+    return {starts_[bin(bins, low)], starts_[bin(bins, high) + 1], bins.end};
   }
   /// Low end of row number k of an axis (0: y, 1: z).
   [[nodiscard]] double low_of(int axis, int k) const noexcept {
@@ -56,22 +57,29 @@ class RowGrid {
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
-  [[nodiscard]] std::int64_t first_bin(int y, int z) const noexcept {
-    return (static_cast<std::int64_t>(z) * rows_[0] + y) * bins_;
+  /// Of a row: as many as it has molecules, but no finer than `bin_width`.
+  struct Bins {
+    double per_length = 0;
+    std::int32_t first = 0, others = 0;  ///< number of the first one, and how many follow
+    std::int32_t end = 0;                ///< one past the last molecule
+  };
+  [[nodiscard]] std::size_t number_of(int y, int z) const noexcept {
+    return static_cast<std::size_t>(z) * rows_[0] + y;
   }
-  [[nodiscard]] int bin(double x) const noexcept {
-    return static_cast<int>(std::clamp((x - region_.low[0]) * inverse_bin_, 0.0, last_bin_));
+  [[nodiscard]] std::size_t bin(const Bins& bins, double x) const noexcept {
+    // No position or end of a reach is so far outside that a number of bins would not fit.
+    const auto place = static_cast<std::int32_t>((x - region_.low[0]) * bins.per_length);
+    return static_cast<std::size_t>(bins.first + std::clamp(place, 0, bins.others));
   }
-  void choose_bins(std::int64_t molecules);
+  void choose_bins(std::span<const double> row_of);
   void find_order(Columns& columns, std::vector<std::int32_t>& order);
 
   Region region_;
   std::array<int, 2> rows_;
   std::array<double, 2> heights_, inverse_heights_, last_;
-  int most_bins_, bins_ = 1;
-  double inverse_bin_ = 0, last_bin_ = 0;
-  std::vector<std::int32_t>
-      starts_;  ///< of each bin, rows one after another, y fastest; then the number of all
+  std::int32_t most_bins_;
+  std::vector<Bins> bins_;            ///< of each row, y fastest
+  std::vector<std::int32_t> starts_;  ///< of the molecules of each bin; then the number of all
 };
 
 }  // namespace tailrace::molecules

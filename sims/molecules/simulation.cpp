@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "molecule_records.hpp"
+#include "row_choice.hpp"
 #include "tailrace/base/system.hpp"
 #include "tailrace/mpi/verdict.hpp"
 
@@ -31,7 +32,8 @@ Simulation::Simulation(mpi::CommView comm, const Problem& problem, trace::Log& l
     : comm_(comm),
       problem_(problem),
       log_(log),
-      exchange_(comm, first_decomposition(comm, problem), problem.model.cutoff) {
+      exchange_(comm, first_decomposition(comm, problem), problem.model.cutoff),
+      cells_per_cutoff_(problem.cells_per_cutoff.value_or(1)) {
   if (problem.decomposition.kind == Kind::kd && comm.size() > 1)
     balancer_.emplace(comm, problem.length, problem.model.cutoff,
                       BalanceOptions{.measure = problem.decomposition.measured ? LoadMeasure::seconds
@@ -43,7 +45,7 @@ Simulation::Simulation(mpi::CommView comm, const Problem& problem, trace::Log& l
 
 /// Anew, without molecules.
 void Simulation::make_particles() {
-  particles_.emplace(problem_.model, box(), decomposition().region(comm_.rank()), problem_.cells_per_cutoff);
+  particles_.emplace(problem_.model, box(), decomposition().region(comm_.rank()), cells_per_cutoff_);
 }
 
 MoleculeList Simulation::list() const {
@@ -139,12 +141,21 @@ std::optional<Decomposition> Simulation::better_decomposition(StepIndex step) {
   return balancer_->improve(count_cells(), load);
 }
 
+/// From the pairs of the last step, which follow from the state alone: runs repeat bit for bit.
+void Simulation::choose_cells() {
+  if (problem_.cells_per_cutoff) return;
+  const double pairs = static_cast<double>(totals_.pairs) / static_cast<double>(totals_.molecules);
+  cells_per_cutoff_ = best_cells_per_cutoff(pairs, cells_per_cutoff_);
+  particles_->set_cells_per_cutoff(cells_per_cutoff_);
+}
+
 /// Drift, and molecules to their new owners.
 void Simulation::move(StepIndex step) {
   const auto next = better_decomposition(step);
   std::vector<Molecule> leavers;
   attempt([&] {
     particles_->kick_drift(problem_.dt);
+    choose_cells();
     if (next) particles_->reset_region(next->region(comm_.rank()));
     leavers = particles_->take_leavers();
   });
@@ -273,23 +284,26 @@ void Simulation::check_same_case(checkpoint::StateArchive& archive) const {
 }
 
 /// The ranks go on with their regions, if there are as many as when the state was saved and they may be like
-/// that; else they get new ones when the molecules are there.
-void Simulation::pass_decomposition(checkpoint::StateArchive& archive) {
+/// that; else they get new ones when the molecules are there. Rows are as high as they were.
+void Simulation::pass_decomposition(checkpoint::StateArchive& archive, int version) {
   std::int64_t ranks = comm_.size(), kd = balancer_.has_value() ? 1 : 0;
   auto numbers = decomposition().numbers();
   archive.value("ranks", ranks);
   archive.value("kd", kd);
   archive.values("regions", numbers);
+  std::int64_t cells = cells_per_cutoff_;
+  if (version >= 2) archive.value("cells_per_cutoff", cells);
   if (!archive.restores()) return;
+  if (!problem_.cells_per_cutoff) cells_per_cutoff_ = static_cast<int>(cells);
   keeps_regions_ = ranks == comm_.size() && kd == (balancer_ ? 1 : 0);
   if (keeps_regions_ && balancer_) exchange_.reset(Decomposition::restored(box(), numbers));
   make_particles();
 }
 
 void Simulation::state(checkpoint::StateArchive& archive) {
-  archive.component("molecules", 1, [&](int) {
+  archive.component("molecules", 2, [&](int version) {
     check_same_case(archive);
-    pass_decomposition(archive);
+    pass_decomposition(archive, version);
     archive.records("molecule", std::make_unique<MoleculeRecords>(
                                     checkpoint_grid(problem_), decomposition().region(comm_.rank()), list(),
                                     [this](const Molecule& molecule) { particles_->insert(molecule); }));

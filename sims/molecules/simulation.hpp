@@ -69,6 +69,7 @@ class Simulation {
   void attempt(const Action& action) noexcept;
   void make_particles();
   void balance();
+  void choose_cells();
   std::optional<Decomposition> better_decomposition(StepIndex step);
   [[nodiscard]] CellCounter count_cells() const;
   void move(StepIndex step);
@@ -78,7 +79,7 @@ class Simulation {
   void measure(bool counts);
   void finish_step(StepIndex step, bool scales);
   void check_same_case(checkpoint::StateArchive& archive) const;
-  void pass_decomposition(checkpoint::StateArchive& archive);
+  void pass_decomposition(checkpoint::StateArchive& archive, int version);
 
   mpi::CommView comm_;
   const Problem& problem_;
@@ -91,8 +92,9 @@ class Simulation {
   std::vector<std::unique_ptr<StepWriter>> writers_;
   std::optional<ErrorInfo> failure_;  ///< of this rank, until all know of it
   Corrections corrections_;
-  Totals totals_;               ///< of all ranks
-  bool keeps_regions_ = true;   ///< a restored state was one of as many ranks with regions of this kind
+  Totals totals_;              ///< of all ranks
+  bool keeps_regions_ = true;  ///< a restored state was one of as many ranks with regions of this kind
+  int cells_per_cutoff_;
   std::int64_t own_pairs_ = 0;  ///< counted work of this rank in the last step
   double own_force_s_ = 0;      ///< time of this rank for forces since the last look at the balance
   Scaling scaling_;
