@@ -57,3 +57,11 @@ def with_interval(value: Spread, scale: float = 1.0, digits: int = 1) -> str:
     """Median and interval, such as 45.1 (44.8 .. 45.9)."""
     low, middle, high = (f"{scale * number:.{digits}f}" for number in (value.low, value.median, value.high))
     return f"{middle} ({low} .. {high})"
+
+
+def coverage_text(value: dict[str, Any]) -> str:
+    """How a table came by its medians and intervals, of one of the values in a document."""
+    return (
+        f"medians of {len(value['samples'])} interleaved repetitions; in brackets the interval that holds "
+        f"the median with {100 * value['coverage']:.0f} % (order statistics)\n"
+    )

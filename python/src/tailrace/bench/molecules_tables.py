@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tailrace.bench.document import make_table, with_interval
+from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.molecules_case import LJ
 from tailrace.bench.stats import from_dict
@@ -16,11 +16,7 @@ DIGITS = 3
 
 
 def print_document(document: dict[str, Any], console: Console) -> None:
-    first = document["rows"][0]["us"]
-    console.print(
-        f"medians of {len(first['samples'])} interleaved repetitions; in brackets the interval that holds "
-        f"the median with {100 * first['coverage']:.0f} % (order statistics)\n"
-    )
+    console.print(coverage_text(document["rows"][0]["us"]))
     print_times(document["rows"], console)
     print_parts(own_rows(document["rows"]), console)
     if document["comparisons"]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from tailrace.bench.document import make_table, with_interval
+from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
@@ -16,11 +16,7 @@ MEMORY_AIM = 0.10
 
 
 def print_document(document: dict[str, Any], console: Console) -> None:
-    samples = document["rows"][0]["samples_s"]
-    console.print(
-        f"medians of {len(samples['samples'])} interleaved repetitions; in brackets the interval that holds "
-        f"the median with {100 * samples['coverage']:.0f} % (order statistics)\n"
-    )
+    console.print(coverage_text(document["rows"][0]["samples_s"]))
     print_speeds(document["rows"], console)
     if document["comparisons"]:
         print_comparisons(document["comparisons"], console)

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 
 from tailrace.bench import model
-from tailrace.bench.document import make_table, with_interval
+from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
@@ -16,21 +16,13 @@ MEMORY_AIM = 0.10
 
 def print_document(document: dict[str, Any], console: Console) -> None:
     for row in document["rows"][:1]:
-        print_coverage(row, console)
+        console.print(coverage_text(row["step_s"]))
     print_times(document["rows"], console)
     print_bounds(document["rows"], console)
     if document["comparisons"]:
         print_comparisons(document["comparisons"], console)
     print_verdicts(document, console)
     console.print(watch_text(document["conditions"]))
-
-
-def print_coverage(row: dict[str, Any], console: Console) -> None:
-    step = row["step_s"]
-    console.print(
-        f"medians of {len(step['samples'])} interleaved repetitions; in brackets the interval that holds the "
-        f"median with {100 * step['coverage']:.0f} % (order statistics)\n"
-    )
 
 
 def print_times(rows: list[dict[str, Any]], console: Console) -> None:
