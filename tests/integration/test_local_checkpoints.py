@@ -70,26 +70,18 @@ def test_from_the_nodes_alone(simulation, tmp_path, whole):  # noqa: F811
         assert not (run.run_dir / "checkpoints" / "local.json").exists()
 
 
-def test_compressed_parts(tmp_path, whole):  # noqa: F811
-    jobs.needs_zstd()
-    settings = ["checkpoint.copy_every=100", "checkpoint.partner=true", 'checkpoint.compress="zstd"']
-    run = Local("particles", tmp_path, *settings).killed()
+@pytest.mark.parametrize(("simulation", "compress"), [("rehearse", "none"), ("particles", "zstd")])
+def test_a_lost_node_and_its_partner(simulation, compress, tmp_path, whole):  # noqa: F811
+    if compress != "none":
+        jobs.needs_zstd()
+    settings = ["checkpoint.copy_every=100", "checkpoint.partner=true", f'checkpoint.compress="{compress}"']
+    run = Local(simulation, tmp_path, *settings).killed()
     newest = run.steps_on_nodes()[-1]
     run.lose_node(1)
     ended = run.resume(2)
     assert ended.status == 0, ended
     assert run.went_on_from() == newest
-    whole.assert_reached("particles", run.datasets())
-
-
-def test_a_lost_node_and_its_partner(tmp_path, whole):  # noqa: F811
-    run = Local("rehearse", tmp_path, "checkpoint.copy_every=100", "checkpoint.partner=true").killed()
-    newest = run.steps_on_nodes()[-1]
-    run.lose_node(1)
-    ended = run.resume(2)
-    assert ended.status == 0, ended
-    assert run.went_on_from() == newest
-    whole.assert_reached("rehearse", run.datasets())
+    whole.assert_reached(simulation, run.datasets())
 
 
 def test_a_lost_node_without_a_partner(tmp_path, whole):  # noqa: F811
