@@ -2,9 +2,9 @@
 """Checks the directions of #include between modules: check_includes.py [ROOT].
 
 A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A
-simulation may use the library and no other simulation. Within a module that is divided into rooms, a room may
-use those of lower levels. Include cycles between files are errors too. Prints one line per violation and exits
-with 1 when there is one.
+simulation may use the library and no other simulation. Within a module that is divided into rooms, a room
+may use those of lower levels. Include cycles between files are errors too. Prints one line per violation and
+exits with 1 when there is one.
 """
 
 import re
@@ -22,7 +22,7 @@ LEVELS = (
 )
 # Edges within a level.
 EXTRA = {"mpi": {"trace"}, "h5": {"trace"}, "checkpoint": {"output"}, "fragments": {"checkpoint"}}
-# The rooms of a module: directories below src/MODULE, lowest level first. Those of a level do not know another.
+# The rooms of a module: directories below src/MODULE, lowest level first. Those of a level know no other.
 ROOMS = {
     "output": (
         ("core",),
