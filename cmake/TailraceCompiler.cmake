@@ -18,6 +18,10 @@ target_compile_options(tailrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(TAILRACE_WARNINGS_AS_ERRORS)
   target_compile_options(tailrace_flags INTERFACE -Werror)
 endif()
+if(TAILRACE_UNITY)
+  # Every source but a first one looks like a header to the compiler then.
+  target_compile_options(tailrace_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(TAILRACE_NATIVE)
   target_compile_options(tailrace_flags INTERFACE -march=native)
 endif()
