@@ -19,8 +19,8 @@ if(TAILRACE_WARNINGS_AS_ERRORS)
   target_compile_options(tailrace_flags INTERFACE -Werror)
 endif()
 if(TAILRACE_UNITY)
-  # Every source but a first one looks like a header to the compiler then.
-  target_compile_options(tailrace_flags INTERFACE -Wno-subobject-linkage)
+  # Sources look like headers to the compiler then, and the names of one are hidden by the locals of another.
+  target_compile_options(tailrace_flags INTERFACE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
 endif()
 if(TAILRACE_NATIVE)
   target_compile_options(tailrace_flags INTERFACE -march=native)
