@@ -24,9 +24,7 @@ def bench(tmp_path_factory) -> Bench:
     site = tmp_path_factory.mktemp("site")
     source = Path(tailrace.__file__).parent
     shutil.copytree(source, site / "tailrace", ignore=shutil.ignore_patterns("bin", "__pycache__"))
-    programs = next(
-        path for path in program_directories() if path.is_dir() or path == program_directories()[-1]
-    )
+    programs = next((path for path in program_directories() if path.is_dir()), site)
     environment = os.environ | {"PYTHONPATH": str(site), "TAILRACE_BIN_DIR": str(programs)}
 
     def start(*words: str) -> subprocess.CompletedProcess[str]:
