@@ -60,7 +60,9 @@ ALLOWED = (
     r"stand-in|stand_in",  # the noun
     r"[\"'/`=]legs\b|\blegs/|runs/legs|\bLEGS\b",  # the folder of a run directory
     r"<Piece|</Piece",  # VTK's format
-    r"xml::|most_significant|at_least_\w+",
+    r"output_after_leg\d",  # data of the tests
+    r"least_cells",  # a key of cases
+    r"at_least_\w+",
 )
 
 
