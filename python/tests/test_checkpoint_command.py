@@ -10,9 +10,12 @@ from typer.testing import CliRunner
 
 import checkpoint_files as files
 import run_dirs
+from native import needs
 from tailrace.commands import checkpoint as command
 from tailrace.commands import inspect as inspect_command
 from tailrace.progress import ByteMeter
+
+pytestmark = needs("tailrace-checkpoint")
 
 
 @pytest.fixture
