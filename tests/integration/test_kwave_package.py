@@ -36,7 +36,7 @@ USED = {
     "SimulationOptions": "options.simulation_options",
     "SimulationExecutionOptions": "options.simulation_execution_options",
 }
-RANKS = [1, pytest.param(2, marks=pytest.mark.mpi)]
+RANKS = [1, 2]
 LIMIT = 1e-5
 STEPS, DT, SPACING = 60, 2e-8, 1e-4
 PML = {2: (6, 5), 3: (6, 5, 4)}
