@@ -84,7 +84,7 @@ def test_finished_run_takes_the_next_free_directory(place):
         assert done.status == 0, done.err
         assert account(expected)["ranks"] == 2
     assert "finished: 10 of 10 steps in 1.50 s on 2 ranks x 1 thread" in done.out
-    assert "90 % hidden behind the computation" in done.out
+    assert "output: 1.00 kB, 1.0 % of run time visible; strategy: threads:2" in done.out
 
 
 def test_options_reach_the_program(place):
