@@ -23,13 +23,15 @@ def cover(rows: list[Row], strength: int = 2, seen: set[Places] | None = None) -
     brought up to date, and then the first of the list.
     """
     seen = set() if seen is None else seen
-    missing = set().union(*(places(row, strength) for row in rows))
+    covers = {row: places(row, strength) for row in rows}
+    pairs = {row: places(row, 2) for row in rows}
+    missing = set().union(*covers.values())
     chosen = []
     while missing:
-        best = max(rows, key=lambda row: (len(places(row, strength) & missing), len(places(row, 2) - seen)))
+        best = max(rows, key=lambda row: (len(covers[row] & missing), len(pairs[row] - seen)))
         chosen.append(best)
-        missing -= places(best, strength)
-        seen |= places(best, 2)
+        missing -= covers[best]
+        seen |= pairs[best]
     return chosen
 
 

@@ -90,8 +90,8 @@ def test_a_disk_that_is_too_small(strategy, sink, small, clean, small_disk):
         assert jobs.assert_recorded_samples_equal(output, clean(2)) < STEPS
 
 
-# Long enough to fill every buffer and queue there is; the rest of the longer run would be 48 MiB per rank.
-FEW_STEPS, MANY_STEPS = 24, 120
+# Long enough to fill every buffer and queue there is; the rest of the longer run would be 24 MiB per rank.
+FEW_STEPS, MANY_STEPS = 24, 72
 LARGEST_GROWTH_BYTES = 12 << 20
 
 

@@ -80,7 +80,7 @@ def test_signal_to_the_command(number, case, clean, tmp_path):
 
 
 def test_the_ranks_end_with_a_killed_command(case, tmp_path):
-    """Nobody can catch SIGKILL: the launcher hears of it from the system, and stops the ranks in good order."""
+    """Nobody can catch SIGKILL: the launcher hears of it, and stops the ranks in good order."""
     run_dir = tmp_path / "run"
     command = ["run", case, "--out", run_dir, "-n", "2", "-t", "1", "--no-report", *SLOW]
     job = jobs.Job(command, command=jobs.TAILRACE)
