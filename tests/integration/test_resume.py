@@ -90,7 +90,8 @@ def test_a_changed_checksum_of_particles_is_found(tmp_path):
     assert ended.status == 1 and "1000 particles have the checksum" in ended.err, ended
 
 
-@pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders", "uring", "ranks:1", "spawn:1"])
+# The others are in test_killed_again_and_again.
+@pytest.mark.parametrize("strategy", ["uring", "ranks:1", "spawn:1"])
 def test_every_strategy_takes_and_leaves_them(strategy, tmp_path, whole):
     computation = Computation("rehearse", tmp_path)
     ranks = world(2, strategy)
