@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/system.hpp"
 #include "conversion.hpp"
 #include "h5md.hpp"
+#include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "simulation.hpp"
 #include "start.hpp"
 #include "step_writers.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/case_program.hpp"
 #include "vtkhdf.hpp"
 

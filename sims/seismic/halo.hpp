@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "grid.hpp"
-#include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/mpi/message.hpp"
+#include "mpi/message.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/decomposition.hpp"
 
 namespace tailrace::seismic {
 

@@ -5,13 +5,13 @@
 #include <chrono>
 #include <optional>
 
+#include "base/system.hpp"
 #include "model_file.hpp"
+#include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "proxy.hpp"
 #include "receivers.hpp"
 #include "solver.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/case_program.hpp"
 
 namespace tailrace::seismic {

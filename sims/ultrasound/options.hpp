@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "output/core/options.hpp"
 #include "record.hpp"
 #include "tailrace/run/program.hpp"
 

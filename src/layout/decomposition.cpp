@@ -1,8 +1,8 @@
-#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/decomposition.hpp"
 
 #include <algorithm>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::layout {
 

@@ -1,4 +1,4 @@
-#include "tailrace/layout/transpose.hpp"
+#include "layout/transpose.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "tailrace/base/check.hpp"
-#include "tailrace/mpi/message.hpp"
+#include "base/check.hpp"
+#include "mpi/message.hpp"
 
 namespace tailrace::layout {
 

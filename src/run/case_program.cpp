@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 
 namespace tailrace::run {
 

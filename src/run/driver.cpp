@@ -1,6 +1,6 @@
 #include "tailrace/run/driver.hpp"
 
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::run {
 

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tailrace/checkpoint/local.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/checkpoint/streams.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "checkpoint/local.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/store.hpp"
+#include "checkpoint/streams.hpp"
+#include "mpi/verdict.hpp"
 #include "tailrace/run/plan_account.hpp"
 
 namespace tailrace::run {

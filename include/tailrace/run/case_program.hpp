@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::run {
