@@ -8,18 +8,12 @@
 
 namespace tailrace::molecules {
 
-const run::ProgramInfo program_info{
-    .simulation = "molecules",
-    .purpose = "Molecular dynamics of rigid molecules",
-    .footer =
-        "A case is a TOML file, or a configuration of MarDyn (.cfg, .xml).\n" + run::ProgramInfo().footer};
-
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
   const auto app = run::make_parser(program_info);
   run::add_case_options(*app, line);
   run::add_conversion_options(*app, format_names(), line.conversion);
-  if (auto notice = run::read_words(*app, line, argc, argv)) return std::move(*notice);
+  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
   run::settle(line, argc, argv, "", line.options);
   if (!line.case_file.empty())
     apply_case(line);

@@ -83,21 +83,6 @@ void add_verify_options(CLI::App& app, bool& verify, std::string& file) {
   app.add_option("FILE", file, "with --verify: the file of an earlier run")->type_name("")->group(group);
 }
 
-constexpr const char* footer_text =
-    "Selections:\n"
-    "  whole, none               all points, or no output at all\n"
-    "  varying                   records of points, any number per step and rank; needs --sink hdf5-chunked\n"
-    "  x, y, z, x=12, ...        a cut across an axis, in the middle or at an index\n"
-    "  box:0,0,0,9,19,29         a box by its corners, inclusive\n"
-    "  boxes:N[,size=8x8x4]      N boxes, a dataset each; without a size they tile the domain\n"
-    "  points:N                  N points, one dataset\n"
-    "  ...,share=even            boxes and points lie all over the domain (default)\n"
-    "  ...,share=uneven          the denser the smaller y and z\n"
-    "  ...,share=one[,rank=R]    all within the part of one rank\n"
-    "  ...,seed=S                where they lie within that (default: 1)\n"
-    "Exit status: 0 finished, 1 values that are not those of the formula, 2 bad usage or input, 3 the run\n"
-    "failed, 4 stopped in good order.";
-
 void add_key_options(CLI::App& app, KeyTexts& texts) {
   for (std::size_t i = 0; i < key_options.size(); ++i)
     app.add_option(key_options[i].name, texts[i], key_options[i].help)
@@ -124,12 +109,6 @@ std::optional<Options> verification(const CommandLine& line, const std::string& 
 
 }  // namespace
 
-const run::ProgramInfo program_info{
-    .simulation = "rehearse",
-    .purpose =
-        "Rehearses the output of a simulation without its physics: a cube whose values follow a formula",
-    .footer = footer_text};
-
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
   KeyTexts texts;
@@ -138,7 +117,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   run::add_case_options(*app, line);
   add_verify_options(*app, line.options.verify, file);
   add_key_options(*app, texts);
-  if (auto notice = run::read_words(*app, line, argc, argv)) return std::move(*notice);
+  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
   if (auto options = verification(line, file)) return std::move(*options);
   run::settle(line, argc, argv, "", line.options);
   for (std::size_t i = 0; i < key_options.size(); ++i)

@@ -7,9 +7,6 @@
 
 namespace tailrace::seismic {
 
-const run::ProgramInfo program_info{.simulation = "seismic",
-                                    .purpose = "Acoustic waves in tilted transversely isotropic media"};
-
 namespace {
 
 /// What the case is: a file, or the words of the public programs.
@@ -35,7 +32,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   app->add_option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
       ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
       ->group("Files");
-  if (auto notice = run::read_words(*app, line, argc, argv)) return std::move(*notice);
+  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
   settle_case(line, argc, argv);
   apply_case(line);
   return std::move(line.options);

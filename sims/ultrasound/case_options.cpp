@@ -15,9 +15,8 @@ void read_record(run::CaseFile& file, CommandLine& line) {
   for (std::size_t i = 0; i < record_items.size(); ++i)
     if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
       record.wanted[i] = record.wanted[i] || *wanted;
-  if (const auto copy = file.boolean("record.copy_sensor_mask"))
-    record.copy_sensor_mask = record.copy_sensor_mask || *copy;
-  if (const auto start = file.integer("record.start", {1}); start && line.start == 0) line.start = *start;
+  record.copy_sensor_mask = *file.boolean("record.copy_sensor_mask") || record.copy_sensor_mask;
+  if (const auto start = file.integer("record.start"); start && line.start == 0) line.start = *start;
   if (line.options.outputs.empty()) record.apply_default();
 }
 
@@ -26,11 +25,12 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
   run::read_case_table(file, "ultrasound", options);
   file.text("input.script");  // makes the input; the launcher runs it
-  options.input = file.required_file_name("input.file", "file = \"input.h5\", a k-Wave input file");
-  if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
+  options.input = file.file_name("input.file").value_or("");
+  if (const auto steps = file.integer("time.steps"); steps && line.benchmark_steps == 0)
     line.benchmark_steps = *steps;
-  if (const auto name = file.text("model.precision"); name && line.precision.empty())
-    file.try_to([&] { options.precision = parse_precision("model.precision", *name); });
+  const auto precision = *file.text("model.precision");
+  if (line.precision.empty())
+    file.try_to([&] { options.precision = parse_precision("model.precision", precision); });
   options.outputs = run::read_output_tables(file, offered_quantities(), "pml");
   read_record(file, line);
   run::read_run_tables(file, line, options);
@@ -53,7 +53,7 @@ void apply_case(CommandLine& line) {
   using Words = std::vector<std::string>;
   const bool native_input = std::filesystem::path(line.case_file).extension() != ".toml";
   const Words native{"case.simulation=ultrasound", "input.file=" + line.case_file};
-  auto file = run::open_case(line, native_input ? native : Words());
+  auto file = run::open_case(program_info, line, native_input ? native : Words());
   read_case(file, line);
   set_defaults(file, line);
   run::finish_case(file, line.options);

@@ -18,17 +18,11 @@
 #include "h5/file.hpp"
 #include "output/core/sink.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/run/case_schema.hpp"
 #include "tailrace/run/command_line.hpp"
 #include "tailrace/run/conversion.hpp"
 
 namespace tailrace::ultrasound {
-
-const run::ProgramInfo program_info{
-    .simulation = "ultrasound",
-    .purpose =
-        "Ultrasound in heterogeneous, absorbing, non-linear media: reads k-Wave input files, writes k-Wave "
-        "output files",
-    .footer = {}};
 
 namespace {
 
@@ -90,6 +84,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
       ->group("Run");
   app.add_flag("--resume", line.run.resume, "go on from the newest checkpoint in the run directory")
       ->group("Run");
+  run::add_schema_options(app, line.run);
   app.add_flag("--version", line.run.version, "print the versions of program and libraries")->group("Run");
 }
 
@@ -258,6 +253,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
     throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
   }
   if (line.run.version) return run::Notice{version_text()};
+  if (auto text = run::answer_schema(line.run, *program_info.schema)) return run::Notice{std::move(*text)};
   auto& options = line.options;
   options.check_only = line.check_only;
   options.conversion = run::asked_for(line.conversion);

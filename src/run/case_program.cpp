@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "h5/file.hpp"
+#include "tailrace/run/simulate.hpp"
 
 namespace tailrace::run {
 
@@ -74,6 +77,16 @@ int CaseProgram::convert(const checkpoint::StateFunction& state, const std::vect
 
 std::string CaseProgram::output_text() const {
   return fmt::format("{}, {}", output::strategy_text(options_.write), output::sink_text(options_.write));
+}
+
+std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words, int argc,
+                                      const char* const* argv, CaseOptions& options) {
+  const auto app = make_parser(info);
+  add_case_options(*app, words);
+  if (auto notice = read_words(*app, info, words, argc, argv)) return notice;
+  if (words.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
+  settle(words, argc, argv, "", options);
+  return {};
 }
 
 }  // namespace tailrace::run

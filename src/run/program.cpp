@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_write.hpp"
 
 namespace tailrace::run {
@@ -61,9 +62,11 @@ void add_case_options(CLI::App& app, CaseWords& words) {
   add_run_options(app, words.run);
 }
 
-std::optional<Notice> read_words(CLI::App& app, const CaseWords& words, int argc, const char* const* argv) {
+std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
+                                 const char* const* argv) {
   if (auto help = read_words(app, argc, argv)) return Notice{std::move(*help)};
   if (auto text = answer(words.run, app.get_name())) return Notice{std::move(*text)};
+  if (auto text = answer_schema(words.run, *info.schema)) return Notice{std::move(*text)};
   return {};
 }
 
@@ -88,19 +91,20 @@ void settle(const CaseWords& words, int argc, const char* const* argv, const std
   options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
 }
 
-CaseFile open_case(const CaseWords& words, const std::vector<std::string>& settings) {
+CaseFile open_case(const ProgramInfo& info, const CaseWords& words,
+                   const std::vector<std::string>& settings) {
   auto all = settings;
   all.insert(all.end(), words.settings.begin(), words.settings.end());
-  if (settings.empty()) return CaseFile::read(words.case_file, all);
-  return CaseFile::from_overrides(words.case_file.empty() ? "the command line" : words.case_file, all);
+  if (settings.empty()) return CaseFile::read(words.case_file, all, *info.schema);
+  return CaseFile::from_overrides(words.case_file.empty() ? "the command line" : words.case_file, all,
+                                  *info.schema);
 }
 
 void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options) {
-  const auto wanted = fmt::format("simulation = \"{}\"", simulation);
-  const auto given = file.required_text("case.simulation", wanted);
-  if (!given.empty() && given != simulation)
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", given),
-                     wanted);
+  const auto given = file.text("case.simulation");
+  if (given && *given != simulation)
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", *given),
+                     fmt::format("simulation = \"{}\"", simulation));
   const auto name = options.case_file.empty() ? simulation : fs::path(options.case_file).stem().string();
   options.title = file.text("case.title").value_or(name);
 }

@@ -8,13 +8,14 @@
 
 #include "output/core/file_content.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/run/case_file.hpp"
 #include "tailrace/run/xdmf.hpp"
 #include "tailrace/stream.hpp"
 
 /// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
 /// at which points and steps.
 namespace tailrace::run {
+
+class CaseFile;
 
 /// A quantity that a simulation offers for [[output]].
 struct OfferedQuantity {

@@ -23,10 +23,14 @@
 /// What native programs that run cases have in common, from the command line to the exit status.
 namespace tailrace::run {
 
+class CaseFile;
+struct CaseSchema;
+
 /// What a program says of itself.
 struct ProgramInfo {
-  std::string simulation;  ///< "seismic"; the program is tailrace-seismic
-  std::string purpose;     ///< in one line, for --help
+  std::string simulation;              ///< "seismic"; the program is tailrace-seismic
+  std::string purpose;                 ///< in one line, for --help
+  const CaseSchema* schema = nullptr;  ///< the keys of its cases
   std::string footer =
       "Exit status: 0 finished, 2 bad usage or input, 3 the run failed, 4 stopped in good order.";
 
@@ -85,14 +89,15 @@ struct Notice {
 };
 /// Reads the words of the command line into what the options of `app` name. @local. Returns what to print if
 /// that was asked for. Errors (usage): a word that no option takes, or a wrong value.
-std::optional<Notice> read_words(CLI::App& app, const CaseWords& words, int argc, const char* const* argv);
+std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
+                                 const char* const* argv);
 /// What was typed, as far as no case is needed for it. The output goes to -o, into the run directory, or to
 /// `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the output.
 void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
             CaseOptions& options);
 
 /// The case file that the words name, or what `settings` alone say if they name none. @local
-CaseFile open_case(const CaseWords& words, const std::vector<std::string>& settings);
+CaseFile open_case(const ProgramInfo& info, const CaseWords& words, const std::vector<std::string>& settings);
 /// Reads [case]: that the case is one of this simulation, and the title. What is wrong becomes problems of
 /// the file. @local
 void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options);
