@@ -13,6 +13,6 @@ set(TAILRACE_MPI "@TAILRACE_MPI@")
 ]])
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/tailraceConfig.cmake cmake/TailraceDependencies.cmake cmake/TailraceParallelLibraries.cmake
+install(FILES cmake/tailraceConfig.cmake cmake/TailraceDependencies.cmake cmake/TailraceParallelLibraries.cmake cmake/TailraceSimulation.cmake
   ${CMAKE_BINARY_DIR}/tailraceBuild.cmake ${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake
   DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/system.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::run {
 

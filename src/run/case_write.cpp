@@ -1,4 +1,5 @@
 #include "tailrace/run/case_write.hpp"
+#include "tailrace/run/case_file.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,7 @@ void read_directories(CaseFile& file, const output::OptionTexts& typed, output::
 }
 
 void read_lustre(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
-  if (const auto count = file.integer("write.lustre_count", {1, output::most_lustre_stripes}))
-    options.lustre.count = static_cast<int>(*count);
+  if (const auto count = file.integer("write.lustre_count")) options.lustre.count = static_cast<int>(*count);
   if (const auto size = file.text("write.lustre_size"))
     file.try_to([&] { output::parse_lustre_size("write.lustre_size", *size, options); });
   if (!typed.lustre_count.empty())
@@ -35,13 +35,12 @@ void read_lustre(CaseFile& file, const output::OptionTexts& typed, output::Optio
 }  // namespace
 
 void read_write(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
-  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
-             flush = file.text("write.flush");
-  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
-  if (buffers) options.buffers = static_cast<int>(*buffers);  // unless the strategy names another number
-  if (strategy) file.try_to([&] { output::parse_strategy("write.strategy", *strategy, options); });
-  if (sink) file.try_to([&] { output::parse_sink("write.sink", *sink, options); });
-  if (flush) file.try_to([&] { output::parse_flush("write.flush", *flush, options); });
+  const auto strategy = *file.text("write.strategy"), sink = *file.text("write.sink"),
+             flush = *file.text("write.flush");
+  options.buffers = static_cast<int>(*file.integer("write.buffers"));  // unless the strategy names a number
+  file.try_to([&] { output::parse_strategy("write.strategy", strategy, options); });
+  file.try_to([&] { output::parse_sink("write.sink", sink, options); });
+  file.try_to([&] { output::parse_flush("write.flush", flush, options); });
   if (!typed.write.empty()) file.try_to([&] { output::parse_strategy("--write", typed.write, options); });
   if (!typed.sink.empty()) file.try_to([&] { output::parse_sink("--sink", typed.sink, options); });
   if (!typed.flush.empty()) file.try_to([&] { output::parse_flush("--flush", typed.flush, options); });

@@ -1,4 +1,5 @@
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/run/case_file.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include "output/core/options.hpp"
-#include "tailrace/run/case_file.hpp"
 #include "trace/recorder.hpp"
 
 namespace tailrace::run {
+
+class CaseFile;
 
 /// Reads the table [write] of a case into the options of the output; what the command line says goes before
 /// it. What is wrong becomes problems of the file. @local

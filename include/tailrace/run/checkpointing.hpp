@@ -14,10 +14,11 @@
 #include "output/session/session.hpp"
 #include "tailrace/archive.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/run/case_file.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::run {
+
+class CaseFile;
 
 /// What a user decides about checkpoints.
 struct CheckpointOptions {
