@@ -35,13 +35,20 @@ ROOMS = {
 }
 # The modules of the headers that stand directly in include/tailrace.
 RING_1 = {
-    "archive": "checkpoint",
+    "checkpoint": "checkpoint",
     "box": "base",
+    "checkpoint_options": "checkpoint",
     "comm": "mpi",
     "decomposition": "layout",
+    "dataset": "h5",
     "error": "base",
+    "file_content": "output",
+    "output": "output",
+    "resume": "output",
     "stream": "output",
+    "tailrace": "run",
     "trace": "trace",
+    "write_options": "output",
 }
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}

@@ -13,6 +13,7 @@
 
 #include "base/check.hpp"
 #include "base/files.hpp"
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {

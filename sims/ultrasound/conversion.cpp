@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 

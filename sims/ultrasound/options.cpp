@@ -182,6 +182,7 @@ void finish_native_mode(CommandLine& line) {
   auto& options = line.options;
   if (!line.overrides.empty()) throw Error(ErrorKind::usage, "--set changes a case. Fix: use it with --case");
   options.write = output::parse_options(line.write);
+  options.write.plan_only = line.write.plan;
   if (options.checkpoint) output::check_resumes(options.write);
   if (!line.trace.empty()) options.trace = trace::parse_mode("--trace", line.trace);
   options.record.apply_default();

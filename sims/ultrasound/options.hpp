@@ -8,8 +8,8 @@
 
 #include "output/core/options.hpp"
 #include "record.hpp"
+#include "run/checkpointing.hpp"
 #include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "trace/recorder.hpp"
 

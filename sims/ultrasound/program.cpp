@@ -11,6 +11,7 @@
 #include "base/system.hpp"
 #include "console.hpp"
 #include "conversion.hpp"
+#include "h5/file.hpp"
 #include "input.hpp"
 #include "intensity.hpp"
 #include "leg.hpp"

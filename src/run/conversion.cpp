@@ -1,4 +1,4 @@
-#include "tailrace/run/conversion.hpp"
+#include "run/convert_checkpoint.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "checkpoint/restore.hpp"
+#include "checkpoint/save.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"

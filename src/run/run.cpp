@@ -12,7 +12,9 @@
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
-#include "tailrace/run/plan_account.hpp"
+#include "run/convert_checkpoint.hpp"
+#include "run/plan_account.hpp"
+#include "run/rank_account.hpp"
 
 namespace tailrace::run {
 
@@ -432,7 +434,7 @@ void Run::write_account(const RunEnd& end, std::int64_t cells) {
   } catch (const Error& error) {
     account_.warnings.push_back(error.info().message);
   }
-  if (options_.write.crew != nullptr && comm_.is_root()) account_.writers = options_.write.crew->report();
+  if (options_.write.crew != nullptr && comm_.is_root()) mine.writers = options_.write.crew->report();
   run::write_account(comm_, options_.directory, account_, end, mine);
 }
 

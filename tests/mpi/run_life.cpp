@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/run/run.hpp"
 #include "temp_dir.hpp"

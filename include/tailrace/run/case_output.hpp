@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "output/core/file_content.hpp"
+#include "run/xdmf.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/file_content.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/run/xdmf.hpp"
 #include "tailrace/stream.hpp"
 
 /// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
@@ -80,24 +80,16 @@ class CaseOutputs {
   /// Describes the grids among them beside the output file, for viewers; see `run::write_xdmf`. @local
   void describe_grids(const std::string& output) const;
   /// The time of the state after a step. @local
-  [[nodiscard]] double time_s(StepIndex step) const noexcept {
-    return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
-  }
+  [[nodiscard]] double time_s(StepIndex step) const noexcept { return frame_.time_s(step); }
   /// Adds steps, times and attributes of the groups.
   void add_to(output::FileHead& head) const;
   /// Adds the steps that reductions ended with, which are known at the end.
   void add_to(output::FileTail& tail, StepIndex steps_done) const;
 
  private:
-  void add_steps(output::FileHead& head, const output::Stream& stream) const;
   std::vector<output::Stream> streams_;
-  /// A stream as its group tells of it.
-  struct Described {
-    std::string quantity, selection;
-    bool on_grid = true;
-  };
-  std::vector<Described> described_;  ///< per stream
-  XdmfFrame frame_;
+  std::vector<output::GroupWords> described_;  ///< per stream
+  output::Frame frame_;
 };
 
 }  // namespace tailrace::run

@@ -2,7 +2,7 @@
 
 #include "output/core/options.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "trace/recorder.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::run {
 

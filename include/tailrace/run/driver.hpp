@@ -8,8 +8,9 @@
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
 #include "output/session/session.hpp"
-#include "tailrace/run/checkpointing.hpp"
-#include "tailrace/run/stop.hpp"
+#include "run/checkpointing.hpp"
+#include "run/stop.hpp"
+#include "tailrace/run/account.hpp"
 #include "tailrace/run/watch.hpp"
 #include "tailrace/trace.hpp"
 
@@ -40,9 +41,6 @@ checkpoint::StateFunction state_of(S& simulation, output::Session& session) {
     checkpoint::pass_reductions(archive, session.running_reductions());
   };
 }
-
-enum class Status { finished, stopped, failed };
-const char* to_string(Status status) noexcept;
 
 struct DriveResult {
   Status status = Status::finished;

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "base/system.hpp"
+#include "run/checkpointing.hpp"
+#include "run/progress.hpp"
+#include "run/tracing.hpp"
 #include "tailrace/run/account.hpp"
 #include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/driver.hpp"
-#include "tailrace/run/progress.hpp"
-#include "tailrace/run/tracing.hpp"
 
 /// The life of a run, from its directory to its account: what does not depend on the simulation.
 namespace tailrace::run {
