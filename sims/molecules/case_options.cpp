@@ -252,25 +252,21 @@ void set_defaults(run::CaseFile& file, const Options& options) {
     set("decomposition.limit", problem.decomposition.limit);
     set("decomposition.load", "counted");
   }
-  run::set_run_defaults(file, options);
 }
 
-/// A case, or what a configuration of MarDyn says in its words.
-run::CaseFile read_file(CommandLine& line) {
-  if (!is_configuration(line.case_file)) return run::CaseFile::read(line.case_file, line.settings);
-  auto settings = settings_of(read_configuration(line.case_file), line.options.warnings);
-  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides(line.case_file, settings);
+/// What a configuration of MarDyn says in the words of a case.
+std::vector<std::string> settings_of_file(CommandLine& line) {
+  if (!is_configuration(line.case_file)) return {};
+  return settings_of(read_configuration(line.case_file), line.options.warnings);
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = read_file(line);
+  auto file = run::open_case(line, settings_of_file(line));
   read_case(file, line);
   set_defaults(file, line.options);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
 }
 
 }  // namespace tailrace::molecules

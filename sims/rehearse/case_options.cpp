@@ -175,24 +175,16 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   set("write_multiplier", options.selection_context.write_multiplier);
   set("reduce", output::to_string(options.selection_context.reduction));
   set("verify", options.verify);
-  run::set_run_defaults(file, options);
-}
-
-run::CaseFile open_case(const CommandLine& line) {
-  if (!line.case_file.empty()) return run::CaseFile::read(line.case_file, line.settings);
-  std::vector<std::string> settings{"case.simulation=rehearse"};
-  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides("the command line", settings);
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = open_case(line);
+  const std::vector<std::string> no_file{"case.simulation=rehearse"};
+  auto file = run::open_case(line, line.case_file.empty() ? no_file : std::vector<std::string>());
   read_case(file, line);
   set_defaults(file, line.options);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
 }
 
 }  // namespace tailrace::rehearse

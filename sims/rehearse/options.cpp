@@ -124,22 +124,21 @@ std::optional<Options> verification(const CommandLine& line, const std::string& 
 
 }  // namespace
 
+const run::ProgramInfo program_info{
+    .simulation = "rehearse",
+    .purpose =
+        "Rehearses the output of a simulation without its physics: a cube whose values follow a formula",
+    .footer = footer_text};
+
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
   KeyTexts texts;
   std::string file;
-  CLI::App app(
-      "Rehearses the output of a simulation without its physics: a cube whose values follow a formula",
-      "tailrace-rehearse");
-  app.get_formatter()->column_width(34);
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  run::add_case_options(app, line);
-  add_verify_options(app, line.options.verify, file);
-  add_key_options(app, texts);
-  app.footer(footer_text);
-  if (auto help = run::read_words(app, argc, argv)) return run::Notice{std::move(*help)};
-  if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER))
-    return run::Notice{std::move(*text)};
+  const auto app = run::make_parser(program_info);
+  run::add_case_options(*app, line);
+  add_verify_options(*app, line.options.verify, file);
+  add_key_options(*app, texts);
+  if (auto notice = run::read_words(*app, line, argc, argv)) return std::move(*notice);
   if (auto options = verification(line, file)) return std::move(*options);
   run::settle(line, argc, argv, "", line.options);
   for (std::size_t i = 0; i < key_options.size(); ++i)

@@ -248,25 +248,17 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   if (boundary.kind == Boundary::Kind::random) set("boundary.seed", boundary.seed);
   set("source.wavelet", "ricker");
   if (!options.sources.samples && !options.sources.dataset) set("source.fcut_hz", options.sources.cutoff_hz);
-  run::set_run_defaults(file, options);
-}
-
-run::CaseFile read_file(const CommandLine& line) {
-  if (line.proxy.empty()) return run::CaseFile::read(line.case_file, line.settings);
-  auto settings = proxy_settings(line.proxy);
-  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides("the command line", settings);
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = read_file(line);
+  using Words = std::vector<std::string>;
+  auto file = run::open_case(line, line.proxy.empty() ? Words() : proxy_settings(line.proxy));
   read_case(file, line);
   if (!line.proxy.empty()) show_everything(line.options.problem);
   set_defaults(file, line.options);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
 }
 
 }  // namespace tailrace::seismic

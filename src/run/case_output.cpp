@@ -188,10 +188,12 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
     : frame_{.domain = domain.points,
              .spacing_m = domain.spacing_m,
              .time_of_step_0_s = domain.time_of_step_0_s,
-             .dt_s = domain.dt_s} {
+             .dt_s = domain.dt_s},
+      steps_(domain.steps) {
   Problems problems(subject);
+  auto taken = domain.taken_paths;
+  taken.insert(taken.end(), {output::record_path, steps_path, steps_done_path});
   for (const auto& table : tables) {
-    const auto& taken = domain.taken_paths;
     if (std::count(taken.begin(), taken.end(), fmt::format("/{}", table.name)) > 0)
       problems.add(fmt::format("{}.name: \"{}\" is the name of something else in the output file", table.key,
                                table.name),
@@ -208,6 +210,26 @@ void CaseOutputs::describe_grids(const std::string& output) const {
   for (std::size_t i = 0; i < streams_.size(); ++i)
     if (described_[i].on_grid) grids.push_back(streams_[i]);
   write_xdmf(grids, frame_, output);
+}
+
+bool CaseOutputs::add_step_counts(output::FileHead& head) const {
+  const auto has = [&](const char* path) {
+    return std::any_of(head.datasets.begin(), head.datasets.end(),
+                       [&](const auto& dataset) { return dataset.spec.path == path; });
+  };
+  if (steps_ == 0 || has(steps_path)) return false;
+  const auto count = [](const char* path, StepIndex step) {
+    return output::static_dataset(path, {1}, std::vector{static_cast<std::uint64_t>(step)});
+  };
+  head.datasets.insert(head.datasets.begin(), {count(steps_path, steps_), count(steps_done_path, 0)});
+  return true;
+}
+
+void CaseOutputs::add_step_count(output::FileTail& tail, StepIndex steps_done) const {
+  tail.datasets.emplace_back(
+      steps_done_path,
+      output::static_dataset(steps_done_path, {1}, std::vector{static_cast<std::uint64_t>(steps_done)})
+          .values);
 }
 
 void CaseOutputs::add_to(output::FileHead& head) const {

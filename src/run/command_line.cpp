@@ -16,9 +16,9 @@ namespace tailrace::run {
 
 namespace {
 
-std::string version_text(const std::string& program, const std::string& compiler) {
+std::string version_text(const std::string& program) {
   return fmt::format("{} {}\n  MPI:      {}\n  HDF5:     {}\n  compiler: {}\n", program, TAILRACE_VERSION,
-                     mpi::Environment::library_version(), h5::library_version(), compiler);
+                     mpi::Environment::library_version(), h5::library_version(), TAILRACE_COMPILER);
 }
 
 /// A line per strategy: its form, a tab, the forms of its sinks.
@@ -86,9 +86,8 @@ std::optional<std::string> read_words(CLI::App& app, int argc, const char* const
   return {};
 }
 
-std::optional<std::string> answer(const RunWords& words, const std::string& program,
-                                  const std::string& compiler) {
-  if (words.version) return version_text(program, compiler);
+std::optional<std::string> answer(const RunWords& words, const std::string& program) {
+  if (words.version) return version_text(program);
   if (words.list) return list_text();
   return {};
 }

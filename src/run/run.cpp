@@ -12,6 +12,7 @@
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
+#include "mpi/verdict.hpp"
 #include "run/convert_checkpoint.hpp"
 #include "run/plan_account.hpp"
 #include "run/rank_account.hpp"
@@ -157,6 +158,14 @@ void Run::keep_arguments() {
     warn(fmt::format("{} cannot be written: `tailrace resume` will not know how the run was started", path));
 }
 
+StepIndex Run::restore(const SimulationCalls& simulation) {
+  if (!options_.resume) return 0;
+  const auto step = restore_state(simulation.state);
+  simulation.restored(step);
+  begin_leg();
+  return step;
+}
+
 StepIndex Run::restore_state(const checkpoint::StateFunction& simulation) {
   if (options_.directory.empty())
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
@@ -255,6 +264,7 @@ output::Session& Run::open_output(const std::string& path, const output::FileHea
   // they keep. None of it grows afterwards.
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
   auto whole_head = head;
+  counts_steps_ = outputs_.add_step_counts(whole_head);
   outputs_.add_to(whole_head);
   auto from = resume;
   if (resumed_after_ > 0) from = {.after = resumed_after_, .kept = &*kept_};
@@ -277,6 +287,25 @@ void Run::describe_grids(const std::string& path) {
   } catch (const Error& error) {
     warn(error.info().message);
   }
+}
+
+DriveResult Run::drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
+                       const std::function<void(StepIndex)>& after_step) {
+  start_steps(steps, watch);
+  if (simulation.state) begin_checkpoints(steps.done, whole_state(simulation, *session_));
+  const auto result = run::drive(simulation, steps,
+                                 {.comm = comm_,
+                                  .session = *session_,
+                                  .stop = stop_,
+                                  .log = log_,
+                                  .watch = watch_,
+                                  .checkpoints = checkpointing_ ? &*checkpointing_ : nullptr,
+                                  .after_step = [&](const DriveResult& so_far) {
+                                    note_step(so_far);
+                                    after_step(so_far.steps_done);
+                                  }});
+  progress_->update("closing", result.steps_done);
+  return result;
 }
 
 void Run::start_steps(const StepSpan& steps, const Watch& watch) {
@@ -357,6 +386,7 @@ Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
         session_->sample_final(result.steps_done, fields(*session_));
         auto whole_tail = tail();
         outputs_.add_to(whole_tail, result.steps_done);
+        if (counts_steps_) outputs_.add_step_count(whole_tail, result.steps_done);
         session_->finish(result.steps_done, whole_tail);
         check_finite(result);
         derive();

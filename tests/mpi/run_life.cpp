@@ -78,7 +78,7 @@ Outcome run_counter(
   Counter counter(box, fails ? bad_step : never);
   auto& session = run.open_output(path + "/output.h5", {}, counter.memory_bytes());
   const Watch watch{.quantity = "n", .every = 8, .ends_run = ends_run, .hint = "count less"};
-  const auto result = run.drive(counter, {.last = steps, .planned = steps}, watch,
+  const auto result = run.drive(calls_of(counter), {.last = steps, .planned = steps}, watch,
                                 [&](StepIndex step) { after_step(session, step); });
   Outcome outcome{run.close(
                       result,
@@ -184,7 +184,7 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
     Counter counter(box, 1000);
     run.open_output(path, {}, counter.memory_bytes(), {.after = done});
     const auto result =
-        run.drive(counter, {.done = done, .last = steps, .planned = steps}, {}, [](StepIndex) {});
+        run.drive(calls_of(counter), {.done = done, .last = steps, .planned = steps}, {}, [](StepIndex) {});
     bool saved = false;
     const auto save = [&](output::Session&) { saved = true; };
     const auto fields = [&](output::Session&) {

@@ -34,9 +34,8 @@ struct RunWords {
 /// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version and --list; `words`
 /// outlives the parser.
 void add_run_options(CLI::App& app, RunWords& words);
-/// What to print for --version or --list, if one of them is given. `compiler` built the program. @local
-std::optional<std::string> answer(const RunWords& words, const std::string& program,
-                                  const std::string& compiler);
+/// What to print for --version or --list, if one of them is given. @local
+std::optional<std::string> answer(const RunWords& words, const std::string& program);
 /// The words of a command line behind the name of the program. @local
 std::vector<std::string> arguments(int argc, const char* const* argv);
 /// Seconds of --wall-limit. @local. Errors (usage): it is no duration.

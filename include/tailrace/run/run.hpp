@@ -37,9 +37,9 @@ int with_crew(mpi::CommView world, const std::string& program, output::Options& 
 
 /// What a user decides about any run.
 struct RunOptions {
-  std::string program;    ///< as it names itself in messages
-  std::string directory;  ///< where run.json, progress and traces go; empty: nowhere
-  bool overwrite = true;  ///< the directory may exist
+  std::string program;     ///< as it names itself in messages
+  std::string directory;   ///< where run.json, progress and traces go; empty: nowhere
+  bool overwrite = false;  ///< the directory may exist
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
   output::Options write;
@@ -79,20 +79,14 @@ class Run {
   /// does not fit leaves the directory as it was. Returns 0 otherwise.
   /// @collective{comm}, synchronises. Errors, on all ranks: (input) there is no such checkpoint; (io) the
   /// earlier leg cannot be put aside.
-  template <Resumable S>
-  StepIndex restore(S& simulation) {
-    if (!options_.resume) return 0;
-    const auto step = restore_state([&](checkpoint::StateArchive& archive) { simulation.state(archive); });
-    simulation.restored(step);
-    begin_leg();
-    return step;
-  }
+  StepIndex restore(const SimulationCalls& simulation);
   /// Instead of a run, once it is planned: converts a checkpoint, with the state of the simulation. Returns a
   /// line that says what was done. @collective{comm}, synchronises. Errors: as `convert_checkpoint`.
   std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
                       const std::vector<ForeignFormat>& formats);
-  /// Creates the output file with what was planned; the outputs of the case are added to the head. The
-  /// simulation stands, with arrays of `simulation_bytes`, and has talked to the other ranks once.
+  /// Creates the output file with what was planned; the outputs of the case and the numbers of steps are
+  /// added to the head. The simulation stands, with arrays of `simulation_bytes`, and has talked to the other
+  /// ranks once.
   /// @collective{comm}, synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes);
@@ -105,21 +99,8 @@ class Run {
   [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
 
   /// Runs the steps; see `run::drive`. @collective{comm}
-  template <Simulation S>
-  DriveResult drive(S& simulation, const StepSpan& steps, const Watch& watch,
-                    const std::function<void(StepIndex)>& after_step) {
-    start_steps(steps, watch);
-    if constexpr (Resumable<S>) begin_checkpoints(steps.done, state_of(simulation, *session_));
-    const auto result = run::drive(
-        comm_, simulation, *session_, steps, watch_, stop_, checkpointing_ ? &*checkpointing_ : nullptr,
-        [&](const DriveResult& so_far) {
-          note_step(so_far);
-          after_step(so_far.steps_done);
-        },
-        log_);
-    progress_->update("closing", result.steps_done);
-    return result;
-  }
+  DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
+                    const std::function<void(StepIndex)>& after_step);
 
   /// Computes, from what is recorded, what the final fields need beside the simulation, and returns where to
   /// find them. @collective
@@ -192,6 +173,7 @@ class Run {
   output::Plan plan_;
   std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
   StepIndex resumed_after_ = 0;
+  bool counts_steps_ = false;  ///< the file has the numbers of steps from here
   std::unique_ptr<output::Session> session_;
   std::optional<Checkpointing> checkpointing_;
   std::optional<ProgressFile> progress_;

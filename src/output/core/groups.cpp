@@ -16,14 +16,6 @@ namespace {
 /// HDF5 keeps attributes of up to 64 KiB.
 constexpr std::size_t longest_selection_text = 60'000;
 
-template <class T>
-StaticDataset dataset_of(const std::string& path, h5::Shape shape, const std::vector<T>& values) {
-  StaticDataset dataset{{path, std::move(shape), h5::element_type_of<T>(), {}}, {}};
-  const auto bytes = std::as_bytes(std::span(values));
-  dataset.values.assign(bytes.begin(), bytes.end());
-  return dataset;
-}
-
 bool is_series(const Stream& stream) {
   return stream.reduction == Reduction::none;
 }
@@ -88,8 +80,8 @@ void add_steps(const Stream& stream, const Frame& frame, FileHead& head) {
   const auto steps = is_series(stream) ? stream.cadence.steps() : std::vector<StepIndex>{0};
   std::vector<double> times_s;
   for (const auto step : steps) times_s.push_back(frame.time_s(step));
-  head.datasets.push_back(dataset_of("/" + stream.name + "/step", {steps.size()}, steps));
-  head.datasets.push_back(dataset_of("/" + stream.name + "/time_s", {steps.size()}, times_s));
+  head.datasets.push_back(static_dataset("/" + stream.name + "/step", {steps.size()}, steps));
+  head.datasets.push_back(static_dataset("/" + stream.name + "/time_s", {steps.size()}, times_s));
 }
 
 }  // namespace
@@ -120,7 +112,7 @@ void add_group(const Stream& stream, const GroupWords& words, const Frame& frame
   if (const auto* points = std::get_if<Points>(&stream.selection)) {
     std::vector<std::int64_t> indices;
     for (const auto& p : points->points) indices.insert(indices.end(), {p.x, p.y, p.z});
-    head.datasets.push_back(dataset_of(group + "/points", {points->points.size(), 3}, indices));
+    head.datasets.push_back(static_dataset(group + "/points", {points->points.size(), 3}, indices));
   }
   const auto add = [&](const char* name, const std::string& text) {
     head.group_attributes.push_back({group, {.name = name, .value = text, .reserved_bytes = 0}});

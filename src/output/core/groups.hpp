@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "output/core/plan.hpp"
 #include "tailrace/file_content.hpp"
@@ -8,6 +11,15 @@
 
 /// Streams as groups of a file: /NAME with `values`, `step`, `time_s`, and attributes that describe them.
 namespace tailrace::output {
+
+/// A small dataset of the head, with its values. @local
+template <class T>
+StaticDataset static_dataset(const std::string& path, h5::Shape shape, const std::vector<T>& values) {
+  StaticDataset dataset{{path, std::move(shape), h5::element_type_of<T>(), {}}, {}};
+  const auto bytes = std::as_bytes(std::span(values));
+  dataset.values.assign(bytes.begin(), bytes.end());
+  return dataset;
+}
 
 /// The dataset of a stream's values in its group. The selection is one part. @local
 h5::DatasetSpec values_dataset(const Stream& stream, Index3 domain, h5::ElementType type);
