@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "h5/parallel.hpp"
+#include "mpi/file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {

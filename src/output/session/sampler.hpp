@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "output/core/plan.hpp"
+#include "output/core/resume.hpp"
 #include "output/core/running_stream.hpp"
 #include "output/session/outlet.hpp"
 #include "tailrace/comm.hpp"
