@@ -132,8 +132,8 @@ int main(int argc, char** argv) {
   options.resume = argc > 3 && std::string(argv[3]) == "--resume";
   try {  // all ranks read the case and come to the same result
     const Case c = read_case(argv[1], options);
-    const auto start = [&](mpi::CommView comm) {
-      run::Run run(comm, options);
+    const auto start = [&](mpi::CommView comm, output::Crew* crew) {
+      run::Run run(comm, options, crew);
       return run.guard([&] { return simulate(comm, c, argv[1], run, options.directory); }, status_of);
     };
     return run::with_crew(world, options.program, options.write, start, status_of);

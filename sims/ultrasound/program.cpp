@@ -17,6 +17,7 @@
 #include "leg.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
+#include "output/session/session.hpp"
 #include "output_file.hpp"
 #include "record.hpp"
 #include "solver.hpp"

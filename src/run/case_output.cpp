@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "output/core/groups.hpp"
+#include "run/xdmf.hpp"
 
 namespace tailrace::run {
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/system.hpp"
 #include "h5/file.hpp"
+#include "output/session/session.hpp"
 
 namespace tailrace::run {
 

@@ -1,3 +1,4 @@
+#include "output/core/resume.hpp"
 #include "run/convert_checkpoint.hpp"
 
 #include <fmt/format.h>

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "run/xdmf.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/file_content.hpp"
 #include "tailrace/run/case_file.hpp"

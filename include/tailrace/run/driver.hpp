@@ -5,16 +5,21 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/streams.hpp"
-#include "output/session/session.hpp"
-#include "run/checkpointing.hpp"
-#include "run/stop.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/run/account.hpp"
 #include "tailrace/run/watch.hpp"
+#include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"
 
+namespace tailrace::output {
+class Session;
+}
+
 namespace tailrace::run {
+
+class Checkpointing;
+class StopRequest;
 
 /// What the driver asks of a simulation: one step at a time, and its fields by name. Output, timing and
 /// stopping are not its business.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/system.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/run/case_checkpoint.hpp"
@@ -54,7 +52,8 @@ struct CaseOptions {
   std::string title;
   StepIndex steps = 0;               ///< 0: as many as the input says
   std::vector<OutputTable> outputs;  ///< the [[output]] tables of the case
-  output::Options write;
+  output::WriteOptions write;
+  bool plan_only = false;  ///< see `RunOptions`
   trace::Mode trace = trace::Mode::on;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 
@@ -83,6 +82,8 @@ void add_case_options(CLI::App& app, CaseWords& words);
 struct Notice {
   std::string text;
 };
+/// Prints what was asked for on standard output. @local
+void print_notice(const Notice& notice) noexcept;
 /// Reads the words of the command line into what the options of `app` name. @local. Returns what to print if
 /// that was asked for. Errors (usage): a word that no option takes, or a wrong value.
 std::optional<Notice> read_words(CLI::App& app, const CaseWords& words, int argc, const char* const* argv);
@@ -131,7 +132,7 @@ auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseComma
   try {
     auto parsed = parse();
     if (auto* options = std::get_if<0>(&parsed)) return std::move(*options);
-    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
+    if (comm.is_root()) print_notice(std::get<Notice>(parsed));
     return success;
   } catch (const Error& error) {
     return refuse(error.info());
@@ -139,8 +140,8 @@ auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseComma
 }
 
 /// Makes the run with `execute`, on the ranks that compute, and returns its exit status; an error's status is
-/// `status_of(kind)`. `options.write` gets its crew. @collective{world}
-int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
+/// `status_of(kind)`. @collective{world}
+int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
              const std::function<int(mpi::CommView computing, Run& run)>& execute,
              const std::function<int(ErrorKind)>& status_of);
 
