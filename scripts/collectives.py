@@ -16,6 +16,7 @@ from pathlib import Path
 PAGE = "docs/reference/collectives.md"
 TAG = re.compile(r"@(local|collective|neighbour|one_sided)\b(?:\{([^}]*)\})?")
 COMMUNICATOR = re.compile(r"\b(CommView|MPI_Comm)\b")
+VIEW = "mpi::CommView"  # is a communicator, and communicates nothing
 SCOPE = re.compile(r"^\s*(?:template <.*> )?(class|struct|namespace) ([\w:]+)[^;]*\{$")
 NAME = re.compile(r"(~?\w+|operator\S+) ?\((.*)", re.DOTALL)
 HEAD = """# Who calls what together
@@ -50,8 +51,8 @@ class Function:
         return [f"{kind} ({who})" if who else kind for kind, who in TAG.findall(self.comment)]
 
 
-def statements(text: str) -> Iterator[tuple[str, str]]:
-    """(comment, code) of the lines of a header: declarations whole, and lines that open or close a scope."""
+def statements(text: str) -> Iterator[tuple[str, bool, str]]:
+    """(comment, whether it stands above an earlier one, code): declarations, and lines of scopes."""
     comment, code, depth, used = [], "", 0, False
     for line in text.splitlines():
         bare = line.strip()
@@ -68,7 +69,7 @@ def statements(text: str) -> Iterator[tuple[str, str]]:
         code = f"{code} {bare}".strip()
         depth += bare.count("(") - bare.count(")")
         if depth == 0 and (code.endswith((";", "{", "}", ":")) or code.startswith("#")):
-            yield " ".join(comment), code
+            yield " ".join(comment), used, code
             code, used = "", True
 
 
@@ -76,7 +77,7 @@ def functions(header: str, text: str) -> Iterator[Function]:
     """The functions that programs may call, in the order of the header."""
     scopes: list[tuple[str, str]] = []  # (kind, name); "" for a body
     public = [True]
-    for comment, code in statements(text):
+    for above, shared, code in statements(text):
         scope = SCOPE.match(code)
         if scope:
             scopes.append((scope[1], scope[2]))
@@ -89,6 +90,8 @@ def functions(header: str, text: str) -> Iterator[Function]:
         found = None if in_body or not all(public) or code.startswith("#") else NAME.search(code)
         if found and not code.startswith(("using", "friend", "template <class T> concept", "static_assert")):
             owner = "::".join(name for _, name in scopes).removeprefix("tailrace::")
+            accessor = shared and "const noexcept" in found[2]  # the comment is of the function before
+            comment = "" if accessor else above
             yield Function(header, owner, found[1], found[2], comment)
         opened = code.count("{") - code.count("}")
         for _ in range(opened):
@@ -110,7 +113,7 @@ def concerned(found: list[Function]) -> list[Function]:
         moves = f.name == f.scope.split("::")[-1] and (f.parameters.startswith(")") or "&&" in f.parameters)
         return not (moves or f.name.startswith(("~", "operator")) or "= delete" in f.parameters)
 
-    plain = [f for f in found if is_plain(f)]
+    plain = [f for f in found if is_plain(f) and f.scope != VIEW]
     return [f for f in plain if COMMUNICATOR.search(f.parameters) or f.scope in owners]
 
 

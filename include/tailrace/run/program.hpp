@@ -106,8 +106,9 @@ void finish_case(CaseFile& file, CaseOptions& options);
 /// A line on standard output every ten seconds, which tells how far the steps are.
 class ProgressLines {
  public:
-  /// Silent on all ranks but the root, and with --quiet. The clock starts now.
+  /// Silent on all ranks but the root, and with --quiet. The clock starts now. @local
   ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done);
+  /// Prints a line if it is time for one. @local
   void note(StepIndex step);
 
  private:

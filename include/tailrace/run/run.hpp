@@ -69,8 +69,9 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// What run.json tells; the simulation fills in what it knows.
+  /// What run.json tells; the simulation fills in what it knows. @local
   [[nodiscard]] RunAccount& account() noexcept;
+  /// The log of the thread that runs the steps. @local
   [[nodiscard]] trace::Log& log() noexcept;
   /// Seconds since the start. @local
   [[nodiscard]] double elapsed_s() const noexcept;
