@@ -20,7 +20,7 @@ bool is_series(const Stream& stream) {
   return stream.reduction == Reduction::none;
 }
 
-std::string text_of(Index3 p) {
+std::string json_of(Index3 p) {
   return fmt::format("[{},{},{}]", p.x, p.y, p.z);
 }
 
@@ -32,10 +32,10 @@ std::string selection_text(const Selection& selection) {
   if (const auto* boxes = std::get_if<Boxes>(&selection)) {
     const Box& box = boxes->boxes.front();
     const Index3 last{box.hi.x - 1, box.hi.y - 1, box.hi.z - 1};
-    return fmt::format(R"({{"box":[{},{}]}})", text_of(box.lo), text_of(last));
+    return fmt::format(R"({{"box":[{},{}]}})", json_of(box.lo), json_of(last));
   }
   std::vector<std::string> points;
-  for (const auto& point : std::get<Points>(selection).points) points.push_back(text_of(point));
+  for (const auto& point : std::get<Points>(selection).points) points.push_back(json_of(point));
   auto text = fmt::format(R"({{"points":[{}]}})", fmt::join(points, ","));
   return text.size() <= longest_selection_text ? text : "points";
 }
