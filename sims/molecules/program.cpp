@@ -11,6 +11,7 @@
 #include "h5md.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
+#include "output/session/session.hpp"
 #include "simulation.hpp"
 #include "start.hpp"
 #include "step_writers.hpp"

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {

@@ -181,6 +181,7 @@ void finish_native_mode(CommandLine& line) {
   options.overwrite = true;
   options.run_directory = line.run_directory;
   options.write = output::parse_options(line.write);
+  options.plan_only = line.write.plan;
   if (options.kwave_checkpoint) output::check_resumes(options.write);
   if (!line.trace.empty()) options.trace = trace::parse_mode("--trace", line.trace);
   options.record.apply_default();

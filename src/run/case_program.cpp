@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/system.hpp"
 #include "h5/file.hpp"
+#include "output/session/session.hpp"
 #include "tailrace/run/simulate.hpp"
 
 namespace tailrace::run {

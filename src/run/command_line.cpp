@@ -10,6 +10,7 @@
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
+#include "output/core/options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/run/case_schema.hpp"

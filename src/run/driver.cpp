@@ -1,6 +1,10 @@
 #include "tailrace/run/driver.hpp"
 
+#include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
+#include "run/checkpointing.hpp"
+#include "run/stop.hpp"
 
 namespace tailrace::run {
 

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "base/system.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_write.hpp"
 
@@ -23,6 +24,7 @@ RunOptions run_options(const std::string& program, const CaseOptions& options) {
           .wall_limit_s = options.wall_limit_s,
           .pause_after_s = options.pause_after_s,
           .write = options.write,
+          .plan_only = options.plan_only,
           .tells_plan = options.tells_plan && !options.quiet,
           .checkpoint = options.takes_checkpoints ? std::optional(options.checkpoint) : std::nullopt,
           .resume = options.resume,
@@ -60,6 +62,10 @@ void add_case_options(CLI::App& app, CaseWords& words) {
   add_write_options(app, words.write);
   add_trace_option(app, words.trace);
   add_run_options(app, words.run);
+}
+
+void print_notice(const Notice& notice) noexcept {
+  say(stdout, notice.text);
 }
 
 std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
@@ -111,6 +117,7 @@ void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions&
 
 void read_run_tables(CaseFile& file, const CaseWords& words, CaseOptions& options) {
   read_write(file, words.write, options.write);
+  options.plan_only = words.write.plan;
   read_checkpoint(file, options.checkpoint);
   options.trace = read_trace(file, words.trace);
 }
@@ -152,15 +159,15 @@ std::string end_text(const Run::Summary& summary, StepIndex steps_done, double e
                      elapsed_s, rate, summary.wait_s, hidden);
 }
 
-int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
+int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
              const std::function<int(mpi::CommView computing, Run& run)>& execute,
              const std::function<int(ErrorKind)>& status_of) {
-  const auto on_ranks = [&](mpi::CommView computing) {
-    Run run(computing, run_options(program, options));
+  const auto on_ranks = [&](mpi::CommView computing, output::Crew* crew) {
+    Run run(computing, run_options(program, options), crew);
     return run.guard([&] { return execute(computing, run); }, status_of);
   };
   omp_set_num_threads(options.threads);
-  if (!options.runs()) return on_ranks(world);  // no samples are written, on however many ranks
+  if (!options.runs()) return on_ranks(world, nullptr);  // no samples are written, on however many ranks
   return with_crew(world, program, options.write, on_ranks, status_of);
 }
 

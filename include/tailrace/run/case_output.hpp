@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "output/core/file_content.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/run/xdmf.hpp"
+#include "tailrace/file_content.hpp"
 #include "tailrace/stream.hpp"
 
 /// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
@@ -85,9 +84,7 @@ class CaseOutputs {
   /// Describes the grids among them beside the output file, for viewers; see `run::write_xdmf`. @local
   void describe_grids(const std::string& output) const;
   /// The time of the state after a step. @local
-  [[nodiscard]] double time_s(StepIndex step) const noexcept {
-    return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
-  }
+  [[nodiscard]] double time_s(StepIndex step) const noexcept { return frame_.time_s(step); }
   /// Adds the numbers of steps, before all else, unless the simulation's own format has them in the head or
   /// nobody said how many steps there are. Returns whether it did.
   bool add_step_counts(output::FileHead& head) const;
@@ -99,15 +96,9 @@ class CaseOutputs {
   void add_to(output::FileTail& tail, StepIndex steps_done) const;
 
  private:
-  void add_steps(output::FileHead& head, const output::Stream& stream) const;
   std::vector<output::Stream> streams_;
-  /// A stream as its group tells of it.
-  struct Described {
-    std::string quantity, selection;
-    bool on_grid = true;
-  };
-  std::vector<Described> described_;  ///< per stream
-  XdmfFrame frame_;
+  std::vector<output::GroupWords> described_;  ///< per stream
+  output::Frame frame_;
   StepIndex steps_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "mpi/verdict.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::run {

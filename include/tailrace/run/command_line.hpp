@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "output/core/options.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace CLI {
 class App;

@@ -5,15 +5,21 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/streams.hpp"
-#include "output/session/session.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/run/checkpointing.hpp"
-#include "tailrace/run/stop.hpp"
+#include "tailrace/run/account.hpp"
 #include "tailrace/run/watch.hpp"
+#include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"
 
+namespace tailrace::output {
+class Session;
+}
+
 namespace tailrace::run {
+
+class Checkpointing;
+class StopRequest;
 
 /// What the driver asks of a simulation: one step at a time, and its fields by name. Output, timing and
 /// stopping are not its business.
@@ -60,9 +66,6 @@ SimulationCalls calls_of(S& simulation) {
 
 /// What a checkpoint of a run holds: the simulation, and the running reductions of its output. @local
 checkpoint::StateFunction whole_state(const SimulationCalls& simulation, output::Session& session);
-
-enum class Status { finished, stopped, failed };
-const char* to_string(Status status) noexcept;
 
 struct DriveResult {
   Status status = Status::finished;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,11 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "base/system.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/run/case_checkpoint.hpp"
 #include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/command_line.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/run.hpp"
@@ -58,7 +56,8 @@ struct CaseOptions {
   std::string title;
   StepIndex steps = 0;               ///< 0: as many as the input says
   std::vector<OutputTable> outputs;  ///< the [[output]] tables of the case
-  output::Options write;
+  output::WriteOptions write;
+  bool plan_only = false;  ///< see `RunOptions`
   trace::Mode trace = trace::Mode::on;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 
@@ -87,6 +86,8 @@ void add_case_options(CLI::App& app, CaseWords& words);
 struct Notice {
   std::string text;
 };
+/// Prints what was asked for on standard output. @local
+void print_notice(const Notice& notice) noexcept;
 /// Reads the words of the command line into what the options of `app` name. @local. Returns what to print if
 /// that was asked for. Errors (usage): a word that no option takes, or a wrong value.
 std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
@@ -110,8 +111,9 @@ void finish_case(CaseFile& file, CaseOptions& options);
 /// A line on standard output every ten seconds, which tells how far the steps are.
 class ProgressLines {
  public:
-  /// Silent on all ranks but the root, and with --quiet. The clock starts now.
+  /// Silent on all ranks but the root, and with --quiet. The clock starts now. @local
   ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done);
+  /// Prints a line if it is time for one. @local
   void note(StepIndex step);
 
  private:
@@ -136,7 +138,7 @@ auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseComma
   try {
     auto parsed = parse();
     if (auto* options = std::get_if<0>(&parsed)) return std::move(*options);
-    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
+    if (comm.is_root()) print_notice(std::get<Notice>(parsed));
     return success;
   } catch (const Error& error) {
     return refuse(error.info());
@@ -144,8 +146,8 @@ auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseComma
 }
 
 /// Makes the run with `execute`, on the ranks that compute, and returns its exit status; an error's status is
-/// `status_of(kind)`. `options.write` gets its crew. @collective{world}
-int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
+/// `status_of(kind)`. @collective{world}
+int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
              const std::function<int(mpi::CommView computing, Run& run)>& execute,
              const std::function<int(ErrorKind)>& status_of);
 

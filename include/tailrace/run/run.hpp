@@ -6,14 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "base/system.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/file_content.hpp"
+#include "tailrace/resume.hpp"
 #include "tailrace/run/account.hpp"
+#include "tailrace/run/case_checkpoint.hpp"
 #include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/driver.hpp"
-#include "tailrace/run/progress.hpp"
-#include "tailrace/run/tracing.hpp"
+#include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
+
+namespace tailrace::output {
+class Crew;
+class Session;
+}  // namespace tailrace::output
 
 /// The life of a run, from its directory to its account: what does not depend on the simulation.
 namespace tailrace::run {
@@ -29,10 +36,10 @@ int exit_status(Status status) noexcept;
 void print_error(const std::string& program, const ErrorInfo& error) noexcept;
 
 /// Runs `simulate` on the ranks that compute, while those that the strategy of `write` sets apart serve them,
-/// and returns its exit status, 0 on the others; `write` gets its crew. What is wrong with the number of
-/// ranks is printed and returned as `status_of(kind)`. @collective{world}
-int with_crew(mpi::CommView world, const std::string& program, output::Options& write,
-              const std::function<int(mpi::CommView computing)>& simulate,
+/// and returns its exit status, 0 on the others. What is wrong with the number of ranks is printed and
+/// returned as `status_of(kind)`. @collective{world}
+int with_crew(mpi::CommView world, const std::string& program, const output::WriteOptions& write,
+              const std::function<int(mpi::CommView computing, output::Crew* crew)>& simulate,
               const std::function<int(ErrorKind)>& status_of);
 
 /// What a user decides about any run.
@@ -42,8 +49,9 @@ struct RunOptions {
   bool overwrite = false;  ///< the directory may exist
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
-  output::Options write;
-  bool tells_plan = true;                            ///< the planner's decisions are printed
+  output::WriteOptions write;
+  bool plan_only = false;  ///< measure and predict as `auto` does, and end the run then
+  bool tells_plan = true;  ///< the planner's decisions are printed
   std::optional<CheckpointOptions> checkpoint = {};  ///< none are taken without, nor without a directory
   bool resume = false;                               ///< from the newest checkpoint in the directory
   std::vector<std::string> arguments = {};  ///< of the program, kept for a run that goes on with this one
@@ -55,13 +63,18 @@ struct RunOptions {
 /// One object per process.
 class Run {
  public:
-  Run(mpi::CommView comm, RunOptions options);
+  /// `crew` is what `with_crew` gives to ranks that compute; null: no processes write for others. @local
+  Run(mpi::CommView comm, RunOptions options, output::Crew* crew);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
-  /// What run.json tells; the simulation fills in what it knows.
-  [[nodiscard]] RunAccount& account() noexcept { return account_; }
-  [[nodiscard]] trace::Log& log() noexcept { return log_; }
+  /// What run.json tells; the simulation fills in what it knows. @local
+  [[nodiscard]] RunAccount& account() noexcept;
+  /// The log of the thread that runs the steps. @local
+  [[nodiscard]] trace::Log& log() noexcept;
   /// Seconds since the start. @local
-  [[nodiscard]] double elapsed_s() const noexcept { return monotonic_s() - account_.start_s; }
+  [[nodiscard]] double elapsed_s() const noexcept;
   /// What the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
@@ -96,7 +109,7 @@ class Run {
                                std::int64_t simulation_bytes, const output::Resume& resume);
   /// Largest memory of this rank during the run, known once the output is open; from the first step on with
   /// the buffers of checkpoints. @local
-  [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
+  [[nodiscard]] std::int64_t predicted_bytes() const noexcept;
 
   /// Runs the steps; see `run::drive`. @collective{comm}
   DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
@@ -137,52 +150,8 @@ class Run {
   int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
 
  private:
-  void describe_grids(const std::string& path);
-  [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
-  void begin_leg();
-  void set_leg_aside();
-  void begin_traces();
-  void clear_directory();
-  void keep_arguments();
-  StepIndex restore_state(const checkpoint::StateFunction& simulation);
-  /// Name and version.
-  [[nodiscard]] std::string program() const;
-  void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
-  std::size_t predict_checkpoints(const checkpoint::StateFunction& state);
-  void start_steps(const StepSpan& steps, const Watch& watch);
-  void note_step(const DriveResult& so_far);
-  void tell_not_finite(StepIndex step);
-  void tell_warnings();
-  void tell_plan();
-  [[nodiscard]] std::string stop_reason() const;
-  void check_finite(const DriveResult& result);
-  Summary end_with(const DriveResult& result, const std::string& reason,
-                   const std::function<void()>& complete_output, std::int64_t cells);
-  void warn_of_dropped();
-  void write_account(const RunEnd& end, std::int64_t cells);
-  void leave_account(const ErrorInfo& error) const noexcept;
-  void open_crew();
-
-  mpi::CommView comm_;
-  RunOptions options_;
-  StopRequest stop_;
-  trace::Log log_{"main"};
-  RunAccount account_;
-  std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
-  CaseOutputs outputs_;
-  output::Plan plan_;
-  std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
-  StepIndex resumed_after_ = 0;
-  bool counts_steps_ = false;  ///< the file has the numbers of steps from here
-  std::unique_ptr<output::Session> session_;
-  std::optional<Checkpointing> checkpointing_;
-  std::optional<ProgressFile> progress_;
-  std::optional<Tracing> tracing_;
-  Watch watch_;
-  bool told_not_finite_ = false;
-  std::size_t told_warnings_ = 0;     ///< of the session
-  std::size_t told_checkpoints_ = 0;  ///< warnings of these
-  std::size_t told_decisions_ = 1;    ///< the first one says what the output begins with
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tailrace::run
