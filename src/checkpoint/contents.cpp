@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "h5/file.hpp"
 #include "record_type.hpp"
 #include "tailrace/error.hpp"
 #include "zstd.hpp"
