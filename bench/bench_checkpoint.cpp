@@ -16,14 +16,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/system.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/save.hpp"
+#include "checkpoint/store.hpp"
 #include "checkpoint_load.hpp"
 #include "header_ways.hpp"
+#include "output/core/staging.hpp"
 #include "plain_file.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/output/staging.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/aligned.hpp"
+#include "base/system.hpp"
 #include "spectral.hpp"
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::ultrasound;

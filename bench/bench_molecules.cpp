@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/system.hpp"
 #include "exchange.hpp"
 #include "options.hpp"
 #include "particles.hpp"
 #include "start.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 using namespace tailrace;
 using namespace tailrace::molecules;

@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/decomposition.hpp"
 
 /// States that the benchmark of checkpoints saves and restores.
 namespace tailrace::bench {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "base/system.hpp"
+#include "tailrace/comm.hpp"
 
 /// Three ways in which all ranks come to know what stands at the beginning of a file.
 namespace tailrace::bench {

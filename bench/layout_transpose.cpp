@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/layout/transpose.hpp"
-#include "tailrace/mpi/message.hpp"
+#include "base/aligned.hpp"
+#include "base/system.hpp"
+#include "layout/transpose.hpp"
+#include "mpi/message.hpp"
 
 using namespace tailrace;
 using namespace tailrace::layout;

@@ -11,7 +11,7 @@
 #include "options.hpp"
 #include "particles.hpp"
 #include "phase_space.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 /// States of molecules that the benchmark of formats writes and reads.
 namespace tailrace::bench {

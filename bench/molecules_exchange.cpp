@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "balancer.hpp"
+#include "base/system.hpp"
 #include "exchange.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::molecules;

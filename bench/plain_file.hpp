@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 /// What a single stream of plain writes and reads takes: the yardstick for everything that does more. Bytes
 /// come from memory as large as the file and go there, as those of a state do: a piece that is used again and

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/system.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/save.hpp"
+#include "checkpoint/store.hpp"
 #include "molecule_records.hpp"
 #include "molecule_states.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/output/staging.hpp"
+#include "output/core/staging.hpp"
 
 /// Ways to keep a state of molecules in files.
 namespace tailrace::bench {

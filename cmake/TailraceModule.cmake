@@ -1,11 +1,30 @@
 # tailrace_add_module(NAME SOURCES a.cpp ... [PUBLIC target ...] [PRIVATE target ...]):
-# one static library per module, tailrace::NAME, with headers in include/tailrace/NAME.
+# one static library per module, tailrace::NAME. Headers that programs outside may use stand in include/tailrace and are
+# installed, the others in src/NAME.
 function(tailrace_add_module NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(tailrace_${NAME} STATIC ${ARG_SOURCES})
   add_library(tailrace::${NAME} ALIAS tailrace_${NAME})
   target_include_directories(tailrace_${NAME} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
-    $<INSTALL_INTERFACE:include> PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/tailrace/internal>
+    PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_features(tailrace_${NAME} PUBLIC cxx_std_20)
   target_link_libraries(tailrace_${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE tailrace_flags ${ARG_PRIVATE})
+  set_target_properties(tailrace_${NAME} PROPERTIES TAILRACE_PUBLIC "${ARG_PUBLIC}")
+endfunction()
+
+# tailrace_add_room(MODULE DIRECTORY SOURCES a.cpp ... [PRIVATE target ...] [DEFINITIONS NAME=VALUE ...]):
+# a part of a module with a directory and a target of its own, tailrace_MODULE_DIRECTORY; scripts/check_includes.py has
+# the directions between the rooms of a module.
+function(tailrace_add_room MODULE DIRECTORY)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE;DEFINITIONS" ${ARGN})
+  string(REPLACE "/" "_" room tailrace_${MODULE}_${DIRECTORY})
+  list(TRANSFORM ARG_SOURCES PREPEND ${DIRECTORY}/)
+  add_library(${room} OBJECT ${ARG_SOURCES})
+  target_include_directories(${room} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  get_target_property(public tailrace_${MODULE} TAILRACE_PUBLIC)
+  target_link_libraries(${room} PRIVATE tailrace_flags ${public} ${ARG_PRIVATE})
+  target_compile_definitions(${room} PRIVATE ${ARG_DEFINITIONS})
+  target_sources(tailrace_${MODULE} PRIVATE $<TARGET_OBJECTS:${room}>)
+  target_link_libraries(tailrace_${MODULE} PRIVATE ${ARG_PRIVATE})
 endfunction()

@@ -2,8 +2,9 @@
 """Checks the directions of #include between modules: check_includes.py [ROOT].
 
 A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A
-simulation may use the library and no other simulation. Include cycles between files are errors too. Prints
-one line per violation and exits with 1 when there is one.
+simulation may use the library and no other simulation. Within a module that is divided into rooms, a room
+may use those of lower levels. Include cycles between files are errors too. Prints one line per violation and
+exits with 1 when there is one.
 """
 
 import re
@@ -21,6 +22,28 @@ LEVELS = (
 )
 # Edges within a level.
 EXTRA = {"mpi": {"trace"}, "h5": {"trace"}, "checkpoint": {"output"}, "fragments": {"checkpoint"}}
+# The rooms of a module: directories below src/MODULE, lowest level first. Those of a level know no other.
+ROOMS = {
+    "output": (
+        ("core",),
+        ("sinks", "strategies"),
+        ("sinks/hdf5_chunked",),
+        ("registry",),
+        ("planner",),
+        ("session",),
+    ),
+}
+# The modules of the headers that stand directly in include/tailrace.
+RING_1 = {
+    "archive": "checkpoint",
+    "box": "base",
+    "comm": "mpi",
+    "decomposition": "layout",
+    "error": "base",
+    "halo": "layout",
+    "stream": "output",
+    "trace": "trace",
+}
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
@@ -51,13 +74,32 @@ def allowed_modules() -> dict[str, set[str]]:
 def owner(path: Path, root: Path) -> tuple[str, str] | None:
     """(kind, name) of the module or simulation a file belongs to; None for tests, benchmarks and examples."""
     parts = path.relative_to(root).parts
-    if parts[:2] == ("include", "tailrace") and len(parts) > 3:
-        return LIBRARY, parts[2]
+    if parts[:2] == ("include", "tailrace"):
+        module = parts[2] if len(parts) > 3 else RING_1.get(path.stem)
+        return (LIBRARY, module) if module else None
     if parts[0] == "src" and len(parts) > 2:
         return LIBRARY, parts[1]
     if parts[0] == "sims" and len(parts) > 2:
         return SIMULATION, parts[1]
     return None
+
+
+def room_level(path: Path, root: Path) -> tuple[int, str] | None:
+    """(level, room) of a file whose module has rooms; level -1 if it stands in none of them."""
+    parts = path.relative_to(root).parts
+    if parts[0] != "src" or parts[1] not in ROOMS:
+        return None
+    room = "/".join(parts[2:-1])
+    levels = (number for number, level in enumerate(ROOMS[parts[1]]) if room in level)
+    return next(levels, -1), room
+
+
+def upward(include: Include, root: Path) -> str | None:
+    """Why an include between rooms of one module is not allowed, or None."""
+    user, used = room_level(include.source, root), room_level(include.target, root)
+    if user is None or used is None or user[1] == used[1] or used[0] < user[0]:
+        return None
+    return f"the room {user[1]} uses the room {used[1]}, which is not below it"
 
 
 def source_files(root: Path) -> Iterator[Path]:
@@ -83,8 +125,10 @@ def includes_of(source: Path, root: Path) -> Iterator[Include]:
 def forbidden(include: Include, root: Path, allowed: dict[str, set[str]]) -> str | None:
     """Why an include is not allowed, or None."""
     user, used = owner(include.source, root), owner(include.target, root)
-    if user is None or user == used:
+    if user is None:
         return None
+    if user == used:
+        return upward(include, root)
     if used is None:
         return f"{user[1]} uses {include.target.relative_to(root)}, which belongs to no module"
     if used[0] == SIMULATION:
@@ -98,6 +142,13 @@ def unknown_modules(files: list[Path], root: Path, allowed: dict[str, set[str]])
     owners = {owner(path, root) for path in files} - {None}
     names = sorted(name for kind, name in owners if kind == LIBRARY and name not in allowed)
     return [f"{name}: this module is missing in the table of scripts/check_includes.py" for name in names]
+
+
+def without_room(files: list[Path], root: Path) -> list[str]:
+    placed = ((path.relative_to(root), room_level(path, root)) for path in files)
+    return [
+        f"{path}: {path.parent} is no room of its module" for path, room in placed if room and room[0] < 0
+    ]
 
 
 def find_cycle(edges: dict[Path, list[Path]]) -> list[Path]:
@@ -124,7 +175,7 @@ def find_cycle(edges: dict[Path, list[Path]]) -> list[Path]:
 def violations(root: Path) -> list[str]:
     allowed = allowed_modules()
     files = list(source_files(root))
-    found = unknown_modules(files, root, allowed)
+    found = unknown_modules(files, root, allowed) + without_room(files, root)
     edges: dict[Path, list[Path]] = {}
     for path in files:
         for include in includes_of(path, root):

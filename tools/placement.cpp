@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/placement.hpp"
-#include "tailrace/base/system.hpp"
+#include "base/placement.hpp"
+#include "base/system.hpp"
+#include "tailrace/error.hpp"
 
 /// Says as JSON what this machine looks like and where ranks and their writers would run: what `tailrace
 /// doctor` shows.

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/output/crew.hpp"
+#include "base/system.hpp"
+#include "output/strategies/crew.hpp"
+#include "tailrace/error.hpp"
 
 /// A process that writes for the ranks that have started it.
 int main(int argc, char** argv) {

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <tailrace/layout/decomposition.hpp>
+#include <tailrace/decomposition.hpp>
 #include <tailrace/run/case_write.hpp>
 #include <tailrace/run/run.hpp>
 

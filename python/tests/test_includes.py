@@ -9,14 +9,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "check_includes.py"
 CLEAN = {
-    "include/tailrace/base/error.hpp": "#include <string>\n",
-    "include/tailrace/mpi/comm.hpp": '#include "tailrace/base/error.hpp"\n',
-    "include/tailrace/output/plan.hpp": '#include "tailrace/mpi/comm.hpp"\n#include <tailrace/trace/t.hpp>\n',
-    "include/tailrace/trace/t.hpp": "",
-    "src/output/plan.cpp": '#include "tailrace/output/plan.hpp"\n#include "plan_impl.hpp"\n',
-    "src/output/plan_impl.hpp": "",
-    "src/mpi/comm.cpp": '#include "tailrace/trace/t.hpp"\n',
-    "sims/waves/main.cpp": '#include "model.hpp"\n#include <tailrace/output/plan.hpp>\n',
+    "include/tailrace/error.hpp": "#include <string>\n",
+    "include/tailrace/comm.hpp": '#include "tailrace/error.hpp"\n',
+    "src/output/core/plan.hpp": '#include "tailrace/comm.hpp"\n#include "trace/t.hpp"\n',
+    "src/trace/t.hpp": "",
+    "src/output/core/plan.cpp": '#include "output/core/plan.hpp"\n#include "plan_impl.hpp"\n',
+    "src/output/core/plan_impl.hpp": "",
+    "src/mpi/comm.cpp": '#include "trace/t.hpp"\n',
+    "sims/waves/main.cpp": '#include "model.hpp"\n#include "output/core/plan.hpp"\n',
     "sims/waves/model.hpp": "",
     "sims/heat/model.hpp": "",
 }
@@ -44,28 +44,49 @@ def test_clean_tree(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("src/base/error.cpp", '#include "tailrace/mpi/comm.hpp"', "src/base/error.cpp:1: base uses mpi"),
-        ("src/mpi/comm.cpp", '\n#include "tailrace/output/plan.hpp"', "src/mpi/comm.cpp:2: mpi uses output"),
-        ("src/output/a.cpp", "#include <tailrace/run/case.hpp>", "src/output/a.cpp:1: output uses run"),
-        ("src/trace/a.cpp", '  #  include "tailrace/mpi/comm.hpp"', "src/trace/a.cpp:1: trace uses mpi"),
-        ("src/mpi/a.cpp", '#include "../output/plan_impl.hpp"', "src/mpi/a.cpp:1: mpi uses output"),
+        ("src/base/error.cpp", '#include "tailrace/comm.hpp"', "src/base/error.cpp:1: base uses mpi"),
+        ("src/mpi/comm.cpp", '\n#include "output/core/plan.hpp"', "src/mpi/comm.cpp:2: mpi uses output"),
+        (
+            "src/output/core/a.cpp",
+            "#include <tailrace/run/case.hpp>",
+            "src/output/core/a.cpp:1: output uses run",
+        ),
+        ("src/trace/a.cpp", '  #  include "tailrace/comm.hpp"', "src/trace/a.cpp:1: trace uses mpi"),
+        ("src/mpi/a.cpp", '#include "../output/core/plan_impl.hpp"', "src/mpi/a.cpp:1: mpi uses output"),
         ("src/run/a.cpp", '#include "waves/model.hpp"', "module run uses the simulation waves"),
         ("sims/waves/a.cpp", '#include "../heat/model.hpp"', "simulation waves uses the simulation heat"),
         ("src/surprise/a.cpp", "", "surprise: this module is missing in the table"),
-        ("include/tailrace/base/error.hpp", '#include "tailrace/base/error.hpp"', "include cycle: "),
+        ("include/tailrace/error.hpp", '#include "tailrace/error.hpp"', "include cycle: "),
+        (
+            "src/output/core/a.cpp",
+            '#include "output/session/session.hpp"',
+            "src/output/core/a.cpp:1: the room core uses the room session, which is not below it",
+        ),
+        (
+            "src/output/sinks/a.cpp",
+            '#include "output/strategies/ranks.hpp"',
+            "the room sinks uses the room strategies, which is not below it",
+        ),
+        ("src/output/a.cpp", "", "src/output/a.cpp: src/output is no room of its module"),
+        ("src/output/attic/a.cpp", "", "src/output/attic/a.cpp: src/output/attic is no room of its module"),
     ],
 )
 def test_planted_violation(tmp_path, name, text, message):
-    plant(tmp_path, {"include/tailrace/run/case.hpp": "", name: text + "\n"})
+    others = (
+        "include/tailrace/run/case.hpp",
+        "src/output/session/session.hpp",
+        "src/output/strategies/ranks.hpp",
+    )
+    plant(tmp_path, dict.fromkeys(others, "") | {name: text + "\n"})
     done = check(tmp_path)
     assert done.returncode == 1
     assert message in done.stdout
 
 
 def test_cycle_within_a_module(tmp_path):
-    files = {"src/output/a.hpp": '#include "b.hpp"\n', "src/output/b.hpp": '#include "a.hpp"\n'}
+    files = {"src/trace/a.hpp": '#include "b.hpp"\n', "src/trace/b.hpp": '#include "a.hpp"\n'}
     plant(tmp_path, files)
-    assert "include cycle: src/output/a.hpp -> src/output/b.hpp -> src/output/a.hpp" in check(tmp_path).stdout
+    assert "include cycle: src/trace/a.hpp -> src/trace/b.hpp -> src/trace/a.hpp" in check(tmp_path).stdout
 
 
 def test_this_checkout():

@@ -13,6 +13,7 @@ from tailrace.launch import (
     Launcher,
     Layout,
     Machine,
+    check_processes,
     child_environment,
     default_threads,
     find_launcher,
@@ -65,6 +66,15 @@ def test_bound_ranks_have_a_thread_on_each_core(monkeypatch):
     monkeypatch.setenv("OMP_PLACES", "threads")
     asked = child_environment(4, "core")
     assert asked["OMP_PLACES"] == "threads" and "OMP_PROC_BIND" not in asked
+
+
+def test_far_more_processes_than_cores_are_refused():
+    """A slip of the keyboard is not to bring the machine down; a batch system has limits of its own."""
+    check_processes(Layout(8, 1, machine=SMALL))
+    with pytest.raises(CommandError, match=r"9 processes are too many for 2 cores.*--oversubscribe"):
+        check_processes(Layout(7, 1, machine=SMALL, spawned=2))
+    check_processes(Layout(9999, 1, machine=SMALL, oversubscribe=True))
+    check_processes(Layout(9999, 1, machine=BATCH))
 
 
 def test_plain_process_is_the_program_itself():

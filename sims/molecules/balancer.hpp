@@ -7,7 +7,7 @@
 
 #include "decomposition.hpp"
 #include "kd_tree.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 #include "work.hpp"
 
 namespace tailrace::molecules {

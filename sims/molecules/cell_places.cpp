@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "deliver.hpp"
+#include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

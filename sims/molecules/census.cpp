@@ -7,10 +7,10 @@
 #include <cmath>
 #include <optional>
 
+#include "base/files.hpp"
 #include "deliver.hpp"
 #include "molecule_record.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "molecule.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::molecules {
 

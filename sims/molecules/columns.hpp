@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include "base/aligned.hpp"
 #include "force_field.hpp"
 #include "molecule.hpp"
-#include "tailrace/base/aligned.hpp"
 
 namespace tailrace::molecules {
 

@@ -9,7 +9,7 @@
 
 #include "model.hpp"
 #include "phase_space.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

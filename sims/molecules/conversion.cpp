@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tailrace/base/files.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "base/files.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

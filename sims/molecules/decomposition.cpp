@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/error.hpp"
+#include "base/check.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tailrace/mpi/parcels.hpp"
+#include "mpi/parcels.hpp"
 
 namespace tailrace::molecules {
 

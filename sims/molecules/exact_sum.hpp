@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::molecules {
 

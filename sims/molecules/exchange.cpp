@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "tailrace/mpi/parcels.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/parcels.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

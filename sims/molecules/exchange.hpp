@@ -9,8 +9,8 @@
 #include "decomposition.hpp"
 #include "mailbox.hpp"
 #include "molecule.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

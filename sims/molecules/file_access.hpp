@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "tailrace/base/box.hpp"
-#include "tailrace/output/write_call.hpp"
+#include "output/core/write_call.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::molecules {
 

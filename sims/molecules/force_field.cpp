@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "phase_space_text.hpp"
 #include "shared_file.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "words.hpp"
 
 namespace tailrace::molecules {

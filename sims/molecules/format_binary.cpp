@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <pugixml.hpp>
 
+#include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "shared_file.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

@@ -7,10 +7,10 @@
 
 #include "cell_places.hpp"
 #include "deliver.hpp"
+#include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "phase_space_text.hpp"
 #include "shared_file.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "shared_file.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

@@ -9,11 +9,11 @@
 
 #include "cell_places.hpp"
 #include "deliver.hpp"
+#include "mpi/verdict.hpp"
 #include "netcdf_header.hpp"
 #include "phase_space_formats.hpp"
 #include "phase_space_text.hpp"
 #include "shared_file.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

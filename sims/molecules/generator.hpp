@@ -6,7 +6,7 @@
 #include "molecule.hpp"
 #include "options.hpp"
 #include "region.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::molecules {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tailrace/output/raw_file.hpp"
+#include "output/core/raw_file.hpp"
 
 namespace tailrace::molecules {
 

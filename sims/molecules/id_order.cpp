@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "deliver.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::molecules {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::molecules {
 

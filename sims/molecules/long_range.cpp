@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

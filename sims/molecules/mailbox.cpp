@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tailrace/mpi/message.hpp"
+#include "mpi/message.hpp"
 
 namespace tailrace::molecules {
 

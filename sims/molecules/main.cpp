@@ -1,5 +1,5 @@
 #include "program.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 int main(int argc, char** argv) {
   const tailrace::mpi::Environment environment(argc, argv);

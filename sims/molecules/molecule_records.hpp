@@ -6,7 +6,7 @@
 #include "file_grid.hpp"
 #include "molecule_list.hpp"
 #include "region.hpp"
-#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/archive.hpp"
 
 namespace tailrace::molecules {
 

@@ -4,7 +4,7 @@
 
 #include "command_line.hpp"
 #include "conversion.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

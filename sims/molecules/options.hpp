@@ -8,7 +8,7 @@
 
 #include "kd_tree.hpp"
 #include "model.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::molecules {

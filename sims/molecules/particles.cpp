@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "forces.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

@@ -5,7 +5,7 @@
 
 #include "integrator.hpp"
 #include "particles.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 /// The motion of the molecules of a rank: sums go over pieces of a fixed number of molecules, so that they do
 /// not depend on the number of threads.

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "deliver.hpp"
+#include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

@@ -13,7 +13,7 @@
 #include "model.hpp"
 #include "molecule_list.hpp"
 #include "region.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 /// Files with the state of molecules, in all formats of MarDyn and ls1 mardyn, read and written by all ranks
 /// together (docs/formats/molecules.md).

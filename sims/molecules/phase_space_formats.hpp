@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/files.hpp"
 #include "molecule_record.hpp"
 #include "phase_space.hpp"
-#include "tailrace/base/files.hpp"
 
 /// The formats, one source file each; inside only.
 namespace tailrace::molecules {

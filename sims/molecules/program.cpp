@@ -7,14 +7,14 @@
 #include <optional>
 #include <span>
 
+#include "base/system.hpp"
 #include "conversion.hpp"
 #include "h5md.hpp"
+#include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "simulation.hpp"
 #include "start.hpp"
 #include "step_writers.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/program.hpp"
 #include "vtkhdf.hpp"
 

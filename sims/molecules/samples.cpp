@@ -7,10 +7,10 @@
 #include <bit>
 #include <set>
 
+#include "base/check.hpp"
 #include "deliver.hpp"
 #include "exact_sum.hpp"
 #include "rotation.hpp"
-#include "tailrace/base/check.hpp"
 
 namespace tailrace::molecules {
 

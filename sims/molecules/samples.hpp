@@ -9,7 +9,7 @@
 #include "molecule_list.hpp"
 #include "options.hpp"
 #include "quantities.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::molecules {
 

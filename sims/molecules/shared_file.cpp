@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/files.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/sink.hpp"
 #include "phase_space_formats.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/sink.hpp"
 
 namespace tailrace::molecules {
 

@@ -8,9 +8,9 @@
 
 #include "file_access.hpp"
 #include "molecule_record.hpp"
+#include "output/core/raw_file.hpp"
 #include "phase_space.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/raw_file.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::molecules {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/system.hpp"
 #include "molecule_records.hpp"
+#include "mpi/verdict.hpp"
 #include "row_choice.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

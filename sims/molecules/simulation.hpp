@@ -15,9 +15,9 @@
 #include "running_means.hpp"
 #include "samples.hpp"
 #include "step_writer.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/output/stream.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/stream.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::molecules {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "generator.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 

@@ -8,7 +8,7 @@
 #include "decomposition.hpp"
 #include "options.hpp"
 #include "phase_space.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::molecules {
 

@@ -4,7 +4,7 @@
 #include "observables.hpp"
 #include "quantities.hpp"
 #include "region.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::molecules {
 

@@ -10,11 +10,11 @@
 
 #include "deliver.hpp"
 #include "growing_text.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/raw_file.hpp"
 #include "phase_space.hpp"
 #include "pictures.hpp"
 #include "shared_file.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/raw_file.hpp"
 
 namespace tailrace::molecules {
 

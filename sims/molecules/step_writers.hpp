@@ -6,8 +6,8 @@
 
 #include "id_order.hpp"
 #include "options.hpp"
+#include "output/core/options.hpp"
 #include "step_writer.hpp"
-#include "tailrace/output/options.hpp"
 
 namespace tailrace::molecules {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 #include "tailrace/run/case_output.hpp"
 
 namespace tailrace::molecules {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/files.hpp"
 #include "h5md.hpp"
-#include "tailrace/base/files.hpp"
 
 namespace tailrace::molecules {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "file_reader.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

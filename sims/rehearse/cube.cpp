@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "selection.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

@@ -4,13 +4,13 @@
 #include <variant>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "formula.hpp"
 #include "load.hpp"
 #include "particles.hpp"
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/output/stream.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/stream.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::rehearse {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tailrace/h5/chunked.hpp"
+#include "h5/chunked.hpp"
 
 namespace tailrace::rehearse {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 
 namespace tailrace::rehearse {
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "tailrace/base/box.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::rehearse {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

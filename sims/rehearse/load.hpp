@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "base/aligned.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::rehearse {
 

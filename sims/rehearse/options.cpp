@@ -9,7 +9,7 @@
 
 #include "command_line.hpp"
 #include "numbers.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

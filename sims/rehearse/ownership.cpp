@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "numbers.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/decomposition.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

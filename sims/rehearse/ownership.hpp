@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::rehearse {
 

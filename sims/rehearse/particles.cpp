@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/parcels.hpp"
+#include "mpi/parcels.hpp"
+#include "tailrace/decomposition.hpp"
 
 namespace tailrace::rehearse {
 

@@ -6,8 +6,8 @@
 #include "formula.hpp"
 #include "ownership.hpp"
 #include "swarm.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::rehearse {
 

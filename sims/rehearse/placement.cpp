@@ -6,7 +6,7 @@
 
 #include "numbers.hpp"
 #include "selection.hpp"
-#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/decomposition.hpp"
 
 namespace tailrace::rehearse {
 

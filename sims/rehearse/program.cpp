@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/system.hpp"
 #include "cube.hpp"
+#include "mpi/verdict.hpp"
 #include "options.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/program.hpp"
 #include "verify.hpp"
 

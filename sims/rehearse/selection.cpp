@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "numbers.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ownership.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/run/case_output.hpp"
 
 namespace tailrace::rehearse {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "numbers.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

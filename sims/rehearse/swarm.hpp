@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::rehearse {
 

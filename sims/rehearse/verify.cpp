@@ -13,7 +13,7 @@
 #include "file_reader.hpp"
 #include "numbers.hpp"
 #include "selection.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

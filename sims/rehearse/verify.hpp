@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "formula.hpp"
+#include "output/core/file_content.hpp"
 #include "swarm.hpp"
-#include "tailrace/output/file_content.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::rehearse {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/box.hpp"
+#include "base/aligned.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::seismic {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "grid.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 /// One time step on a box of points: free of MPI, input and output.
 namespace tailrace::seismic {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "lanes.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::seismic {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "grid.hpp"
 #include "kernel.hpp"
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::seismic {
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "h5/file.hpp"
 #include "rsf_model.hpp"
 #include "segy_model.hpp"
-#include "tailrace/h5/file.hpp"
 
 namespace tailrace::seismic {
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command_line.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::seismic {
 

@@ -7,13 +7,13 @@
 #include <span>
 #include <utility>
 
+#include "base/system.hpp"
 #include "model_file.hpp"
+#include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "proxy.hpp"
 #include "receivers.hpp"
 #include "solver.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::seismic {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::seismic {
 

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <numbers>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::seismic {
 

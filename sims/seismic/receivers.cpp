@@ -11,10 +11,10 @@
 #include <map>
 #include <variant>
 
+#include "h5/file.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/raw_file.hpp"
 #include "segy.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/raw_file.hpp"
 
 namespace tailrace::seismic {
 

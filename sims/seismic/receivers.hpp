@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::seismic {
 

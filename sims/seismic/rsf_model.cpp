@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "tailrace/base/files.hpp"
+#include "base/files.hpp"
 
 namespace tailrace::seismic {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/files.hpp"
 #include "segy.hpp"
-#include "tailrace/base/files.hpp"
 
 namespace tailrace::seismic {
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "base/aligned.hpp"
+#include "mpi/verdict.hpp"
 #include "sponge.hpp"
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/layout/halo.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/halo.hpp"
 
 namespace tailrace::seismic {
 

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "h5/file.hpp"
 #include "kernel.hpp"
 #include "medium.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/stream.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/decomposition.hpp"
+#include "tailrace/stream.hpp"
+#include "tailrace/trace.hpp"
 #include "wavelet.hpp"
 
 namespace tailrace::seismic {

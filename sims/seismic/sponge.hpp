@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "base/aligned.hpp"
 #include "lanes.hpp"
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::seismic {
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 
+#include "base/aligned.hpp"
 #include "kernel.hpp"
 #include "lanes.hpp"
 #include "rows.hpp"
-#include "tailrace/base/aligned.hpp"
 
 /// The step of the tilted equations on a plane of a tile.
 namespace tailrace::seismic {

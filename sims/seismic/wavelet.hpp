@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::seismic {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {
 

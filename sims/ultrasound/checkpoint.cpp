@@ -11,9 +11,9 @@
 #include <iterator>
 #include <type_traits>
 
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "base/check.hpp"
+#include "base/files.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {
 

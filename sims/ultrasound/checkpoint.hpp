@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "grid.hpp"
+#include "output/core/options.hpp"
+#include "output/session/session.hpp"
 #include "output_file.hpp"
 #include "state.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/options.hpp"
-#include "tailrace/output/session.hpp"
+#include "tailrace/comm.hpp"
 
 /// k-Wave checkpoint files: a run stops, another one goes on (docs/formats/ultrasound_checkpoint.md).
 namespace tailrace::ultrasound {

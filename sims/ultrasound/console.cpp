@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 namespace tailrace::ultrasound {
 

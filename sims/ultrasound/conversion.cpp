@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

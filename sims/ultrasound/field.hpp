@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/box.hpp"
+#include "base/aligned.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::ultrasound {
 

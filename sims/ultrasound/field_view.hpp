@@ -2,7 +2,7 @@
 
 #include "field.hpp"
 #include "grid.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::ultrasound {
 

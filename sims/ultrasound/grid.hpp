@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "field.hpp"
-#include "tailrace/base/box.hpp"
-#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/decomposition.hpp"
 
 namespace tailrace::ultrasound {
 

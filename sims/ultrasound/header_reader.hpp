@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

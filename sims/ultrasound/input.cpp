@@ -7,11 +7,11 @@
 #include <set>
 
 #include "bad_values.hpp"
+#include "base/rehearsal.hpp"
+#include "base/system.hpp"
 #include "input_header.hpp"
 #include "input_sources.hpp"
-#include "tailrace/base/rehearsal.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -7,11 +7,11 @@
 
 #include "field.hpp"
 #include "grid.hpp"
+#include "h5/file.hpp"
 #include "medium.hpp"
 #include "source.hpp"
-#include "tailrace/base/box.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/comm.hpp"
 
 /// k-Wave input files (docs/formats/ultrasound_input.md).
 namespace tailrace::ultrasound {

@@ -6,7 +6,7 @@
 #include "bad_values.hpp"
 #include "input.hpp"
 #include "input_sources.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

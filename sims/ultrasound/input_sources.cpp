@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "bad_values.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -6,8 +6,8 @@
 
 #include "header_reader.hpp"
 #include "input.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -8,10 +8,10 @@
 #include <numbers>
 
 #include "axis_filter.hpp"
+#include "base/check.hpp"
 #include "field_view.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "h5/file.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {
 

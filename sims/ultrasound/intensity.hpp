@@ -7,8 +7,8 @@
 #include "grid.hpp"
 #include "input.hpp"
 #include "sweeps.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::ultrasound {
 

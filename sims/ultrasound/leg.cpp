@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "program.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 int main(int argc, char** argv) {
   const tailrace::mpi::Environment environment(argc, argv);

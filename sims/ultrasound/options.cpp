@@ -12,12 +12,12 @@
 #include <thread>
 
 #include "arguments.hpp"
+#include "base/system.hpp"
 #include "command_line.hpp"
 #include "conversion.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/sink.hpp"
+#include "h5/file.hpp"
+#include "output/core/sink.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/run/command_line.hpp"
 #include "tailrace/run/conversion.hpp"
 

@@ -6,12 +6,12 @@
 #include <variant>
 #include <vector>
 
+#include "output/core/options.hpp"
 #include "record.hpp"
-#include "tailrace/output/options.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/conversion.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "trace/recorder.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <set>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -8,18 +8,18 @@
 #include <memory>
 #include <optional>
 
+#include "base/system.hpp"
 #include "console.hpp"
 #include "conversion.hpp"
 #include "input.hpp"
 #include "intensity.hpp"
 #include "leg.hpp"
+#include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "record.hpp"
 #include "solver.hpp"
 #include "stability.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/run.hpp"
 
 namespace tailrace::ultrasound {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "input.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::ultrasound {
 

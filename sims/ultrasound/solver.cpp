@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.hpp"
 #include "field_view.hpp"
 #include "kernels.hpp"
-#include "tailrace/base/check.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -13,10 +13,10 @@
 #include "source.hpp"
 #include "source_term.hpp"
 #include "sweeps.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/stream.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/stream.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -7,7 +7,7 @@
 
 #include "field.hpp"
 #include "grid.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "kernels.hpp"
-#include "tailrace/base/check.hpp"
 
 namespace tailrace::ultrasound {
 

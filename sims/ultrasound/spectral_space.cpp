@@ -6,7 +6,7 @@
 #include <array>
 #include <numeric>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "grid.hpp"
+#include "layout/transpose.hpp"
+#include "mpi/node.hpp"
 #include "spectral.hpp"
-#include "tailrace/layout/transpose.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/mpi/node.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::ultrasound {
 

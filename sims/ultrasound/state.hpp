@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/box.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

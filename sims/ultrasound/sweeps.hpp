@@ -12,7 +12,7 @@
 #include "grid.hpp"
 #include "kernels.hpp"
 #include "spectral_space.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -1,4 +1,4 @@
-#include "tailrace/base/aligned.hpp"
+#include "base/aligned.hpp"
 
 #include <sys/mman.h>
 

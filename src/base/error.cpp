@@ -1,10 +1,10 @@
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 #include <fmt/format.h>
 
 #include <new>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace {
 

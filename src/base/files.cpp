@@ -1,4 +1,4 @@
-#include "tailrace/base/files.hpp"
+#include "base/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tailrace/base/placement.hpp"
+#include "base/placement.hpp"
 
 #include <algorithm>
 #include <array>

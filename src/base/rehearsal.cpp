@@ -1,4 +1,4 @@
-#include "tailrace/base/rehearsal.hpp"
+#include "base/rehearsal.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include <ctime>
 #include <utility>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace {
 

@@ -1,4 +1,4 @@
-#include "tailrace/base/topology.hpp"
+#include "base/topology.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <set>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace {
 

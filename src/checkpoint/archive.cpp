@@ -1,8 +1,8 @@
-#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/archive.hpp"
 
 #include <fmt/format.h>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

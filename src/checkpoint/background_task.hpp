@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "tailrace/output/background_thread.hpp"
+#include "output/core/background_thread.hpp"
 
 namespace tailrace::checkpoint {
 

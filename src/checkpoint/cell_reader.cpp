@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "background_task.hpp"
+#include "base/aligned.hpp"
 #include "digest.hpp"
 #include "manifest.hpp"
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

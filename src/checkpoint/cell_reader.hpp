@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "contents.hpp"
 #include "stored_cell.hpp"
-#include "tailrace/base/files.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -1,11 +1,11 @@
-#include "tailrace/checkpoint/compression.hpp"
+#include "checkpoint/compression.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <string_view>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "zstd.hpp"
 
 namespace tailrace::checkpoint {

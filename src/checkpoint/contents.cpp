@@ -7,7 +7,7 @@
 #include <span>
 
 #include "record_type.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "zstd.hpp"
 
 namespace tailrace::checkpoint {

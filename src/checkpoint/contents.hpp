@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "h5/file.hpp"
 #include "manifest.hpp"
-#include "tailrace/h5/file.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::checkpoint {
 

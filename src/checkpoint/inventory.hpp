@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/output/file_content.hpp"
+#include "output/core/file_content.hpp"
+#include "tailrace/archive.hpp"
 
 namespace tailrace::checkpoint {
 

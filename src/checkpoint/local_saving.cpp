@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/files.hpp"
+#include "base/system.hpp"
 #include "manifest.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/sink.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/sink.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "background_task.hpp"
+#include "checkpoint/save.hpp"
+#include "output/core/raw_file.hpp"
 #include "partner_copy.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/output/raw_file.hpp"
 
 namespace tailrace::checkpoint {
 

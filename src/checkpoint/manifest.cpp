@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/files.hpp"
 #include "digest.hpp"
+#include "h5/file.hpp"
 #include "sealed_json.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/h5/file.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

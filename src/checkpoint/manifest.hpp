@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace::checkpoint {
 

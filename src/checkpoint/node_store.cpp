@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/files.hpp"
 #include "sealed_json.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/files.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 /// What the first level of checkpoints leaves on a node, and the note beside the checkpoints of the run that
 /// says where. Nothing here communicates.

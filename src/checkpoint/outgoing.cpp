@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "record_type.hpp"
-#include "tailrace/base/check.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -7,7 +7,7 @@
 #include "digest.hpp"
 #include "inventory.hpp"
 #include "stored_cell.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::checkpoint {
 

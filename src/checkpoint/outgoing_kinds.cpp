@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "outgoing.hpp"
+#include "output/core/pack.hpp"
 #include "record_type.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/output/pack.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/files.hpp"
 #include "digest.hpp"
 #include "manifest.hpp"
 #include "sealed_json.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/files.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

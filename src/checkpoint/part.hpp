@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/save.hpp"
+#include "h5/file.hpp"
 #include "outgoing.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/output/file_content.hpp"
+#include "output/core/file_content.hpp"
 
 namespace tailrace::checkpoint {
 

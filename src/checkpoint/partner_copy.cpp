@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/files.hpp"
 #include "manifest.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/mpi/message.hpp"
-#include "tailrace/output/raw_file.hpp"
+#include "mpi/message.hpp"
+#include "output/core/raw_file.hpp"
 
 namespace tailrace::checkpoint {
 

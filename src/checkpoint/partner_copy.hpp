@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "mpi/node.hpp"
 #include "node_store.hpp"
 #include "part.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/mpi/node.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::checkpoint {
 

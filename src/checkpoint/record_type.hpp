@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/archive.hpp"
 
 namespace tailrace::checkpoint {
 

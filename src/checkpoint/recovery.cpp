@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "checkpoint/local.hpp"
+#include "checkpoint/store.hpp"
+#include "mpi/node.hpp"
+#include "mpi/verdict.hpp"
 #include "node_store.hpp"
 #include "shared_copy.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/checkpoint/local.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/mpi/node.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

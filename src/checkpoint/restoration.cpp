@@ -8,7 +8,7 @@
 #include "cell_reader.hpp"
 #include "digest.hpp"
 #include "record_type.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "contents.hpp"
 #include "manifest.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/checkpoint/archive.hpp"
+#include "tailrace/archive.hpp"
 
 namespace tailrace::checkpoint {
 

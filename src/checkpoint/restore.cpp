@@ -1,13 +1,13 @@
-#include "tailrace/checkpoint/restore.hpp"
+#include "checkpoint/restore.hpp"
 
 #include <fmt/format.h>
 
+#include "checkpoint/store.hpp"
 #include "contents.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/sink.hpp"
 #include "restoration.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/sink.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

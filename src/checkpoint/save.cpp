@@ -1,4 +1,4 @@
-#include "tailrace/checkpoint/save.hpp"
+#include "checkpoint/save.hpp"
 
 #include <fmt/format.h>
 
@@ -7,16 +7,16 @@
 #include <filesystem>
 
 #include "background_task.hpp"
+#include "base/check.hpp"
+#include "base/system.hpp"
+#include "checkpoint/store.hpp"
 #include "fixed_memory.hpp"
 #include "manifest.hpp"
+#include "mpi/verdict.hpp"
 #include "outgoing.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/session.hpp"
-#include "tailrace/output/staging.hpp"
+#include "output/core/staging.hpp"
+#include "output/session/session.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

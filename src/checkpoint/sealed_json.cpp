@@ -7,10 +7,10 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/files.hpp"
 #include "digest.hpp"
 #include "manifest.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/files.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

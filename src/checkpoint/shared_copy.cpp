@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "checkpoint/store.hpp"
 #include "manifest.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/sink.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/sink.hpp"
 
 namespace tailrace::checkpoint {
 

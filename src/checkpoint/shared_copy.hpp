@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "background_task.hpp"
+#include "base/files.hpp"
 #include "local_saving.hpp"
-#include "tailrace/base/files.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/options.hpp"
-#include "tailrace/output/raw_file.hpp"
+#include "output/core/options.hpp"
+#include "output/core/raw_file.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -1,4 +1,4 @@
-#include "tailrace/checkpoint/store.hpp"
+#include "checkpoint/store.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/files.hpp"
+#include "base/files.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

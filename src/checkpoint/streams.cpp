@@ -1,4 +1,4 @@
-#include "tailrace/checkpoint/streams.hpp"
+#include "checkpoint/streams.hpp"
 
 #include <fmt/format.h>
 

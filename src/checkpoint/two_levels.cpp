@@ -1,12 +1,12 @@
 #include <random>
 #include <utility>
 
+#include "checkpoint/local.hpp"
 #include "digest.hpp"
 #include "fixed_memory.hpp"
 #include "local_saving.hpp"
+#include "mpi/verdict.hpp"
 #include "shared_copy.hpp"
-#include "tailrace/checkpoint/local.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -7,7 +7,7 @@
 
 #include <new>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 

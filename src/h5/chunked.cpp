@@ -1,11 +1,11 @@
-#include "tailrace/h5/chunked.hpp"
+#include "h5/chunked.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
 #include "library.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::h5 {
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <utility>
 
+#include "h5/file.hpp"
 #include "library.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::h5 {
 

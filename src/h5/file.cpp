@@ -1,4 +1,4 @@
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,10 +10,10 @@
 #include <limits>
 #include <mutex>
 
+#include "base/check.hpp"
 #include "library.hpp"
 #include "storage_driver.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::h5 {
 

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 
 /// What the files of this module share.
 namespace tailrace::h5 {

@@ -1,4 +1,4 @@
-#include "tailrace/h5/parallel.hpp"
+#include "h5/parallel.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "parallel_module.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::h5 {
 

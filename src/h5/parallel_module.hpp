@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tailrace/h5/parallel.hpp"
+#include "h5/parallel.hpp"
 
 /// What the module of the parallel HDF5 shows to the program that loads it.
 namespace tailrace::h5 {

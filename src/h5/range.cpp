@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "base/check.hpp"
+#include "h5/file.hpp"
 #include "library.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::h5 {
 

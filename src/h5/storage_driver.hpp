@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tailrace/h5/file.hpp"
-#include "tailrace/h5/storage.hpp"
+#include "h5/file.hpp"
+#include "h5/storage.hpp"
 
 namespace tailrace::h5 {
 

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/message.hpp"
+#include "mpi/message.hpp"
+#include "tailrace/decomposition.hpp"
 
 namespace tailrace::layout {
 

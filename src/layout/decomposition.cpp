@@ -1,9 +1,9 @@
-#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/decomposition.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::layout {
 

@@ -1,10 +1,11 @@
-#include "tailrace/layout/halo.hpp"
+#include "tailrace/halo.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "array_block.hpp"
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
+#include "mpi/message.hpp"
 
 namespace tailrace::layout {
 
@@ -43,6 +44,12 @@ Box grown(const Box& box, std::int64_t width) noexcept {
 }
 
 }  // namespace
+
+struct Halo::Message {
+  std::int64_t offset_bytes = 0;  ///< of its first point from the low corner of the box
+  mpi::BlockType type;
+  int peer = 0, direction = 0;
+};
 
 Halo::Halo(mpi::CommView comm, const HaloConfig& config) : own_(config.decomposition.box(comm.rank())) {
   TAILRACE_CHECK(config.decomposition.ranks() == comm.size(), "a halo has the ranks of its communicator");

@@ -1,4 +1,4 @@
-#include "tailrace/layout/transpose.hpp"
+#include "layout/transpose.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "array_block.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/mpi/message.hpp"
+#include "base/check.hpp"
+#include "mpi/message.hpp"
 
 namespace tailrace::layout {
 

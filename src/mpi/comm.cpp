@@ -1,4 +1,4 @@
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -8,10 +8,10 @@
 #include <climits>
 #include <limits>
 
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/file.hpp"
+#include "base/check.hpp"
+#include "base/system.hpp"
+#include "mpi/file.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
 

@@ -1,6 +1,6 @@
-#include "tailrace/mpi/consultation.hpp"
+#include "mpi/consultation.hpp"
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::mpi {
 

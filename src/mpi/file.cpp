@@ -1,4 +1,4 @@
-#include "tailrace/mpi/file.hpp"
+#include "mpi/file.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
 

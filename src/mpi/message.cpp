@@ -1,8 +1,8 @@
-#include "tailrace/mpi/message.hpp"
+#include "mpi/message.hpp"
 
 #include <climits>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 namespace tailrace::mpi {
 

@@ -1,4 +1,4 @@
-#include "tailrace/mpi/node.hpp"
+#include "mpi/node.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <limits>
 #include <string>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
 

@@ -1,12 +1,12 @@
-#include "tailrace/mpi/parcels.hpp"
+#include "mpi/parcels.hpp"
 
 #include <algorithm>
 #include <list>
 #include <map>
 #include <span>
 
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/message.hpp"
+#include "base/system.hpp"
+#include "mpi/message.hpp"
 
 namespace tailrace::mpi {
 

@@ -1,4 +1,4 @@
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/system.hpp"
+#include "base/check.hpp"
+#include "base/system.hpp"
 
 namespace tailrace::mpi {
 

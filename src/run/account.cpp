@@ -5,7 +5,7 @@
 #include <fstream>
 #include <set>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 namespace tailrace::run {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "base/system.hpp"
+#include "checkpoint/store.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::run {
 

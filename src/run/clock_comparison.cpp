@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "tailrace/mpi/message.hpp"
+#include "mpi/message.hpp"
 
 namespace tailrace::run {
 

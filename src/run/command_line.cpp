@@ -7,10 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "base/system.hpp"
+#include "h5/file.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::run {
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/checkpoint/streams.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/store.hpp"
+#include "checkpoint/streams.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::run {
 

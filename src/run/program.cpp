@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 #include "tailrace/run/case_write.hpp"
 
 namespace tailrace::run {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 namespace tailrace::run {
 

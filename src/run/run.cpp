@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tailrace/checkpoint/local.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/checkpoint/streams.hpp"
+#include "checkpoint/local.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/store.hpp"
+#include "checkpoint/streams.hpp"
 #include "tailrace/run/plan_account.hpp"
 
 namespace tailrace::run {

@@ -5,7 +5,7 @@
 #include <array>
 #include <csignal>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 namespace tailrace::run {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tailrace/mpi/verdict.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::run {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <variant>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::run {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::trace {
 

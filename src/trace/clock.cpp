@@ -1,4 +1,4 @@
-#include "tailrace/trace/clock.hpp"
+#include "trace/clock.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::trace {
 

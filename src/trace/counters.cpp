@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 #ifdef TAILRACE_HAVE_PAPI
 #include <papi.h>

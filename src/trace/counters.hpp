@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::trace {
 

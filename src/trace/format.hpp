@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "channel.hpp"
-#include "tailrace/trace/clock.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "trace/clock.hpp"
+#include "trace/recorder.hpp"
 
 /// The bytes of a trace file (docs/formats/trace.md).
 namespace tailrace::trace {

@@ -1,4 +1,4 @@
-#include "tailrace/trace/recorder.hpp"
+#include "trace/recorder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,11 +15,11 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.hpp"
+#include "base/system.hpp"
 #include "channel.hpp"
 #include "counters.hpp"
 #include "format.hpp"
-#include "tailrace/base/check.hpp"
-#include "tailrace/base/system.hpp"
 
 namespace tailrace::trace {
 

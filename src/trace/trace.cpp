@@ -1,12 +1,12 @@
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "base/system.hpp"
 #include "channel.hpp"
 #include "counters.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "trace/recorder.hpp"
 
 namespace tailrace::trace {
 

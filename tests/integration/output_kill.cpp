@@ -8,9 +8,9 @@
 #include <span>
 
 #include "../unit/output_pattern.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/output/file_content.hpp"
+#include "base/system.hpp"
+#include "h5/file.hpp"
+#include "output/core/file_content.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "../unit/output_pattern.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/output/session.hpp"
+#include "base/system.hpp"
+#include "output/session/session.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

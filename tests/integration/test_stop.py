@@ -80,6 +80,18 @@ def test_signal_to_the_command(case, clean, tmp_path):
         assert_stopped(run_dir, clean(2), "")
 
 
+def test_the_ranks_end_with_a_killed_command(case, tmp_path):
+    """Nobody can catch SIGKILL: the launcher hears of it from the system, and stops the ranks in good order."""
+    run_dir = tmp_path / "run"
+    command = ["run", case, "--out", run_dir, "-n", "2", "-t", "1", "--no-report", *SLOW]
+    job = jobs.Job(command, command=jobs.TAILRACE)
+    wait_for_steps(job, run_dir, 5)
+    assert len(job.rank_processes()) == 2
+    job.send(signal.SIGKILL)
+    job.wait()  # until no process of it is left
+    assert jobs.account(run_dir)["status"] == "stopped"
+
+
 def test_signal_to_every_process(case, clean, tmp_path):
     """As a batch system does at its time limit; stopping in good order takes longer than a launcher waits."""
     if jobs.waits_spin():

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 /// What is done to checkpoints to see whether it is noticed.
 namespace tailrace::checkpoint::trial {

@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/system.hpp"
+#include "checkpoint/local.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/store.hpp"
 #include "checkpoint_trial.hpp"
+#include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/checkpoint/local.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/store.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 using namespace tailrace;
 using namespace tailrace::checkpoint;

@@ -8,13 +8,13 @@
 #include <map>
 #include <vector>
 
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/checkpoint/compression.hpp"
-#include "tailrace/layout/decomposition.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/options.hpp"
+#include "base/aligned.hpp"
+#include "checkpoint/compression.hpp"
+#include "output/core/options.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/decomposition.hpp"
+#include "tailrace/error.hpp"
 
 /// A simulation's state whose every value follows a formula, so that what came back can be judged alone.
 namespace tailrace::checkpoint::trial {

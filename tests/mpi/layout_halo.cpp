@@ -1,4 +1,4 @@
-#include "tailrace/layout/halo.hpp"
+#include "tailrace/halo.hpp"
 
 #include <cstring>
 #include <vector>

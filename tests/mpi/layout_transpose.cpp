@@ -1,4 +1,4 @@
-#include "tailrace/layout/transpose.hpp"
+#include "layout/transpose.hpp"
 
 #include <cstring>
 #include <random>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::layout;

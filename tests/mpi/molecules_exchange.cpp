@@ -11,9 +11,9 @@
 
 #include "balancer.hpp"
 #include "molecules_trial.hpp"
+#include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 /// Halo, migration and balance of molecules without forces, against all molecules on every rank.
 namespace tailrace::molecules {

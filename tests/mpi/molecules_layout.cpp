@@ -2,13 +2,13 @@
 #include <cstring>
 
 #include "../mpi/output_trial.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/save.hpp"
+#include "checkpoint/store.hpp"
 #include "conversion.hpp"
 #include "molecule_records.hpp"
 #include "molecules_share.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/checkpoint/store.hpp"
 
 /// The files of a hand-made state of five molecules byte by byte, laid out here a second time; and the way
 /// from each format to each other one, our checkpoints included.

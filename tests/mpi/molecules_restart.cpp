@@ -3,15 +3,15 @@
 #include <map>
 #include <optional>
 
+#include "checkpoint/restore.hpp"
+#include "checkpoint/save.hpp"
+#include "checkpoint/store.hpp"
 #include "checkpoint_damage.hpp"
 #include "generator.hpp"
 #include "molecules_share.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 #include "simulation.hpp"
-#include "tailrace/checkpoint/restore.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/checkpoint/store.hpp"
 
 /// Runs that are saved on some ranks and go on on others, from any decomposition to any other one.
 namespace tailrace::molecules {

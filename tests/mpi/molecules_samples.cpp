@@ -10,7 +10,7 @@
 #include "rotation.hpp"
 #include "samples.hpp"
 #include "step_writers.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

@@ -8,7 +8,7 @@
 
 #include "molecule_record.hpp"
 #include "phase_space.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 /// How tests share the box, and what they compare.
 namespace tailrace::molecules::trial {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 

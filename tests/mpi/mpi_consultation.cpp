@@ -1,7 +1,7 @@
+#include "base/system.hpp"
+#include "mpi/consultation.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/consultation.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 

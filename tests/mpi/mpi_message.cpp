@@ -1,10 +1,10 @@
-#include "tailrace/mpi/message.hpp"
+#include "mpi/message.hpp"
 
 #include <array>
 #include <numeric>
 
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 

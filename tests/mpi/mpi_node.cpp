@@ -1,11 +1,11 @@
-#include "tailrace/mpi/node.hpp"
+#include "mpi/node.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 

@@ -1,4 +1,4 @@
-#include "tailrace/mpi/parcels.hpp"
+#include "mpi/parcels.hpp"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "base/system.hpp"
+#include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/verdict.hpp"
 
 using namespace tailrace;
 

@@ -7,15 +7,15 @@
 #include <span>
 
 #include "../unit/output_pattern.hpp"
+#include "base/system.hpp"
+#include "h5/chunked.hpp"
+#include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/h5/chunked.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/pack.hpp"
-#include "tailrace/output/session.hpp"
-#include "tailrace/output/sink.hpp"
-#include "tailrace/output/writer.hpp"
+#include "output/core/pack.hpp"
+#include "output/core/sink.hpp"
+#include "output/core/writer.hpp"
+#include "output/session/session.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "../unit/output_pattern.hpp"
+#include "h5/chunked.hpp"
 #include "mpi_case.hpp"
+#include "output/session/session.hpp"
 #include "output_trial.hpp"
-#include "tailrace/h5/chunked.hpp"
-#include "tailrace/output/session.hpp"
 
 /// Streams whose samples have no known number or size.
 using namespace tailrace;

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <numeric>
 
+#include "base/system.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
-#include "tailrace/base/system.hpp"
 #include "writer_ground.hpp"
 
 using namespace tailrace;

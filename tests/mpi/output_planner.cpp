@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/system.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <map>
 
+#include "mpi/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
-#include "tailrace/mpi/file.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

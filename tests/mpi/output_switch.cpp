@@ -7,8 +7,8 @@
 #include <set>
 
 #include "mpi_case.hpp"
+#include "output/core/raw_file.hpp"
 #include "output_trial.hpp"
-#include "tailrace/output/raw_file.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -5,11 +5,11 @@
 #include <span>
 
 #include "../unit/output_pattern.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/parallel.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/crew.hpp"
-#include "tailrace/output/session.hpp"
+#include "h5/parallel.hpp"
+#include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
+#include "output/strategies/crew.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 /// What the tests of sessions share: directories, heads and tails, streams of all kinds.

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/system.hpp"
+#include "mpi/message.hpp"
+#include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/message.hpp"
-#include "tailrace/mpi/verdict.hpp"
 #include "tailrace/run/clock_comparison.hpp"
 #include "tailrace/run/tracing.hpp"
 #include "temp_dir.hpp"

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "solver.hpp"
-#include "tailrace/h5/file.hpp"
 
 /// The solver against results of an independent implementation, and against the closed form of a point source
 /// (tests/data/README.md); bit for bit the same for every number of ranks.

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "mpi_case.hpp"
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 #include "temp_dir.hpp"
 #include "ultrasound_run.hpp"
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 /// Test cases that run on several rank counts within one launch.
 namespace tailrace::test {

@@ -14,9 +14,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/system.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::test {
 

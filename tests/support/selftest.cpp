@@ -1,8 +1,8 @@
 // Cases that go wrong, to see that the harness says so. Each is run alone by tests/support/CMakeLists.txt.
 #include <stdexcept>
 
+#include "base/system.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 

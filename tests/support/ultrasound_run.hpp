@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "h5/file.hpp"
 #include "program.hpp"
-#include "tailrace/h5/file.hpp"
 
 /// Runs of the ultrasound program within a test, and comparisons of what they wrote with a reference.
 namespace tailrace::ultrasound::test {

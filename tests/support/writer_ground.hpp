@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tailrace/output/writer.hpp"
+#include "output/core/writer.hpp"
 
 namespace tailrace::test {
 

@@ -1,4 +1,4 @@
-#include "tailrace/base/box.hpp"
+#include "tailrace/box.hpp"
 
 #include <doctest/doctest.h>
 

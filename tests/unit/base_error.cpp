@@ -1,11 +1,11 @@
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 #include <doctest/doctest.h>
 
 #include <new>
 #include <string>
 
-#include "tailrace/base/check.hpp"
+#include "base/check.hpp"
 
 using namespace tailrace;
 

@@ -1,4 +1,4 @@
-#include "tailrace/base/files.hpp"
+#include "base/files.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -3,8 +3,8 @@
 #include <array>
 #include <numeric>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/placement.hpp"
+#include "base/placement.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 

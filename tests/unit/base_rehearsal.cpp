@@ -1,4 +1,4 @@
-#include "tailrace/base/rehearsal.hpp"
+#include "base/rehearsal.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -1,12 +1,12 @@
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "tailrace/base/aligned.hpp"
-#include "tailrace/base/error.hpp"
+#include "base/aligned.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 

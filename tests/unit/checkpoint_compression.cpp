@@ -1,4 +1,4 @@
-#include "tailrace/checkpoint/compression.hpp"
+#include "checkpoint/compression.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "../../src/checkpoint/stored_cell.hpp"
-#include "tailrace/base/error.hpp"
+#include "checkpoint/stored_cell.hpp"
+#include "tailrace/error.hpp"
 
 /// The words of a case, and the stored bytes of a cell.
 namespace tailrace::checkpoint {

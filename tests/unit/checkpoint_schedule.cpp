@@ -1,4 +1,4 @@
-#include "tailrace/checkpoint/schedule.hpp"
+#include "checkpoint/schedule.hpp"
 
 #include <doctest/doctest.h>
 

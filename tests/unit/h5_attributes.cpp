@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -1,4 +1,4 @@
-#include "tailrace/h5/chunked.hpp"
+#include "h5/chunked.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -1,4 +1,4 @@
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

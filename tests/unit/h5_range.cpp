@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -1,11 +1,11 @@
-#include "tailrace/layout/decomposition.hpp"
+#include "tailrace/decomposition.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::layout;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "molecules_trial.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
 

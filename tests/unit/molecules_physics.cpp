@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "molecules_system.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 /// Laws that hold whatever the formulas are.
 namespace tailrace::molecules {

@@ -4,7 +4,7 @@
 #include "long_range.hpp"
 #include "molecules_system.hpp"
 #include "site_forces.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 /// Pairs of molecules: energies, forces and torques, against ls1 mardyn and against the slope of the energy.
 namespace tailrace::molecules {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/system.hpp"
 #include "particles.hpp"
-#include "tailrace/base/system.hpp"
 
 /// A periodic box of molecules on one rank, whose neighbours are all images of itself.
 namespace tailrace::molecules::test {

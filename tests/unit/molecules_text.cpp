@@ -4,7 +4,7 @@
 
 #include "file_grid.hpp"
 #include "phase_space_text.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "words.hpp"
 
 /// The header of phase-space files, and cells of files.

@@ -4,8 +4,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/system.hpp"
 #include "output_async_bench.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

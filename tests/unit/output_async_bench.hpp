@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "../../src/output/async_writer.hpp"
+#include "output/strategies/async_writer.hpp"
 #include "output_pattern.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 #include "writer_ground.hpp"
 

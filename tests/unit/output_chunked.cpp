@@ -10,12 +10,12 @@
 #include <random>
 #include <thread>
 
-#include "../../src/output/hdf5_chunked_file.hpp"
+#include "base/system.hpp"
+#include "output/core/file_content.hpp"
+#include "output/core/options.hpp"
+#include "output/sinks/hdf5_chunked/file.hpp"
 #include "output_pattern.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/output/file_content.hpp"
-#include "tailrace/output/options.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

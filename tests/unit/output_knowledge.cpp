@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../../src/output/control_group.hpp"
-#include "tailrace/output/host.hpp"
-#include "tailrace/output/knowledge.hpp"
-#include "tailrace/output/meter.hpp"
+#include "output/core/meter.hpp"
+#include "output/planner/control_group.hpp"
+#include "output/planner/host.hpp"
+#include "output/planner/knowledge.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <thread>
 
-#include "../../src/output/leader_work.hpp"
-#include "../../src/output/shared_region.hpp"
+#include "base/system.hpp"
+#include "output/strategies/leader_work.hpp"
+#include "output/strategies/shared_region.hpp"
 #include "output_pattern.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

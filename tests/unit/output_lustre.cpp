@@ -1,4 +1,4 @@
-#include "../../src/output/lustre.hpp"
+#include "output/sinks/lustre.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

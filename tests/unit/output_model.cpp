@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "tailrace/output/model.hpp"
+#include "output/planner/model.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/output/options.hpp"
+#include "output/core/options.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "tailrace/output/stream.hpp"
+#include "tailrace/stream.hpp"
 
 /// A field whose every value tells where and when it was taken: x + y a + z a^2 + t a^3, exact in single
 /// precision for the small domains of the tests.

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <random>
 
+#include "output/core/pack.hpp"
+#include "output/core/plan.hpp"
 #include "output_pattern.hpp"
-#include "tailrace/base/error.hpp"
-#include "tailrace/output/pack.hpp"
-#include "tailrace/output/plan.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

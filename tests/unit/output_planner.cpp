@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tailrace/output/planner.hpp"
+#include "output/planner/planner.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <numeric>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/h5/file.hpp"
-#include "tailrace/output/raw_file.hpp"
+#include "base/system.hpp"
+#include "h5/file.hpp"
+#include "output/core/raw_file.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

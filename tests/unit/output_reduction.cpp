@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "output/core/accumulator.hpp"
+#include "output/core/pack.hpp"
 #include "output_pattern.hpp"
-#include "tailrace/output/accumulator.hpp"
-#include "tailrace/output/pack.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "../../src/output/slab.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "output/sinks/slab.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "../../src/output/stretches.hpp"
+#include "output/sinks/stretches.hpp"
 
 using namespace tailrace::output;
 

@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/system.hpp"
 #include "output_async_bench.hpp"
-#include "tailrace/base/system.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
+#include "base/system.hpp"
 #include "output_pattern.hpp"
-#include "tailrace/base/system.hpp"
 #include "writer_ground.hpp"
 
 using namespace tailrace;

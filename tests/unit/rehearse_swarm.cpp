@@ -3,7 +3,7 @@
 #include <set>
 
 #include "swarm.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::rehearse {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 #include "verify.hpp"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 #include "tailrace/run/account.hpp"
 #include "tailrace/run/progress.hpp"
 #include "tailrace/run/stop.hpp"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

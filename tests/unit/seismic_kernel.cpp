@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "tailrace/base/aligned.hpp"
+#include "base/aligned.hpp"
 
 /// The step on a box against plane waves, whose right-hand side is known from the dispersion relation.
 namespace tailrace::seismic {

@@ -7,7 +7,7 @@
 
 #include "solver.hpp"
 #include "sponge.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::seismic {
 

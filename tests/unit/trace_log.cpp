@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/system.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "base/system.hpp"
+#include "tailrace/trace.hpp"
 
 using namespace tailrace;
 using trace::Kind;

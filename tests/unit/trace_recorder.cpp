@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "tailrace/base/system.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "base/system.hpp"
 #include "temp_dir.hpp"
+#include "trace/recorder.hpp"
 
 using namespace tailrace;
 using trace::Kind;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "arguments.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
 

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "options.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
 namespace tailrace::ultrasound {

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/placement.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/crew.hpp"
-#include "tailrace/output/session.hpp"
+#include "base/placement.hpp"
+#include "output/session/session.hpp"
+#include "output/strategies/crew.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/driver.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 /// run.json: the machine-readable account of a run (docs/formats/run_directory.md).
 namespace tailrace::run {

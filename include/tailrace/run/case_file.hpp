@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::run {
 

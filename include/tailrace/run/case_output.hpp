@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/output/file_content.hpp"
-#include "tailrace/output/stream.hpp"
+#include "output/core/file_content.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/run/xdmf.hpp"
+#include "tailrace/stream.hpp"
 
 /// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
 /// at which points and steps.

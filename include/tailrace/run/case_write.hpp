@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tailrace/output/options.hpp"
+#include "output/core/options.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "trace/recorder.hpp"
 
 namespace tailrace::run {
 

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/system.hpp"
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/checkpoint/local.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/checkpoint/schedule.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/session.hpp"
-#include "tailrace/output/staging.hpp"
+#include "base/system.hpp"
+#include "checkpoint/local.hpp"
+#include "checkpoint/save.hpp"
+#include "checkpoint/schedule.hpp"
+#include "output/core/staging.hpp"
+#include "output/session/session.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::run {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/trace/clock.hpp"
+#include "tailrace/comm.hpp"
+#include "trace/clock.hpp"
 
 namespace tailrace::run {
 

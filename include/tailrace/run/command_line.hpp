@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/output/options.hpp"
+#include "output/core/options.hpp"
 
 namespace CLI {
 class App;

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/checkpoint/archive.hpp"
-#include "tailrace/checkpoint/save.hpp"
-#include "tailrace/mpi/comm.hpp"
-#include "tailrace/output/options.hpp"
-#include "tailrace/output/plan.hpp"
-#include "tailrace/output/resume.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "checkpoint/save.hpp"
+#include "output/core/options.hpp"
+#include "output/core/plan.hpp"
+#include "output/core/resume.hpp"
+#include "tailrace/archive.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/trace.hpp"
 
 namespace CLI {
 class App;

@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "tailrace/checkpoint/streams.hpp"
-#include "tailrace/mpi/verdict.hpp"
-#include "tailrace/output/session.hpp"
+#include "checkpoint/streams.hpp"
+#include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
 #include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/stop.hpp"
 #include "tailrace/run/watch.hpp"
-#include "tailrace/trace/trace.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::run {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tailrace/output/plan_report.hpp"
+#include "output/planner/plan_report.hpp"
 
 namespace tailrace::run {
 

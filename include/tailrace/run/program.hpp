@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "tailrace/base/error.hpp"
-#include "tailrace/base/system.hpp"
-#include "tailrace/mpi/comm.hpp"
+#include "base/system.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/command_line.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/base/system.hpp"
+#include "base/system.hpp"
 #include "tailrace/run/account.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/checkpointing.hpp"

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/run/clock_comparison.hpp"
-#include "tailrace/trace/recorder.hpp"
+#include "trace/recorder.hpp"
 
 namespace tailrace::run {
 

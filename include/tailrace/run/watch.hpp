@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tailrace/base/box.hpp"
-#include "tailrace/output/stream.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::run {
 

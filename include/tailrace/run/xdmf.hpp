@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/output/stream.hpp"
+#include "tailrace/stream.hpp"
 
 /// A description of the grids in an output file for ParaView, VisIt and other readers of XDMF 3.
 namespace tailrace::run {

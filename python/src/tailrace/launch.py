@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tailrace import cores
-from tailrace.console import CommandError
+from tailrace.console import CommandError, count_of
 from tailrace.programs import LaunchInfo
 
 BIND_CHOICES = ("auto", "none", "core", "numa", "socket")
 LAUNCHER_CHOICES = ("mpirun", "srun")
+# More processes than this per core are a slip of the keyboard rather than a wish.
+MAX_RANKS_PER_CORE = 4
 BATCH_VARIABLES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 
 
@@ -58,6 +60,12 @@ class Layout:
     machine: Machine = field(default_factory=Machine.here)
     spawned: int = 0
     """Processes that the ranks are going to start."""
+    oversubscribe: bool = False
+    """The user wants as many processes as this, however few cores there are."""
+
+    @property
+    def processes(self) -> int:
+        return self.ranks + self.spawned
 
 
 def find_launcher(info: LaunchInfo, wanted: str | None, ranks: int) -> Launcher:
@@ -121,6 +129,19 @@ def check_bind(bind: str) -> None:
         raise CommandError(f"--bind {bind}: unknown. Choose one of {', '.join(BIND_CHOICES)}.")
 
 
+def check_processes(layout: Layout) -> None:
+    """Raises CommandError for far more processes than this machine has cores; a batch system has limits of
+    its own.
+    """
+    limit = MAX_RANKS_PER_CORE * layout.machine.cores
+    if layout.oversubscribe or layout.machine.batch or layout.processes <= limit:
+        return
+    raise CommandError(
+        f"-n: {layout.processes} processes are too many for {count_of(layout.machine.cores, 'core')}. "
+        f"Start at most {limit}, or add --oversubscribe if you mean it."
+    )
+
+
 def launch_command(launcher: Launcher, layout: Layout, program: list[str]) -> list[str]:
     """The whole command line. Raises CommandError for a binding it does not know."""
     check_bind(layout.bind)
@@ -145,8 +166,7 @@ def resolve_bind(layout: Layout) -> str:
 def openmpi_options(layout: Layout) -> list[str]:
     bind = resolve_bind(layout)
     options = []
-    processes = layout.ranks + layout.spawned
-    if processes > layout.machine.physical_cores and not layout.machine.batch:
+    if layout.processes > layout.machine.physical_cores and not layout.machine.batch:
         options.append("--oversubscribe")
     if bind == "core":
         options += ["--map-by", f"slot:PE={layout.threads}"]

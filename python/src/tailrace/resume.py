@@ -9,7 +9,7 @@ from typing import Any
 from tailrace.account import read_account
 from tailrace.casefile import read_case
 from tailrace.console import EXIT_OK, CommandError
-from tailrace.launch import Layout, Machine, default_threads, find_launcher
+from tailrace.launch import Layout, Machine, check_processes, default_threads, find_launcher
 from tailrace.programs import find_program, launch_info
 from tailrace.run import Plan, RunRequest, carry_out, check_case, writers
 
@@ -26,6 +26,7 @@ class ResumeRequest:
     native_options: dict[str, str] = field(default_factory=dict)
     bind: str = "auto"
     launcher: str | None = None
+    oversubscribe: bool = False
     report: bool = True
     json: bool = False
 
@@ -122,7 +123,8 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     for name, value in request.native_options.items():
         words += [f"--{name}", value]
     spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
-    layout = Layout(world, threads, request.bind, machine, spawned)
+    layout = Layout(world, threads, request.bind, machine, spawned, request.oversubscribe)
+    check_processes(layout)
     as_run = RunRequest(
         case=case.path,
         ranks=ranks,

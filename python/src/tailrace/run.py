@@ -23,6 +23,7 @@ from tailrace.launch import (
     Launcher,
     Layout,
     Machine,
+    check_processes,
     child_environment,
     default_threads,
     find_launcher,
@@ -48,6 +49,7 @@ class RunRequest:
     native_options: dict[str, str] = field(default_factory=dict)
     bind: str = "auto"
     launcher: str | None = None
+    oversubscribe: bool = False
     overwrite: bool = False
     report: bool = True
     json: bool = False
@@ -130,7 +132,8 @@ def make_plan(request: RunRequest) -> Plan:
     if request.overwrite:
         words.append("--overwrite")
     spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
-    layout = Layout(ranks, threads, request.bind, machine, spawned)
+    layout = Layout(ranks, threads, request.bind, machine, spawned, request.oversubscribe)
+    check_processes(layout)
     return Plan(case, words, launcher, layout, run_dir)
 
 

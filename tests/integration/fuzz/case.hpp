@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "choose.hpp"
-#include "tailrace/h5/file.hpp"
+#include "h5/file.hpp"
 
 /// k-Wave inputs as tables that are changed before they are written.
 namespace tailrace::fuzz {

@@ -14,7 +14,7 @@
 
 #include "mutate.hpp"
 #include "program.hpp"
-#include "tailrace/base/error.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::fuzz {
 

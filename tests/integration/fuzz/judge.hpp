@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "tailrace/mpi/comm.hpp"
+#include "tailrace/comm.hpp"
 
 namespace tailrace::fuzz {
 

@@ -35,6 +35,7 @@ Starter = Annotated[
         help="mpirun or srun (default: the one of the MPI it was built with).",
     ),
 ]
+Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Start more than 4 processes per core.")]
 
 # Passed to the program as typed. Only the program knows all the values: the texts here give an example.
 Write = Annotated[

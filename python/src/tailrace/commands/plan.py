@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.options import Bind, Case, Json, Pace, Ranks, Settings, Sink, Starter, Threads
+from tailrace.commands.options import (
+    Bind,
+    Case,
+    Json,
+    Oversubscribe,
+    Pace,
+    Ranks,
+    Settings,
+    Sink,
+    Starter,
+    Threads,
+)
 
 
 def plan(
@@ -24,6 +35,7 @@ def plan(
     sink: Sink = None,
     bind: Bind = "auto",
     launcher: Starter = None,
+    oversubscribe: Oversubscribe = False,
     pace: Pace = None,
     json: Json = False,
 ) -> None:
@@ -44,6 +56,7 @@ def plan(
         native_options={name: value for name, value in options.items() if value is not None},
         bind=bind,
         launcher=launcher,
+        oversubscribe=oversubscribe,
         json=json,
     )
     raise typer.Exit(plan_case(request, directory))

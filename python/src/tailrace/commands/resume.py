@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.options import Bind, Fault, Starter, Threads, WallLimit, Write
+from tailrace.commands.options import Bind, Fault, Oversubscribe, Starter, Threads, WallLimit, Write
 
 
 def resume(
@@ -18,6 +18,7 @@ def resume(
     write: Write = None,
     bind: Bind = "auto",
     launcher: Starter = None,
+    oversubscribe: Oversubscribe = False,
     fault: Fault = None,
     wall_limit: WallLimit = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
@@ -37,6 +38,7 @@ def resume(
         native_options={name: value for name, value in options.items() if value is not None},
         bind=bind,
         launcher=launcher,
+        oversubscribe=oversubscribe,
         report=not no_report,
         json=json,
     )

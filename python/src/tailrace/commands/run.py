@@ -9,6 +9,7 @@ from tailrace.commands.options import (
     Bind,
     Case,
     Fault,
+    Oversubscribe,
     Pace,
     Ranks,
     Settings,
@@ -35,6 +36,7 @@ def run(
     sink: Sink = None,
     bind: Bind = "auto",
     launcher: Starter = None,
+    oversubscribe: Oversubscribe = False,
     fault: Fault = None,
     pace: Pace = None,
     trace: Annotated[
@@ -65,6 +67,7 @@ def run(
         native_options={name: value for name, value in options.items() if value is not None},
         bind=bind,
         launcher=launcher,
+        oversubscribe=oversubscribe,
         overwrite=overwrite,
         report=not no_report,
         json=json,

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "h5/file.hpp"
+#include "tailrace/box.hpp"
+
+/// Checkpoints: what a simulation says of its state, and how that reaches a disk and comes back on any number
+/// of ranks (docs/formats/checkpoint.md).
+namespace tailrace::checkpoint {
+
+/// A field as a rank holds it: the values of its own box, x contiguous, in memory of the simulation, which is
+/// read when the state is saved and filled when it is restored.
+struct FieldState {
+  void* data = nullptr;
+  h5::ElementType type = h5::ElementType::float64;  ///< float32 or float64
+  Index3 domain;                                    ///< the boxes of all ranks cover it once
+  Box box;                                          ///< in global indices; may be empty
+  std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
+};
+
+/// A member of a record.
+struct Member {
+  std::string name;
+  std::string type;         ///< as numpy has it, such as "<f8"
+  std::int64_t offset = 0;  ///< in bytes
+  std::int64_t count = 1;
+
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+struct RecordType {
+  std::int64_t bytes = 0;
+  std::vector<Member> members;
+
+  friend bool operator==(const RecordType&, const RecordType&) = default;
+};
+
+/// Keys from `begin` on, up to but without `end`.
+struct KeyRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// Records of one type in cells that have keys: particles in cells of space, elements of a mesh by their
+/// Morton key, what belongs to a rank by its number. Several ranks may have records of one cell.
+class RecordSet {
+ public:
+  /// Records of this rank in one cell.
+  struct Cell {
+    std::uint64_t key = 0;
+    std::int64_t count = 0;
+  };
+
+  RecordSet() = default;
+  RecordSet(const RecordSet&) = delete;
+  RecordSet& operator=(const RecordSet&) = delete;
+  virtual ~RecordSet() = default;
+
+  [[nodiscard]] virtual RecordType type() const = 0;
+
+  /// Saving: the cells of which this rank has records, keys ascending. @local
+  [[nodiscard]] virtual std::vector<Cell> cells() const = 0;
+  /// Saving: copies all records of a cell, by its number in that list, one behind the other. @local
+  virtual void read(std::size_t cell, std::span<std::byte> records) const = 0;
+
+  /// Restoring: forgets all records, and says of which cells this rank may own some, ascending. @local
+  [[nodiscard]] virtual std::vector<KeyRange> begin_restore() = 0;
+  /// Restoring: whether a record of such a cell belongs to this rank: of all ranks, to one. @local
+  [[nodiscard]] virtual bool owns(std::uint64_t key, std::span<const std::byte> record) const = 0;
+  /// Restoring: takes a record that it owns. Those of a cell come in the order in which they were saved, if
+  /// one rank had them all. @local
+  virtual void add(std::uint64_t key, std::span<const std::byte> record) = 0;
+};
+
+/// Numbers that a value of the state may be.
+template <class T>
+concept Number = std::integral<T> || std::floating_point<T>;
+
+/// What passes through the one function `state(StateArchive&)` of a simulation: it names all that its future
+/// depends on, and the archive saves or restores it. All ranks name the same things in the same order.
+class StateArchive {
+ public:
+  StateArchive() = default;
+  StateArchive(const StateArchive&) = delete;
+  StateArchive& operator=(const StateArchive&) = delete;
+  virtual ~StateArchive() = default;
+
+  [[nodiscard]] virtual bool restores() const noexcept = 0;
+
+  /// What `body` names belongs to this component; it gets the version of what there is: the given one, or
+  /// that of an older program. Errors (input): it is missing, or newer than `version`.
+  void component(const std::string& name, int version, const std::function<void(int version)>& body);
+
+  /// A number, the same on all ranks. It comes back as it was, bit for bit.
+  template <Number T>
+  void value(const std::string& name, T& number) {
+    std::vector<T> one{number};
+    values(name, one);
+    if (one.size() != 1) refuse_count(name, one.size());
+    number = one[0];
+  }
+  /// Numbers, the same on all ranks; their count is part of the state.
+  template <Number T>
+  void values(const std::string& name, std::vector<T>& numbers) {
+    using Stored =
+        std::conditional_t<std::floating_point<T>, double,
+                           std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>>;
+    std::vector<std::byte> bytes(numbers.size() * sizeof(Stored));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto stored = static_cast<Stored>(numbers[i]);
+      std::memcpy(bytes.data() + i * sizeof(Stored), &stored, sizeof(Stored));
+    }
+    pass_numbers(name, h5::element_type_of<Stored>(), bytes);
+    numbers.resize(bytes.size() / sizeof(Stored));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      Stored stored;
+      std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
+      numbers[i] = static_cast<T>(stored);
+    }
+  }
+  /// A text, the same on all ranks, of at most 60 000 bytes.
+  void text(const std::string& name, std::string& text) { pass_text(name, text); }
+  /// A field. On restoring, every point of `field.box` is filled. Errors (input): another size or type.
+  void field(const std::string& name, const FieldState& field) { pass_field(name, field); }
+  /// Records. Errors (input): another type of records.
+  void records(const std::string& name, RecordSet& records) { pass_records(name, records); }
+  /// The same for a set that is made for the purpose: it lives as long as the archive.
+  void records(const std::string& name, std::unique_ptr<RecordSet> records) {
+    kept_.push_back(std::move(records));
+    pass_records(name, *kept_.back());
+  }
+
+ private:
+  [[noreturn]] static void refuse_count(const std::string& name, std::size_t count);
+  /// Returns the version of what there is.
+  virtual int enter(const std::string& component, int version) = 0;
+  virtual void pass_numbers(const std::string& name, h5::ElementType type, std::vector<std::byte>& bytes) = 0;
+  virtual void pass_text(const std::string& name, std::string& text) = 0;
+  virtual void pass_field(const std::string& name, const FieldState& field) = 0;
+  virtual void pass_records(const std::string& name, RecordSet& records) = 0;
+
+  std::vector<std::unique_ptr<RecordSet>> kept_;
+};
+
+/// Names the state of a simulation to an archive. @collective
+using StateFunction = std::function<void(StateArchive&)>;
+
+}  // namespace tailrace::checkpoint

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+
+#include "tailrace/box.hpp"
+
+namespace tailrace::checkpoint {
+
+/// When a run is to take checkpoints; each rule that is given makes some due. None: never.
+struct Rules {
+  std::optional<StepIndex> every_steps;
+  std::optional<double> every_s;  ///< of wall-clock time
+  /// Mean time between failures of the machine: the interval follows from it and from what checkpoints cost,
+  /// as measured.
+  std::optional<double> mtbf_s;
+
+  [[nodiscard]] bool any() const noexcept { return every_steps || every_s || mtbf_s; }
+};
+
+/// Time of work between two checkpoints that loses least to checkpoints and failures, where each costs
+/// `cost_s`: J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, Future
+/// Generation Computer Systems 22 (2006), equation (37); the mean time between failures itself where a
+/// checkpoint takes twice that or more.
+double daly_interval_s(double cost_s, double mtbf_s) noexcept;
+
+/// Tells when a checkpoint is due. A plain value; steps are the same on all ranks, the clock is that of one.
+class Schedule {
+ public:
+  /// `from`: the step from which the run goes on, 0 at its beginning.
+  explicit Schedule(const Rules& rules, StepIndex from = 0) : rules_(rules), taken_step_(from) {}
+
+  /// Whether the number of steps makes one due after this step.
+  [[nodiscard]] bool is_due_by_steps(StepIndex step) const noexcept;
+  /// Whether the clock does, `now_s` seconds after the start of the steps.
+  [[nodiscard]] bool is_due_by_clock(double now_s) const noexcept;
+  /// One was taken after this step; it held the computation up for `cost_s`.
+  void note_taken(StepIndex step, double now_s, double cost_s) noexcept;
+  /// Seconds from one to the next, if a clock decides: the shortest of the rules. Before the first
+  /// checkpoint, when nothing is known of its cost, a hundredth of the mean time between failures stands for
+  /// the interval of that rule.
+  [[nodiscard]] std::optional<double> interval_s() const noexcept;
+
+ private:
+  Rules rules_;
+  StepIndex taken_step_ = 0;
+  double taken_s_ = 0;
+  std::optional<double> cost_s_;  ///< running mean of the last ones
+};
+
+}  // namespace tailrace::checkpoint

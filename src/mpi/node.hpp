@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+
+/// Ranks that share a memory, and memory that they all reach.
+namespace tailrace::mpi {
+
+/// The ranks of a communicator that can share memory with this one, itself included. With the environment
+/// variable TAILRACE_RANKS_PER_NODE = n, no more than n consecutive ones of them: for tests of what happens
+/// between nodes, and to switch sharing off (1).
+class Node {
+ public:
+  /// @collective{parent}, synchronises. Errors (usage), the same on all ranks: a value of the variable that
+  /// is no number from 1 on.
+  explicit Node(CommView parent);
+  /// A node of this rank alone. @collective{parent}
+  static Node alone(CommView parent) { return {parent, 1}; }
+
+  [[nodiscard]] CommView comm() const noexcept { return comm_; }
+  /// Their ranks in the parent, in the order of `comm`.
+  [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
+
+ private:
+  Node(CommView parent, int most_ranks);
+
+  Comm comm_;
+  std::vector<int> ranks_;
+};
+
+/// Memory with a part for each rank of a node, which all of them read and write. What one writes, others see
+/// once it has called `fence`, then all ranks have met (`barrier`), then the others have called `fence`.
+class SharedMemory {
+ public:
+  /// `bytes` for this rank, on a page boundary; none on any rank if the system refuses the memory to one of
+  /// them. @collective{node}, synchronises. `node` outlives the memory.
+  static std::optional<SharedMemory> allocate(const Node& node, std::size_t bytes);
+
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  /// @collective{node}, synchronises; while an exception unwinds, the memory is left to the end of the
+  /// process.
+  ~SharedMemory();
+
+  /// The part of a rank, counted as in `Node::comm`.
+  [[nodiscard]] std::byte* part(int rank) const noexcept { return parts_[static_cast<std::size_t>(rank)]; }
+  /// Orders this rank's accesses before it before those after it. @local
+  void fence() const;
+
+ private:
+  SharedMemory(CommView comm, MPI_Win window) : comm_(comm), window_(window) {}
+  void locate_parts();
+
+  CommView comm_;
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::vector<std::byte*> parts_;
+};
+
+}  // namespace tailrace::mpi

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "base/aligned.hpp"
+#include "output/core/plan.hpp"
+#include "tailrace/stream.hpp"
+
+namespace tailrace::output {
+
+/// The running reduction of one piece over time: minimum and maximum in the piece's element type, sums in
+/// double precision.
+class Accumulator {
+ public:
+  /// `reduction` is min, max, rms or mean. Memory is allocated and set here.
+  Accumulator(const Piece& piece, Reduction reduction);
+
+  /// Takes one sample. @local
+  void add(const FieldView& field, const Box& own);
+  /// Puts the results of `count` values from number `first` on into `out`, in the piece's element type: over
+  /// the `samples` samples taken. @local
+  void result(std::int64_t samples, std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
+  /// The same for what stands here: extremes so far, sums, sums of squares. @local
+  void unfinished(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
+
+  /// All that is known of the reduction, to be kept and put back: its values, of `state_type`. @local
+  [[nodiscard]] std::span<std::byte> state() noexcept;
+  [[nodiscard]] static h5::ElementType state_type(const Piece& piece, Reduction reduction) noexcept;
+
+  [[nodiscard]] const Piece& piece() const noexcept { return *piece_; }
+  [[nodiscard]] static std::int64_t bytes(const Piece& piece, Reduction reduction) noexcept;
+
+ private:
+  const Piece* piece_;
+  Reduction reduction_;
+  std::variant<AlignedVector<float>, AlignedVector<double>> values_;
+};
+
+}  // namespace tailrace::output

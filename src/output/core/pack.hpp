@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "output/core/plan.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/stream.hpp"
+
+namespace tailrace::output {
+
+/// Copies `count` of the piece's values, from its value number `first` on, out of the field, converted to the
+/// piece's element type. `own` is the box of the plan; the field holds all of it. Uses the caller's OpenMP
+/// threads when that pays. @local
+void pack(const FieldView& field, const Piece& piece, const Box& own, std::int64_t first, std::int64_t count,
+          std::span<std::byte> out);
+
+}  // namespace tailrace::output

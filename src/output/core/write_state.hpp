@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+
+#include "output/core/staging.hpp"
+#include "tailrace/box.hpp"
+
+namespace tailrace::output {
+
+/// What has become of samples, one after the other.
+enum class WriteState {
+  submitted,  ///< the simulation may change its fields
+  written,    ///< the operating system has them
+  durable,    ///< they are on the device
+  committed,  ///< so are those of all ranks, and all ranks know
+};
+const char* to_string(WriteState state) noexcept;
+
+/// How far the samples of one rank have come. Whoever writes them tells, any thread may ask.
+class Reached {
+ public:
+  /// A job was written, and flushed if it asked for that.
+  void note(const Staging& job) noexcept {
+    if (!job.record) return;
+    written_ = *job.record;
+    if (job.flush) durable_ = *job.record;
+  }
+
+  /// The step up to and with which all samples are at least in this state, 0 before the first.
+  [[nodiscard]] StepIndex written() const noexcept { return written_; }
+  [[nodiscard]] StepIndex durable() const noexcept { return durable_; }
+
+ private:
+  std::atomic<StepIndex> written_ = 0, durable_ = 0;
+};
+
+}  // namespace tailrace::output

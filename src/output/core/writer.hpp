@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "output/core/options.hpp"
+#include "output/core/plan.hpp"
+#include "output/core/sink.hpp"
+#include "output/core/staging.hpp"
+#include "output/core/write_state.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::output {
+
+/// Counters of this rank's output, for run.json.
+struct Account {
+  double wait_s = 0;       ///< the computation stood still for output
+  double write_s = 0;      ///< in writing, wherever it ran
+  double write_cpu_s = 0;  ///< CPU time of the writing
+  std::int64_t bytes = 0, writes = 0, waits = 0;
+  std::int64_t retries = 0, dropped_bytes = 0;  ///< of streams that do not stop when a write fails
+
+  Account& operator+=(const Account& other) noexcept {
+    wait_s += other.wait_s;
+    write_s += other.write_s;
+    write_cpu_s += other.write_cpu_s;
+    bytes += other.bytes;
+    writes += other.writes;
+    waits += other.waits;
+    retries += other.retries;
+    dropped_bytes += other.dropped_bytes;
+    return *this;
+  }
+};
+
+/// A strategy: who writes, and how the data get there. All functions are called by the simulation's thread.
+class Writer {
+ public:
+  /// Writes what was submitted, unless a write has failed, and ends. Never communicates.
+  virtual ~Writer() = default;
+
+  /// A free buffer, or nothing. @local
+  virtual std::optional<Lease> try_acquire() = 0;
+  /// A free buffer; waits until there is one. @local
+  virtual Lease acquire() = 0;
+  /// Moves what can be moved between processes; called in each step, and again and again by a thread that
+  /// waits for anything. Nothing to do by default. @local, does not wait.
+  virtual void progress() {}
+  /// Hands a filled buffer over; jobs are written in the order of submission. After a failure they are
+  /// dropped. @local
+  virtual void submit(Lease job) = 0;
+  /// Whether a job may hold samples of several steps, which makes larger writes of small samples. @local
+  [[nodiscard]] virtual bool gathers() const noexcept { return true; }
+  /// True if a job that is submitted now would be written at once. @local
+  [[nodiscard]] virtual bool idle() const = 0;
+  /// Waits until everything that was submitted is written or dropped. @local
+  virtual void drain() = 0;
+
+  /// The first failure of a write, if any. @local
+  [[nodiscard]] virtual std::optional<ErrorInfo> failure() const = 0;
+  /// Counters of the writing; to be read after `drain` on all ranks.
+  [[nodiscard]] virtual const Account& account() const noexcept = 0;
+  /// Bytes that it takes on this rank beside the staging buffers and what `Plan::memory_bytes` knows of them.
+  [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept { return 0; }
+};
+
+/// All that a strategy needs. Whatever is referred to outlives the writer.
+struct WriterContext {
+  mpi::CommView comm;  ///< the ranks of the session
+  Sink& sink;
+  std::span<const Piece* const> pieces;  ///< of this rank, by their numbers
+  std::int64_t staging_bytes;
+  std::size_t most_slices;  ///< of a job
+  const Options& options;
+  Reached& reached;
+  trace::Log& log;         ///< of the simulation's thread
+  trace::Log& writer_log;  ///< of a thread of the writer's own
+  std::string& warning;    ///< what the user should know, such as why another strategy stands in
+  // For strategies whose writers open the file by themselves.
+  std::string path = {};       ///< of the file
+  const Plan* plan = nullptr;  ///< of this rank
+};
+
+/// Starts the writer of the strategy that the options name. @collective{context.comm}
+std::unique_ptr<Writer> create_writer(const WriterContext& context);
+
+/// A job as whoever writes it sees it.
+struct JobView {
+  std::span<const Slice> slices;
+  std::span<const RecordSlice> records = {};
+  std::span<const std::byte> bytes;      ///< that the slices count their positions in
+  std::span<const Piece* const> pieces;  ///< of the source, by their numbers
+  int source = 0;                        ///< the rank whose samples they are
+  StepIndex step = 0;                    ///< the last one that it holds samples of
+  std::optional<StepIndex> record;       ///< to be noted in the file after all slices are written
+  bool flush = false;                    ///< to be put onto the device after that
+};
+
+JobView view_of(const Staging& job, std::span<const Piece* const> pieces) noexcept;
+
+/// Writes jobs, at least one, as if they were one: the slices of all in the order of their places in the
+/// file, then the records, then the flush. Adds the cost to `account` and a span to `log`, also when it
+/// throws. Needs `write_bytes_per_slice` of memory for each slice while it runs. @local
+void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace::Log& log);
+inline constexpr std::size_t write_bytes_per_slice = 64;
+
+/// Writes one job of the rank that has these pieces. @local
+void run_job(const Staging& job, std::span<const Piece* const> pieces, Sink& sink, Account& account,
+             trace::Log& log);
+
+}  // namespace tailrace::output

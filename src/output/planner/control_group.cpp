@@ -1,0 +1,98 @@
+#include "output/planner/control_group.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace tailrace::output {
+
+namespace {
+
+/// The first number in a file, or nothing, such as for "max".
+std::optional<double> number_in(const std::string& path) {
+  std::ifstream file(path);
+  double number = 0;
+  if (file >> number) return number;
+  return {};
+}
+
+/// The number behind a name in a file of names and numbers, 0 without it.
+double entry_in(const std::string& path, const std::string& wanted) {
+  std::ifstream file(path);
+  std::string name;
+  for (double number = 0; file >> name >> number;)
+    if (name == wanted) return number;
+  return 0;
+}
+
+/// The directories of a group and of all above it, up to the mount's own: inside a container those of the
+/// path may be out of sight.
+std::vector<std::string> directories(const std::string& mount, std::string group) {
+  std::vector<std::string> all;
+  for (; group.size() > 1; group.erase(group.rfind('/'))) all.push_back(mount + group);
+  all.push_back(mount);
+  return all;
+}
+
+bool names(const std::string& controllers, const std::string& wanted) {
+  std::istringstream list(controllers);
+  for (std::string name; std::getline(list, name, ',');)
+    if (name == wanted) return true;
+  return false;
+}
+
+void lower(std::optional<double>& least, std::optional<double> value) {
+  if (value && (!least || *value < *least)) least = value;
+}
+
+/// What one group leaves of its memory.
+std::optional<double> memory_left(const std::string& limit_file, const std::string& usage_file,
+                                  double reclaimable) {
+  const auto limit = number_in(limit_file), used = number_in(usage_file);
+  if (!limit || !used) return {};
+  return std::max(0.0, *limit - std::max(0.0, *used - reclaimable));
+}
+
+}  // namespace
+
+ControlGroups::ControlGroups(const std::string& listing, const std::string& mount) {
+  std::ifstream file(listing);
+  for (std::string line; std::getline(file, line);) {  // NUMBER:CONTROLLERS:PATH
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const auto controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    if (controllers.empty()) unified_ = directories(mount, group);
+    if (names(controllers, "cpu")) processor_ = directories(mount + "/cpu", group);
+    if (names(controllers, "memory")) memory_ = directories(mount + "/memory", group);
+  }
+}
+
+std::optional<double> ControlGroups::cores() const {
+  std::optional<double> least;
+  for (const auto& group : unified_) {
+    std::ifstream file(group + "/cpu.max");
+    double quota = 0, period = 0;
+    if (file >> quota >> period && period > 0) lower(least, quota / period);
+  }
+  for (const auto& group : processor_) {
+    const auto quota = number_in(group + "/cpu.cfs_quota_us"),
+               period = number_in(group + "/cpu.cfs_period_us");
+    if (quota && period && *quota > 0 && *period > 0) lower(least, *quota / *period);
+  }
+  return least;
+}
+
+std::optional<std::int64_t> ControlGroups::memory_free_bytes() const {
+  std::optional<double> least;
+  for (const auto& group : unified_)
+    lower(least, memory_left(group + "/memory.max", group + "/memory.current",
+                             entry_in(group + "/memory.stat", "inactive_file")));
+  for (const auto& group : memory_)
+    lower(least, memory_left(group + "/memory.limit_in_bytes", group + "/memory.usage_in_bytes",
+                             entry_in(group + "/memory.stat", "total_inactive_file")));
+  constexpr double unlimited = 0x1p62;  // version 1 has a number for that, just below 2^63
+  if (!least || *least >= unlimited) return {};
+  return static_cast<std::int64_t>(*least);
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "output/core/sink.hpp"
+#include "output/core/staging.hpp"
+#include "output/core/writer.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::output {
+
+/// Where the samples of a rank leave: the writer that takes its buffers and, with some sinks, the exchange
+/// that brings them to other ranks. Every wait for either is told in the account and the log. What is passed
+/// to the constructor outlives it.
+class Outlet {
+ public:
+  Outlet(Sink& sink, Account& account, trace::Log& log)
+      : exchange_(sink.exchange()), account_(account), log_(log) {}
+
+  /// The next writer; the one before has been waited for and taken away by `take_writer_away`.
+  void set_writer(std::unique_ptr<Writer> writer) noexcept { writer_ = std::move(writer); }
+  void take_writer_away() noexcept { writer_.reset(); }
+  [[nodiscard]] Writer& writer() const noexcept { return *writer_; }
+  /// Of the sink, if it has one.
+  [[nodiscard]] Exchange* exchange() const noexcept { return exchange_; }
+
+  /// A free buffer for samples of `step`; waits until there is one. @local
+  Lease acquire(StepIndex step);
+  /// Lets go on whatever is on its way between processes. @local
+  void progress();
+  /// Waits until all that was submitted is written or dropped. @local
+  void drain(StepIndex step);
+  /// The same at the end, with what the exchange has left. @collective{comm} of the sink if it has an
+  /// exchange. Errors: the first of the writer's and of the exchange's.
+  void complete(StepIndex step);
+  /// Waits while other ranks depend on this one to take in their samples. @local
+  void keep_up(StepIndex step);
+
+ private:
+  Lease wait_for_buffer();
+  void wait_for_writer();
+
+  Exchange* exchange_;
+  Account& account_;
+  trace::Log& log_;
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace tailrace::output

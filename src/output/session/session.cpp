@@ -1,0 +1,481 @@
+#include "output/session/session.hpp"
+
+#include <algorithm>
+
+#include "base/system.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/resumption.hpp"
+#include "output/core/seats.hpp"
+#include "output/planner/pilot.hpp"
+#include "output/session/outlet.hpp"
+#include "output/session/sampler.hpp"
+
+namespace tailrace::output {
+
+class Session::Impl {
+ public:
+  Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
+       trace::Log& log, const Resume& resume)
+      : comm_(mpi::Comm::duplicate(comm)),
+        path_(path),
+        plan_(std::move(plan)),
+        pieces_((number_pieces(plan_), pieces_of(plan_))),
+        options_(options),
+        log_(log),
+        sampled_(resume.after) {
+    std::vector<RunningStream> streams;
+    mpi::agree_on(comm_, [&] {
+      check_policies(plan_, options_, resume.after);
+      check_growth(plan_, options_);
+      if (resume.after > 0) check_resumes(options_);
+      streams = running_streams(plan_);
+    });
+    const bool automatic = options_.strategy == "auto" || options_.plan_only;
+    if (automatic) begin_auto(options_);
+    if (!options_.seats) options_.seats = std::make_shared<const Seats>(comm_, Trade::computes);
+    take_seat();
+    // Before the sink opens the file, and perhaps keeps it open or replaces it.
+    if (resume.after > 0) {
+      mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
+      mpi::agree_on(
+          comm_, [&] { restore(streams, path, resume); }, close_limit_s);
+    }
+    sink_ = create_sink({.comm = comm_,
+                         .path = path,
+                         .plan = plan_,
+                         .head = head,
+                         .options = options_,
+                         .resume_after = resume.after,
+                         .sources = comm_.view().size()});
+    outlet_.emplace(*sink_, account_, log_);
+    sampler_.emplace(plan_, std::move(streams), *outlet_, log_);
+    if (automatic) start_pilot(resume.after);
+    if (sink_->collective()) sampler_->count_jobs(comm_);
+    add_warning(sink_->warning());
+    start_writer();
+  }
+
+  ~Impl() {
+    if (auto* const exchange = outlet_->exchange()) exchange->abandon();
+    if (!sink_->collective()) sampler_->submit_gathered();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
+    sampled_ = step;
+    writer().progress();
+    if (pilot_ && pilot_->before(step, [this] { writer().progress(); })) switch_writer(pilot_->options());
+    const bool flush = options_.flush_samples || (pilot_ && pilot_->wants_flush(step));
+    if (!writer().failure()) sampler_->take(step, field, records, flush);
+    outlet_->keep_up(step);
+    if (pilot_) pilot_->after(step);
+  }
+
+  void write_final(StepIndex step, const PieceFill& fill) {
+    sampled_ = step;
+    sampler_->write_final(step, fill);
+  }
+
+  bool progress(WriteState state, StepIndex step) {
+    move();
+    return writer().failure() || reached(state) >= step;
+  }
+
+  StepIndex drain(double limit_s) {
+    const auto drain_here = [&] {
+      const auto mine = error_of([&] { flush_taken(sampled_); });
+      if (exchange() != nullptr) exchange()->settle();  // before any wait for ranks that depend on this one
+      if (mine) throw Error(*mine);
+    };
+    const auto failure = shared_failure(drain_here, limit_s);
+    if (failure && failure->rank < 0) give_up(*failure);
+    if (failure) throw Error(*failure);
+    if (exchange() == nullptr) sink_->publish(comm_, sampled_);
+    committed_ = exchange() != nullptr ? std::min(sampled_, exchange()->commit()) : sampled_;
+    return committed_;
+  }
+
+  void start_drain() {
+    if (together()) return;
+    drain_wanted_ = true;
+    draining_to_ = sampled_;
+    move();
+  }
+
+  bool waits_to_drain() {
+    move();
+    return !writer().failure() && reached_.durable() < draining_to_;
+  }
+
+  void drain_until(StepIndex step) {
+    if (together()) {
+      drain(close_limit_s);
+      return;
+    }
+    const auto drain_here = [&] {
+      if (reached_.durable() < step || writer().failure()) flush_taken(sampled_);
+    };
+    const auto failure = shared_failure(drain_here, close_limit_s);
+    if (failure && failure->rank < 0) give_up(*failure);
+    if (failure) throw Error(*failure);
+    sink_->publish(comm_, step);
+    note_committed(step);
+  }
+
+  [[nodiscard]] StepIndex reached(WriteState state) const noexcept {
+    if (state == WriteState::submitted) return sampled_;
+    if (state == WriteState::committed || exchange() != nullptr) return committed_;
+    return state == WriteState::written ? reached_.written() : reached_.durable();
+  }
+
+  bool wait(WriteState state, StepIndex step, double limit_s) {
+    if (state == WriteState::submitted) return sampled_ >= step;
+    if (state == WriteState::committed || together()) return drain(limit_s) >= step;
+    trace::Scope scope(log_, trace::Kind::output_wait, step);
+    const bool came = wait_alone(state, step, monotonic_s() + limit_s);
+    account_.wait_s += scope.stop();
+    return came;
+  }
+
+  void note_committed(StepIndex step) noexcept { committed_ = std::max(committed_, step); }
+
+  void switch_writer(const Options& options) {
+    if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
+    sampler_->submit_gathered();
+    outlet_->drain(sampled_);
+    // A failure stays, and its writer is the one to tell. Nobody goes on before all have drained: a thread of
+    // one rank may write for others.
+    if (mpi::max(comm_, std::int64_t{writer().failure() ? 1 : 0}) != 0) return;
+    add_up_account();
+    outlet_->take_writer_away();
+    options_.strategy = options.strategy;
+    options_.buffers = options.buffers;
+    options_.group = options.group;
+    options_.writers = options.writers;
+    options_.send_waits = options.send_waits;
+    take_seat();
+    start_writer();
+  }
+
+  [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
+    return output::accumulator_streams(plan_.streams, first_dataset);
+  }
+
+  [[nodiscard]] std::vector<RunningReduction> running_reductions() {
+    return output::running_reductions(sampler_->streams());
+  }
+
+  void end(StepIndex last_step, const FileTail& tail, Ending ending) {
+    if (pilot_) pilot_->finish([this] { writer().progress(); });
+    const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
+    if (failure && failure->rank < 0) give_up(*failure);
+    if (pilot_) account_.wait_s += pilot_->waited_s();
+    add_up_account();  // now that all have drained: a thread of one rank may write for others
+    add_up_exchange();
+    const auto close_failure = error_of([&] {
+      const trace::Scope scope(log_, trace::Kind::close, last_step);
+      sink_->close(comm_, tail, {.steps = last_step, .complete = !failure});
+    });
+    for (const auto& note : sink_->notes()) add_warning(note);
+    if (close_failure && close_failure->rank < 0) give_up(*close_failure);
+    comm_.close();
+    if (failure) throw Error(*failure);
+    if (close_failure) throw Error(*close_failure);
+  }
+
+  [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
+  [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer().failure(); }
+  [[nodiscard]] const PlanReport& plan_report() const noexcept {
+    return pilot_ ? pilot_->report() : no_plan_;
+  }
+  [[nodiscard]] bool planned() const noexcept {
+    return options_.plan_only && (!pilot_ || pilot_->complete());
+  }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const trace::Log* writer_log() const noexcept {
+    return writer_log_.empty() ? nullptr : &writer_log_;
+  }
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept { return memory_bytes_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+
+  [[nodiscard]] const Account& account() const noexcept { return account_; }
+  [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
+
+ private:
+  /// Whether samples get onto the device only when all ranks see to it.
+  [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
+  [[nodiscard]] Writer& writer() const noexcept { return outlet_->writer(); }
+  [[nodiscard]] Exchange* exchange() const noexcept { return outlet_->exchange(); }
+
+  /// A sink that moves data between ranks goes by the number of buffers that it was made for: with it, the
+  /// strategy to begin with is the one that stays.
+  void start_pilot(StepIndex after) {
+    if (exchange() != nullptr) {
+      no_plan_.automatic = true;
+      no_plan_.decisions.push_back(
+          {.step = after,
+           .strategy = strategy_text(options_),
+           .reason = "the sink moves data between ranks and stays with one strategy"});
+      return;
+    }
+    pilot_.emplace(PilotContext{.comm = comm_,
+                                .plan = plan_,
+                                .options = options_,
+                                .log = log_,
+                                .meter = sink_->meter(),
+                                .free_cores = options_.seats->free_cores(),
+                                .after = after});
+  }
+
+  /// Until this rank's samples are in the state, a write has failed, or it is `end_s`. Returns whether they
+  /// are.
+  bool wait_alone(WriteState state, StepIndex step, double end_s) {
+    bool asked = false;
+    for (Backoff backoff; reached(state) < step; backoff.pause()) {
+      if (writer().failure() || monotonic_s() > end_s) return false;
+      asked = asked || sampler_->try_to_submit_record(sampled_, state == WriteState::durable);
+      move();
+    }
+    return true;
+  }
+
+  /// The same error on all ranks.
+  [[noreturn]] void refuse_switch(const Options& options) const {
+    throw Error(
+        ErrorInfo{.kind = ErrorKind::usage,
+                  .message = path_ + ": a session cannot change from " + strategy_text(options_) + " to " +
+                             strategy_text(options) + ": the layout of its files is made for one of them",
+                  .path = path_,
+                  .rank = 0,
+                  .hint = "begin with the strategy that puts each sample into a file of its own, or do "
+                          "without it"});
+  }
+
+  /// Where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
+  void take_seat() {
+    const auto seat = options_.seats->seat(options_);
+    options_.writer_cpus = seat.writing.empty() ? options_.seats->bound() : seat.writing;
+    // The planner's last output, written in the step, is not what the account should tell of.
+    if (seat.place != WriterPlace::none || seat_.computing.empty()) seat_ = seat;
+  }
+
+  void start_writer() {
+    std::string warning;
+    outlet_->set_writer(create_writer({.comm = comm_,
+                                       .sink = *sink_,
+                                       .pieces = pieces_,
+                                       .staging_bytes = plan_.staging_bytes(),
+                                       .most_slices = plan_.slices_per_buffer(),
+                                       .options = options_,
+                                       .reached = reached_,
+                                       .log = log_,
+                                       .writer_log = writer_log_,
+                                       .warning = warning,
+                                       .path = path_,
+                                       .plan = &plan_}));
+    memory_bytes_ =
+        plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() + writer().memory_bytes();
+    collect_warning(warning);
+  }
+
+  /// What the writer of the lowest rank that has something to say says. @collective{comm}
+  void collect_warning(const std::string& of_writer) {
+    std::optional<ErrorInfo> mine;
+    if (!of_writer.empty()) mine = ErrorInfo{.message = of_writer, .path = {}, .hint = {}};
+    const auto told = error_of([&] { mpi::agree(comm_, mine); });
+    if (told && told->rank < 0) give_up(*told);
+    if (told) add_warning(told->message);
+  }
+
+  /// On the root, and once: writers that take turns do not say it again.
+  void add_warning(const std::string& text) {
+    if (text.empty() || !comm_.view().is_root()) return;
+    if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(text);
+  }
+
+  template <class Action>
+  static std::optional<ErrorInfo> error_of(const Action& action) {
+    try {
+      action();
+    } catch (...) {
+      return describe_current_exception();
+    }
+    return {};
+  }
+
+  /// The ranks could not agree in time. Messages are still pending on the communicator, which can never be
+  /// freed then.
+  [[noreturn]] void give_up(const ErrorInfo& error) {
+    static_cast<void>(new mpi::Comm(std::move(comm_)));  // NOLINT: left to the end of the process on purpose
+    throw Error(error);
+  }
+
+  /// Runs `action`; what failed there or in a writer at any time on any rank is the failure of all.
+  /// @collective{comm}
+  template <class Action>
+  std::optional<ErrorInfo> shared_failure(const Action& action, double limit_s) {
+    const auto mine = error_of(action);
+    return error_of([&] { mpi::agree(comm_, mine, limit_s); });
+  }
+
+  /// Everything that is still to be written, and what the sink moves between ranks, whatever fails.
+  void write_and_complete(StepIndex last_step, Ending ending) {
+    const auto failure = error_of([&] { write_rest(last_step, ending); });
+    const auto unsent = error_of([&] { outlet_->complete(last_step); });
+    if (failure) throw Error(*failure);
+    if (unsent) throw Error(*unsent);
+  }
+
+  /// The reductions, the record and the flush to the device.
+  void write_rest(StepIndex last_step, Ending ending) {
+    if (writer().failure()) return;
+    sampler_->submit_gathered();
+    if (is_written(last_step)) return;
+    sampler_->write_reductions(last_step, ending);
+    sampler_->submit_record(last_step, true);
+  }
+
+  /// Whether all is on the device: a checkpoint has been waited for before it is finished.
+  [[nodiscard]] bool is_written(StepIndex last_step) const {
+    return !together() && !sampler_->reduces() && last_step > 0 && reached_.durable() >= last_step;
+  }
+
+  /// Has the writer put all that was taken onto the device, unless it has failed.
+  void flush_taken(StepIndex step) {
+    if (!writer().failure()) {
+      sampler_->submit_gathered();
+      sampler_->submit_record(step, true);
+    }
+    outlet_->drain(step);
+    if (const auto failure = writer().failure()) throw Error(*failure);
+  }
+
+  /// Lets go on whatever is on its way between processes.
+  void move() {
+    if (drain_wanted_ && !writer().failure() && sampler_->try_to_submit_record(sampled_, true))
+      drain_wanted_ = false;
+    outlet_->progress();
+  }
+
+  void add_up_account() noexcept { account_ += writer().account(); }
+
+  void add_up_exchange() noexcept {
+    if (exchange() == nullptr) return;
+    account_.write_s += exchange()->write_s();
+    account_.write_cpu_s += exchange()->write_cpu_s();
+  }
+
+  mpi::Comm comm_;
+  std::string path_;
+  Plan plan_;
+  std::vector<const Piece*> pieces_;  // of the plan
+  Options options_;
+  Seat seat_;
+  trace::Log& log_;
+  trace::Log writer_log_{"writer"};
+  StepIndex sampled_;  ///< the last step that was seen
+  Reached reached_;
+  std::optional<Pilot> pilot_;  // of the strategy auto
+  PlanReport no_plan_;          // without one
+  StepIndex committed_ = 0;
+  bool drain_wanted_ = false;  ///< as soon as a buffer is free
+  StepIndex draining_to_ = 0;  ///< what was wanted comes up to this step
+  std::int64_t memory_bytes_ = 0;
+  std::vector<std::string> warnings_;  ///< on the root
+  Account account_;
+  std::unique_ptr<Sink> sink_;
+  std::optional<Outlet> outlet_;    // after the sink: its writer ends before
+  std::optional<Sampler> sampler_;  // after the outlet, to whose writer its buffer belongs
+};
+
+Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
+                 const Options& options, trace::Log& log)
+    : Session(comm, std::move(path), std::move(plan), head, options, log, Resume{}) {}
+
+Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
+                 const Options& options, trace::Log& log, const Resume& resume)
+    : impl_(std::make_unique<Impl>(comm, path, std::move(plan), head, options, log, resume)) {}
+
+Session::~Session() = default;
+
+void Session::sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
+  impl_->sample(step, field, records);
+}
+void Session::sample_final(StepIndex step, const FieldLookup& field) {
+  impl_->sampler().take_final(step, field);
+}
+void Session::switch_writer(const Options& options) {
+  impl_->switch_writer(options);
+}
+const PlanReport& Session::plan_report() const noexcept {
+  return impl_->plan_report();
+}
+bool Session::planned() const noexcept {
+  return impl_->planned();
+}
+StepIndex Session::reached(WriteState state) const noexcept {
+  return impl_->reached(state);
+}
+bool Session::wait(WriteState state, StepIndex step, double limit_s) {
+  return impl_->wait(state, step, limit_s);
+}
+void Session::note_committed(StepIndex step) noexcept {
+  impl_->note_committed(step);
+}
+const Options& Session::options() const noexcept {
+  return impl_->options();
+}
+std::optional<ErrorInfo> Session::failure() const {
+  return impl_->failure();
+}
+void Session::finish(StepIndex last_step, const FileTail& tail) {
+  impl_->end(last_step, tail, Ending::finished);
+}
+void Session::suspend(StepIndex last_step, const FileTail& tail) {
+  impl_->end(last_step, tail, Ending::suspended);
+}
+void Session::write_final(StepIndex step, const PieceFill& fill) {
+  impl_->write_final(step, fill);
+}
+bool Session::progress(WriteState state, StepIndex step) {
+  return impl_->progress(state, step);
+}
+void Session::start_drain() {
+  impl_->start_drain();
+}
+bool Session::waits_to_drain() {
+  return impl_->waits_to_drain();
+}
+void Session::drain_until(StepIndex step) {
+  impl_->drain_until(step);
+}
+StepIndex Session::drain(double limit_s) {
+  return impl_->drain(limit_s);
+}
+std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
+  return impl_->accumulator_streams(first_dataset);
+}
+void Session::write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step) {
+  impl_->sampler().write_accumulators(reductions, step);
+}
+std::vector<RunningReduction> Session::running_reductions() {
+  return impl_->running_reductions();
+}
+const Account& Session::account() const noexcept {
+  return impl_->account();
+}
+const Seat& Session::seat() const noexcept {
+  return impl_->seat();
+}
+const trace::Log* Session::writer_log() const noexcept {
+  return impl_->writer_log();
+}
+std::int64_t Session::memory_bytes() const noexcept {
+  return impl_->memory_bytes();
+}
+const std::vector<std::string>& Session::warnings() const noexcept {
+  return impl_->warnings();
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/topology.hpp"
+#include "h5/chunked.hpp"
+#include "output/sinks/hdf5_chunked/filter.hpp"
+#include "output/sinks/hdf5_chunked/grid.hpp"
+#include "output/sinks/hdf5_chunked/growth.hpp"
+#include "output/sinks/hdf5_chunked/parcel.hpp"
+#include "output/sinks/hdf5_chunked/storage.hpp"
+
+namespace tailrace::output {
+
+/// Seconds and bytes after which what was written becomes part of the file: what a killed run may lose.
+inline constexpr double commit_every_s = 1;
+inline constexpr std::int64_t commit_every_bytes = 64 << 20;
+
+/// A chunk that waits for more of its values.
+struct OpenChunk {
+  std::vector<std::byte> bytes;
+  std::int64_t filled = 0;
+};
+
+/// Chunks that are not complete, by dataset and number.
+using OpenChunks = std::map<std::pair<std::size_t, std::int64_t>, OpenChunk>;
+
+/// All that a file needs.
+struct ChunkFileSetup {
+  const std::string& path;
+  const Plan& plan;                            ///< outlives the file
+  const std::vector<ChunkedStream>& datasets;  ///< outlive it too
+  StepIndex present_until = 0;                 ///< the file holds the samples up to this step
+  int ranks = 1;
+  int level = 0;  ///< of deflate
+  std::int64_t queue_bytes = 0;
+  Cpus cpus = {};  ///< where its thread runs; empty: where its starter does
+  std::unique_ptr<WriteCall> call;
+};
+
+/// The file, open on one rank, and the thread that alone works on it: it takes parcels from the queue, puts
+/// shared chunks together, hands whole chunks to HDF5, and commits now and then.
+class ChunkFile {
+ public:
+  /// Opens the file, whose layout stands, and starts the thread. Errors (io, input).
+  explicit ChunkFile(ChunkFileSetup setup);
+  ChunkFile(const ChunkFile&) = delete;
+  ChunkFile& operator=(const ChunkFile&) = delete;
+  ~ChunkFile() { finish(); }
+
+  /// What is to be written. After a failure it takes everything and throws it away.
+  [[nodiscard]] ParcelQueue& queue() noexcept { return queue_; }
+  [[nodiscard]] std::optional<ErrorInfo> failure() const;
+  /// Waits until the complete chunks of all that was put into the queue are on the device; returns the step
+  /// up to which the file holds everything. @local. Errors (io): what failed at any time.
+  StepIndex commit_now();
+  /// Waits until all that was put into the queue is in the file, incomplete chunks too, and closes it; what
+  /// failed is kept. @local
+  void finish() noexcept;
+  /// Seconds spent in writing, and of these those of the processor. To be read after `finish`.
+  [[nodiscard]] double write_s() const noexcept { return write_s_; }
+  [[nodiscard]] double write_cpu_s() const noexcept { return write_cpu_s_; }
+
+ private:
+  void work() noexcept;
+  void write_queue();
+  void write(const Parcel& parcel);
+  void write_chunk(std::size_t dataset, const ChunkPlace& place, std::span<const std::byte> bytes,
+                   std::uint32_t skipped);
+  void add_values(const StretchHead& head, std::span<const std::byte> bytes);
+  OpenChunk open_chunk(const ChunkedStream& stream, const ChunkPlace& place) const;
+  void write_open(OpenChunks::iterator chunk);
+  void write_incomplete();
+  void note_record(const Parcel& parcel);
+  void save_growing();
+  [[nodiscard]] StepIndex complete_before_open() const;
+  void commit(bool to_device);
+  void commit_if_due();
+  void write_record();
+  void throw_if_failed() const;
+  void keep_failure();
+  void close() noexcept;
+
+  std::string path_;
+  const std::vector<ChunkedStream>& datasets_;
+  int level_;
+  PagedStorage storage_;
+  std::optional<h5::File> file_;  // after the storage, through which it is open
+  std::vector<std::optional<h5::ChunkedDataset>> open_datasets_;
+  std::map<std::size_t, GrowingStream> growing_;  ///< by their first dataset
+  OpenChunks open_;
+  std::vector<StepIndex> steps_;    ///< the step up to which each rank's samples were taken in
+  std::vector<StepIndex> arrived_;  ///< and up to which its records have come, -1 before the first
+  StepIndex last_step_ = 0;         ///< of which something has come
+  std::size_t slots_ = 0;           ///< of the record in the file
+  std::int64_t uncommitted_bytes_ = 0;
+  bool changed_ = false;
+  std::atomic<StepIndex> recorded_ = 0;  ///< what the last commit holds of all ranks
+  double last_commit_s_ = 0, write_s_ = 0, write_cpu_s_ = 0;
+  ParcelQueue queue_;
+  mutable std::mutex mutex_;
+  std::optional<ErrorInfo> failure_;
+  std::jthread thread_;
+};
+
+}  // namespace tailrace::output

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "output/sinks/hdf5_chunked/parcel.hpp"
+#include "tailrace/comm.hpp"
+
+/// Parcels between ranks. Everything here belongs to the simulation's thread, and nothing waits.
+///
+/// A rank's output falls into parts, each of which ends with a record; all ranks have the same number of
+/// them. The rank that has the file open takes in one part after the other, from all ranks before the next,
+/// and only those that it is told to: a rank that is ahead keeps its parcels, so that what lies here stays
+/// bounded.
+namespace tailrace::output {
+
+/// A parcel that MPI reads from or writes to.
+struct ParcelFlight {
+  Parcel parcel;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+/// The side of a rank without the file.
+class ParcelSender {
+ public:
+  ParcelSender(mpi::CommView comm, ParcelQueue& outbox) : comm_(comm), outbox_(outbox) {}
+  ParcelSender(const ParcelSender&) = delete;
+  ParcelSender& operator=(const ParcelSender&) = delete;
+  ~ParcelSender();
+
+  /// Sends what is in the outbox, and frees the room of what was taken in. @local
+  void progress();
+  /// Nothing more will be put into the outbox; the file's rank learns it after the last parcel. @local
+  void end() noexcept { ending_ = true; }
+  /// True if it was told. @local
+  [[nodiscard]] bool ended() const noexcept { return told_ && flights_.empty(); }
+  /// True if nothing of this part waits for `progress` any more: MPI has it, whatever call this thread is in.
+  /// @local
+  [[nodiscard]] bool has_sent(std::int64_t part) const noexcept { return sent_parts_ >= part || told_; }
+
+ private:
+  mpi::CommView comm_;
+  ParcelQueue& outbox_;
+  std::deque<ParcelFlight> flights_;
+  std::int64_t sent_parts_ = 0;
+  bool ending_ = false, told_ = false;
+};
+
+/// The side of the rank with the file.
+class ParcelReceiver {
+ public:
+  ParcelReceiver(mpi::CommView comm, ParcelQueue& inbox);
+  ParcelReceiver(const ParcelReceiver&) = delete;
+  ParcelReceiver& operator=(const ParcelReceiver&) = delete;
+  ~ParcelReceiver();
+
+  /// Takes in what has arrived of the parts up to `last_part`, as far as the inbox has room. @local
+  void progress(std::int64_t last_part);
+  /// True if all ranks have sent this part, or will send nothing more. @local
+  [[nodiscard]] bool has_part(std::int64_t part) const noexcept { return taking_part_ > part || all_ended(); }
+  [[nodiscard]] bool all_ended() const noexcept { return ended_ == comm_.size() - 1; }
+
+ private:
+  void match(int tag);
+  void deliver();
+  void note(const Parcel& parcel);
+
+  mpi::CommView comm_;
+  ParcelQueue& inbox_;
+  std::deque<ParcelFlight> flights_;
+  std::vector<std::int64_t> parts_;  ///< complete ones of each rank
+  std::int64_t taking_part_ = 1;
+  int ended_ = 0;
+};
+
+}  // namespace tailrace::output

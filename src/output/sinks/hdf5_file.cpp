@@ -1,0 +1,436 @@
+#include "output/sinks/hdf5_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "base/check.hpp"
+#include "base/files.hpp"
+#include "h5/file.hpp"
+#include "mpi/verdict.hpp"
+#include "output/core/raw_file.hpp"
+#include "output/sinks/directory_switch.hpp"
+#include "output/sinks/new_file.hpp"
+#include "output/sinks/raw_directories.hpp"
+#include "output/sinks/snapshots.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+std::int64_t bytes_of(const h5::DatasetSpec& spec) {
+  return static_cast<std::int64_t>(h5::element_count(spec.shape) * h5::size_bytes(spec.type));
+}
+
+/// The specs of the streams' datasets, in the order of their numbers.
+std::vector<const h5::DatasetSpec*> specs_of(const Plan& plan) {
+  std::vector<const h5::DatasetSpec*> specs;
+  for (const auto& stream : plan.streams)
+    for (const auto& spec : stream.datasets) specs.push_back(&spec);
+  return specs;
+}
+
+/// Where a new dataset begins.
+std::int64_t create(h5::File& file, const h5::DatasetSpec& spec) {
+  return static_cast<std::int64_t>(file.create_dataset(spec).value_or(0));  // 0: no values, never used
+}
+
+/// The names under which the stripes of a dataset could go on in other directories. They stand behind its
+/// last byte, where nobody reads them.
+void add_spare_names(const Stretches& stretches, const Hdf5Places& places,
+                     std::vector<h5::ExternalPart>& parts) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < stretches.size(); ++i)
+    names.insert(std::filesystem::path(parts[i].file).filename().string());
+  for (const auto& name : names)
+    for (const auto& directory : places.directories)
+      parts.push_back({.file = (std::filesystem::path(directory) / name).string(), .offset = 0, .bytes = 1});
+}
+
+/// Puts the streams' datasets into the raw files, stripe after stripe.
+void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& raw, Hdf5Places& places) {
+  const std::size_t files = raw.paths().size();
+  Stripes stripes(files, raw_head_bytes, context.options.stripe_bytes);
+  if (context.plan.may_switch())
+    for (const auto& path : raw.paths())
+      places.directories.push_back(std::filesystem::path(path).parent_path().string());
+  for (const auto* spec : specs_of(context.plan)) {
+    places.datasets.push_back(stripes.add(bytes_of(*spec)));
+    std::vector<h5::ExternalPart> parts;
+    for (const auto& stretch : places.datasets.back())
+      parts.push_back({.file = raw.paths()[stretch.file - 1],
+                       .offset = static_cast<std::uint64_t>(stretch.offset),
+                       .bytes = static_cast<std::uint64_t>(stretch.bytes)});
+    add_spare_names(places.datasets.back(), places, parts);
+    file.create_external_dataset(*spec, parts);
+  }
+  for (std::size_t i = 0; i < files; ++i) raw.resize(i, stripes.size(i + 1));
+  places.files.insert(places.files.end(), raw.paths().begin(), raw.paths().end());
+}
+
+/// Puts the streams' datasets into the file itself, or says in it which files the samples stand in.
+void lay_out_here(h5::File& file, const SinkContext& context, Hdf5Places& places) {
+  const bool splits = splits_samples(context.options);
+  for (const auto& stream : context.plan.streams)
+    for (const auto& spec : stream.datasets) {
+      if (splits && is_split(stream)) {
+        create_split_dataset(file, context.path, spec, stream.cadence);
+        places.datasets.emplace_back();
+      } else {
+        places.datasets.push_back(one_stretch(create(file, spec), bytes_of(spec)));
+      }
+    }
+}
+
+/// Puts the streams' datasets and the record into a new file.
+Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw) {
+  Hdf5Places places;
+  places.files = {context.path};
+  if (raw.paths().empty())
+    lay_out_here(file, context, places);
+  else
+    lay_out_striped(file, context, raw, places);
+  const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources),
+                                         static_cast<std::uint64_t>(context.resume_after));
+  places.record_slots = context.sources;
+  places.record = create(file, record_spec(context.sources));
+  file.write<std::uint64_t>(record_path, slots);
+  if (context.plan.may_drop()) {
+    places.dropped = create(file, record_spec(context.sources, dropped_path));
+    file.write<std::uint64_t>(dropped_path, std::vector<std::uint64_t>(slots.size()));
+  }
+  if (!places.directories.empty()) {
+    const auto spec = switches_spec(places.directories.size());
+    places.switches = create(file, spec);
+    file.write<std::uint64_t>(spec.path, std::vector<std::uint64_t>(h5::element_count(spec.shape)));
+  }
+  return places;
+}
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorInfo{.kind = ErrorKind::io,
+                        .message = fmt::format("{}: {}: {}", path, what, std::strerror(errno)),
+                        .path = path,
+                        .hint = "check the permissions, or write to another file"});
+}
+
+/// Whether the samples of a dataset stand in files of their own.
+bool has_split(const h5::File& file, const std::string& dataset) {
+  return file.has_dataset(dataset) && file.storage(dataset).in_other_files &&
+         file.external_parts(dataset).empty();
+}
+
+/// The places of a dataset whose samples have files of their own: none in the file. Errors (usage): they have
+/// not.
+Stretches find_split(const h5::File& file, const h5::DatasetSpec& spec) {
+  if (h5::element_count(spec.shape) == 0 || has_split(file, spec.path)) return {};
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format(
+                            "{}: --write spawn-each cannot go on here: the samples of {} are not in files of "
+                            "their own",
+                            file.path(), spec.path),
+                        .path = file.path(),
+                        .hint = "--write spawn:N, or start from the beginning"});
+}
+
+/// Errors (input): a file with samples up to step `context.resume_after` is missing. HDF5 would read zeros.
+void check_left_snapshots(const h5::File& file, const SinkContext& context) {
+  for (const auto& stream : context.plan.streams)
+    for (const auto& spec : stream.datasets)
+      if (is_split(stream) && has_split(file, spec.path))
+        return check_snapshots(context.path, context.plan, context.resume_after);
+}
+
+/// The same error on all ranks: what is copied goes into one file.
+[[noreturn]] void refuse_copy(const std::string& path) {
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = path + ": --write spawn-each cannot go on here: another program has made "
+                                          "the file, and it would have to be copied",
+                        .path = path,
+                        .rank = 0,
+                        .hint = "--write spawn:N, or start from the beginning"});
+}
+
+/// The head with the values that the left file has for it.
+FileHead head_of_left_file(const h5::File& file, const FileHead& head) {
+  FileHead result = head;
+  for (auto& [spec, values] : result.datasets)
+    if (file.has_dataset(spec.path) && file.shape(spec.path) == spec.shape)
+      file.read_range(spec.path, 0, h5::element_count(spec.shape), spec.type, values);
+  for (auto& attribute : result.attributes)
+    if (attribute.reserved_bytes > 0)
+      if (const auto text = file.text_attribute("/", attribute.name))
+        attribute.value = text->substr(0, attribute.reserved_bytes - 1);
+  return result;
+}
+
+/// Elements of a dataset that are worth copying after step `after`.
+std::uint64_t elements_until(const PlannedStream& stream, const h5::DatasetSpec& spec, StepIndex after) {
+  const std::uint64_t elements = h5::element_count(spec.shape);
+  const StepIndex samples = stream.cadence.samples_until(after);
+  if (stream.reduction == Reduction::final || samples == 0) return 0;
+  if (stream.reduction != Reduction::none) return elements;
+  return elements / static_cast<std::uint64_t>(stream.cadence.samples()) *
+         static_cast<std::uint64_t>(samples);
+}
+
+/// Copies this rank's share of the streams' datasets from the left file to their new places.
+void copy_share(const SinkContext& context, const std::string& to, const Hdf5Places& places) {
+  constexpr std::uint64_t portion_bytes = 8 << 20;
+  const auto from = h5::File::open(context.path);
+  std::vector<std::unique_ptr<RawFile>> files;
+  for (const auto& path : places.files)
+    files.push_back(std::make_unique<RawFile>(files.empty() ? to : path, make_plain_call()));
+  const auto write = [&](const Stretches& stretches, std::int64_t at, std::span<const std::byte> values) {
+    while (!values.empty()) {
+      const Stretch place = from_byte(stretches, at);
+      const auto some = values.first(std::min(values.size(), static_cast<std::size_t>(place.bytes)));
+      files[place.file]->write_directly(some, place.offset);
+      at += static_cast<std::int64_t>(some.size());
+      values = values.subspan(some.size());
+    }
+  };
+  std::vector<std::byte> values;
+  std::uint64_t number = 0;
+  std::size_t dataset = 0;
+  for (const auto& stream : context.plan.streams)
+    for (const auto& spec : stream.datasets) {
+      const std::uint64_t end = elements_until(stream, spec, context.resume_after),
+                          size = h5::size_bytes(spec.type), portion = portion_bytes / size;
+      for (std::uint64_t first = 0; first < end; first += portion) {
+        if (number++ % static_cast<std::uint64_t>(context.comm.size()) !=
+            static_cast<std::uint64_t>(context.comm.rank()))
+          continue;
+        const std::uint64_t count = std::min(portion, end - first);
+        values.resize(count * size);
+        from.read_range(spec.path, first, count, spec.type, values);
+        write(places.datasets[dataset], static_cast<std::int64_t>(first * size), values);
+      }
+      ++dataset;
+    }
+  for (const auto& file : files) {
+    file->flush();
+    file->close();
+  }
+}
+
+/// The number of a file among those of an output, to which it is added if it is new. Errors (io): it is
+/// missing or may not be written.
+std::size_t number_of(const std::string& file, const std::string& dataset, Hdf5Places& places) {
+  const auto found = std::find(places.files.begin() + 1, places.files.end(), file);
+  const auto number = static_cast<std::size_t>(found - places.files.begin());
+  if (found != places.files.end()) return number;
+  if (access(file.c_str(), W_OK) != 0) fail(file, "cannot be gone on with, it holds values of " + dataset);
+  places.files.push_back(file);
+  return number;
+}
+
+/// Where the values of a dataset in raw files are; nothing if these are not ours.
+std::optional<Stretches> find_striped(const h5::File& file, const h5::DatasetSpec& spec, Hdf5Places& places) {
+  if (!file.is_native(spec.path)) return {};
+  Stretches stretches;
+  std::int64_t end = 0;
+  for (const auto& part : file.external_parts(spec.path)) {
+    const auto number = number_of(part.file, spec.path, places);
+    const auto bytes = static_cast<std::int64_t>(part.bytes), offset = static_cast<std::int64_t>(part.offset);
+    if (offset < raw_head_bytes || bytes < 0) return {};
+    stretches.push_back({.first = end, .bytes = bytes, .file = number, .offset = offset});
+    end += bytes;
+  }
+  if (end != bytes_of(spec)) return {};
+  return stretches;
+}
+
+/// The directories to which a dataset's stripes may go, by the spare names of its first file.
+std::vector<std::string> find_directories(const h5::File& file, const std::string& dataset) {
+  const std::size_t used = file.external_parts(dataset).size();
+  if (used == 0) return {};
+  std::vector<std::string> directories;
+  const auto names = file.external_names(dataset);
+  const auto first = std::filesystem::path(names[used % names.size()].file).filename();
+  for (std::size_t i = used; i < names.size(); ++i) {
+    const std::filesystem::path path(names[i].file);
+    if (path.filename() == first) directories.push_back(path.parent_path().string());
+  }
+  return directories;
+}
+
+/// What the file has for streams that may go to other directories, if it has that.
+void find_switches(const h5::File& file, const Plan& plan, Hdf5Places& places) {
+  if (!file.has_dataset(switches_path)) return;
+  for (const auto* spec : specs_of(plan))
+    if (places.directories.empty() && file.has_dataset(spec->path))
+      places.directories = find_directories(file, spec->path);
+  const auto wanted = switches_spec(places.directories.size());
+  if (!places.directories.empty() && file.shape(switches_path) == wanted.shape &&
+      file.type(switches_path) == wanted.type)
+    places.switches = static_cast<std::int64_t>(file.place(switches_path).value_or(0));
+}
+
+/// Where the values of a dataset are, if they can be written there.
+std::optional<Stretches> find_stretches(const h5::File& file, const h5::DatasetSpec& spec,
+                                        Hdf5Places& places) {
+  if (!file.has_dataset(spec.path)) return {};  // k-Wave makes some at the end only
+  if (!file.external_parts(spec.path).empty()) return find_striped(file, spec, places);
+  const auto place = file.place(spec.path);
+  if (!place && bytes_of(spec) > 0) return {};
+  return one_stretch(static_cast<std::int64_t>(place.value_or(0)), bytes_of(spec));
+}
+
+}  // namespace
+
+Hdf5Places create_file(const SinkContext& context) {
+  Hdf5Places places;
+  const auto replaced = raw_files_of(context.path);
+  NewRawFiles raw(context.options.directories, target_of(context.path));
+  create_file(context, [&](h5::File& file) { places = lay_out(file, context, raw); });
+  raw.keep();
+  remove_raw_files(replaced);
+  return places;
+}
+
+std::optional<Hdf5Places> find_places(const SinkContext& context) {
+  if (access(context.path.c_str(), W_OK) != 0) fail(context.path, "cannot be gone on with");
+  const auto file = h5::File::open(context.path);
+  if (context.resume_after > 0) check_left_snapshots(file, context);
+  Hdf5Places places;
+  places.files = {context.path};
+  const bool splits = splits_samples(context.options);
+  for (const auto& stream : context.plan.streams)
+    for (const auto& spec : stream.datasets) {
+      auto stretches = splits && is_split(stream) ? std::optional(find_split(file, spec))
+                                                  : find_stretches(file, spec, places);
+      if (!stretches) return {};
+      places.datasets.push_back(std::move(*stretches));
+    }
+  for (std::size_t i = 1; i < places.files.size(); ++i)
+    if (!is_raw_file(places.files[i])) return {};
+  if (!file.has_dataset(record_path) || file.type(record_path) != h5::ElementType::uint64) return {};
+  const auto record = file.place(record_path);
+  if (!record) return {};
+  places.record = static_cast<std::int64_t>(*record);
+  places.record_slots = static_cast<std::int64_t>(h5::element_count(file.shape(record_path)));
+  if (file.has_dataset(dropped_path) && file.shape(dropped_path) == file.shape(record_path))
+    places.dropped = static_cast<std::int64_t>(file.place(dropped_path).value_or(0));
+  find_switches(file, context.plan, places);
+  return places;
+}
+
+void find_again(const Plan& plan, Hdf5Places& places) {
+  const auto file = h5::File::open(places.files.front());
+  std::size_t dataset = 0;
+  for (const auto* spec : specs_of(plan)) {
+    auto stretches = find_stretches(file, *spec, places);
+    TAILRACE_CHECK(stretches.has_value(), "a dataset stays where it can be written");
+    places.datasets[dataset++] = std::move(*stretches);
+  }
+}
+
+Hdf5Places replace_by_copy(const SinkContext& context) {
+  if (splits_samples(context.options)) refuse_copy(context.path);
+  const std::string path = target_of(context.path), place = path + ".partial";
+  Hdf5Places places;
+  std::optional<NewRawFiles> raw;  // on the root
+  try {
+    mpi::agree_on_root(context.comm, [&] {
+      const auto head = head_of_left_file(h5::File::open(context.path), context.head);
+      raw.emplace(context.options.directories, path);
+      place_on_device(place, context.options);
+      auto file = h5::File::create(place, context.path);
+      write_head(file, head);
+      places = lay_out(file, context, *raw);
+      write_groups(file, head);
+      file.close();
+    });
+    share(context.comm, places);
+    mpi::agree_on(
+        context.comm, [&] { copy_share(context, place, places); }, close_limit_s);
+    mpi::agree_on_root(context.comm, [&] {
+      replace_file(place, path);
+      discard_snapshots(path, -1);
+      raw->keep();
+    });
+  } catch (...) {
+    if (context.comm.is_root()) remove_file(place);
+    throw;
+  }
+  return places;
+}
+
+void share(mpi::CommView comm, Hdf5Places& places) {
+  std::string names;
+  for (const auto* list : {&places.files, &places.directories})
+    for (const auto& name : *list) names += name + '\0';
+  std::vector<std::int64_t> numbers{places.record,
+                                    places.record_slots,
+                                    places.dropped,
+                                    places.switches,
+                                    static_cast<std::int64_t>(places.files.size()),
+                                    static_cast<std::int64_t>(names.size())};
+  numbers.insert(numbers.end(), names.begin(), names.end());  // few enough for one message
+  for (const auto& stretches : places.datasets) {
+    numbers.push_back(static_cast<std::int64_t>(stretches.size()));
+    for (const auto& s : stretches)
+      numbers.insert(numbers.end(), {s.first, s.bytes, static_cast<std::int64_t>(s.file), s.offset});
+  }
+  mpi::broadcast(comm, numbers, 0);
+  places = {.files = {},
+            .datasets = {},
+            .record = numbers[0],
+            .record_slots = numbers[1],
+            .dropped = numbers[2],
+            .switches = numbers[3]};
+  const auto files = static_cast<std::size_t>(numbers[4]);
+  const auto after_names = numbers.begin() + 6 + numbers[5];
+  names.clear();
+  for (auto number = numbers.begin() + 6; number != after_names; ++number)
+    names += static_cast<char>(*number);
+  for (std::size_t first = 0, end = 0; first < names.size(); first = end + 1) {
+    end = names.find('\0', first);
+    auto& list = places.files.size() < files ? places.files : places.directories;
+    list.push_back(names.substr(first, end - first));
+  }
+  for (auto number = after_names; number != numbers.end();) {
+    places.datasets.emplace_back();
+    for (auto left = *number++; left > 0; --left, number += 4)
+      places.datasets.back().push_back({.first = number[0],
+                                        .bytes = number[1],
+                                        .file = static_cast<std::size_t>(number[2]),
+                                        .offset = number[3]});
+  }
+}
+
+void set_record(const std::string& path, const Hdf5Places& places, StepIndex steps) {
+  const std::vector<std::uint64_t> slots(static_cast<std::size_t>(places.record_slots),
+                                         static_cast<std::uint64_t>(steps));
+  RawFile file(path, make_plain_call());
+  file.write_directly(std::as_bytes(std::span(slots)), places.record);
+  file.close();
+}
+
+std::vector<std::vector<Region>> regions_after(const Plan& plan, const Hdf5Places& places, StepIndex after) {
+  std::vector<std::vector<Region>> regions(places.files.size());
+  std::size_t dataset = 0;
+  for (const auto& stream : plan.streams) {
+    const StepIndex samples = stream.cadence.samples();
+    for (const auto& spec : stream.datasets) {
+      const auto& stretches = places.datasets[dataset++];
+      if (stream.reduction != Reduction::none || samples == 0) continue;
+      const std::int64_t used = bytes_of(spec) / samples * stream.cadence.samples_until(after);
+      for (const auto& stretch : stretches) {
+        const std::int64_t kept = std::clamp(used - stretch.first, std::int64_t{0}, stretch.bytes);
+        regions[stretch.file].push_back({stretch.offset + kept, stretch.bytes - kept});
+      }
+    }
+  }
+  return regions;
+}
+
+}  // namespace tailrace::output

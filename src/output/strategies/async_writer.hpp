@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+
+#include "base/aligned.hpp"
+#include "output/core/writer.hpp"
+#include "output/strategies/async_queue.hpp"
+
+namespace tailrace::output {
+
+/// What a writer without a thread works with.
+struct AsyncWriterParts {
+  AlignedVector<std::byte> memory;  ///< of the staging buffers
+  std::unique_ptr<AsyncQueue> queue;
+};
+
+/// A writer that has operations of a queue carried out instead of a thread. Its sink has known places.
+std::unique_ptr<Writer> make_async_writer(const WriterContext& context, AsyncWriterParts parts);
+
+}  // namespace tailrace::output

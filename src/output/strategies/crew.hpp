@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "output/core/options.hpp"
+#include "output/core/writer.hpp"
+#include "tailrace/comm.hpp"
+#include "trace/recorder.hpp"
+
+namespace tailrace::output {
+
+class Link;
+
+/// The strategy in place of `spawn` and `spawn-each` where no process can be started.
+inline constexpr const char* spawn_fallback = "threads";
+
+/// What a process has to say that writes for others.
+struct WriterAccount {
+  int process = 0;  ///< its number; compute ranks come first
+  std::string host;
+  std::string cpus;          ///< where it runs
+  std::string place;         ///< what that is: `to_text(WriterPlace)`
+  Account output;            ///< of its writing
+  double idle_s = 0;         ///< the process had nothing to do but look for messages
+  double idle_cpu_s = 0;     ///< processor time that it spent in that
+  std::int64_t jobs = 0;     ///< that it took in
+  std::int64_t batches = 0;  ///< in which it wrote them
+  std::int64_t peak_memory_bytes = 0;
+  std::string warning;  ///< such as a trace that could not be written
+};
+
+/// The processes of a job and their trades: some compute, others write for them. With the strategy `ranks`
+/// the last ranks of the job write, with `spawn` and `spawn-each` processes that are started for it, with any
+/// other all ranks compute and the crew does nothing. Made once, early in a program:
+///
+///     output::Crew crew(world, options);
+///     if (!crew.computes()) return crew.serve();
+///     options.crew = &crew;
+///     ... everything else happens on crew.compute_comm() ...
+class Crew {
+ public:
+  /// @collective{world}, synchronises. Errors (usage), the same on all ranks: too few ranks for the writers.
+  Crew(mpi::CommView world, const Options& options);
+  /// Lets the writers go. After the last session; @collective{world}
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// Whether this process has a part in the simulation. @local
+  [[nodiscard]] bool computes() const noexcept;
+  /// The ranks that compute; on them only. @local
+  [[nodiscard]] mpi::CommView compute_comm() const noexcept;
+  /// The life of a writer, until the ranks that it serves have let it go; signals that ask a run to stop are
+  /// for those. Returns the exit status of the process. On ranks that do not compute.
+  int serve();
+
+  /// Starts the processes that the strategy of the options wants, on the first call. Returns whether there
+  /// are any. @collective{compute_comm}, synchronises.
+  bool hire(const Options& options);
+  /// Why no process could be started for `hire`; empty if there was no need to. The same on all ranks. @local
+  [[nodiscard]] const std::string& refusal() const noexcept;
+  /// The ways to the writers of this rank under a strategy: one, with `spawn-each` one to each of those who
+  /// take turns; none if nobody writes for it. @local
+  [[nodiscard]] std::vector<Link*> links(const std::string& strategy) const;
+  /// Has all writers there are record what they do in DIR/trace, beside the ranks. `clock` is that of this
+  /// process, `zero_s` the common zero by it. On the first compute rank. @local, waits for answers.
+  void begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock, double zero_s);
+  /// Ends the traces of all writers there are and asks for their accounts. On the first compute rank, when
+  /// all sessions are finished. @local, waits for answers.
+  [[nodiscard]] std::vector<WriterAccount> report();
+
+ private:
+  [[nodiscard]] std::vector<Link*> all_links() const;
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The life of a process that a crew has started: all that the program tailrace-writer does.
+int serve_as_spawned(mpi::CommView world);
+
+}  // namespace tailrace::output

@@ -1,0 +1,213 @@
+#include "output/strategies/leader_group.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "mpi/node.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+/// What a rank tells its leader, before its pieces.
+struct Offer {
+  SharedRegion::Handle memory;
+  SharedJobsShape shape;
+  int source = 0;
+  std::size_t pieces = 0;
+};
+
+/// A piece before its runs.
+struct PieceHead {
+  std::size_t dataset, number, runs;
+  h5::ElementType type;
+  OnFailure on_failure;
+  std::int64_t part_values, values;
+};
+
+template <class T>
+void append(std::string& text, std::span<const T> values) {
+  text.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+/// Takes values off the front of a text.
+template <class T>
+void take(std::string_view& text, std::span<T> values) {
+  std::memcpy(values.data(), text.data(), values.size_bytes());
+  text.remove_prefix(values.size_bytes());
+}
+template <class T>
+T take(std::string_view& text) {
+  T value{};
+  take(text, std::span(&value, 1));
+  return value;
+}
+
+std::string encode(const Offer& offer, std::span<const Piece* const> pieces) {
+  std::string text;
+  append(text, std::span(&offer, 1));
+  for (const auto* piece : pieces) {
+    const PieceHead head{.dataset = piece->dataset,
+                         .number = piece->number,
+                         .runs = piece->runs.size(),
+                         .type = piece->type,
+                         .on_failure = piece->on_failure,
+                         .part_values = piece->part_values,
+                         .values = piece->values};
+    append(text, std::span(&head, 1));
+    append(text, std::span(piece->runs));
+  }
+  return text;
+}
+
+std::vector<Piece> decode_pieces(std::string_view text, std::size_t count) {
+  std::vector<Piece> pieces(count);
+  for (auto& piece : pieces) {
+    const auto head = take<PieceHead>(text);
+    piece.dataset = head.dataset;
+    piece.number = head.number;
+    piece.type = head.type;
+    piece.on_failure = head.on_failure;
+    piece.part_values = head.part_values;
+    piece.values = head.values;
+    piece.runs.resize(head.runs);
+    take(text, std::span(piece.runs));
+  }
+  return pieces;
+}
+
+/// The way of one rank into its group; what stands in it is kept as a text, so that all go on together.
+class Joining {
+ public:
+  Joining(const WriterContext& context, mpi::CommView group)
+      : context_(context),
+        group_(group),
+        shape_{.buffers = context.options.buffers,
+               .staging_bytes = context.staging_bytes,
+               .most_slices = context.most_slices} {}
+
+  /// @collective{group}
+  std::optional<LeaderGroup> join() {
+    attempt([&] { create(); });
+    const auto board = share_board();
+    const auto offers = mpi::gather(group_, offer(), 0);
+    attempt([&] { group_.is_root() ? open_others(offers) : open_board(board); });
+    if (mpi::min(group_, std::int64_t{refusal_.empty()}) == 0) return {};
+    own_.close();
+    board_memory_.close();
+    for (auto& other : others_) other.close();
+    auto* const place = board_memory_.bytes().data();
+    return LeaderGroup{.own = std::move(own_),
+                       .board_memory = std::move(board_memory_),
+                       .jobs = *jobs_,
+                       .board = std::launder(reinterpret_cast<LeaderBoard*>(place)),
+                       .others = std::move(others_),
+                       .members = std::move(members_)};
+  }
+
+  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+
+ private:
+  template <class Action>
+  void attempt(const Action& action) {
+    try {
+      action();
+    } catch (...) {
+      if (refusal_.empty()) refusal_ = describe_current_exception().message;
+    }
+  }
+
+  void create() {
+    own_ = SharedRegion::create(SharedJobs::bytes_for(shape_));
+    jobs_ = SharedJobs::create(own_.bytes(), shape_);
+    if (!group_.is_root()) return;
+    board_memory_ = SharedRegion::create(sizeof(LeaderBoard));
+    new (board_memory_.bytes().data()) LeaderBoard(getpid());
+  }
+
+  SharedRegion::Handle share_board() {
+    std::vector<SharedRegion::Handle> handle(1);
+    if (group_.is_root()) attempt([&] { handle[0] = board_memory_.handle(); });
+    mpi::broadcast(group_, handle, 0);
+    return handle[0];
+  }
+
+  std::string offer() {
+    std::string text;
+    attempt([&] {
+      text = encode({.memory = own_.handle(),
+                     .shape = shape_,
+                     .source = context_.comm.rank(),
+                     .pieces = context_.pieces.size()},
+                    context_.pieces);
+      if (text.size() > static_cast<std::size_t>(INT_MAX / group_.size()))
+        throw Error(ErrorKind::resource, "the lists of places in the file are too long to be passed on");
+    });
+    return refusal_.empty() ? text : std::string();
+  }
+
+  void open_others(const std::vector<std::string>& offers) {
+    for (std::size_t rank = 0; rank < offers.size(); ++rank) {
+      if (offers[rank].empty()) continue;  // it knows why
+      std::string_view text(offers[rank]);
+      const auto offer = take<Offer>(text);
+      if (rank > 0) others_.push_back(SharedRegion::open(offer.memory));
+      const auto memory = rank == 0 ? own_.bytes() : others_.back().bytes();
+      members_.push_back({.source = offer.source,
+                          .jobs = SharedJobs::attach(memory, offer.shape),
+                          .pieces = decode_pieces(text, offer.pieces)});
+    }
+  }
+
+  void open_board(const SharedRegion::Handle& handle) {
+    if (handle.descriptor >= 0) board_memory_ = SharedRegion::open(handle);  // otherwise the leader knows why
+  }
+
+  const WriterContext& context_;
+  mpi::CommView group_;
+  SharedJobsShape shape_;
+  std::string refusal_;
+  SharedRegion own_, board_memory_;
+  std::optional<SharedJobs> jobs_;
+  std::vector<SharedRegion> others_;
+  std::vector<GroupMember> members_;
+};
+
+/// Tells the root, which tells the user, who writes on threads of their own and why. @collective{comm}
+void tell_alone(const WriterContext& context, int largest_group, bool refused, const std::string& reason) {
+  const auto ranks = mpi::sum(context.comm, std::int64_t{refused});
+  const auto reasons = mpi::gather(context.comm, reason, 0);
+  if (!context.comm.is_root()) return;
+  const auto first = std::find_if(reasons.begin(), reasons.end(), [](const auto& r) { return !r.empty(); });
+  if (ranks > 0)
+    context.warning = fmt::format("--write leaders: {} of {} ranks write on threads of their own: {}", ranks,
+                                  context.comm.size(), first != reasons.end() ? *first : "no shared memory");
+  else if (largest_group == 1 && context.options.group != 1)
+    context.warning =
+        "--write leaders: no rank shares a node with another one, so each writes on a thread of its own";
+}
+
+}  // namespace
+
+std::optional<LeaderGroup> join_leader_group(const WriterContext& context) {
+  const mpi::Node node(context.comm);
+  const mpi::CommView ranks = node.comm();
+  const int most = context.options.group == 0 ? ranks.size() : context.options.group;
+  const mpi::Comm group = mpi::Comm::split(ranks, ranks.rank() / most);
+  const int size = group.view().size();
+  Joining joining(context, group);
+  std::optional<LeaderGroup> joined;
+  if (size > 1) joined = joining.join();
+  const auto largest = static_cast<int>(mpi::max(context.comm, std::int64_t{size}));
+  tell_alone(context, largest, size > 1 && !joined, joining.refusal());
+  return joined;
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,110 @@
+#include "output/strategies/wire.hpp"
+
+namespace tailrace::output::wire {
+
+namespace {
+
+// What travels of each type, in one place for both directions: `archive` is a Packer or an Unpacker.
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, h5::DatasetSpec>& spec) {
+  archive(spec.path, spec.shape, spec.type);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, Cadence>& cadence) {
+  archive(cadence.first, cadence.every, cadence.last, cadence.at);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, Piece>& piece) {
+  archive(piece.dataset, piece.type, piece.part_values, piece.values, piece.on_failure, piece.number,
+          piece.runs);
+}
+
+/// What the sink and the write calls of a writer go by.
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, Options>& options) {
+  archive(options.strategy, options.sink, options.deflate_level, options.flush_samples, options.pace,
+          options.faults);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, PlannedStream>& stream);
+
+template <class T>
+void list(Packer& packer, const std::vector<T>& items) {
+  packer(items.size());
+  for (const auto& item : items) fields(packer, item);
+}
+template <class T>
+void list(Unpacker& unpacker, std::vector<T>& items) {
+  items.resize(unpacker.get<std::size_t>());
+  for (auto& item : items) fields(unpacker, item);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, PlannedStream>& stream) {
+  archive(stream.reduction, stream.on_failure);
+  fields(archive, stream.cadence);
+  list(archive, stream.datasets);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, OpenRequest>& request) {
+  archive(request.session, request.sources, request.source, request.staging_bytes, request.path);
+  fields(archive, request.options);
+  list(archive, request.streams);
+  list(archive, request.pieces);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, TraceRequest>& request) {
+  archive(request.directory, request.mode, request.point);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, ClockReading>& reading) {
+  archive(reading.now_s, reading.identity);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, WriterAccount>& account) {
+  archive(account.process, account.host, account.cpus, account.place, account.output, account.idle_s,
+          account.idle_cpu_s, account.jobs, account.batches, account.peak_memory_bytes, account.warning);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, ErrorInfo>& error) {
+  archive(error.kind, error.message, error.path, error.offset, error.rank, error.hint);
+}
+
+}  // namespace
+
+void Packer::put_bytes(std::span<const std::byte> bytes) {
+  const std::size_t before = bytes_.size();
+  bytes_.resize(before + bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes_.data() + before, bytes.data(), bytes.size());
+}
+
+template <class T>
+void put(Packer& packer, const T& value) {
+  fields(packer, value);
+}
+template <class T>
+void get(Unpacker& unpacker, T& value) {
+  fields(unpacker, value);
+}
+
+template void put(Packer&, const OpenRequest&);
+template void put(Packer&, const TraceRequest&);
+template void put(Packer&, const ClockReading&);
+template void put(Packer&, const WriterAccount&);
+template void put(Packer&, const ErrorInfo&);
+template void get(Unpacker&, OpenRequest&);
+template void get(Unpacker&, TraceRequest&);
+template void get(Unpacker&, ClockReading&);
+template void get(Unpacker&, WriterAccount&);
+template void get(Unpacker&, ErrorInfo&);
+
+}  // namespace tailrace::output::wire

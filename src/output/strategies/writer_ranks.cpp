@@ -1,0 +1,325 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "base/system.hpp"
+#include "mpi/message.hpp"
+#include "mpi/verdict.hpp"
+#include "output/strategies/crew.hpp"
+#include "output/strategies/crew_link.hpp"
+#include "output/strategies/writers.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+/// One session with one process that writes, as the rank sees it whose samples that process takes.
+class Desk final : public Link::Listener {
+ public:
+  using Answered = std::function<void(const wire::JobDone&)>;
+
+  /// @collective{context.comm}
+  Desk(const WriterContext& context, Link& link, Answered answered)
+      : link_(link), answered_(std::move(answered)), session_(link.next_session()) {
+    mpi::broadcast_bytes(context.comm, std::as_writable_bytes(std::span(&session_, 1)), 0);
+    link_.listen(session_, this);
+  }
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+  ~Desk() override {
+    wire::Packer packer;
+    packer.put(wire::Command::close);
+    packer.put(session_);
+    link_.post(packer.take());
+    link_.leave(session_);
+  }
+
+  /// Waits for the answer. @local. Errors: those of the writer.
+  void open(const WriterContext& context) {
+    wire::OpenRequest request{.session = session_,
+                              .sources = context.comm.size(),
+                              .source = context.comm.rank(),
+                              .staging_bytes = context.staging_bytes,
+                              .path = context.path,
+                              .options = context.options,
+                              .streams = context.plan->streams,
+                              .pieces = {}};
+    for (const auto* piece : context.pieces) request.pieces.push_back(*piece);
+    wire::Packer packer;
+    packer.put(wire::Command::open);
+    put(packer, request);
+    link_.post(packer.take());
+    for (Backoff backoff; !opened_; backoff.pause()) progress();
+    if (failure_) throw Error(*failure_);
+  }
+
+  void progress() { link_.progress(); }
+  [[nodiscard]] bool has_room() const noexcept { return unanswered_ < wire::slots; }
+  [[nodiscard]] bool idle() const noexcept { return unanswered_ == 0; }
+  [[nodiscard]] const std::optional<ErrorInfo>& failure() const noexcept { return failure_; }
+
+  /// Starts to send a job, which stays as it is until the requests are complete, as does the head that it
+  /// returns. With `records` the writer notes the record in the file.
+  std::vector<std::byte> send(const Staging& job, std::int64_t number, bool records, bool patiently,
+                              std::vector<MPI_Request>& requests) {
+    wire::Packer packer;
+    packer.put(wire::Command::job);
+    packer.put(wire::JobHead{.session = session_,
+                             .number = number,
+                             .bytes = job.used,
+                             .step = job.step,
+                             .record = job.record.value_or(0),
+                             .has_record = records && job.record.has_value(),
+                             .flush = job.flush});
+    packer.put(job.slices);
+    auto head = packer.take();
+    const auto comm = link_.comm();
+    const int to = link_.writer();
+    requests.push_back(mpi::start_send(comm, head, to, wire::command_tag));
+    const std::span<const std::byte> bytes = job.bytes.first(job.used);
+    for (const auto part : wire::parts_of(bytes))
+      requests.push_back(patiently ? mpi::start_patient_send(comm, part, to, wire::payload_tag)
+                                   : mpi::start_send(comm, part, to, wire::payload_tag));
+    ++unanswered_;
+    return head;
+  }
+
+ private:
+  void take(wire::Answer kind, wire::Unpacker& answer) override {
+    if (kind == wire::Answer::opened) opened_ = true;
+    if (kind == wire::Answer::done) {
+      --unanswered_;
+      answered_(answer.get<wire::JobDone>());
+    }
+    if (!answer.empty() && !failure_) get(answer, failure_.emplace());
+  }
+
+  Link& link_;
+  Answered answered_;
+  std::int64_t session_;
+  bool opened_ = false;
+  int unanswered_ = 0;
+  std::optional<ErrorInfo> failure_;
+};
+
+/// Sends the jobs to processes that do not compute: to one, or to several in turns, each snapshot from all
+/// ranks to the same. At most as many are under way as those processes have room for; further ones wait here
+/// in their buffers, so that neither their memory nor MPI's grows.
+class RemoteWriter final : public Writer {
+ public:
+  RemoteWriter(const WriterContext& context, const std::vector<Link*>& links, bool waits)
+      : sink_(context.sink),
+        plan_(*context.plan),
+        source_(context.comm.rank()),
+        reached_(context.reached),
+        log_(context.log),
+        waits_(waits),
+        takes_turns_(splits_samples(context.options)),
+        pool_(buffer_count(context.options), context.staging_bytes, context.comm.rank()) {
+    const auto answered = [this](const wire::JobDone& done) { note(done); };
+    for (auto* const link : links) desks_.push_back(std::make_unique<Desk>(context, *link, answered));
+    mpi::agree_on(context.comm, [&] {
+      for (const auto& desk : desks_) desk->open(context);
+    });
+  }
+
+  ~RemoteWriter() override { drain(); }
+
+  std::optional<Lease> try_acquire() override {
+    progress();
+    return pool_.try_acquire();
+  }
+
+  Lease acquire() override {
+    std::optional<Lease> lease;
+    wait_until([&] { return (lease = pool_.try_acquire()).has_value(); });
+    return std::move(*lease);
+  }
+
+  void progress() override {
+    for (const auto& desk : desks_) {
+      desk->progress();
+      if (desk->failure() && !failure_) fail(*desk->failure());
+    }
+    std::erase_if(sending_, [](Sending& job) { return mpi::test_all(job.requests); });
+    while (!waiting_.empty() && has_room(waiting_.front().desks)) {
+      Waiting next = std::move(waiting_.front());
+      waiting_.pop_front();
+      send(std::move(next));
+    }
+    conclude();
+  }
+
+  void submit(Lease job) override {
+    if (failure_) return;
+    auto desks = desks_for(*job);
+    waiting_.push_back({std::move(job), std::move(desks)});
+    if (!waits_) return progress();
+    trace::Scope scope(log_, trace::Kind::output_wait, waiting_.back().job->step);
+    wait_until([this] { return waiting_.empty() && sending_.empty(); });
+    account_.wait_s += scope.stop();
+  }
+
+  [[nodiscard]] bool gathers() const noexcept override { return !takes_turns_; }
+
+  [[nodiscard]] bool idle() const override {
+    return waiting_.empty() &&
+           std::all_of(desks_.begin(), desks_.end(), [](const auto& desk) { return desk->idle(); });
+  }
+
+  void drain() override {
+    wait_until([this] { return idle() && sending_.empty(); });
+  }
+
+  [[nodiscard]] std::optional<ErrorInfo> failure() const override { return failure_; }
+  [[nodiscard]] const Account& account() const noexcept override { return account_; }
+
+ private:
+  using Desks = std::vector<Desk*>;
+  struct Waiting {
+    Lease job;
+    Desks desks;
+  };
+  struct Sending {
+    Lease job;
+    std::vector<std::vector<std::byte>> heads;
+    std::vector<MPI_Request> requests;
+  };
+  /// A job that has left and is not yet in the file, or waits for one before it.
+  struct Pending {
+    std::int64_t number = 0;
+    std::optional<StepIndex> record;
+    bool flush = false, left_out = false;
+    std::size_t answers = 0;  ///< that are still to come
+  };
+
+  /// Who gets a job. Of those who take turns each has files of its own to flush.
+  Desks desks_for(const Staging& job) {
+    if (!takes_turns_) return {desks_.front().get()};
+    if (!job.slices.empty()) return {desks_[turn_of(job.step)].get()};
+    Desks all;
+    if (job.flush)
+      for (const auto& desk : desks_) all.push_back(desk.get());
+    return all;
+  }
+
+  /// The same on all ranks: the snapshots up to the step are counted.
+  std::size_t turn_of(StepIndex step) noexcept {
+    for (; counted_ < step; ++counted_) snapshots_ += plan_.records(counted_ + 1) ? 1U : 0U;
+    return snapshots_ % desks_.size();
+  }
+
+  static bool has_room(const Desks& desks) {
+    return std::all_of(desks.begin(), desks.end(), [](const Desk* desk) { return desk->has_room(); });
+  }
+
+  void send(Waiting next) {
+    const auto& job = *next.job;
+    pending_.push_back({.number = ++jobs_,
+                        .record = job.record,
+                        .flush = job.flush,
+                        .left_out = false,
+                        .answers = next.desks.size()});
+    if (next.desks.empty()) return;
+    Sending& sending = sending_.emplace_back(Sending{std::move(next.job), {}, {}});
+    for (auto* const desk : next.desks)
+      sending.heads.push_back(desk->send(*sending.job, jobs_, !takes_turns_, waits_, sending.requests));
+  }
+
+  void note(const wire::JobDone& done) {
+    account_.bytes += done.bytes;
+    account_.writes += done.writes;
+    account_.retries += done.retries;
+    account_.dropped_bytes += done.dropped_bytes;
+    account_.write_s += done.write_s;
+    account_.write_cpu_s += done.write_cpu_s;
+    if (!done.written) return;
+    auto& job = pending_[static_cast<std::size_t>(done.number - pending_.front().number)];
+    job.left_out = job.left_out || done.left_out;
+    --job.answers;
+  }
+
+  /// What all that was submitted before is in the file with counts as written.
+  void conclude() {
+    while (!failure_ && !pending_.empty() && pending_.front().answers == 0) {
+      const Pending job = pending_.front();
+      pending_.pop_front();
+      if (takes_turns_) record(job);
+      if (!job.record || failure_) continue;
+      Staging written;
+      written.record = job.record;
+      written.flush = job.flush;
+      reached_.note(written);
+    }
+  }
+
+  /// Where several processes write, only this rank sees when nothing is missing before a snapshot.
+  void record(const Pending& job) {
+    try {
+      if (job.left_out) sink_.note_dropped(source_);
+      if (job.record) sink_.record(source_, *job.record);
+    } catch (...) {
+      fail(describe_current_exception());
+    }
+  }
+
+  void fail(const ErrorInfo& failure) {
+    failure_ = failure;
+    waiting_.clear();
+  }
+
+  template <class Condition>
+  void wait_until(const Condition& condition) {
+    for (Backoff backoff;; backoff.pause()) {
+      progress();
+      if (condition()) return;
+    }
+  }
+
+  Sink& sink_;
+  const Plan& plan_;
+  int source_;
+  Reached& reached_;
+  trace::Log& log_;
+  bool waits_, takes_turns_;
+  StepIndex counted_ = -1;  ///< up to which `snapshots_` counts
+  std::size_t snapshots_ = 0;
+  std::int64_t jobs_ = 0;
+  StagingPool pool_;
+  std::vector<std::unique_ptr<Desk>> desks_;
+  std::deque<Waiting> waiting_;  // for room at the writers
+  std::deque<Sending> sending_;
+  std::deque<Pending> pending_;
+  Account account_;
+  std::optional<ErrorInfo> failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> make_ranks_writer(const WriterContext& context) {
+  const Crew* const crew = context.options.crew;
+  const auto links = crew == nullptr ? std::vector<Link*>{} : crew->links("ranks");
+  if (links.empty())
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = "no ranks of this job were set apart for writing",
+                          .path = {},
+                          .rank = 0,
+                          .hint = "name the strategy ranks when the program starts"});
+  return std::make_unique<RemoteWriter>(context, links, context.options.send_waits);
+}
+
+std::unique_ptr<Writer> make_spawn_writer(const WriterContext& context) {
+  Crew* const crew = context.options.crew;
+  if (crew == nullptr || !crew->hire(context.options)) {
+    if (context.comm.is_root())
+      context.warning = fmt::format(
+          "--write {} cannot be done here: {}; --write {} is used instead", strategy_text(context.options),
+          crew == nullptr ? "this program has no crew" : crew->refusal(), spawn_fallback);
+    return make_threads_writer(context);
+  }
+  return std::make_unique<RemoteWriter>(context, crew->links(context.options.strategy), false);
+}
+
+}  // namespace tailrace::output

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "output/core/writer.hpp"
+
+namespace tailrace::output {
+
+// The strategies; registry.cpp gives them their names.
+std::unique_ptr<Writer> make_blocking_writer(const WriterContext& context);
+std::unique_ptr<Writer> make_threads_writer(const WriterContext& context);
+std::unique_ptr<Writer> make_ranks_writer(const WriterContext& context);
+std::unique_ptr<Writer> make_spawn_writer(const WriterContext& context);
+std::unique_ptr<Writer> make_leaders_writer(const WriterContext& context);
+std::unique_ptr<Writer> make_uring_writer(const WriterContext& context);
+
+}  // namespace tailrace::output
