@@ -1,4 +1,5 @@
 #include "molecule_record.hpp"
+#include "base/bytes.hpp"
 
 #include <xxhash.h>
 
@@ -16,12 +17,12 @@ namespace {
 
 template <class T>
 void put(std::span<std::byte> out, int place, const T& values) noexcept {
-  if (place >= 0) std::memcpy(out.data() + place, &values, sizeof values);
+  if (place >= 0) put_at(out, static_cast<std::size_t>(place), values);
 }
 
 template <class T>
 void get(std::span<const std::byte> record, int place, T& values) noexcept {
-  if (place >= 0) std::memcpy(&values, record.data() + place, sizeof values);
+  if (place >= 0) values = value_at<T>(record, static_cast<std::size_t>(place));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/text.hpp"
 #include "h5/parallel.hpp"
 #include "tailrace/error.hpp"
 
@@ -25,12 +25,10 @@ std::string no_argument(const Options&) {
 /// A number from 1 to `most`; `fallback` if there is none.
 int parse_number(const std::string& argument, const char* what, int most, int fallback) {
   if (argument.empty()) return fallback;
-  int number = 0;
-  const char* const end = argument.data() + argument.size();
-  const auto [stop, code] = std::from_chars(argument.data(), end, number);
-  if (code != std::errc{} || stop != end || number < 1 || number > most)
+  const auto number = parse_number<int>(argument, 1, most);
+  if (!number)
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is no {} from 1 to {}", argument, what, most));
-  return number;
+  return *number;
 }
 
 void parse_buffers(const std::string& argument, Options& options) {
