@@ -87,12 +87,20 @@ def test_bad_case_and_failing_run(place):
     assert left_behind() == []
 
 
-def test_the_summary_of_a_run_tells_what_auto_took(tmp_path):
-    first = {"step": 0, "strategy": "threads:2", "reason": "until the first outputs are measured"}
-    second = {"step": 6, "strategy": "blocking", "reason": "2 s for 9 outputs"}
-    account = {"status": "finished", "plan": {"mode": "auto", "decisions": [first]}}
-    assert summary(tmp_path, account)[-1] == "  auto: threads:2; until the first outputs are measured"
-    account["plan"]["decisions"].append(second)
-    told = "  auto: blocking from step 6 on (before: threads:2); 2 s for 9 outputs"
-    assert summary(tmp_path, account)[-1] == told
-    assert summary(tmp_path, {"status": "finished", "plan": {"mode": "fixed"}}) == ["finished:"]
+def test_the_summary_of_a_run_says_what_auto_chose_and_why(tmp_path):
+    plan = {"mode": "auto", "decisions": [{"step": 0, "strategy": "threads:2"}], "reasons": []}
+    account = {"status": "finished", "wall_s": 10.0, "output_bytes": 107_000_000, "plan": plan}
+    account |= {"output_wait_s": 0.01, "output_write_s": 0.05, "strategy": "blocking"}
+    begin = "  output: 107 MB, 0.1 % of run time visible; strategy: "
+
+    def line() -> str:
+        return summary(tmp_path, account)[-1]
+
+    assert line() == begin + "threads:2 (chosen automatically: output is small)"
+    account["output_write_s"] = 5.0
+    assert line() == begin + "threads:2 (chosen automatically: too few outputs to measure)"
+    plan["decisions"].append({"step": 6, "strategy": "uring"})
+    plan["reasons"] = ["2 s for 9 outputs"]
+    assert line() == begin + "uring (chosen automatically: the fastest by prediction)"
+    plan["mode"] = "fixed"
+    assert line() == begin + "blocking"

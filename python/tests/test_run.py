@@ -86,7 +86,7 @@ def test_finished_run_takes_the_next_free_directory(place):
         assert done.returncode == 0, done.stderr
         assert account(expected)["ranks"] == 2
     assert "finished: 10 of 10 steps in 1.50 s on 2 ranks x 1 thread" in done.stdout
-    assert "90 % hidden behind the computation" in done.stdout
+    assert "output: 1.00 kB, 1.0 % of run time visible; strategy: threads:2" in done.stdout
 
 
 def test_options_reach_the_program(place):

@@ -13,6 +13,7 @@ from tailrace.console import count_of
 from tailrace.units import bytes_text, duration_text
 
 OUTPUT_NAME = "output.h5"
+SMALL_SHARE = 0.01  # of the run time: writing that takes less is not worth a choice
 
 
 def read_account(run_dir: Path) -> dict[str, Any] | None:
@@ -110,8 +111,6 @@ def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
         lines.append("  " + ", ".join(split))
     if output := output_line(account):
         lines.append("  " + output)
-    if decision := decision_line(account):
-        lines.append("  " + decision)
     if (run_dir / OUTPUT_NAME).is_file():
         lines.append(f"  file: {run_dir / OUTPUT_NAME}")
     if account.get("steps_recorded") is not None:
@@ -135,29 +134,31 @@ def headline(account: dict[str, Any]) -> str:
 
 
 def output_line(account: dict[str, Any]) -> str:
+    """How much was written, what the computation noticed of it, and who wrote."""
     size = account.get("output_bytes")
     if not size:
         return ""
-    text = f"output {bytes_text(size)}"
-    if account.get("output_write_s"):
-        text += f", written in {duration_text(account['output_write_s'])}"
-    hidden = account.get("hidden_fraction")
-    if hidden is not None:
-        text += f", {100 * hidden:.0f} % hidden behind the computation"
+    text = f"output: {bytes_text(size)}"
     waited_s, wall_s = account.get("output_wait_s"), account.get("wall_s")
     if waited_s is not None and wall_s:
-        text += f"; it held the run up for {100 * waited_s / wall_s:.1f} % of its time"
+        text += f", {100 * waited_s / wall_s:.1f} % of run time visible"
+    if strategy := strategy_text(account):
+        text += f"; strategy: {strategy}"
     return text
 
 
-def decision_line(account: dict[str, Any]) -> str:
-    """What `auto` took and why; empty where a strategy was named."""
+def strategy_text(account: dict[str, Any]) -> str:
+    """The strategy in force at the end; where `auto` chose it, with the reason in a few words."""
     plan = account.get("plan") or {}
     decisions = plan.get("decisions") or []
     if plan.get("mode") != "auto" or not decisions:
-        return ""
-    *before, last = decisions
-    text = f"auto: {last['strategy']}"
-    if before:
-        text += f" from step {last['step']} on (before: {', '.join(one['strategy'] for one in before[-3:])})"
-    return f"{text}; {last['reason']}"
+        return account.get("strategy", "")
+    return f"{decisions[-1]['strategy']} (chosen automatically: {why_chosen(account)})"
+
+
+def why_chosen(account: dict[str, Any]) -> str:
+    if account.get("output_write_s", 0.0) < SMALL_SHARE * account.get("wall_s", 0.0):
+        return "output is small"
+    if not account["plan"].get("reasons"):
+        return "too few outputs to measure"
+    return "the fastest by prediction"
