@@ -1,10 +1,11 @@
 #include "balancer.hpp"
-#include "base/bytes.hpp"
-#include "mpi/parcels.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
+
+#include "base/bytes.hpp"
+#include "mpi/parcels.hpp"
 
 namespace tailrace::molecules {
 

@@ -1,5 +1,4 @@
 #include "molecule_record.hpp"
-#include "base/bytes.hpp"
 
 #include <xxhash.h>
 
@@ -8,6 +7,8 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+
+#include "base/bytes.hpp"
 
 namespace tailrace::molecules {
 

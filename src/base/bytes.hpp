@@ -20,7 +20,9 @@ template <class T>
 concept Bytewise = std::is_trivially_copyable_v<T>;
 
 inline void append_bytes(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
-  out.insert(out.end(), bytes.begin(), bytes.end());
+  const std::size_t first = out.size();
+  out.resize(first + bytes.size());  // GCC 12 warns falsely about `insert`
+  if (!bytes.empty()) std::memcpy(out.data() + first, bytes.data(), bytes.size());
 }
 template <Bytewise T>
 void append_value(std::vector<std::byte>& out, const T& value) {

@@ -1,5 +1,4 @@
 #include "output/strategies/kernel_workers.hpp"
-#include "base/text.hpp"
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -8,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+
+#include "base/text.hpp"
 
 namespace tailrace::output {
 

@@ -1,8 +1,9 @@
 #include "output/sinks/hdf5_chunked/parcel.hpp"
-#include "base/bytes.hpp"
 
 #include <chrono>
 #include <utility>
+
+#include "base/bytes.hpp"
 
 namespace tailrace::output {
 
