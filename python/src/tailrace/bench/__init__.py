@@ -1,12 +1,4 @@
-"""Benchmarks: each compares by ratio, over interleaved repetitions, and keeps every raw sample."""
+"""Benchmarks of the user's machine: whole runs in turn, compared by ratios, every raw sample kept.
 
-# Name and one line each, in the order of `tailrace bench`; module tailrace.commands.bench has their options.
-BENCHMARKS = {
-    "ultrasound": "time per step against transforms, memory bandwidth and, where given, k-Wave's own binary",
-    "seismic": "points per second against the memory's bandwidth and, where given, Devito's generated code",
-    "molecules": "time and memory per molecule and, where given, LAMMPS from the same start",
-    "output": "every strategy under about 60 loads; many boxes against one",
-    "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",
-    "study": "a reference study (ultrasound, seismic), scaled down, on one page",
-    "trace": "time and CPU seconds of a run with a trace against one without",
-}
+The source checkout has more in benchmarks/: comparisons with other programs, and studies.
+"""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bench.programs import Runner, native_program, on_ranks
-from tailrace.console import EXIT_OK, EXIT_STOPPED, CommandError
+from tailrace.console import EXIT_OK, CommandError
 
 PROGRAM = "tailrace-rehearse"
 VALUE_BYTES = 8
@@ -63,47 +63,16 @@ class Account:
         }
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Run times as the planner predicts them, in seconds, by strategy with its numbers."""
-
-    runs_s: dict[str, float]
-    choice: str
-
-    def of(self, strategy: str) -> float | None:
-        """For a strategy as it was given, `auto` being what would be chosen. Without a number `leaders` has
-        groups as large as a node, others the smallest number.
-        """
-        wanted = self.choice if strategy == "auto" else strategy
-        if wanted in self.runs_s:
-            return self.runs_s[wanted]
-        if ":" in wanted:
-            return None
-        numbered = [name for name in self.runs_s if name_of(name) == wanted]
-        if not numbered:
-            return None
-        numbered.sort(key=lambda name: int(re.split("[:,]", name)[1]))
-        return self.runs_s[numbered[-1 if wanted == "leaders" else 0]]
-
-
 class Rehearsal:
-    """Starts the program; its run directories are thrown away."""
+    """Starts the program, or another with the same options; its run directories are thrown away."""
 
-    def __init__(self, scratch: Path) -> None:
-        self.program = native_program(PROGRAM)
+    def __init__(self, scratch: Path, program: str = PROGRAM) -> None:
+        self.program = native_program(program)
         self.runner = Runner()
         self.run_dir = scratch / "run"
 
     def run(self, arguments: list[str], ranks: int, prepare: Callable[[], None] | None = None) -> Account:
         return Account.of(self.start(arguments, ranks, prepare))
-
-    def forecast(
-        self, arguments: list[str], ranks: int, prepare: Callable[[], None] | None = None
-    ) -> Forecast:
-        """What `tailrace plan` would say of a run with these arguments; empty if its outputs are too few."""
-        plan = self.start([*arguments, "--plan"], ranks, prepare, EXIT_STOPPED)["plan"]
-        runs_s = {entry["strategy"]: entry["run_s"] for entry in plan.get("predictions", [])}
-        return Forecast(runs_s, plan["decisions"][-1]["strategy"])
 
     def start(
         self,
@@ -111,12 +80,13 @@ class Rehearsal:
         ranks: int,
         prepare: Callable[[], None] | None = None,
         status: int = EXIT_OK,
+        threads: int = 1,
     ) -> dict[str, Any]:
         """One run, which may end with this status; returns its run.json."""
         words = ["--out", str(self.run_dir), "--overwrite", "--quiet", *arguments]
         try:
-            command = on_ranks(self.program, ranks, 1, words, spawned_processes(strategy_of(arguments)))
-            self.runner.run(command, 1, prepare, status)
+            command = on_ranks(self.program, ranks, threads, words, spawned_processes(strategy_of(arguments)))
+            self.runner.run(command, threads, prepare, status)
             return read_run(self.run_dir)
         finally:
             shutil.rmtree(self.run_dir, ignore_errors=True)
@@ -153,8 +123,8 @@ def cube(sample_mib: int, outputs: int) -> list[str]:
 
 def dedicated_ranks(strategy: str) -> int:
     """Ranks of the job that a strategy takes for its writers; they come on top of those that compute."""
-    found = re.match(r"ranks:(\d+)", strategy)
-    return int(found[1]) if found else 0
+    found = re.match(r"ranks(?::(\d+))?", strategy)
+    return int(found[1] or 1) if found else 0
 
 
 def spawned_processes(strategy: str) -> int:
@@ -172,11 +142,3 @@ def strategy_of(arguments: list[str]) -> str:
 def read_run(run_dir: Path) -> dict[str, Any]:
     """The run.json of a run directory."""
     return json.loads((run_dir / "run.json").read_text())
-
-
-def writing_processes(strategy: str, ranks: int) -> int:
-    """How many processes share the device."""
-    found = re.match(r"(?:ranks|spawn|spawn-each):(\d+)", strategy)
-    if found:
-        return int(found[1])
-    return ({"leaders": 1, "ranks": 1} | USUAL_SPAWNED).get(name_of(strategy), ranks)

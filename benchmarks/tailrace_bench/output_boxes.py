@@ -6,7 +6,7 @@ from typing import Any
 from tailrace.bench.document import say
 from tailrace.bench.rehearsal import MIB, Account, Rehearsal, cube
 from tailrace.bench.stats import ratios, spread
-from tailrace.bench.warm import warm_page_cache
+from tailrace_bench.warm import warm_page_cache
 
 MANY = 256
 LAYOUTS = {"one": "whole", "many": f"boxes:{MANY}"}

@@ -9,9 +9,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tailrace.bench.molecules_case import LJ, Case
 from tailrace.bench.programs import Runner, on_ranks
 from tailrace.console import CommandError
+from tailrace_bench.molecules_case import LJ, Case
 
 START, INPUT = "start.data", "in.lj"
 # Neighbour lists as in the program's own benchmark of this liquid: a skin of 0.3, made anew every 20 steps.

@@ -8,14 +8,14 @@ from typing import Any
 import h5py
 
 from tailrace import trace
-from tailrace.bench import lammps_runs
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
-from tailrace.bench.lammps_runs import Lammps
-from tailrace.bench.molecules_case import FLUIDS, LJ, Case, empty_case, make_case, output_table, write_case
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import Spread, ratios, spread
-from tailrace.bench.stepping import seconds_after, working_directory
+from tailrace_bench import lammps_runs
+from tailrace_bench.lammps_runs import Lammps
+from tailrace_bench.molecules_case import FLUIDS, LJ, Case, empty_case, make_case, output_table, write_case
+from tailrace_bench.stepping import seconds_after, working_directory
 
 PROGRAM, PARTS = "tailrace-molecules", "tailrace-bench-molecules"
 # Without --molecules: the liquid at both sizes, CO2 at the first.

@@ -11,11 +11,11 @@ from rich.console import Console
 from tailrace.bench.document import make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
-from tailrace.bench.study_molecules import OURS
-from tailrace.bench.study_molecules_findings import FINDING, HEADER_FINDING, ours, study_size, verdicts
-from tailrace.bench.study_page import NEUTRAL, html_table, page, section_text
 from tailrace.report import theme
 from tailrace.units import bytes_text
+from tailrace_bench.study_molecules import OURS
+from tailrace_bench.study_molecules_findings import FINDING, HEADER_FINDING, ours, study_size, verdicts
+from tailrace_bench.study_page import NEUTRAL, html_table, page, section_text
 
 COLUMNS = (
     "ranks",

@@ -6,9 +6,9 @@ from rich.console import Console
 
 from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
-from tailrace.bench.molecules_case import LJ
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
+from tailrace_bench.molecules_case import LJ
 
 # Microseconds per molecule and step of the liquid, by cores.
 SPEED_AIMS = {1: 0.29, 2: 0.15}

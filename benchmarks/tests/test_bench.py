@@ -9,24 +9,23 @@ from pathlib import Path
 import pytest
 
 from native import needs
-from tailrace.bench import (
+from tailrace.bench import host, rehearsal, stats
+from tailrace.bench.programs import Runner
+from tailrace.commands.bench import parse_layout
+from tailrace.console import CommandError
+from tailrace.programs import find_program
+from tailrace_bench import (
     BENCHMARKS,
-    host,
+    forecast,
     model,
     output,
     output_rows,
     output_tables,
-    rehearsal,
-    stats,
     study,
     study_loads,
     study_page,
     throttle,
 )
-from tailrace.bench.programs import Runner
-from tailrace.commands.bench import parse_layout
-from tailrace.console import CommandError
-from tailrace.programs import find_program
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "python/src")}
@@ -171,8 +170,9 @@ def test_strategies_of_the_output_benchmark():
     assert rehearsal.argument_of("threads[:BUFFERS]") == "threads"
     assert rehearsal.argument_of("ranks:N[,send|isend]") == "ranks:1"
     assert rehearsal.name_of("hdf5-chunked[:LEVEL]") == "hdf5-chunked"
-    assert [rehearsal.dedicated_ranks(name) for name in ("threads", "ranks:2,isend", "spawn:2")] == [0, 2, 0]
-    assert [rehearsal.writing_processes(name, 4) for name in ("threads", "leaders", "spawn:2")] == [4, 1, 2]
+    asked = ("threads", "ranks:2,isend", "ranks", "spawn:2")
+    assert [rehearsal.dedicated_ranks(name) for name in asked] == [0, 2, 1, 0]
+    assert [throttle.writing_processes(name, 4) for name in ("threads", "leaders", "spawn:2")] == [4, 1, 2]
 
 
 def test_verdicts_on_aims():
@@ -195,7 +195,7 @@ def test_verdicts_on_aims():
 
 def test_forecasts_are_found_by_strategy():
     runs_s = {"threads:2": 1.0, "leaders:2,buffers=2": 4.0, "leaders:12,buffers=2": 2.0, "ranks:1": 3.0}
-    found = rehearsal.Forecast(runs_s | {"uring:2": 5.0, "uring:3": 6.0, "blocking": 7.0}, "ranks:1")
+    found = forecast.Forecast(runs_s | {"uring:2": 5.0, "uring:3": 6.0, "blocking": 7.0}, "ranks:1")
     names = ["threads", "threads:2", "threads:4", "leaders", "ranks:1", "ranks:2", "spawn", "auto", "uring"]
     assert [found.of(name) for name in names] == [1.0, 1.0, None, 2.0, 3.0, None, None, 3.0, 5.0]
     assert found.of("blocking") == 7.0

@@ -22,15 +22,14 @@ from tailrace.bench.rehearsal import (
     name_of,
     read_run,
     spawned_processes,
-    writing_processes,
 )
-from tailrace.bench.study_results import BLOCKING, COMPUTE, ours, results
-from tailrace.bench.study_seismic_findings import DEVICES, SOURCE, Device, summary, ways
-from tailrace.bench.throttle import Throttle, find_throttle
-from tailrace.bench.warm import warm_page_cache
 from tailrace.console import EXIT_RUN_FAILED, CommandError
 from tailrace.programs import LaunchInfo, launch_info
 from tailrace.units import bytes_text, duration_text
+from tailrace_bench.study_results import BLOCKING, COMPUTE, ours, results
+from tailrace_bench.study_seismic_findings import DEVICES, SOURCE, Device, summary, ways
+from tailrace_bench.throttle import Throttle, find_throttle, writing_processes
+from tailrace_bench.warm import warm_page_cache
 
 PROGRAM = "tailrace-seismic"
 DATASET = "snapshots/values"

@@ -7,13 +7,13 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tailrace.bench import devito_runs
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
-from tailrace.bench.seismic_model import Case, bytes_per_sample, write_case, write_model
 from tailrace.bench.stats import Spread, ratios, spread
-from tailrace.bench.stepping import KERNELS, Samples, Variant, measure_kernels, working_directory
+from tailrace_bench import devito_runs
+from tailrace_bench.seismic_model import Case, bytes_per_sample, write_case, write_model
+from tailrace_bench.stepping import KERNELS, Samples, Variant, measure_kernels, working_directory
 
 PROGRAM = "tailrace-seismic"
 EQUATIONS = ("isotropic", "vti", "tti")

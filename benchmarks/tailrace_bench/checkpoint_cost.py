@@ -7,7 +7,7 @@ from typing import Any
 from tailrace.bench.document import say
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import ratios, spread
-from tailrace.bench.warm import MIB
+from tailrace_bench.warm import MIB
 
 VALUE_BYTES = 8
 FIELD_MIB = 16

@@ -11,23 +11,22 @@ from typing import Any
 
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
-from tailrace.bench.output_boxes import measure_boxes
-from tailrace.bench.output_rows import OWNERS, Row, runnable
 from tailrace.bench.rehearsal import (
     MIB,
     Account,
-    Forecast,
     Rehearsal,
     cube,
     dedicated_ranks,
     name_of,
-    writing_processes,
 )
 from tailrace.bench.stats import Spread, ratios, spread
-from tailrace.bench.throttle import Throttle, find_throttle
-from tailrace.bench.warm import warm_page_cache
 from tailrace.console import CommandError
 from tailrace.units import duration_text
+from tailrace_bench.forecast import Forecast, forecast
+from tailrace_bench.output_boxes import measure_boxes
+from tailrace_bench.output_rows import OWNERS, Row, runnable
+from tailrace_bench.throttle import Throttle, find_throttle, writing_processes
+from tailrace_bench.warm import warm_page_cache
 
 MEMORY_FILES = Path("/dev/shm")
 SINK = "hdf5"
@@ -271,8 +270,8 @@ def forecast_all(bench: Bench, scenario: Scenario, prepare: Callable[[], None] |
         arguments[arguments.index("--write") + 1] = "auto"
         if tuple(arguments) not in told:
             with output_file(bench, scenario) as file:
-                told[tuple(arguments)] = bench.rehearsal.forecast(
-                    [*arguments, "-o", str(file)], scenario.ranks, prepare
+                told[tuple(arguments)] = forecast(
+                    bench.rehearsal, [*arguments, "-o", str(file)], scenario.ranks, prepare
                 )
         predicted = told[tuple(arguments)].of(variant.strategy)
         if predicted is not None:

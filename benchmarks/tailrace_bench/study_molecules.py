@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tailrace.bench.checkpoint import FILES, PARTICLE_BYTES, Place, measure_headers, parents_of
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import ratios, spread
-from tailrace.bench.study_molecules_findings import SOURCE
 from tailrace.console import CommandError
+from tailrace_bench.checkpoint import FILES, PARTICLE_BYTES, Place, measure_headers, parents_of
+from tailrace_bench.study_molecules_findings import SOURCE
 
 PROGRAM = "tailrace-bench-formats"
 OURS = "tailrace"

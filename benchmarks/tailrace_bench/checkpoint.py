@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tailrace.bench.checkpoint_cost import measure_cost
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import ratios, spread
-from tailrace.bench.warm import MIB
 from tailrace.console import CommandError
+from tailrace_bench.checkpoint_cost import measure_cost
+from tailrace_bench.warm import MIB
 
 PROGRAM = "tailrace-bench-checkpoint"
 PARTICLE_BYTES = 116

@@ -10,7 +10,6 @@ from typing import Any
 
 from tailrace import trace
 from tailrace.bench.programs import Runner, native_program
-from tailrace.cores import usable_cores
 
 KERNELS = "tailrace-bench-kernels"
 
@@ -50,12 +49,6 @@ class Samples:
         account = json.loads((directory / "run.json").read_text())
         self.peak_bytes = sum(account["peak_memory_bytes"])
         self.predicted_bytes = sum(account["predicted_memory_bytes"])
-
-
-def default_layouts() -> tuple[tuple[int, int], ...]:
-    """One core; all cores as threads of one rank; all cores as ranks."""
-    cores = usable_cores()
-    return ((1, 1), (1, cores), (cores, 1)) if cores > 1 else ((1, 1),)
 
 
 @contextmanager

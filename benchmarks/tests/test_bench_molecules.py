@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from native import needs
-from tailrace.bench import lammps_runs, molecules, molecules_case, molecules_tables, stats
+from tailrace.bench import stats
 from tailrace.bench.programs import Runner
 from tailrace.console import CommandError
+from tailrace_bench import lammps_runs, molecules, molecules_case, molecules_tables
 from test_bench import command
 
 # Stands for LAMMPS: reads what it is given, and tells of times.

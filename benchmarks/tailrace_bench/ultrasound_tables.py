@@ -4,11 +4,11 @@ from typing import Any
 
 from rich.console import Console
 
-from tailrace.bench import model
 from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
+from tailrace_bench import model
 
 TIME_AIM = 0.75
 MEMORY_AIM = 0.10

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tailrace.bench.study_results import BLOCKING, COMPUTE
+from tailrace_bench.study_results import BLOCKING, COMPUTE
 
 SOURCE = (
     "R. C. Machado, undergraduate thesis, UFRGS, 2024: one process that computes on a Tesla P100 (about 800 "

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from native import needs
-from tailrace.bench import checkpoint, checkpoint_tables
 from tailrace.console import CommandError
+from tailrace_bench import checkpoint, checkpoint_tables
 from test_bench import command
 
 FEW = checkpoint.State(particles=2000, spread="clustered")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from native import needs
-from tailrace.bench import checkpoint, study_molecules, study_molecules_findings, study_molecules_page
+from tailrace_bench import checkpoint, study_molecules, study_molecules_findings, study_molecules_page
 from test_bench import command
 
 ENDS = ("", "/over_needed", "/all_over_needed")

@@ -7,14 +7,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from tailrace.bench import model
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.kwave_input import Case, write_input
 from tailrace.bench.programs import Finished, Runner, native_program, on_ranks
 from tailrace.bench.stats import Spread, ratios, spread
-from tailrace.bench.stepping import KERNELS, Samples, Variant, measure_kernels, working_directory
 from tailrace.console import CommandError
+from tailrace_bench import model
+from tailrace_bench.stepping import KERNELS, Samples, Variant, measure_kernels, working_directory
 
 PROGRAM = "tailrace-ultrasound"
 # Grids up to this size are quick enough for both sources and for many steps.

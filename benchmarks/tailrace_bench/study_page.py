@@ -13,8 +13,8 @@ import tailrace.report
 from tailrace.bench.document import make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
-from tailrace.bench.study_results import COMPUTE
 from tailrace.report import theme
+from tailrace_bench.study_results import COMPUTE
 
 STYLE = Path(tailrace.report.__file__).with_name("page.css")
 # Readable on light and on dark pages.

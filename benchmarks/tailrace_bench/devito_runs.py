@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from tailrace.bench.programs import Runner
-from tailrace.bench.seismic_model import SPACING_M, Case, coefficients, initial_field, property_values
-from tailrace.bench.stepping import Variant
 from tailrace.console import CommandError
+from tailrace_bench.seismic_model import SPACING_M, Case, coefficients, initial_field, property_values
+from tailrace_bench.stepping import Variant
 
 SCRIPT = Path(__file__).with_name("devito_tti.py")
 RESULT = "plane.npy"

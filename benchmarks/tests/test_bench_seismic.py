@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 
 from native import needs
-from tailrace.bench import (
+from tailrace.bench import rehearsal, stats
+from tailrace.console import CommandError
+from tailrace_bench import (
     devito_runs,
-    rehearsal,
     seismic_model,
     seismic_tables,
-    stats,
     study_page,
     study_seismic,
     study_seismic_findings,
 )
-from tailrace.console import CommandError
 from test_bench import command
 
 # Stands for a Python with Devito: it has the modules, and the result is the one that lies there already.

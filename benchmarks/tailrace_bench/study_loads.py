@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tailrace.bench.rehearsal import EDGE, VALUE_BYTES
-from tailrace.bench.study_results import BLOCKING
 from tailrace.units import bytes_text
+from tailrace_bench.study_results import BLOCKING
 
 SOURCE = (
     "J. Kondula, Non-blocking Input/Output for the k-Wave Project, Brno University of Technology, 2020: a "

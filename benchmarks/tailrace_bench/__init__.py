@@ -1,0 +1,15 @@
+"""The project's benchmarks, for the checkout: comparisons with other programs, studies, and aims.
+
+Each compares by ratio, over interleaved repetitions, and keeps every raw sample.
+"""
+
+# Name and one line each, in the order of `tailrace bench`; module tailrace_bench.commands has their options.
+BENCHMARKS = {
+    "ultrasound": "time per step against transforms, memory bandwidth and, where given, k-Wave's own binary",
+    "seismic": "points per second against the memory's bandwidth and, where given, Devito's generated code",
+    "molecules": "time and memory per molecule and, where given, LAMMPS from the same start",
+    "output": "every strategy under about 60 loads; many boxes against one",
+    "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",
+    "study": "a reference study (ultrasound, seismic), scaled down, on one page",
+    "trace": "time and CPU seconds of a run with a trace against one without",
+}
