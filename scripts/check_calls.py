@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that MPI is called in `mpi` alone and HDF5 in `h5` alone: check_calls.py [ROOT].
 
-There every return code is checked and every handle has an owner. Looks at the library, the simulations, the
-tools and the examples; tests and benchmarks may call what they compare with. Prints one line per violation and
-exits with 1 when there is one.
+There every return code is checked and every handle has an owner. Looks at the library, the simulations and
+the tools; examples show programs of others, tests and benchmarks may call what they compare with. Prints one
+line per violation and exits with 1 when there is one.
 """
 
 import re
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-TOPS = ("include", "src", "sims", "tools", "examples")
+TOPS = ("include", "src", "sims", "tools")
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
 # What a call looks like, and the only module that may make it.
 CALLS = {
