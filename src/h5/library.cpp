@@ -10,8 +10,7 @@
 
 namespace tailrace::h5 {
 
-/// The innermost descriptions of HDF5's error stack, the part that names the reason.
-static std::string reason() {
+std::string reason() {
   std::string text;
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
