@@ -18,6 +18,10 @@ target_compile_options(tailrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(TAILRACE_WARNINGS_AS_ERRORS)
   target_compile_options(tailrace_flags INTERFACE -Werror)
 endif()
+if(TAILRACE_UNITY)
+  # Sources look like headers to the compiler then, and the names of one are hidden by the locals of another.
+  target_compile_options(tailrace_flags INTERFACE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
+endif()
 if(TAILRACE_NATIVE)
   target_compile_options(tailrace_flags INTERFACE -march=native)
 endif()

@@ -22,28 +22,53 @@ foreach(kind unit mpi)
 endforeach()
 target_link_libraries(tailrace_mpi_main PUBLIC tailrace::mpi)
 
-# tailrace_add_unit_test(NAME x SOURCES ... LIBRARIES ...): doctest cases without MPI, CTest name unit.x.
+# tailrace_add_entries(TARGET CALL): has CTest make the entries of a test program when it starts, so that each case has one
+# and the list is never older than the program. CALL is in the words of tests/support/cases.cmake.
+function(tailrace_add_entries TARGET CALL)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}-cases.cmake)
+  file(GENERATE OUTPUT ${file} CONTENT "include(\"${CMAKE_SOURCE_DIR}/tests/support/cases.cmake\")\n${CALL}\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+endfunction()
+
+# tailrace_default(NAME VALUE ...): sets each variable that is not set.
+macro(tailrace_default)
+  foreach(word ${ARGN})
+    if(NOT default_of)
+      set(default_of ${word})
+    else()
+      if(NOT ${default_of})
+        set(${default_of} ${word})
+      endif()
+      unset(default_of)
+    endif()
+  endforeach()
+endmacro()
+
+# tailrace_add_unit_test(NAME x SOURCES ... LIBRARIES ... [KIND unit] [TIMEOUT 120] [PROCESSORS 1]): doctest cases without
+# MPI, CTest names "unit.x: CASE". Their program is test-unit-x.
 function(tailrace_add_unit_test)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(test-unit-${ARG_NAME} ${ARG_SOURCES})
-  target_link_libraries(test-unit-${ARG_NAME} PRIVATE tailrace_unit_main tailrace_flags ${ARG_LIBRARIES})
-  add_test(NAME unit.${ARG_NAME} COMMAND test-unit-${ARG_NAME})
-  set_tests_properties(unit.${ARG_NAME} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "${TAILRACE_TEST_ENVIRONMENT}")
+  cmake_parse_arguments(ARG "" "NAME;KIND;TIMEOUT;PROCESSORS" "SOURCES;LIBRARIES" ${ARGN})
+  tailrace_default(ARG_KIND unit ARG_TIMEOUT 120 ARG_PROCESSORS 1)
+  set(target test-${ARG_KIND}-${ARG_NAME})
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE tailrace_unit_main tailrace_flags ${ARG_LIBRARIES})
+  tailrace_add_entries(${target} "tailrace_unit_cases(${ARG_KIND}.${ARG_NAME} \"$<TARGET_FILE:${target}>\" ${ARG_KIND} \
+TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS} \
+ENVIRONMENT \"OMP_NUM_THREADS=1;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
 endfunction()
 
 # tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [THREADS 1] [TIMEOUT 300]): cases made with MPI_CASE, in one launch
-# of TAILRACE_TEST_RANKS ranks, CTest name mpi.x. THREADS is the number of OpenMP threads of each rank.
+# of TAILRACE_TEST_RANKS ranks, CTest names mpi.x for the launch and "mpi.x: CASE". THREADS is the number of OpenMP
+# threads of each rank.
+add_custom_target(mpi-tests)
 function(tailrace_add_mpi_test)
   cmake_parse_arguments(ARG "" "NAME;THREADS;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
-  if(NOT ARG_THREADS)
-    set(ARG_THREADS 1)
-  endif()
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
-  endif()
-  add_executable(test-mpi-${ARG_NAME} ${ARG_SOURCES})
-  target_link_libraries(test-mpi-${ARG_NAME} PRIVATE tailrace_mpi_main tailrace_flags ${ARG_LIBRARIES})
-  add_test(NAME mpi.${ARG_NAME} COMMAND ${TAILRACE_MPIEXEC} ${TAILRACE_TEST_RANKS} $<TARGET_FILE:test-mpi-${ARG_NAME}>)
-  set_tests_properties(mpi.${ARG_NAME} PROPERTIES LABELS mpi TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${TAILRACE_TEST_RANKS}
-    ENVIRONMENT "OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}")
+  tailrace_default(ARG_THREADS 1 ARG_TIMEOUT 300)
+  set(target test-mpi-${ARG_NAME})
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE tailrace_mpi_main tailrace_flags ${ARG_LIBRARIES})
+  add_dependencies(mpi-tests ${target})
+  tailrace_add_entries(${target} "tailrace_mpi_cases(mpi.${ARG_NAME} \"$<TARGET_FILE:${target}>\" mpi \
+\"${TAILRACE_MPIEXEC};${TAILRACE_TEST_RANKS}\" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${TAILRACE_TEST_RANKS} \
+ENVIRONMENT \"OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
 endfunction()

@@ -59,3 +59,41 @@ def test_hdf5_input_is_an_ultrasound_case(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     assert read_case(path, []).simulation == "ultrasound"
+
+
+@pytest.fixture
+def builder(directories, tmp_path, monkeypatch):
+    """A start wrapper that notes what it is to build and makes it; fails for what ends in -broken."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/calls\ncase $2 in *-broken) exit 2 ;; esac\n'
+        f"touch {directories[1]}/$2\nchmod +x {directories[1]}/$2\n"
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("TAILRACE_BUILDER", str(wrapper))
+    monkeypatch.delenv("TAILRACE_BIN_DIR", raising=False)
+    monkeypatch.setattr(programs, "simulations_of_checkout", lambda: {"waves", "broken"})
+    programs.build.cache_clear()
+    return tmp_path / "calls"
+
+
+def test_program_is_built_when_it_is_asked_for(builder, directories):
+    assert programs.find_program("tailrace-waves") == directories[1] / "tailrace-waves"
+    assert programs.find_program("tailrace-waves")
+    assert programs.find_program("tailrace-placement") == directories[1] / "tailrace-placement"
+    assert builder.read_text() == ("--build tailrace-waves tailrace-writer\n--build tailrace-placement\n")
+    with pytest.raises(SystemExit) as raised:
+        programs.simulation_program("broken", "a.toml")
+    assert raised.value.code == 2
+
+
+def test_nothing_is_built_for_programs_of_others(builder, tmp_path, monkeypatch):
+    assert programs.find_program("tailrace-unknown") is None
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    programs.find_program("tailrace-waves")
+    assert not builder.exists()
+
+
+def test_what_can_be_built_is_known(builder):
+    with pytest.raises(CommandError, match=r"Known: broken, waves\."):
+        programs.simulation_program("weather", "a.toml")

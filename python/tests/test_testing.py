@@ -57,6 +57,21 @@ def test_total_of_both_kinds(checkout):
     assert done.stdout.startswith("3 tests passed (2 native, 1 python), 1 skipped, in ")
 
 
+CTEST_LAUNCHES = """
+add_test(mpi.x bash -c "cp /bin/sleep mpirun; ./mpirun 0.4; ./mpirun 0.4")
+add_test("mpi.x: a case" echo "ok     a case [ranks 1, 2] 12.50 s")
+"""
+
+
+def test_durations_tell_parts_launches_and_the_slowest(checkout):
+    (checkout / "build/CTestTestfile.cmake").write_text(CTEST_LAUNCHES)
+    lines = run(checkout, "--durations").stderr.splitlines()
+    assert any("native: 2 tests, 2 launches of MPI programs" in line for line in lines)
+    slowest = lines[next(n for n, line in enumerate(lines) if line.startswith("the slowest")) :]
+    assert slowest[0] == "the slowest 3:"
+    assert "12.5 s" in slowest[1] and slowest[1].endswith("mpi.x: a case")
+
+
 def test_full_and_name(checkout):
     assert counts(checkout, "--full") == (3, 2, 1)
     assert counts(checkout, "good") == (1, 1, 0)

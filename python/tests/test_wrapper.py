@@ -25,7 +25,8 @@ CMAKE = """
 if [ "$1" = --build ]; then
   grep -q broken "$TOY/source.txt" && { echo "[1/2] compiling"; echo "error: source.txt is broken"; exit 1; }
   [ -e "$TOY/build/built" ] && echo "ninja: no work to do." && exit 0
-  touch "$TOY/build/built" && echo "[2/2] linking"
+  echo "[1/2] Building CXX object src/base/CMakeFiles/tailrace_base.dir/error.cpp.o"
+  touch "$TOY/build/built" && echo "[2/2] Linking CXX executable bin/tailrace-toy"
 else
   sleep "${TOY_SLOW:-0}"
   mkdir -p "$TOY/build" && touch "$TOY/build/build.ninja"
@@ -39,6 +40,14 @@ case "$*" in
   "-m pip "*) exit "${TOY_PIP_STATUS:-0}" ;;
   *) exec "$REAL_PYTHON" "$@" ;;
 esac
+"""
+# The command: it asks for the program that it needs, if the wrapper started it for that.
+COMMAND = """
+import os, subprocess, sys
+if builder := os.environ.get("TAILRACE_BUILDER"):
+    if status := subprocess.run([builder, "--build", "tailrace-toy"]).returncode:
+        sys.exit(status)
+print("command", *sys.argv[1:])
 """
 PYPROJECT = """
 [project]
@@ -71,9 +80,7 @@ class Checkout:
 
     def fill_checkout(self) -> None:
         (self.root / "python/src/tailrace").mkdir(parents=True)
-        (self.root / "python/src/tailrace/__main__.py").write_text(
-            "import sys\nprint('command', *sys.argv[1:])\n"
-        )
+        (self.root / "python/src/tailrace/__main__.py").write_text(COMMAND)
         (self.root / "scripts").mkdir()
         shutil.copy(ROOT / "scripts/requirements.py", self.root / "scripts")
         shutil.copy(ROOT / "tailrace", self.root)
@@ -143,10 +150,23 @@ def test_first_start_sets_up_and_the_second_does_nothing(checkout):
     assert not [call for call in calls if call.startswith(("cmake -S", "apt-get")) or " pip " in call]
 
 
-@pytest.mark.parametrize(("command", "target"), [("run", "programs"), ("test", "all"), ("bench", "all")])
-def test_tests_and_benchmarks_build_everything(checkout, command, target):
+@pytest.mark.parametrize(("command", "target"), [("run", "tailrace-toy"), ("test", "all"), ("bench", "all")])
+def test_only_tests_and_benchmarks_build_everything(checkout, command, target):
     checkout.start(command)
     assert [call.split()[4] for call in checkout.calls("cmake --build")] == [target]
+
+
+def test_progress_tells_how_far_and_what(checkout):
+    done = checkout.start("run")
+    assert "tailrace: 50 % built, compiling src/base\n" in done.stderr
+    assert "tailrace: 100 % built, linking tailrace-toy\n" in done.stderr
+    assert "[1/2] Building CXX object" in (checkout.root / "build/setup.log").read_text()
+
+
+def test_several_targets_can_be_built_without_a_command(checkout):
+    done = checkout.start("--build", "first", "second")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert [call.split()[4:6] for call in checkout.calls("cmake --build")] == [["first", "second"]]
 
 
 def test_missing_packages_are_named_for_every_package_manager(checkout):

@@ -191,7 +191,7 @@ std::unique_ptr<PhaseSpace> open_ascii(mpi::CommView comm, const PhaseSpaceFiles
 }
 
 void write_ascii(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
-                 const Totals& totals) {
+                 const StateTotals& totals) {
   const auto header = text_header(state, totals.molecules, totals.state_sum);
   const auto first = static_cast<std::int64_t>(header.size());
   SharedFile file(comm, files.data, first + totals.molecules * line_bytes, state.access);

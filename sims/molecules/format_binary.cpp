@@ -120,7 +120,7 @@ class BinaryFile final : public PhaseSpace {
   std::optional<InputFile> file_;
 };
 
-std::string header_text(const PhaseSpaceState& state, const Totals& totals) {
+std::string header_text(const PhaseSpaceState& state, const StateTotals& totals) {
   return fmt::format(
       "<?xml version='1.0' encoding='UTF-8'?>\n<mardyn version=\"20100525\" >\n\t<headerinfo>\n"
       "\t\t<time>{:.16e}</time>\n\t\t<length>\n\t\t\t<x>{:.16e}</x> <y>{:.16e}</y> <z>{:.16e}</z>\n"
@@ -137,7 +137,7 @@ std::unique_ptr<PhaseSpace> open_binary(mpi::CommView comm, const PhaseSpaceFile
 }
 
 void write_binary(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
-                  const Totals& totals) {
+                  const StateTotals& totals) {
   const auto header = header_text(state, totals);
   SharedFile file(comm, files.data, totals.molecules * icrvqd_record.bytes, state.access);
   SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);

@@ -168,7 +168,7 @@ std::unique_ptr<PhaseSpace> open_cells(mpi::CommView comm, const PhaseSpaceFiles
 }
 
 void write_cells(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
-                 const Totals& totals) {
+                 const StateTotals& totals) {
   const FileGrid grid(state.box, state.cells);
   const auto places = place_in_cells(comm, grid, state.list);
   check_cells(comm, places, std::numeric_limits<std::int32_t>::max(), files.data);

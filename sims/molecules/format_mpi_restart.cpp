@@ -185,7 +185,7 @@ std::unique_ptr<PhaseSpace> open_mpi_restart(mpi::CommView comm, const PhaseSpac
 }
 
 void write_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
-                       const Totals& totals) {
+                       const StateTotals& totals) {
   const auto ranks = static_cast<std::int64_t>(comm.size());
   const std::int64_t records_begin = start_bytes + box_bytes * ranks;
   SharedFile file(comm, files.data, records_begin + totals.molecules * padded_transfer_record.bytes,

@@ -121,7 +121,7 @@ class NetcdfFile final : public PhaseSpace {
 /// dimension of length 0 would be the unlimited one.
 class HeaderPieces {
  public:
-  HeaderPieces(mpi::CommView comm, const FileGrid& grid, const CellPlaces& places, const Totals& totals)
+  HeaderPieces(mpi::CommView comm, const FileGrid& grid, const CellPlaces& places, const StateTotals& totals)
       : comm_(comm), places_(places), records_(places.records_before) {
     for (const auto count : places.counts) filled_ += count > 0 ? 1 : 0;
     filled_before_ = mpi::exclusive_scan(comm, filled_);
@@ -150,7 +150,7 @@ class HeaderPieces {
   }
 
  private:
-  void make_attributes(const FileGrid& grid, const Totals& totals) {
+  void make_attributes(const FileGrid& grid, const StateTotals& totals) {
     attributes_ = HeaderBytes(version_);
     attributes_.add_list(attribute_tag, 3);
     attributes_.add_text("number_of_molecules");
@@ -238,7 +238,7 @@ std::unique_ptr<PhaseSpace> open_netcdf(mpi::CommView comm, const PhaseSpaceFile
 }
 
 void write_netcdf(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
-                  const Totals& totals) {
+                  const StateTotals& totals) {
   const FileGrid grid(state.box, state.cells);
   const auto places = place_in_cells(comm, grid, state.list);
   const HeaderPieces pieces(comm, grid, places, totals);

@@ -20,7 +20,7 @@ struct Format {
   const char* name;
   const char *header_ending, *data_ending;  ///< as the reference names its files
   std::unique_ptr<PhaseSpace> (*open)(mpi::CommView, const PhaseSpaceFiles&);
-  void (*write)(mpi::CommView, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
+  void (*write)(mpi::CommView, const PhaseSpaceFiles&, const PhaseSpaceState&, const StateTotals&);
 };
 
 constexpr std::array formats{
@@ -128,9 +128,9 @@ void write_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files, const P
   std::uint64_t sum = 0;
   for (std::int64_t i = 0; i < state.list.count; ++i) sum += hash_of(state.list.molecule(i));
   const auto all = mpi::sum(own, std::vector{static_cast<std::uint64_t>(state.list.count), sum});
-  const Totals totals{.before = mpi::exclusive_scan(own, state.list.count),
-                      .molecules = static_cast<std::int64_t>(all[0]),
-                      .state_sum = all[1]};
+  const StateTotals totals{.before = mpi::exclusive_scan(own, state.list.count),
+                           .molecules = static_cast<std::int64_t>(all[0]),
+                           .state_sum = all[1]};
   mpi::agree_on_root(own, [&] {
     if (!files.header.empty() && waits_for_name(files)) replace_file(files.header + ".partial", files.header);
   });

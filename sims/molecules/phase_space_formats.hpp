@@ -24,17 +24,18 @@ std::unique_ptr<PhaseSpace> open_netcdf(mpi::CommView comm, const PhaseSpaceFile
 std::unique_ptr<PhaseSpace> open_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files);
 
 /// What the writers are given beside the state.
-struct Totals {
+struct StateTotals {
   std::int64_t before = 0, molecules = 0;  ///< of the ranks before this one; of all
   std::uint64_t state_sum = 0;             ///< of all
 };
 
 // Writing. Of two files that with the data is made first, and gets its name first.
-void write_ascii(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
-void write_binary(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
-void write_cells(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
-void write_netcdf(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
-void write_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const Totals&);
+void write_ascii(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const StateTotals&);
+void write_binary(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const StateTotals&);
+void write_cells(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const StateTotals&);
+void write_netcdf(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&, const StateTotals&);
+void write_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles&, const PhaseSpaceState&,
+                       const StateTotals&);
 
 /// The next molecules of this rank's part of a file, at most `batch_molecules`; none at its end.
 using NextBatch = std::function<std::vector<Molecule>()>;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 
 #include "../unit/output_pattern.hpp"
@@ -20,9 +19,9 @@ namespace {
 
 constexpr Index3 domain{11, 7, 14};
 
-/// Runs the victim; returns whether it ended well.
-bool run_victim(int ranks, const std::string& arguments) {
-  const auto command = fmt::format("{} {} {} {} > /dev/null 2>&1", MPIEXEC, ranks, VICTIM, arguments);
+/// Runs the kill target; returns whether it ended well.
+bool run_target(int ranks, const std::string& arguments) {
+  const auto command = fmt::format("{} {} {} {} > /dev/null 2>&1", MPIEXEC, ranks, KILL_TARGET, arguments);
   return std::system(command.c_str()) == 0;  // NOLINT: a command of our own
 }
 
@@ -48,63 +47,69 @@ std::int64_t check_leftover(const std::string& path) {
   return recorded;
 }
 
-struct Moment {
+struct Way {
   const char *sink, *strategy;
-  int ranks;
-  double after_s;
+  int ranks;  ///< in the normal suite; with the label full on 1, 2 and 3
 };
 
-/// Sinks, and strategies that go with them and write behind the computation.
-constexpr std::array<std::pair<const char*, const char*>, 4> background_ways{
-    {{"hdf5", "threads"}, {"hdf5", "leaders"}, {"hdf5", "uring"}, {"hdf5-chunked", "threads"}}};
-
-std::vector<Moment> moments() {
-  std::vector<Moment> all;
-  for (const auto& [sink, strategy] : background_ways)
-    for (const int ranks : {2, 3})
-      for (const double after_s : {0.03, 0.07, 0.11, 0.15}) all.push_back({sink, strategy, ranks, after_s});
-  return all;
-}
+/// Each sink that gives a guarantee with the strategies that write differently.
+constexpr std::array<Way, 6> ways{{{"hdf5", "blocking", 2},
+                                   {"hdf5-chunked", "blocking", 1},
+                                   {"hdf5", "threads", 3},
+                                   {"hdf5", "leaders", 2},
+                                   {"hdf5", "uring", 1},
+                                   {"hdf5-chunked", "threads", 3}}};
 
 constexpr double longest_end_s = 10;  // of a job one of whose ranks is killed
 
-}  // namespace
-
-void kill_in_mid_write(const std::string& sink, const std::string& strategy, int ranks) {
-  CAPTURE(sink);
-  CAPTURE(strategy);
+/// Runs a job that ends by a kill and returns the samples that its file vouches for.
+std::int64_t left_by(const Way& way, int ranks, const std::string& fault) {
+  CAPTURE(way.sink);
+  CAPTURE(way.strategy);
   CAPTURE(ranks);
+  CAPTURE(fault);
   const test::TempDir directory;
   const auto path = directory.file("out.h5");
   const double start_s = monotonic_s();
-  const bool few_writers = sink == "hdf5-chunked" || strategy == "leaders";
-  const int victim = few_writers ? 0 : ranks - 1;  // a rank that writes
-  CHECK(!run_victim(ranks, fmt::format("{} {} {} kill:rank={},step=20", path, sink, strategy, victim)));
+  CHECK(!run_target(ranks, fmt::format("{} {} {} {}", path, way.sink, way.strategy, fault)));
   CHECK(monotonic_s() - start_s < longest_end_s);
-  const auto recorded = check_leftover(path);
-  CHECK(recorded >= (strategy == "blocking" ? 19 : 1));
+  return check_leftover(path);
+}
+
+/// The first half of a write is in the file when its process dies.
+void kill_in_mid_write(const Way& way, int ranks) {
+  const bool rank_0_writes =
+      way.sink == std::string("hdf5-chunked") || way.strategy == std::string("leaders");
+  const auto recorded =
+      left_by(way, ranks, fmt::format("kill:rank={},step=20", rank_0_writes ? 0 : ranks - 1));
+  CHECK(recorded >= (way.strategy == std::string("blocking") ? 19 : 1));
   CHECK(recorded < 20);
 }
 
-TEST_CASE("a rank killed in mid-write ends the job, and the file is right up to its record") {
-  for (const int ranks : {1, 2, 3}) {
-    for (const char* sink : {"hdf5", "hdf5-chunked"}) kill_in_mid_write(sink, "blocking", ranks);
-    for (const auto& [sink, strategy] : background_ways) kill_in_mid_write(sink, strategy, ranks);
-  }
+/// A rank dies while it computes step `step`; writers may be busy with any step before it.
+void kill_while_computing(const Way& way, int ranks, int step) {
+  const auto recorded = left_by(way, ranks, fmt::format("short:every=1000 {}", step));
+  const bool each_sample_waits = way.strategy == std::string("blocking") && way.sink == std::string("hdf5");
+  CHECK(recorded >= (each_sample_waits ? step - 1 : 0));
+  CHECK(recorded < step);
 }
 
-TEST_CASE("a rank killed at any moment ends the job, and the file is right up to its record") {
-  for (const auto& [sink, strategy, ranks, after_s] : moments()) {
-    CAPTURE(sink);
-    CAPTURE(strategy);
-    CAPTURE(ranks);
-    CAPTURE(after_s);
-    const test::TempDir directory;
-    const auto path = directory.file("out.h5");
-    const double start_s = monotonic_s();
-    run_victim(ranks, fmt::format("{} {} {} short:every=1000 {}", path, sink, strategy, after_s));
-    CHECK(monotonic_s() - start_s < longest_end_s);
-    // On a busy machine it may come before there is a file.
-    if (std::filesystem::exists(path)) CHECK(check_leftover(path) <= 40);
-  }
+}  // namespace
+
+TEST_CASE("a rank killed in mid-write ends the job, and the file is right up to its record") {
+  for (const Way& way : ways) kill_in_mid_write(way, way.ranks);
+}
+
+TEST_CASE("a rank killed while it computes ends the job, and the file is right up to its record") {
+  kill_while_computing({"hdf5", "threads", 3}, 3, 2);
+  kill_while_computing({"hdf5", "leaders", 2}, 2, 13);
+  kill_while_computing({"hdf5-chunked", "threads", 3}, 3, 39);
+}
+
+TEST_CASE("full: kills of every way on every number of ranks") {
+  for (const Way& way : ways)
+    for (const int ranks : {1, 2, 3}) {
+      kill_in_mid_write(way, ranks);
+      for (const int step : {1, 2, 13, 26, 40}) kill_while_computing(way, ranks, step);
+    }
 }

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -41,6 +41,8 @@ struct Session {
   unsigned limit_s = 60;      ///< for each rank count of a case
   std::string running;        ///< case and rank count, for the message of the time limit
   int cases = 0;              ///< run so far
+  std::string results;        ///< directory with a file for each case, if not empty
+  std::string failures_text;  ///< what failing ranks said about the case, on rank 0
 };
 std::unique_ptr<Session> session;
 
@@ -87,12 +89,23 @@ int sum_over_world(int value, bool took_part) {
   return sum;
 }
 
+/// Writes how a case went into the file that has its number in the order of `--list`, from rank 0.
+void write_result(const char* name, const std::string& text) {
+  if (session->results.empty() || !session->world.is_root()) return;
+  const auto is_it = [name](const Entry& entry) { return entry.name == name; };
+  const auto number = std::find_if(entries().begin(), entries().end(), is_it) - entries().begin();
+  std::ofstream(fmt::format("{}/{}", session->results, number)) << text;
+}
+
 /// Prints what the failing ranks have to say, from rank 0.
 void print_failures(const std::string& running, bool failed_here) {
   const std::string mine = failed_here ? session->output.str() : "";
   const auto texts = mpi::gather(session->world, mine, 0);
+  std::string all;
   for (std::size_t rank = 0; rank < texts.size(); ++rank)
-    if (!texts[rank].empty()) fmt::print("--- {}, rank {} ---\n{}", running, rank, texts[rank]);
+    if (!texts[rank].empty()) all += fmt::format("--- {}, rank {} ---\n{}", running, rank, texts[rank]);
+  fmt::print("{}", all);
+  session->failures_text += all;
   std::fflush(stdout);
 }
 
@@ -132,13 +145,13 @@ bool run_at(const char* name, int count, MpiBody body) {
   return passed;
 }
 
+}  // namespace
+
 int list_cases() {
   for (const auto& entry : entries())
     fmt::print("{}  [ranks {}]\n", entry.name, fmt::join(entry.counts, ", "));
   return 0;
 }
-
-}  // namespace
 
 Registered::Registered(const char* name, const ranks& wanted) {
   entries().push_back({name, wanted.counts});
@@ -147,6 +160,8 @@ Registered::Registered(const char* name, const ranks& wanted) {
 void run_case(const char* name, const std::vector<int>& counts, MpiBody body) {
   const double start_s = monotonic_s();
   ++session->cases;
+  write_result(name, "the launch ended while this case ran\n");
+  session->failures_text.clear();
   std::vector<int> done;
   bool passed = true;
   for (const int count : counts) {
@@ -156,29 +171,32 @@ void run_case(const char* name, const std::vector<int>& counts, MpiBody body) {
   }
   if (done.empty()) {
     passed = false;
-    if (session->world.is_root())
-      fmt::print("{} needs {} ranks, started with {}: give it a count that fits\n", name,
-                 *std::min_element(counts.begin(), counts.end()), session->world.size());
+    session->failures_text =
+        fmt::format("{} needs {} ranks, started with {}: give it a count that fits\n", name,
+                    *std::min_element(counts.begin(), counts.end()), session->world.size());
+    if (session->world.is_root()) fmt::print("{}", session->failures_text);
   }
+  const auto line = fmt::format("{:6} {} [ranks {}] {:.2f} s\n", passed ? "ok" : "FAILED", name,
+                                fmt::join(done, ", "), monotonic_s() - start_s);
+  write_result(name, line + session->failures_text);
   if (session->world.is_root()) {
-    fmt::print("{:6} {} [ranks {}] {:.2f} s\n", passed ? "ok" : "FAILED", name, fmt::join(done, ", "),
-               monotonic_s() - start_s);
+    fmt::print("{}", line);
     std::fflush(stdout);
   }
   if (!passed) FAIL_CHECK("failed on at least one rank");
   session->output.str("");
 }
 
-/// Reads what doctest does not know: --list, --time-limit=SECONDS, and a part of a name as a filter.
-std::optional<int> read_options(int argc, char** argv, doctest::Context& context) {
+/// Reads what doctest does not know: --time-limit=SECONDS, --results=DIRECTORY, and a part of a name as a
+/// filter.
+void read_options(int argc, char** argv, doctest::Context& context) {
   for (const std::string_view word : std::vector<std::string_view>(argv + 1, argv + argc)) {
-    constexpr std::string_view limit = "--time-limit=";
-    if (word == "--list") return session->world.is_root() ? list_cases() : 0;
+    constexpr std::string_view limit = "--time-limit=", results = "--results=";
+    if (word.starts_with(results)) session->results = word.substr(results.size());
     if (word.starts_with(limit))
       session->limit_s = static_cast<unsigned>(std::stoul(std::string(word.substr(limit.size()))));
     if (!word.starts_with("-")) context.addFilter("test-case", fmt::format("*{}*", word).c_str());
   }
-  return {};
 }
 
 int run_all(mpi::CommView world, int argc, char** argv) {
@@ -189,7 +207,7 @@ int run_all(mpi::CommView world, int argc, char** argv) {
   context.setCout(&session->output);
   context.setOption("no-intro", true);
   context.setOption("no-colors", true);
-  if (const auto status = read_options(argc, argv, context)) return *status;
+  read_options(argc, argv, context);
   int status = context.run();
   if (session->cases == 0) {
     if (world.is_root()) fmt::print("no case has a name like that; --list names them\n");
@@ -203,7 +221,9 @@ int run_all(mpi::CommView world, int argc, char** argv) {
 
 DOCTEST_REGISTER_LISTENER("failure-counter", 1, tailrace::test::FailureCounter);
 
+/// `--list` names the cases and needs no launcher.
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--list") return tailrace::test::list_cases();
   tailrace::mpi::Environment environment(argc, argv);
   return tailrace::test::run_all(environment.world(), argc, argv);
 }

@@ -1,7 +1,10 @@
 """Where the native programs are, and which launcher belongs to them."""
 
+import functools
 import json
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +40,27 @@ def program_directories() -> list[Path]:
     return directories
 
 
+@functools.cache
+def build(*names: str) -> None:
+    """Has the start wrapper, if it started this command, build these programs of its checkout."""
+    builder = os.environ.get("TAILRACE_BUILDER")
+    if builder and "TAILRACE_BIN_DIR" not in os.environ:
+        status = subprocess.run([builder, "--build", *names], check=False).returncode
+        if status != 0:
+            sys.exit(status)
+
+
 def find_program(name: str) -> Path | None:
+    """The program of this name, built first in a checkout. Simulations start tailrace-writer themselves."""
+    simulation = name.removeprefix("tailrace-")
+    if simulation in simulations_of_checkout():
+        build(name, "tailrace-writer")
+    elif simulation in NOT_SIMULATIONS:
+        build(name)
+    return found_program(name)
+
+
+def found_program(name: str) -> Path | None:
     for directory in program_directories():
         program = directory / name
         if program.is_file() and os.access(program, os.X_OK):
@@ -45,9 +68,15 @@ def find_program(name: str) -> Path | None:
     return None
 
 
+def simulations_of_checkout() -> set[str]:
+    """The simulations whose programs the checkout would build: a directory of `sims` each."""
+    root = checkout_root()
+    return {path.parent.name for path in root.glob("sims/*/CMakeLists.txt")} if root else set()
+
+
 def known_simulations() -> list[str]:
-    """The simulations whose programs are there."""
-    names = set()
+    """The simulations whose programs are there or can be built."""
+    names = simulations_of_checkout() if "TAILRACE_BUILDER" in os.environ else set()
     for directory in program_directories():
         for program in directory.glob("tailrace-*"):
             name = program.name.removeprefix("tailrace-")

@@ -8,8 +8,11 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Event, Thread
 
 from tailrace.console import EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError, count_of
 from tailrace.cores import usable_cores
@@ -18,6 +21,11 @@ from tailrace.programs import checkout_root
 from tailrace.units import duration_text
 
 PYTEST_NO_TESTS = 5
+SLOWEST = 40
+LAUNCHERS = ("mpirun", "mpiexec", "orterun", "mpiexec.hydra", "srun")
+LAUNCH_MARK = "TAILRACE_TEST_SUITE"
+# What a launch of many native cases says of each.
+CASE_TIME = re.compile(r"^(?:ok|FAILED)\s.*\[ranks [^]]*\] ([0-9.]+) s$", re.MULTILINE)
 
 
 @dataclass
@@ -27,28 +35,34 @@ class Tally:
     passed: int = 0
     skipped: int = 0
     failed: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Of each test; a native case that ran in a launch of many has the time that it took there."""
+    wall_s: float = 0.0
+    launches: int = 0
+    """Of mpirun and its like, by whatever test; counted only where durations are asked for."""
 
     @property
     def executed(self) -> int:
         return self.passed + len(self.failed)
 
 
-def run_tests(name: str | None, *, full: bool, as_json: bool) -> int:
+def run_tests(name: str | None, *, full: bool, as_json: bool, durations: bool = False) -> int:
     """Runs both suites, one after the other, whatever the first says; returns the exit status."""
     root = checkout_root()
     if root is None:
         raise CommandError("the tests are part of the source checkout; start ./tailrace test there.")
-    started = time.monotonic()
+    suites = {
+        "native": (ctest_command(root, name, full), "--output-junit"),
+        "python": (pytest_command(root, name, full), "--junit-xml"),
+    }
     with tempfile.TemporaryDirectory() as scratch:
         tallies = {
-            "native": run_suite(
-                ctest_command(root, name, full), Path(scratch) / "ctest.xml", "--output-junit"
-            ),
-            "python": run_suite(
-                pytest_command(root, name, full), Path(scratch) / "pytest.xml", "--junit-xml"
-            ),
+            kind: run_suite(command, Path(scratch) / f"{kind}.xml", option, durations)
+            for kind, (command, option) in suites.items()
         }
-    return report(tallies, time.monotonic() - started, name, as_json=as_json)
+    if durations:
+        report_durations(tallies)
+    return report(tallies, name, as_json=as_json)
 
 
 def ctest_command(root: Path, name: str | None, full: bool) -> list[str]:
@@ -83,19 +97,22 @@ def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
     return command
 
 
-def run_suite(command: list[str], results: Path, option: str) -> Tally:
+def run_suite(command: list[str], results: Path, option: str, durations: bool) -> Tally:
     """Runs one suite with its lines passing through to standard error, and counts from its JUnit file."""
     # A log file or pipe gets the lines in the order in which they were written.
     sys.stderr.flush()
-    done = subprocess.run(
-        [*command, option, str(results)],
-        cwd=checkout_root(),
-        env=os.environ | root_permission(),
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
-        check=False,
-    )
+    started = time.monotonic()
+    with counted_launches(durations) as launches:
+        done = subprocess.run(
+            [*command, option, str(results)],
+            cwd=checkout_root(),
+            env=os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            check=False,
+        )
     tally = read_junit(results) if results.is_file() else Tally()
+    tally.wall_s, tally.launches = time.monotonic() - started, len(launches)
     if done.returncode not in (0, PYTEST_NO_TESTS) and not tally.failed:
         raise CommandError(
             f"{command[0]} failed with status {done.returncode} before it ran a test.", EXIT_RUN_FAILED
@@ -103,20 +120,77 @@ def run_suite(command: list[str], results: Path, option: str) -> Tally:
     return tally
 
 
+@contextmanager
+def counted_launches(wanted: bool) -> Iterator[set[str]]:
+    """Collects the launchers that tests start meanwhile, by looking: each lives for half a second."""
+    seen: set[str] = set()
+    ended = Event()
+
+    def watch() -> None:
+        while not ended.wait(0.05):
+            seen.update(running_launchers())
+
+    thread = Thread(target=watch, daemon=True)
+    if wanted:
+        thread.start()
+    yield seen
+    ended.set()
+
+
+def running_launchers() -> set[str]:
+    """Processes that are launchers of our tests: `PID-START TIME`."""
+    return {found for directory in Path("/proc").glob("[0-9]*") if (found := launcher_at(directory))}
+
+
+def launcher_at(process: Path) -> str | None:
+    try:
+        name = (process / "comm").read_text().strip()
+        if name not in LAUNCHERS or f"{LAUNCH_MARK}={os.getpid()}".encode() not in (
+            process / "environ"
+        ).read_bytes().split(b"\0"):
+            return None
+        return f"{process.name}-{(process / 'stat').read_text().rsplit(')', 1)[1].split()[19]}"
+    except OSError:
+        return None  # it has ended
+
+
 def read_junit(path: Path) -> Tally:
     """Counts the test cases of a JUnit file as ctest and pytest write them."""
     tally = Tally()
     for case in ElementTree.parse(path).iter("testcase"):
+        name = case.get("name", "?")
         if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
-            tally.failed.append(case.get("name", "?"))
+            tally.failed.append(name)
         elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             tally.skipped += 1
+            continue
         else:
             tally.passed += 1
+        tally.seconds[f"{case.get('classname', '')}: {name}"] = seconds_of(case)
     return tally
 
 
-def report(tallies: dict[str, Tally], wall_s: float, name: str | None, *, as_json: bool) -> int:
+def seconds_of(case: ElementTree.Element) -> float:
+    told = CASE_TIME.findall(case.findtext("system-out") or "")
+    return float(told[0]) if len(told) == 1 else float(case.get("time") or 0)
+
+
+def report_durations(tallies: dict[str, Tally]) -> None:
+    """Where the time went: the parts, and the slowest tests of all."""
+    for kind, tally in tallies.items():
+        print(
+            f"{duration_text(tally.wall_s):>8}  {kind}: {count_of(tally.executed, 'test')}, "
+            f"{tally.launches} launches of MPI programs",
+            file=sys.stderr,
+        )
+    rows = [(seconds, test) for tally in tallies.values() for test, seconds in tally.seconds.items()]
+    print(f"the slowest {min(SLOWEST, len(rows))}:", file=sys.stderr)
+    for seconds, test in sorted(rows, reverse=True)[:SLOWEST]:
+        print(f"{duration_text(seconds):>8}  {test}", file=sys.stderr)
+
+
+def report(tallies: dict[str, Tally], name: str | None, *, as_json: bool) -> int:
+    wall_s = sum(tally.wall_s for tally in tallies.values())
     executed = sum(tally.executed for tally in tallies.values())
     failed = [test for tally in tallies.values() for test in tally.failed]
     skipped = sum(tally.skipped for tally in tallies.values())

@@ -14,12 +14,15 @@ def test(
     full: Annotated[
         bool, typer.Option("--full", help="Also the long crash, fuzz and sanitizer runs.")
     ] = False,
+    durations: Annotated[
+        bool, typer.Option("--durations", help="Also where the time went: parts, launches, the slowest 40.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run the test suite of this checkout."""
     from tailrace.testing import run_tests
 
-    raise typer.Exit(run_tests(name, full=full, as_json=json))
+    raise typer.Exit(run_tests(name, full=full, as_json=json, durations=durations))
 
 
 def register(app: typer.Typer) -> None:

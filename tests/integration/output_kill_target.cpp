@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 
 #include "../unit/output_pattern.hpp"
 #include "base/system.hpp"
@@ -14,16 +13,8 @@ using namespace tailrace::output;
 
 namespace {
 
-/// Kills rank 1, or the only rank, from outside its program flow.
-void kill_later(mpi::CommView world, double after_s) {
-  if (world.rank() != std::min(1, world.size() - 1)) return;
-  std::thread([after_s] {
-    sleep_s(after_s);
-    std::raise(SIGKILL);
-  }).detach();
-}
-
-void run(mpi::CommView world, const std::string& path, const OptionTexts& texts) {
+/// Runs 40 steps; rank 1, or the only rank, dies in step `kill_step` before its sample is taken.
+void run(mpi::CommView world, const std::string& path, const OptionTexts& texts, StepIndex kill_step) {
   constexpr Index3 domain{11, 7, 14};
   constexpr StepIndex steps = 40;
   constexpr double step_s = 5e-3;
@@ -37,6 +28,7 @@ void run(mpi::CommView world, const std::string& path, const OptionTexts& texts)
   for (StepIndex step = 1; step <= steps; ++step) {
     mpi::barrier(world);
     sleep_s(step_s);
+    if (step == kill_step && world.rank() == std::min(1, world.size() - 1)) std::raise(SIGKILL);
     field.set(step);
     session.sample(step, [&](const std::string&) { return field.view(); });
   }
@@ -45,12 +37,12 @@ void run(mpi::CommView world, const std::string& path, const OptionTexts& texts)
 
 }  // namespace
 
-/// output_victim FILE SINK STRATEGY FAULT [KILL_AFTER_SECONDS]: a run that is going to be killed.
+/// output_kill_target FILE SINK STRATEGY FAULT [KILL_STEP]: a run that is going to be killed.
 int main(int argc, char** argv) {
   mpi::Environment environment(argc, argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() > 4) kill_later(environment.world(), std::atof(words[4].c_str()));
   // With the sink hdf5-chunked, samples become part of the file when they are flushed.
   run(environment.world(), words.at(0),
-      {.write = words.at(2), .sink = words.at(1), .pace = {}, .flush = "sample", .fault = words.at(3)});
+      {.write = words.at(2), .sink = words.at(1), .pace = {}, .flush = "sample", .fault = words.at(3)},
+      words.size() > 4 ? std::stoll(words[4]) : 0);
 }

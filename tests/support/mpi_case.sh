@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# One launch runs all cases of a test program, yet each is an entry of CTest, which reads its result:
+#   mpi_case.sh RESULTS all COMMAND...              runs all of them and keeps their results
+#   mpi_case.sh RESULTS NUMBER CASE COMMAND...      tells the kept result, or runs this case alone
+# Results count for the CTest that started the launch, known by its process; with another, the case runs.
+set -euo pipefail
+results=$1
+which=$2
+shift 2
+
+if [ "$which" = all ]; then
+  rm -rf "$results"
+  mkdir -p "$results"
+  echo "$PPID" >"$results/ctest"
+  exec "$@" "--results=$results" "--test-case-exclude=full:*"
+fi
+
+name=$1
+shift
+if [ "$(cat "$results/ctest" 2>/dev/null)" = "$PPID" ] && [ -e "$results/$which" ]; then
+  cat "$results/$which"
+  grep -q '^ok ' "$results/$which"
+else
+  exec "$@" "--test-case=${name//,/\\,}"
+fi

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# results.sh MPI_CASE DIRECTORY COMMAND...: the results that a launch keeps of its cases, read as CTest's entries do.
+# The fifth case of selftest.cpp hangs and ends the launch, so the sixth has no result.
+set -euo pipefail
+script=$1 results=$2
+shift 2
+
+expect() {
+  local wanted=$1 status=0
+  shift
+  "$@" || status=$?
+  if [ "$status" -ne "$wanted" ]; then echo "status $status instead of $wanted: $*"; exit 1; fi
+}
+
+expect 1 "$script" "$results" all "$@"
+expect 0 "$script" "$results" 0 "passes everywhere" false
+"$script" "$results" 1 "one rank fails" true >"$results/reason" || true
+grep -q "one rank fails .3 ranks., rank 2" "$results/reason" || { echo "the reason is missing"; exit 1; }
+for failed in 1 2 3 4; do expect 1 "$script" "$results" "$failed" "" true; done
+expect 0 "$script" "$results" 5 "ran alone" true
+# Another CTest, which is another parent, does not believe them.
+expect 7 bash -c '"$@"; exit $?' - "$script" "$results" 0 "ran alone" bash -c 'exit 7'
