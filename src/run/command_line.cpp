@@ -9,6 +9,7 @@
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
+#include "output/core/options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 
