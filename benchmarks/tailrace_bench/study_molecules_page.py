@@ -11,7 +11,7 @@ from rich.console import Console
 from tailrace.bench.document import make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
-from tailrace.report import theme
+from tailrace.figures import theme
 from tailrace.units import bytes_text
 from tailrace_bench.study_molecules import OURS
 from tailrace_bench.study_molecules_findings import FINDING, HEADER_FINDING, ours, study_size, verdicts

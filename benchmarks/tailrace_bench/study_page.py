@@ -13,7 +13,7 @@ import tailrace.report
 from tailrace.bench.document import make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
-from tailrace.report import theme
+from tailrace.figures import theme
 from tailrace_bench.study_results import COMPUTE
 
 STYLE = Path(tailrace.report.__file__).with_name("page.css")

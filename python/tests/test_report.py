@@ -12,17 +12,21 @@ import typer
 from typer.testing import CliRunner
 
 import run_dirs
+import tailrace
 from tailrace import kwave
 from tailrace.commands import report as command
-from tailrace.report import write_report
+from tailrace.data import cuts
+from tailrace.data.cuts import find_peak, planes_through
+from tailrace.figures.fields import Series, amplitude_spectrum, thin_out
+from tailrace.report import simulations, write_report
 from tailrace.report.advice import advise
-from tailrace.report.field_figures import amplitude_spectrum, thin_out
-from tailrace.report.load import load_run, read_case
+from tailrace.report.load import load_run
 from tailrace.report.page import reproduce_command
 from tailrace.report.performance import hidden_fraction
-from tailrace.report.sensors import Series, collect_series, read_mask
+from tailrace.report.simulations import general, molecules
+from tailrace.report.simulations.sensors import collect_series
+from tailrace.report.simulations.ultrasound import width_at_half
 from tailrace.report.toml_text import toml_text
-from tailrace.report.volumes import Volume, find_peak, planes_through, width_at_half
 
 
 class Page(HTMLParser):
@@ -255,19 +259,16 @@ def test_command(tmp_path):
 def output(tmp_path):
     run_dirs.write_output(tmp_path / "output.h5")
     run_dirs.write_input(tmp_path / "input.h5")
-    with h5py.File(tmp_path / "output.h5") as file, h5py.File(tmp_path / "input.h5") as given:
-        yield file, given
+    return tailrace.open(tmp_path / "output.h5", tmp_path / "input.h5")
 
 
 def test_peak_and_planes(output):
-    file, _ = output
-    case = read_case(file)
-    volume = Volume(file["p_max_all"], case, (0, 0, 0))
-    values = file["p_max_all"][()]
-    peak = find_peak(volume, case.pml)
+    array = output["p_max_all"]
+    peak = find_peak(array, output.source.grid.pml)
+    values = array.values
     z, y, x = np.unravel_index(values.argmax(), values.shape)
-    assert peak.index == (x, y, z) and peak.value == values.max()
-    planes = planes_through(volume, peak.index)
+    assert peak.index == {"x": x, "y": y, "z": z} and peak.value == values.max()
+    planes = planes_through(array, peak.index)
     assert [plane.normal for plane in planes] == [2, 1, 0]
     assert np.array_equal(planes[0].values, values[z])
     assert np.array_equal(planes[1].values, values[:, y])
@@ -275,27 +276,31 @@ def test_peak_and_planes(output):
     assert planes[0].along_mm[12] == 0.0 and planes[0].along_mm[13] == pytest.approx(0.2)
 
 
-def test_peak_leaves_the_absorbing_layer_out(output, tmp_path):
-    file, _ = output
-    case = read_case(file)
-    with h5py.File(tmp_path / "other.h5", "w") as other:
-        field = np.zeros(run_dirs.GRID[::-1], dtype=np.float32)
-        field[1, 1, 1], field[8, 9, 10] = 5.0, 2.0
-        volume = Volume(other.create_dataset("p_max_all", data=field), case, (0, 0, 0))
-        assert find_peak(volume, case.pml).index == (10, 9, 8)
-        assert find_peak(volume).index == (1, 1, 1)
+def test_peak_leaves_the_absorbing_layer_out(output, monkeypatch):
+    field = np.zeros(run_dirs.GRID[::-1], dtype=np.float32)
+    field[1, 1, 1], field[8, 9, 10] = 5.0, 2.0
+    array = output["p_max_all"].copy(data=field)
+    for block_bytes in (cuts.BLOCK_BYTES, 1):
+        monkeypatch.setattr(cuts, "BLOCK_BYTES", block_bytes)
+        assert find_peak(array, output.source.grid.pml).index == {"x": 10, "y": 9, "z": 8}
+        assert find_peak(array).index == {"x": 1, "y": 1, "z": 1}
+    assert find_peak(-array, signed=True).value == 5.0 and find_peak(-array).value == 0.0
 
 
 def test_series_are_taken_at_the_loudest_points(output):
-    file, given = output
-    case = read_case(file)
-    mask = read_mask([file, given], case)
-    series = collect_series(file, case, mask)
+    series = collect_series(output)
     assert series[0].label == "box 1, loudest point"
     assert series[0].time_s[0] == pytest.approx((run_dirs.START - 1) * run_dirs.DT_S)
-    x, y, z = series[0].position
+    place = zip(series[0].position_mm, run_dirs.GRID, strict=True)
+    x, y, z = (round(mm * 1e-3 / run_dirs.SPACING_M) + size // 2 for mm, size in place)
     whole = np.array([run_dirs.pressure(step)[z, y, x] for step in range(run_dirs.START, run_dirs.STEPS + 1)])
     assert np.allclose(series[0].values, whole)
+
+
+def test_pages_of_simulations_are_found_by_name():
+    assert simulations.page_of("molecules") is molecules
+    for name in ("rehearse", "", "no module", "general"):
+        assert simulations.page_of(name) is general
 
 
 def test_width_at_half_interpolates():
@@ -307,7 +312,7 @@ def test_width_at_half_interpolates():
 
 def test_spectrum_shows_the_amplitude_of_a_sine():
     time_s = np.arange(400) * 1e-8
-    frequency, amplitude = amplitude_spectrum(Series("x", time_s, 3e5 * np.sin(2e6 * np.pi * time_s), None))
+    frequency, amplitude = amplitude_spectrum(Series("x", time_s, 3e5 * np.sin(2e6 * np.pi * time_s)))
     assert frequency[amplitude.argmax()] == pytest.approx(1e6, rel=0.01)
     assert amplitude.max() == pytest.approx(3e5, rel=0.01)
 

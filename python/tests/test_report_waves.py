@@ -1,12 +1,14 @@
 """Pictures of waves, of a run directory made by hand."""
 
+import json
+
 import h5py
 import numpy as np
 import pytest
 
-from tailrace.report import waves
-from tailrace.report.load import Run
-from tailrace.trace import RunTrace
+from tailrace.report.load import load_run
+from tailrace.report.result import result_section
+from tailrace.report.simulations import general
 
 CELLS = (8, 6, 5)
 
@@ -33,15 +35,15 @@ def run(tmp_path):
         "source": {"cell": [4, 3, 1]},
         "model": {"vp_m_s": "model.h5:/vp"},
     }
-    account = {"config": config, "case_file": str(tmp_path / "case.toml")}
-    return Run(tmp_path, account, {}, tmp_path / "output.h5", None, RunTrace(), 0)
+    account = {"simulation": "seismic", "config": config, "case_file": str(tmp_path / "case.toml")}
+    (tmp_path / "run.json").write_text(json.dumps(account))
+    return tmp_path
 
 
-def pictures(run):
-    with h5py.File(run.output) as file:
-        return {
-            picture.heading: picture for picture in waves.wave_pictures(run, file, waves.read_domain(run))
-        }
+def pictures(directory):
+    section, _ = result_section(load_run(directory))
+    assert section.notes == []
+    return {picture.heading: picture for picture in section.pictures}
 
 
 def test_fronts_gather_and_medium_are_shown(run):
@@ -56,7 +58,7 @@ def test_fronts_gather_and_medium_are_shown(run):
 def test_fronts_show_recorded_samples_in_their_plane(run):
     figure = pictures(run)["Wave fronts: output section"].figure
     maps = [trace for trace in figure.data if trace.type == "heatmap"]
-    assert len(maps) == waves.MOST_FRONTS
+    assert len(maps) == general.MOST_FRONTS
     last = np.asarray(maps[-1].z)
     assert np.array_equal(last, np.arange(240.0, 280.0).reshape(5, 8))  # the seventh sample, z downwards
     assert list(maps[0].y) == [0, 20, 40, 60, 80] and maps[0].x[-1] == 70
@@ -70,6 +72,17 @@ def test_the_gather_has_time_downwards_and_places_of_receivers(run):
     assert list(gather.y) == pytest.approx(np.arange(1, 8) * 0.001)
 
 
-def test_a_case_without_a_grid_has_no_domain(run):
-    run.account["config"]["domain"] = {"cells": 5}
-    assert waves.read_domain(run) is None
+def change(directory, **changes):
+    account = json.loads((directory / "run.json").read_text())
+    (directory / "run.json").write_text(json.dumps(account | changes))
+
+
+def test_other_simulations_have_no_medium(run):
+    change(run, simulation="another")
+    assert list(pictures(run)) == ["Wave fronts: output section", "Shot gather: output line"]
+
+
+def test_a_case_without_a_grid_shows_nothing(run):
+    change(run, config={"domain": {"cells": 5}})
+    section, _ = result_section(load_run(run))
+    assert section.pictures == [] and "does not describe a grid" in section.notes[0]

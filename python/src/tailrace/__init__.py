@@ -28,4 +28,4 @@ def open(
     # Here and not above: the command line must start without waiting for xarray.
     from tailrace.data.run import Run
 
-    return Run(path, input, pml, incomplete)
+    return Run(path, input, pml, incomplete).require_data()

@@ -1,16 +1,28 @@
 """Planes, points and times of labelled arrays, by coordinates in metres and seconds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
 from tailrace import kwave
 from tailrace.data.grid import AXES
-from tailrace.report.volumes import PICTURE_POINTS, Plane, Volume, find_peak
+from tailrace.figures.fields import Plane
 
 NOT_SIGNED = ("maximum", "root mean square")
+PICTURE_POINTS = 480  # more points along an axis than a picture has pixels are not worth reading
+SEARCH_VALUES = 64_000_000  # a search for the maximum reads at most about this many values
+BLOCK_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The largest magnitude in a field, at these indices along the axes that it has."""
+
+    index: dict[str, int]
+    value: float
 
 
 def space_dims(array: xr.DataArray) -> dict[str, str]:
@@ -102,13 +114,64 @@ def normals(
     flat = [axis for axis, dim in space.items() if array.sizes[dim] == 1]
     if flat:
         return {flat[0]: 0}
-    peak = find_peak(
-        Volume(array.transpose(*(space[axis] for axis in "zyx")), None, None), margin, is_signed(array)
-    )
-    index = peak.index if peak else tuple(array.sizes[space[axis]] // 2 for axis in AXES)
-    lengths = {axis: float(np.ptp(array.coords[dim].values)) for axis, dim in space.items()}
+    peak = find_peak(array, margin, is_signed(array))
+    index = peak.index if peak else middle(array)
+    return {axis: index[axis] for axis in _longest_last(array)}
+
+
+def middle(array: xr.DataArray) -> dict[str, int]:
+    return {axis: array.sizes[dim] // 2 for axis, dim in space_dims(array).items()}
+
+
+def _longest_last(array: xr.DataArray) -> list[str]:
+    """The normals z, y and x, that along the longest side at the end."""
+    lengths = {axis: float(np.ptp(array.coords[dim].values)) for axis, dim in space_dims(array).items()}
     longest = max(lengths, key=lengths.get)
-    return {axis: index[AXES.index(axis)] for axis in sorted("zyx", key=lambda axis: axis == longest)}
+    return [*(axis for axis in reversed(lengths) if axis != longest), longest]
+
+
+def find_peak(
+    array: xr.DataArray, margin: tuple[int, int, int] = (0, 0, 0), signed: bool = False
+) -> Peak | None:
+    """The largest value (magnitude when `signed`), not closer to the border than `margin` (x, y, z).
+
+    Fields above SEARCH_VALUES are searched with a stride.
+    """
+    space = dict(reversed(space_dims(array).items()))
+    stride = max(1, math.ceil((array.size / SEARCH_VALUES) ** (1 / 3)))
+    first = {axis: margin[AXES.index(axis)] for axis in space}
+    inner = {
+        dim: slice(first[axis], max(first[axis] + 1, array.sizes[dim] - first[axis]), stride)
+        for axis, dim in space.items()
+    }
+    best = None
+    begin = 0
+    for block in blocks(array.transpose(*space.values()).isel(inner), next(iter(space.values()))):
+        values = np.abs(block.values) if signed else block.values
+        usable = np.where(np.isfinite(values), values, -math.inf)
+        if usable.size and usable.max() > (-math.inf if best is None else best.value):
+            found = np.unravel_index(int(usable.argmax()), usable.shape)
+            places = (begin + int(found[0]), *map(int, found[1:]))
+            index = {axis: first[axis] + at * stride for axis, at in zip(space, places, strict=True)}
+            best = Peak(index, float(usable[found]))
+        begin += len(usable)
+    return best
+
+
+def blocks(array: xr.DataArray, dim: str) -> Iterator[xr.DataArray]:
+    """The array in pieces along a dimension that fit into memory."""
+    size = array.sizes[dim]
+    each = max(1, BLOCK_BYTES * size // max(1, array.nbytes))
+    for begin in range(0, size, each):
+        yield array.isel({dim: slice(begin, begin + each)})
+
+
+def planes_through(array: xr.DataArray, index: dict[str, int]) -> list[Plane]:
+    """The planes through a point, those along the longest side first; flat ones are left out."""
+    thick = {axis for axis, dim in space_dims(array).items() if array.sizes[dim] > 1}
+    if len(space_dims(array)) < 3:
+        return [plane(array, None, 0)] if len(thick) == 2 else []
+    return [plane(array, axis, index[axis]) for axis in _longest_last(array) if len(thick - {axis}) == 2]
 
 
 def plane(array: xr.DataArray, normal: str | None, index: int, points: int = PICTURE_POINTS) -> Plane:

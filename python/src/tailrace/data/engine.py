@@ -33,7 +33,7 @@ class TailraceEntrypoint(BackendEntrypoint):
         self, filename_or_obj, *, drop_variables=None, input=None, pml=True, incomplete=False
     ) -> dict[str, xr.Dataset]:
         """All places of the output."""
-        run = Run(Path(filename_or_obj), input, pml, incomplete)
+        run = Run(Path(filename_or_obj), input, pml, incomplete).require_data()
         dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or [])
         groups = {"/": xr.Dataset(attrs=run.attrs)}
         for name, dataset in run.datasets.items():

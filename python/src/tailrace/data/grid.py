@@ -7,9 +7,10 @@ is used, so that 0.1 mm is 1e-4 and not 9.9999997e-05.
 
 from dataclasses import dataclass
 
+import h5py
 import numpy as np
 
-from tailrace.report.load import Case
+from tailrace import kwave
 
 AXES = "xyz"
 
@@ -48,9 +49,26 @@ def decimal(value: float) -> float:
     return float(str(single)) if float(single) == value else value
 
 
-def grid_of_case(case: Case) -> Grid:
-    spacing = tuple(decimal(value) for value in case.spacing_m)
-    return Grid(case.sizes, spacing, case.pml, tuple(size // 2 for size in case.sizes))
+@dataclass(frozen=True)
+class Case:
+    """Grid and time axis of a k-Wave file."""
+
+    grid: Grid
+    steps: int
+    dt_s: float
+
+
+def read_case(file: h5py.File) -> Case | None:
+    """What an open file says of them; None when it does not describe a grid."""
+    sizes = [kwave.scalar(file, name) for name in ("Nx", "Ny", "Nz")]
+    spacing = [kwave.scalar(file, name) for name in ("dx", "dy", "dz")]
+    steps, dt_s = kwave.scalar(file, "Nt"), kwave.scalar(file, "dt")
+    if None in (*sizes, spacing[0], spacing[1], steps, dt_s):
+        return None
+    spacing[2] = spacing[2] or spacing[0]
+    pml = tuple(kwave.scalar(file, f"pml_{axis}_size") or 0 for axis in AXES)
+    zero = tuple(size // 2 for size in sizes)
+    return Case(Grid(tuple(sizes), tuple(map(decimal, spacing)), pml, zero), steps, decimal(dt_s))
 
 
 def grid_of_account(account: dict) -> Grid | None:

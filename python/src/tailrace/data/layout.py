@@ -9,9 +9,8 @@ import numpy as np
 
 from tailrace import kwave, record
 from tailrace.data.grid import AXES
+from tailrace.data.mask import Box, Mask, whole_box
 from tailrace.data.source import Source, is_whole
-from tailrace.report.sensors import Mask
-from tailrace.report.volumes import Box
 
 DOMAIN, POINTS = "domain", "points"
 RECORDS = ("record", "component")
@@ -128,12 +127,7 @@ def _sum_of_squares(found: record.Record) -> bool:
 
 def _table_entry(group: h5py.Group, source: Source) -> Entry:
     name, values = group.name.strip("/"), group["values"]
-    about = {key: kwave.text(value) for key, value in group.attrs.items()}
-    quantity, reduction = about.get("quantity", name), about.get("reduction", "none")
-    known = kwave.meaning(quantity) or kwave.Meaning(quantity, "")
-    meaning = kwave.Meaning(
-        known.quantity, about.get("unit", known.unit), "series" if reduction == "none" else reduction
-    )
+    quantity, meaning = kwave.text(group.attrs.get("quantity", name)), kwave.meaning_of(values)
     dims = RECORDS if kwave.holds_records(values) else ("time", *_inside(values, quantity, source))
     if values.ndim not in (1, 2, 3, 4):
         raise kwave.FileError(
@@ -167,8 +161,11 @@ def read_table(group: h5py.Group, source: Source) -> Table:
         return Table(None, None, steps, time_s, group["offsets"][()])
     shape = group["values"].shape[1:]
     chosen = _selection(kwave.text(group.attrs.get("selection", "")))
-    if isinstance(chosen, dict) and "points" in chosen:
-        return Table(None, np.asarray(chosen["points"], dtype=np.int64).reshape(-1, 3), steps, time_s)
+    points = group["points"][()] if "points" in group else None
+    if points is None and isinstance(chosen, dict):
+        points = chosen.get("points")
+    if points is not None:
+        return Table(None, np.asarray(points, dtype=np.int64).reshape(-1, 3), steps, time_s)
     return Table(_selected_box(chosen, source, shape), None, steps, time_s)
 
 
@@ -190,7 +187,7 @@ def _selected_box(chosen, source: Source, shape: tuple[int, ...]) -> Box | None:
     """The box of grid points behind a table; without one in words, the whole or inner grid."""
     if source.grid is None:
         return None
-    whole = Box((0, 0, 0), tuple(size - 1 for size in source.grid.sizes))
+    whole = whole_box(source.grid)
     low, high = list(whole.low), list(whole.high)
     if isinstance(chosen, dict) and "box" in chosen:
         low, high = chosen["box"]

@@ -13,11 +13,11 @@ from xarray.core import indexing
 
 from tailrace import kwave
 from tailrace.data import layout
-from tailrace.data.grid import AXES, Grid, decimal
+from tailrace.data.grid import AXES, Grid
 from tailrace.data.layout import DOMAIN, Entry
+from tailrace.data.mask import Box, whole_box
 from tailrace.data.source import Source
 from tailrace.record import Record
-from tailrace.report.volumes import Box
 
 REDUCTION_WORDS = {
     "maximum": "maximum ",
@@ -78,8 +78,6 @@ def _build(file, source: Source, pml: bool, incomplete: bool) -> Nodes:
             left_out[entry.path] = entry.missing
         else:
             by_node.setdefault(entry.node, []).append(entry)
-    if not by_node and not left_out:
-        raise kwave.FileError(f"{source.path}: no recorded data of Tailrace or k-Wave in this file")
     datasets = {}
     for node in sorted(by_node, key=lambda name: (len(name), name)):
         dataset = _node(file, source, node, by_node[node], incomplete)
@@ -104,7 +102,7 @@ def _node(file, source: Source, node: str, found: list[Entry], incomplete: bool)
     if table is not None:
         box = table.box
     elif node == DOMAIN:
-        box = None if source.grid is None else Box((0, 0, 0), tuple(size - 1 for size in source.grid.sizes))
+        box = None if source.grid is None else whole_box(source.grid)
     else:
         box = layout.box_of(source.mask, node, file[found[0].path].shape[-3:])
     return dataset if box is None else dataset.assign_coords(_box_coordinates(box, dataset, source.grid))
@@ -150,7 +148,7 @@ def _attributes(file, source: Source, entry: Entry) -> dict:
     velocity = entry.name.split("_")[0] in kwave.COMPONENTS
     instant = "time" in entry.dims or entry.name.endswith("_final")
     if velocity and instant and source.case is not None:
-        attributes["time_offset_s"] = -decimal(source.case.dt_s) / 2
+        attributes["time_offset_s"] = -source.case.dt_s / 2
     return attributes
 
 
@@ -170,7 +168,7 @@ def _time(file, source: Source, found: list[Entry], dataset: xr.Dataset, table: 
     else:
         stored = file[series.path].shape[series.dims.index("time")]
         steps = np.arange(count) + source.case.steps - stored + 1
-        time_s = (steps - 1) * decimal(source.case.dt_s)
+        time_s = (steps - 1) * source.case.dt_s
     return {
         "time": ("time", time_s, {"units": "s", "long_name": "time"}),
         "step": ("time", steps, {"long_name": "time step"}),
@@ -200,6 +198,21 @@ def _box_coordinates(box: Box, dataset: xr.Dataset, grid: Grid | None) -> dict:
             index = np.arange(box.low[axis], box.high[axis] + 1)
             coordinates[dim] = (dim, grid.positions_m(axis, index, dim != dim[0]), _axis_attributes(dim))
     return coordinates
+
+
+def input_field(source: Source, name: str) -> xr.DataArray | None:
+    """A dataset of the input on all points of the grid; None when it has none with a value for each."""
+    if source.input is None or source.grid is None:
+        return None
+    with kwave.open_file(source.input) as file:
+        dataset = file.get(name)
+        if not isinstance(dataset, h5py.Dataset) or dataset.shape != source.grid.shape:
+            return None
+        array = indexing.LazilyIndexedArray(LazyArray(source.input.resolve(), dataset))
+    field = xr.Dataset({name: (layout.SPACE, array)})
+    if source.grid.flat:
+        field = field.isel(z=0)
+    return field.assign_coords(_box_coordinates(whole_box(source.grid), field, source.grid))[name]
 
 
 def _axis_attributes(dim: str) -> dict:

@@ -9,12 +9,11 @@ import xarray as xr
 
 from tailrace import kwave
 from tailrace.data import cuts
-from tailrace.data.grid import AXES
+from tailrace.data.grid import AXES, Case, Grid
+from tailrace.data.marks import mark_absorbing_layer
 from tailrace.data.unmask import fills_a_box, unmask
-from tailrace.report import field_figures
-from tailrace.report.field_figures import Shades
-from tailrace.report.sensors import Series
-from tailrace.report.volumes import Plane
+from tailrace.figures import fields
+from tailrace.figures.fields import Plane, Series, Shades
 from tailrace.units import si_scale, si_text
 
 TRACES = 5  # without a choice of sensors
@@ -47,7 +46,7 @@ BUTTONS = {
 class Plots:
     """`run.plot`. A variable is given by its name, or as a labelled array made from one."""
 
-    def __init__(self, run, case, grid) -> None:
+    def __init__(self, run, case: Case | None, grid: Grid | None) -> None:
         self._run, self._case, self._grid = run, case, grid
 
     def slice(
@@ -102,7 +101,7 @@ class Plots:
         else:
             chosen = cuts.traces_at(array, {"x": x, "y": y, "z": z})
         series = [_series(one) for one in chosen]
-        figure = field_figures.traces(series, array.attrs.get("units", ""), _name(array))
+        figure = fields.traces(series, array.attrs.get("units", ""), _name(array))
         figure.update_layout(
             showlegend=True, legend={"orientation": "v", "x": 1.01, "y": 1.0, "yanchor": "top"}
         )
@@ -142,10 +141,10 @@ class Plots:
         return figure
 
     def _painted(self, array: xr.DataArray, planes: list[Plane], shades: Shades) -> go.Figure:
-        figure = field_figures.slices(planes, shades, _width(planes))
+        figure = fields.slices(planes, shades, _width(planes))
         if self._is_whole(array):
-            line = field_figures.DARK_LINE if shades.signed else field_figures.LIGHT_LINE
-            field_figures.mark_absorbing_layer(figure, planes, self._case, line)
+            line = fields.DARK_LINE if shades.signed else fields.LIGHT_LINE
+            mark_absorbing_layer(figure, planes, self._grid, line)
         return _stand_alone(figure, _width(planes))
 
     def _array(self, what: str | xr.DataArray) -> xr.DataArray:
@@ -172,7 +171,7 @@ class Plots:
         space = cuts.space_dims(array)
         return self._case is not None and all(
             size == (array.sizes[space[axis]] if axis in space else 1)
-            for axis, size in zip(AXES, self._case.sizes, strict=True)
+            for axis, size in zip(AXES, self._case.grid.sizes, strict=True)
         )
 
     def _planes(self, array: xr.DataArray, given: dict[str, float | None]) -> list[Plane]:
@@ -182,7 +181,7 @@ class Plots:
         if len(cuts.space_dims(array)) == 2:
             cuts.refuse_any(array, given)
             return [(None, 0)]
-        margin = self._case.pml if self._is_whole(array) else (0, 0, 0)
+        margin = self._case.grid.pml if self._is_whole(array) else (0, 0, 0)
         return list(cuts.normals(array, given, margin).items())
 
     def _one_normal(self, array: xr.DataArray, given: dict) -> tuple[str | None, int]:
@@ -206,12 +205,10 @@ def _shades(array: xr.DataArray, planes: list[Plane], limit: float | None) -> Sh
 
 def _width(planes: list[Plane]) -> float:
     """The narrowest layout in which the planes have their full height."""
-    scale = field_figures.MAX_HEIGHT / max(float(np.ptp(one.up_mm)) for one in planes)
-    panels = scale * sum(float(np.ptp(one.along_mm)) for one in planes) + field_figures.GAP * (
-        len(planes) - 1
-    )
-    wanted = panels + field_figures.LEFT + field_figures.BAR
-    return min(max(wanted, NARROWEST), field_figures.PAGE_WIDTH)
+    scale = fields.MAX_HEIGHT / max(float(np.ptp(one.up_mm)) for one in planes)
+    panels = scale * sum(float(np.ptp(one.along_mm)) for one in planes) + fields.GAP * (len(planes) - 1)
+    wanted = panels + fields.LEFT + fields.BAR
+    return min(max(wanted, NARROWEST), fields.PAGE_WIDTH)
 
 
 def _title(figure: go.Figure, sample: xr.DataArray) -> None:
@@ -231,7 +228,7 @@ def _series(one: xr.DataArray) -> Series:
     places = ", ".join(f"{float(one.coords[dim]) * 1e3:.2f}" for dim in dims).replace("-", "\u2212")
     label = [f"sensor {int(one.coords['sensor'])}"] if "sensor" in one.coords else []
     label += [f"({places}) mm"] if places else []
-    return Series(" ".join(label), one.coords["time"].values, one.values.astype(np.float64), None)
+    return Series(" ".join(label), one.coords["time"].values, one.values.astype(np.float64))
 
 
 def _add_frames(

@@ -17,13 +17,21 @@ class Run:
     """An opened output. `run["p_max_all"]`, `run["p/1"]` or `run["snap"]` is a labelled, lazy array.
 
     `path` and `input` are the files in use (`input` None without one), `account` is run.json (empty without
-    one).
+    one); `source` holds what describes them: grid, sensors, how far the record is.
     """
 
-    def __init__(self, path: Path, input: Path | None, pml: bool, incomplete: bool) -> None:
-        self._source = read_source(path, input)
-        self._nodes = nodes.build(self._source, pml, incomplete)
-        self.path, self.input, self.account = self._source.path, self._source.input, self._source.account
+    def __init__(
+        self, path: Path, input: Path | None = None, pml: bool = True, incomplete: bool = False
+    ) -> None:
+        self.source = read_source(path, input)
+        self._nodes = nodes.build(self.source, pml, incomplete)
+        self.path, self.input, self.account = self.source.path, self.source.input, self.source.account
+
+    def require_data(self) -> "Run":
+        """This run. Raises kwave.FileError when nothing was recorded."""
+        if not self._nodes.datasets and not self._nodes.left_out:
+            raise kwave.FileError(f"{self.path}: no recorded data of Tailrace or k-Wave in this file")
+        return self
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -87,12 +95,18 @@ class Run:
 
         Of a series, select times first: all values of `what` are read.
         """
-        return unmask(self[what] if isinstance(what, str) else what, self._source.grid)
+        return unmask(self[what] if isinstance(what, str) else what, self.source.grid)
+
+    def input_field(self, name: str) -> xr.DataArray | None:
+        """A property of the medium or the initial pressure, by its name in the input file, on all points of
+        the grid; None when the input is not there or has none with a value for each point.
+        """
+        return nodes.input_field(self.source, name)
 
     @property
     def attrs(self) -> dict:
         """Where the output comes from and how far the run was."""
-        found, source = self._source.record, self._source
+        found, source = self.source.record, self.source
         about = {"file": str(self.path), "steps_planned": found.planned, "steps_recorded": found.steps}
         about |= {
             key: source.attributes.get(key) for key in ("file_description", "created_by", "creation_date")
@@ -102,7 +116,7 @@ class Run:
     @cached_property
     def plot(self) -> Plots:
         """Pictures: `slice`, `trace` and `animate`; each returns a plotly figure."""
-        return Plots(self, self._source.case, self._source.grid)
+        return Plots(self, self.source.case, self.source.grid)
 
     def __repr__(self) -> str:
         lines = [f"<tailrace.Run {self.path}>"]

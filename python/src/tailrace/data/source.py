@@ -6,9 +6,9 @@ from pathlib import Path
 import h5py
 
 from tailrace import kwave, record
-from tailrace.data.grid import Grid, grid_of_account, grid_of_case
-from tailrace.report.load import Case, load_run, read_case
-from tailrace.report.sensors import Mask, read_mask
+from tailrace.data.directory import read_directory
+from tailrace.data.grid import Case, Grid, grid_of_account, read_case
+from tailrace.data.mask import Mask, read_mask
 
 OTHER_FILES = {
     "input": "an input file, not an output. Fix: name the output, and give this file as input=",
@@ -59,10 +59,10 @@ def read_source(path: Path, input_file: Path | None) -> Source:
 def _locate(path: Path) -> tuple[Path, Path | None, dict]:
     """Output, input and account; a file inside a run directory is taken with its account."""
     if path.is_dir():
-        run = load_run(path, with_traces=False)
+        run = read_directory(path)
         return run.output or kwave.data_file(path), run.input, run.account
     if (path.parent / "run.json").is_file() and path.is_file():
-        run = load_run(path.parent, with_traces=False)
+        run = read_directory(path.parent)
         if run.output is not None and run.output.samefile(path):
             return path, run.input, run.account
     return kwave.data_file(path), None, {}
@@ -76,9 +76,10 @@ def _with_input(output, file, case, input_path: Path, account, attributes) -> So
         described = read_case(given)
         if described is None:
             raise kwave.FileError(f"{input_path}: it does not describe a grid (Nx, Ny, Nz, Nt, dx, dy, dt)")
-        if case is not None and case.sizes != described.sizes:
+        sizes = described.grid.sizes
+        if case is not None and case.grid.sizes != sizes:
             raise kwave.FileError(
-                f"{input_path}: its grid {described.sizes} is not that of {output}, {case.sizes}. "
+                f"{input_path}: its grid {sizes} is not that of {output}, {case.grid.sizes}. "
                 "Fix: give the input of this run"
             )
         source = _source(output, input_path, account, case or described, [file, given], attributes)
@@ -118,8 +119,8 @@ def is_whole(name: str, item: h5py.Dataset | h5py.Group, grid: Grid | None) -> b
 
 
 def _source(output, input_path, account, case, files: list[h5py.File], attributes) -> Source:
-    mask = Mask() if case is None else read_mask(files, case)
-    grid = grid_of_account(account) if case is None else grid_of_case(case)
+    mask = Mask() if case is None else read_mask(files, case.grid)
+    grid = grid_of_account(account) if case is None else case.grid
     found = record.read(files[0])
     if found.planned is None and case is not None:
         found = replace(found, planned=case.steps)

@@ -9,14 +9,16 @@ import jinja2
 from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
+from tailrace.data.directory import case_file_of
 from tailrace.report.advice import advise
 from tailrace.report.legs_section import legs_section
-from tailrace.report.load import Run, case_file_of, load_run
+from tailrace.report.load import Run, load_run
 from tailrace.report.output_section import output_section
 from tailrace.report.parts import Number, Picture, Section, Table, TimelineView
 from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.plan_section import plan_section
 from tailrace.report.result import result_section
+from tailrace.report.simulations import page_of
 from tailrace.report.toml_text import toml_text
 
 _HERE = Path(__file__).parent
@@ -108,10 +110,10 @@ def _in_script(text: str) -> str:
 
 def _subtitle(run: Run) -> str:
     account = run.account
-    parts = [account.get("simulation", "")]
+    parts = [run.simulation]
     if account.get("grid"):
         sizes = account["grid"] if account["grid"][-1] > 1 else account["grid"][:-1]  # two dimensions: Nz = 1
-        what = "molecules" if account.get("simulation") == "molecules" else "points"
+        what = getattr(page_of(run.simulation), "COUNTED", "points")
         parts.append(
             " \u00d7 ".join(str(size) for size in sizes if size > 1 or what == "points") + f" {what}"
         )

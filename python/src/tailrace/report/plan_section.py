@@ -2,7 +2,7 @@
 
 import plotly.graph_objects as go
 
-from tailrace.report import theme
+from tailrace.figures import theme
 from tailrace.report.load import Run
 from tailrace.report.parts import Picture, Section, Table
 from tailrace.report.time_figures import spread

@@ -3,7 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from tailrace.report import intervals, theme
+from tailrace.figures import theme
+from tailrace.report import intervals
 from tailrace.report.analysis import Analysis
 from tailrace.units import si_scale, si_text
 

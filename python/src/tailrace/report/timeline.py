@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailrace.report import intervals, theme
+from tailrace.figures import theme
+from tailrace.report import intervals
 from tailrace.report.analysis import Analysis
 from tailrace.report.lanes import Lane
 from tailrace.report.writers import Writer

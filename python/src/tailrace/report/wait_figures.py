@@ -4,7 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from tailrace.report import intervals, theme
+from tailrace.figures import theme
+from tailrace.report import intervals
 from tailrace.report.analysis import Analysis
 from tailrace.report.lanes import Lane
 from tailrace.report.time_figures import BAR_RANKS, legend, spread

@@ -5,14 +5,19 @@ from itertools import cycle
 import h5py
 import numpy as np
 import plotly.graph_objects as go
+import xarray as xr
 from plotly.subplots import make_subplots
 
 from tailrace import kwave, record
-from tailrace.report import theme
-from tailrace.report.field_figures import NO_BOX, thin_out
-from tailrace.report.parts import Number, Picture
-from tailrace.report.volumes import AXES
+from tailrace.data.cuts import space_dims
+from tailrace.data.grid import AXES
+from tailrace.data.run import Run as Output
+from tailrace.figures import theme
+from tailrace.figures.fields import NO_BOX, thin_out
+from tailrace.report.load import Run
+from tailrace.report.parts import Number, Picture, Section
 
+COUNTED = "molecules"
 MOST_SHOWN = 6000  # molecules in the picture of the box
 PANELS = {
     "energy": ("potential_energy", "kinetic_energy", "total_energy", "mean_potential_energy"),
@@ -23,18 +28,18 @@ PANELS = {
 BINNED = {"density": "molecules per volume", "bin_temperature": "temperature"}
 
 
-def molecule_pictures(output: h5py.File) -> tuple[list[Picture], list[Number]]:
-    """All there is to see of a run of `tailrace-molecules`, and its key numbers."""
-    recorded = record.read(output)
-    tables = kwave.output_tables(output)
-    series = {}
-    for group in tables:
-        count = record.complete_samples(group["values"], recorded)
-        if group["values"].ndim == 1 and count and kwave.meaning_of(group["values"]).reduction == "series":
-            series.setdefault(kwave.text(group.attrs["quantity"]), (group, count))
-    pictures = [_observables(series), _box(output, recorded)]
-    pictures += [_profile(group, recorded, _length(output)) for group in tables if group["values"].ndim == 4]
-    return [picture for picture in pictures if picture is not None], _numbers(series)
+def fill(section: Section, run: Run, output: Output) -> list[Number]:
+    arrays = [output[name] for name in output]
+    series: dict[str, xr.DataArray] = {}
+    for array in arrays:
+        if array.dims == ("time",) and array.sizes["time"] and array.attrs.get("reduction") == "none":
+            series.setdefault(array.attrs["quantity"], array.load())
+    with kwave.open_file(output.path) as file:
+        length = _length(file)
+        pictures = [_observables(series), _box(file, output.source.record)]
+    pictures += [_profile(array, length) for array in arrays if len(space_dims(array)) == 3]
+    section.pictures += [picture for picture in pictures if picture is not None]
+    return _numbers(series)
 
 
 def _length(output: h5py.File) -> np.ndarray:
@@ -44,7 +49,7 @@ def _length(output: h5py.File) -> np.ndarray:
     return np.ones(3) if edges is None else edges[()]
 
 
-def _observables(series: dict[str, tuple[h5py.Group, int]]) -> Picture | None:
+def _observables(series: dict[str, xr.DataArray]) -> Picture | None:
     panels = {
         title: [name for name in names if name in series]
         for title, names in PANELS.items()
@@ -55,8 +60,7 @@ def _observables(series: dict[str, tuple[h5py.Group, int]]) -> Picture | None:
     figure = make_subplots(len(panels), 1, shared_xaxes=True, vertical_spacing=0.06)
     for row, (title, names) in enumerate(panels.items(), 1):
         for color, name in zip(cycle(theme.LINES), names, strict=False):
-            group, count = series[name]
-            time, values = thin_out(group["time_s"][:count], group["values"][:count])
+            time, values = thin_out(series[name].coords["time"].values, series[name].values)
             label = name.replace("_", " ")
             line = {"color": color, "width": 1.6, "dash": "dot" if name.startswith("mean_") else "solid"}
             figure.add_trace(
@@ -113,15 +117,12 @@ def _add_edges(figure: go.Figure, length: np.ndarray) -> None:
     figure.add_trace(go.Scatter3d(x=x, y=y, z=z, mode="lines", line=line, hoverinfo="skip", showlegend=False))
 
 
-def _profile(group: h5py.Group, recorded: record.Record, length: np.ndarray) -> Picture | None:
+def _profile(array: xr.DataArray, length: np.ndarray) -> Picture | None:
     """The last sample: along the axis with the most bins, averaged over the others; a plane of cubes."""
-    values, name = group["values"], group.name.strip("/")
-    count = record.complete_samples(values, recorded)
-    if not count:
+    if not array.sizes["time"]:
         return None
-    bins = values[count - 1]
-    quantity = kwave.text(group.attrs.get("quantity", ""))
-    title = BINNED.get(quantity, quantity)
+    bins, name = array.isel(time=-1).values, array.name
+    title = BINNED.get(array.attrs["quantity"], array.attrs["quantity"])
     axes = [axis for axis in range(3) if bins.shape[2 - axis] > 1]
     middles = {
         axis: (np.arange(bins.shape[2 - axis]) + 0.5) * length[axis] / bins.shape[2 - axis]
@@ -138,7 +139,7 @@ def _profile(group: h5py.Group, recorded: record.Record, length: np.ndarray) -> 
         )  # fmt: skip
         figure.update_xaxes(title=AXES[axis])
         figure.update_yaxes(title=title, rangemode="tozero")
-        return Picture(theme.style(figure, height=320), _when(group, count), f"Profile: output {name}")
+        return Picture(theme.style(figure, height=320), _when(array), f"Profile: output {name}")
     across, down = axes[0], axes[-1]
     normal = 3 - across - down
     plane = bins.take(bins.shape[2 - normal] // 2, axis=2 - normal)
@@ -151,26 +152,25 @@ def _profile(group: h5py.Group, recorded: record.Record, length: np.ndarray) -> 
     )  # fmt: skip
     figure.update_xaxes(title=AXES[across], showgrid=False, constrain="domain")
     figure.update_yaxes(title=AXES[down], showgrid=False, scaleanchor="x", constrain="domain")
-    caption = f"In the middle of {AXES[normal]}. {_when(group, count)}"
+    caption = f"In the middle of {AXES[normal]}. {_when(array)}"
     return Picture(theme.style(figure, height=460), caption, f"Cut: output {name}")
 
 
-def _when(group: h5py.Group, count: int) -> str:
-    step = int(group["step"][()].reshape(-1)[count - 1])
-    series = kwave.meaning_of(group["values"]).reduction == "series"
+def _when(array: xr.DataArray) -> str:
+    step, count = int(array.coords["step"][-1]), array.sizes["time"]
+    series = array.attrs["reduction"] == "none"
     return f"At step {step}, the last of {count} samples." if series else f"Over the steps up to {step}."
 
 
-def _numbers(series: dict[str, tuple[h5py.Group, int]]) -> list[Number]:
+def _numbers(series: dict[str, xr.DataArray]) -> list[Number]:
     """The last temperature and pressure, and how well the total energy is conserved."""
-    numbers = []
-    for name in ("temperature", "pressure"):
-        if name in series:
-            group, count = series[name]
-            numbers.append(Number(f"{group['values'][count - 1]:.4g}", name, "at the end"))
+    numbers = [
+        Number(f"{series[name].values[-1]:.4g}", name, "at the end")
+        for name in ("temperature", "pressure")
+        if name in series
+    ]
     if "total_energy" in series:
-        group, count = series["total_energy"]
-        energy = group["values"][:count]
+        energy = series["total_energy"].values
         drift = float(np.abs(energy - energy[0]).max())
         numbers.append(Number(f"{drift:.3g}", "largest change of the total energy", f"from {energy[0]:.6g}"))
     return numbers

@@ -1,4 +1,4 @@
-"""Pictures of the result: slices, profiles, series, spectrum, medium."""
+"""Pictures of fields and series: slices, profiles, traces, spectra."""
 
 import math
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
-from tailrace.report import theme
-from tailrace.report.sensors import Mask, Series
-from tailrace.report.volumes import AXES, Plane
+from tailrace.figures import theme
 from tailrace.units import si_scale
+
+AXES = "xyz"
 
 NO_BOX = "<extra></extra>"  # plotly's second hover box stays away
 MAX_HEIGHT = 440.0
@@ -18,6 +18,27 @@ LIGHT_LINE, DARK_LINE = "rgba(255,255,255,0.55)", "rgba(40,40,40,0.5)"
 HALF_WIDTH = 536.0
 PAGE_WIDTH = 1096.0  # pixels the layouts are laid out for; narrower pages shrink them
 LEFT, GAP, BAR, TOP, BOTTOM = 58, 66, 108, 30, 48  # pixels around and between planes
+
+
+@dataclass
+class Plane:
+    """A cut through a field: `values` has rows along `axes[1]` and columns along `axes[0]`."""
+
+    values: np.ndarray
+    axes: tuple[int, int]
+    along_mm: np.ndarray
+    up_mm: np.ndarray
+    normal: int
+    at_mm: float
+
+
+@dataclass
+class Series:
+    """A quantity over time at one place."""
+
+    label: str
+    time_s: np.ndarray
+    values: np.ndarray
 
 
 @dataclass
@@ -142,54 +163,6 @@ def outline(
         type="rect", x0=x0, y0=y0, x1=x1, y1=y1, xref=f"x{suffix}", yref=f"y{suffix}",
         line={"color": color, "width": width, "dash": dash},
     )  # fmt: skip
-
-
-def mark_absorbing_layer(figure: go.Figure, planes: list[Plane], case, color: str) -> None:
-    """A dotted line along the inner border of the absorbing layer, on planes of the whole grid."""
-    for number, plane in enumerate(planes, start=1):
-        corners = []
-        for last in (False, True):
-            for axis in plane.axes:
-                edge = case.sizes[axis] - case.pml[axis] - 0.5 if last else case.pml[axis] - 0.5
-                corners.append(case.position_mm(axis, edge))
-        if all(case.pml[axis] for axis in plane.axes):
-            outline(figure, number, tuple(corners), color, dash="dot", width=1)
-
-
-def mark_sensors(figure: go.Figure, planes: list[Plane], case, mask: Mask, color: str = "#ffffff") -> None:
-    """Outlines of the sensor boxes that a plane meets; sensor points as dots on the plane they lie in."""
-    for number, plane in enumerate(planes, start=1):
-        half = case.spacing_m[plane.normal] * 0.5e3
-        for box in mask.boxes or []:
-            low, high = (case.position_mm(plane.normal, end[plane.normal]) for end in (box.low, box.high))
-            if low - half <= plane.at_mm <= high + half:
-                first = [case.position_mm(axis, box.low[axis] - 0.5) for axis in plane.axes]
-                last = [case.position_mm(axis, box.high[axis] + 0.5) for axis in plane.axes]
-                outline(figure, number, (*first, *last), color)
-        if mask.points is not None:
-            add_points(figure, number, plane, case, mask.points, color, symbol="circle-open", name="sensor")
-
-
-def add_points(figure, number, plane, case, points: np.ndarray, color: str, symbol: str, name: str) -> None:
-    """Grid points (x, y, z indices) that lie in the plane, at most a few thousand of them."""
-    at = case.position_mm(plane.normal, points[:, plane.normal])
-    near = points[np.abs(at - plane.at_mm) < 0.5e3 * case.spacing_m[plane.normal]]
-    near = near[:: max(1, math.ceil(len(near) / 3000))]
-    if not len(near):
-        return
-    suffix = "" if number == 1 else str(number)
-    figure.add_trace(
-        go.Scatter(
-            x=case.position_mm(plane.axes[0], near[:, plane.axes[0]]),
-            y=case.position_mm(plane.axes[1], near[:, plane.axes[1]]),
-            mode="markers",
-            marker={"size": 4, "color": color, "symbol": symbol},
-            xaxis=f"x{suffix}",
-            yaxis=f"y{suffix}",
-            name=name,
-            hovertemplate=f"{name}{NO_BOX}",
-        )
-    )
 
 
 def profiles(

@@ -1,0 +1,1 @@
+"""Pictures as plotly figures, of the report and of `run.plot`: from values, not from files."""

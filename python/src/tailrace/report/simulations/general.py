@@ -1,0 +1,208 @@
+"""The result of a run on a grid that run.json describes: fields at some times, series at points."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import xarray as xr
+from plotly.subplots import make_subplots
+
+from tailrace.data.cuts import PICTURE_POINTS, space_dims
+from tailrace.data.grid import AXES, Grid
+from tailrace.data.run import Run as Output
+from tailrace.figures import theme
+from tailrace.figures.fields import NO_BOX, PAGE_WIDTH
+from tailrace.report.load import Run
+from tailrace.report.parts import Number, Picture, Section
+from tailrace.units import si_text
+
+MOST_FRONTS = 6  # pictures of one output
+MOST_OUTPUTS = 3
+# Shares of the values that lie within the colours, so that waves that have spread or come back stay visible
+# beside the first ones.
+FRONT_SHARE, TRACE_SHARE = 0.97, 0.85
+TRACE_POINTS = 1200  # of a trace that are drawn
+
+
+@dataclass
+class Cut:
+    """A plane of an output: values with coordinates in metres along `down` and `across`, after the time if
+    there are several; where it is along its normal.
+    """
+
+    values: xr.DataArray
+    across: str
+    down: str
+    normal: str
+    at_m: float
+
+
+def fill(section: Section, run: Run, output: Output) -> list[Number]:
+    """Wave fronts of outputs in boxes, gathers of outputs at points."""
+    if output.source.grid is None:
+        section.notes.append(
+            "The output file does not describe a grid; `tailrace inspect` lists what it holds."
+        )
+        return []
+    sources = sources_of(run)
+    fields = [array for array in map(output.__getitem__, output) if len(space_dims(array)) > 1]
+    pictures = [_fronts(array, output.source.grid, sources) for array in fields[:MOST_OUTPUTS]]
+    pictures += [_gather(array) for array in gathers(output)]
+    section.pictures += [picture for picture in pictures if picture is not None]
+    return []
+
+
+def gathers(output: Output) -> list[xr.DataArray]:
+    """Series at points whose places are known."""
+    arrays = map(output.__getitem__, output)
+    return [array for array in arrays if "sensor" in array.dims and "x" in array.coords][:MOST_OUTPUTS]
+
+
+def sources_of(run: Run) -> list[tuple[int, ...]]:
+    """Grid indices (x, y, z) of the sources, by the resolved case in run.json."""
+    source = (run.account.get("config") or {}).get("source") or {}
+    return [tuple(one) for one in ([source["cell"]] if "cell" in source else source.get("cells") or [])]
+
+
+def _cut_of(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> Cut | None:
+    """The plane of an output that is shown: its own, or through the source along x and z."""
+    space = space_dims(array)
+    if not all(dim in array.coords for dim in space.values()):
+        return None
+    thin = [axis for axis in AXES if axis not in space or array.sizes[space[axis]] == 1]
+    if len(thin) > 1:
+        return None
+    normal = thin[0] if thin else "y"
+    at_m = 0.0
+    if normal in space:
+        number, dim = AXES.index(normal), space[normal]
+        through = grid.positions_m(number, sources[0][number] if sources else grid.sizes[number] // 2)
+        array = array.isel({dim: int(np.abs(array.coords[dim].values - through).argmin())})
+        at_m = float(array.coords[dim])
+    across, down = (space[axis] for axis in AXES if axis != normal)
+    strides = {dim: slice(None, None, -(-array.sizes[dim] // PICTURE_POINTS)) for dim in (across, down)}
+    return Cut(array.isel(strides).transpose(..., down, across), across, down, normal, at_m)
+
+
+def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> Picture | None:
+    """Samples at even distances, from the first one in which the waves are on their way to the last."""
+    cut, count = _cut_of(array, grid, sources), array.sizes["time"]
+    if cut is None or not count:
+        return None
+    planes = cut.values.isel(time=_spread(count)).astype(np.float32).load()
+    limit = clipped([plane for plane in planes.values if plane.any()], FRONT_SHARE)
+    if limit == 0:
+        return None
+    columns = min(3, len(planes))
+    rows = -(-len(planes) // columns)
+    figure = make_subplots(
+        rows,
+        columns,
+        subplot_titles=[si_text(float(time_s), "s") for time_s in planes.coords["time"]],
+        horizontal_spacing=0.05,
+        vertical_spacing=0.22 / rows,
+        shared_xaxes=True,
+        shared_yaxes=True,
+    )
+    for number, plane in enumerate(planes):
+        one = Cut(plane, cut.across, cut.down, cut.normal, cut.at_m)
+        add_front(figure, number // columns + 1, number % columns + 1, one, grid, sources)
+    length, depth = (array.sizes[dim] * grid.spacing_m[AXES.index(dim[0])] for dim in (cut.across, cut.down))
+    height = rows * (min((PAGE_WIDTH - 150) / columns * depth / length, 420.0) + 44) + 40
+    bar = {"title": {"text": array.attrs["long_name"], "side": "right"}, "thickness": 14}
+    figure.update_layout(
+        coloraxis={"colorscale": theme.DIVERGING, "cmin": -limit, "cmax": limit, "colorbar": bar}
+    )
+    theme.style(figure, height=int(height), showlegend=False)
+    for column in range(1, columns + 1):
+        last = -(-(len(planes) - column + 1) // columns)
+        figure.update_xaxes(row=last, col=column, title=f"{cut.across[0]} [m]", showticklabels=True)
+    caption = (
+        f"In the plane {cut.normal} = {cut.at_m:g} m, one colour scale for all; the loudest values have its "
+        "end's colour. The star is the source."
+    )
+    return Picture(figure, caption, f"Wave fronts: output {array.name}")
+
+
+def _spread(count: int) -> np.ndarray:
+    """Some of the samples, evenly, the last one among them."""
+    if count <= MOST_FRONTS:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, MOST_FRONTS + 1).round().astype(int)[1:])
+
+
+def add_front(
+    figure: go.Figure, row: int, column: int, cut: Cut, grid: Grid, sources: list[tuple[int, ...]]
+) -> None:
+    """The values of a plane, with the sources in it; metres equally long both ways, and z downwards."""
+    across, down = cut.across[0], cut.down[0]
+    hover = f"{across} %{{x:.5g}} m<br>{down} %{{y:.5g}} m<br><b>%{{z:.3g}}</b>{NO_BOX}"
+    x, y = (cut.values.coords[dim].values for dim in (cut.across, cut.down))
+    heatmap = go.Heatmap(x=x, y=y, z=cut.values.values, coloraxis="coloraxis", hovertemplate=hover)
+    figure.add_trace(heatmap, row, column)
+    add_points(figure, row, column, cut, grid, sources, "star", "source")
+    figure.update_yaxes(
+        row=row,
+        col=column,
+        scaleanchor="x",
+        constrain="domain",
+        showgrid=False,
+        autorange="reversed" if down == "z" else True,
+        title=f"{down} [m]" if column == 1 else None,
+    )
+    matches = {} if row == column == 1 else {"matches": "x"}
+    figure.update_xaxes(row=row, col=column, constrain="domain", showgrid=False, **matches)
+
+
+def add_points(figure, row, column, cut: Cut, grid: Grid, points, symbol: str, name: str) -> None:
+    """Those of the grid points (x, y, z indices) that lie in the plane."""
+    index = np.array(points, dtype=int).reshape(-1, 3)
+    places = {axis: grid.positions_m(number, index[:, number]) for number, axis in enumerate(AXES)}
+    near = np.abs(places[cut.normal] - cut.at_m) < grid.spacing_m[AXES.index(cut.normal)] / 2
+    if not near.any():
+        return
+    marker = {"symbol": symbol, "size": 9, "color": "#d99a1e", "line": {"width": 1, "color": "#333333"}}
+    x, y = (places[dim[0]][near] for dim in (cut.across, cut.down))
+    figure.add_trace(
+        go.Scatter(x=x, y=y, mode="markers", hovertemplate=f"{name}{NO_BOX}", marker=marker), row, column
+    )
+
+
+def clipped(arrays: list[np.ndarray], share: float) -> float:
+    """The magnitude within which a share of the values lies, of those that are not quite 0."""
+    if not arrays:
+        return 0.0
+    values = np.abs(np.concatenate([array[np.isfinite(array)].ravel() for array in arrays]))
+    values = values[values > 1e-4 * values.max(initial=0.0)]
+    return float(np.quantile(values, share)) if values.size else 0.0
+
+
+def _gather(array: xr.DataArray) -> Picture | None:
+    """All traces side by side, time downwards, as seismologists look at them."""
+    count, points = array.sizes["time"], array.sizes["sensor"]
+    if count < 2 or points < 2:
+        return None
+    traces = array.isel(time=slice(None, None, max(1, -(-count // TRACE_POINTS)))).astype(np.float32).load()
+    limit = clipped([traces.values], TRACE_SHARE)
+    if limit == 0:
+        return None
+    varying = [axis for axis in AXES if axis in array.coords and np.ptp(array.coords[axis].values) > 0]
+    along_line = len(varying) == 1 and np.all(np.diff(array.coords[varying[0]].values) > 0)
+    places = array.coords[varying[0]].values if along_line else np.arange(points)
+    title = f"{varying[0]} of the receiver [m]" if along_line else "receiver"
+    figure = go.Figure(
+        go.Heatmap(
+            x=places,
+            y=traces.coords["time"].values,
+            z=traces.values,
+            zmin=-limit,
+            zmax=limit,
+            colorscale="Greys",
+            colorbar={"title": {"text": array.attrs["long_name"], "side": "right"}, "thickness": 14},
+            hovertemplate=f"{title} %{{x:.5g}}<br>%{{y:.4f}} s<br><b>%{{z:.3g}}</b>{NO_BOX}",
+        )
+    )
+    figure.update_xaxes(title=title, showgrid=False)
+    figure.update_yaxes(title="time [s]", autorange="reversed", showgrid=False)
+    caption = f"{points} traces; the loudest values have the colour of the scale's end."
+    return Picture(theme.style(figure, height=560), caption, f"Shot gather: output {array.name}")
