@@ -6,6 +6,7 @@
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
+#include "mpi/verdict.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/run/simulate.hpp"
 
@@ -79,6 +80,12 @@ int CaseProgram::convert(const checkpoint::StateFunction& state, const std::vect
 
 std::string CaseProgram::output_text() const {
   return fmt::format("{}, {}", output::strategy_text(options_.write), output::sink_text(options_.write));
+}
+
+CaseOutputs resolve_outputs(mpi::CommView comm, const CaseOptions& options, const OutputDomain& domain) {
+  CaseOutputs outputs;
+  mpi::agree_on(comm, [&] { outputs = CaseOutputs(options.outputs, domain, options.subject()); });
+  return outputs;
 }
 
 std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words, int argc,

@@ -32,6 +32,10 @@ concept CaseSimulation = Resumable<S> && std::derived_from<typename S::Options, 
 std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words, int argc,
                                       const char* const* argv, CaseOptions& options);
 
+/// The outputs of the case in a domain. @collective{comm}, synchronises. Errors (input), the same on all
+/// ranks.
+CaseOutputs resolve_outputs(mpi::CommView comm, const CaseOptions& options, const OutputDomain& domain);
+
 /// The way of such a simulation's case.
 template <CaseSimulation S>
 class SimulationProgram final : public CaseProgram {
@@ -70,9 +74,8 @@ class SimulationProgram final : public CaseProgram {
 
  private:
   void plan() override {
-    CaseOutputs outputs;
     const auto domain = S::domain(options_);
-    mpi::agree_on(comm_, [&] { outputs = CaseOutputs(options_.outputs, domain, options_.subject()); });
+    auto outputs = resolve_outputs(comm_, options_, domain);
     head_.attributes = {{"simulation", std::string(S::name), 0}, {"title", options_.title, 0}};
     run_.plan({}, std::move(outputs), own_, domain.points);
   }
