@@ -1,5 +1,6 @@
 # The target `programs`: every executable named tailrace-* of the simulations and benchmarks, found by looking, so that
 # a new one needs no edit here. Installed as the component `programs`, with the file that names their launcher.
+# The target `library`: what all of them are linked with.
 
 function(tailrace_collect_programs DIRECTORY RESULT)
   get_property(targets DIRECTORY ${DIRECTORY} PROPERTY BUILDSYSTEM_TARGETS)
@@ -20,6 +21,9 @@ endfunction()
 
 tailrace_collect_programs(${CMAKE_SOURCE_DIR} TAILRACE_PROGRAMS)
 add_custom_target(programs)
+add_custom_target(library)
+list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE module_targets)
+add_dependencies(library ${module_targets})
 if(TAILRACE_PROGRAMS)
   add_dependencies(programs ${TAILRACE_PROGRAMS})
   install(TARGETS ${TAILRACE_PROGRAMS} RUNTIME DESTINATION bin COMPONENT programs)

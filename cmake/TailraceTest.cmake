@@ -44,17 +44,16 @@ macro(tailrace_default)
   endforeach()
 endmacro()
 
-# tailrace_add_unit_test(NAME x SOURCES ... LIBRARIES ... [KIND unit] [TIMEOUT 120] [PROCESSORS 1]): doctest cases without
-# MPI, CTest names "unit.x: CASE". Their program is test-unit-x.
+# tailrace_add_unit_test(NAME x SOURCES ... LIBRARIES ... [KIND unit] [TIMEOUT 120] [PROCESSORS 1]
+# [ENVIRONMENT ...]): doctest cases without MPI, CTest names "unit.x: CASE". Their program is test-unit-x.
 function(tailrace_add_unit_test)
-  cmake_parse_arguments(ARG "" "NAME;KIND;TIMEOUT;PROCESSORS" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;KIND;TIMEOUT;PROCESSORS" "SOURCES;LIBRARIES;ENVIRONMENT" ${ARGN})
   tailrace_default(ARG_KIND unit ARG_TIMEOUT 120 ARG_PROCESSORS 1)
   set(target test-${ARG_KIND}-${ARG_NAME})
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tailrace_unit_main tailrace_flags ${ARG_LIBRARIES})
   tailrace_add_entries(${target} "tailrace_unit_cases(${ARG_KIND}.${ARG_NAME} \"$<TARGET_FILE:${target}>\" ${ARG_KIND} \
-TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS} \
-ENVIRONMENT \"OMP_NUM_THREADS=1;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
+${ARG_TIMEOUT} ${ARG_PROCESSORS} \"${ARG_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
 endfunction()
 
 # tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [THREADS 1] [TIMEOUT 300]): cases made with MPI_CASE, in one launch
@@ -68,7 +67,9 @@ function(tailrace_add_mpi_test)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tailrace_mpi_main tailrace_flags ${ARG_LIBRARIES})
   add_dependencies(mpi-tests ${target})
+  list(JOIN TAILRACE_MPIEXEC " " launch)
   tailrace_add_entries(${target} "tailrace_mpi_cases(mpi.${ARG_NAME} \"$<TARGET_FILE:${target}>\" mpi \
-\"${TAILRACE_MPIEXEC};${TAILRACE_TEST_RANKS}\" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${TAILRACE_TEST_RANKS} \
-ENVIRONMENT \"OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
+${ARG_TIMEOUT} ${TAILRACE_TEST_RANKS} \
+\"OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\" \
+${launch} ${TAILRACE_TEST_RANKS})")
 endfunction()

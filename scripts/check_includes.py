@@ -44,6 +44,7 @@ RING_1 = {
     "dataset": "h5",
     "error": "base",
     "file_content": "output",
+    "halo": "layout",
     "output": "output",
     "resume": "output",
     "stream": "output",

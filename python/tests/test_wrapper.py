@@ -153,7 +153,7 @@ def test_first_start_sets_up_and_the_second_does_nothing(checkout):
 @pytest.mark.parametrize(("command", "target"), [("run", "tailrace-toy"), ("test", "all"), ("bench", "all")])
 def test_only_tests_and_benchmarks_build_everything(checkout, command, target):
     checkout.start(command)
-    assert [call.split()[4] for call in checkout.calls("cmake --build")] == [target]
+    assert [call.split()[4] for call in checkout.calls("cmake --build")] == ["library", target]
 
 
 def test_progress_tells_how_far_and_what(checkout):
@@ -166,7 +166,7 @@ def test_progress_tells_how_far_and_what(checkout):
 def test_several_targets_can_be_built_without_a_command(checkout):
     done = checkout.start("--build", "first", "second")
     assert (done.returncode, done.stdout) == (0, "")
-    assert [call.split()[4:6] for call in checkout.calls("cmake --build")] == [["first", "second"]]
+    assert [call.split()[4:6] for call in checkout.calls("cmake --build")][1:] == [["first", "second"]]
 
 
 def test_missing_packages_are_named_for_every_package_manager(checkout):
@@ -343,5 +343,5 @@ def test_concurrent_starts_take_turns(checkout):
     processes = [checkout.popen("x", TOY_SLOW="1") for _ in range(3)]
     answers = [process.communicate(timeout=60) for process in processes]
     assert [out for out, _ in answers] == ["command x\n"] * 3
-    assert sum("another start is setting up" in err for _, err in answers) == 2
+    assert sum("another start is setting up" in err for _, err in answers) >= 2
     assert len(checkout.calls("cmake -S")) == 1

@@ -9,6 +9,7 @@
 #include "model_file.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
+#include "output/core/options.hpp"
 #include "proxy.hpp"
 #include "receivers.hpp"
 #include "solver.hpp"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "output/registry/registry.hpp"
 #include "tailrace/error.hpp"
 
@@ -32,28 +32,15 @@ constexpr const char* fault_form =
     "nth, every, "
     "probability; seed; error (of write: EIO, ENOSPC, EDQUOT, EFBIG, EROFS, EBADF); s (of stall, seconds)";
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0;;) {
-    const auto end = text.find(separator, start);
-    parts.push_back(text.substr(start, end - start));
-    if (end == std::string::npos) return parts;
-    start = end + 1;
-  }
-}
-
 Error bad(const std::string& what) {
   return {ErrorKind::usage, what};
 }
 
 template <class T>
 T number(const std::string& key, const std::string& text, T least, T most) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc{} || stop != end || !(value >= least && value <= most))
-    throw bad(fmt::format("{}={}: not a number from {} to {}", key, text, least, most));
-  return value;
+  const auto value = parse_number<T>(text, least, most);
+  if (!value) throw bad(fmt::format("{}={}: not a number from {} to {}", key, text, least, most));
+  return *value;
 }
 
 constexpr std::int64_t large = std::int64_t{1} << 62;
@@ -61,7 +48,7 @@ constexpr std::int64_t large = std::int64_t{1} << 62;
 /// Calls `set(key, value)` for each KEY=VALUE of a list; `set` returns false for keys that it does not know.
 void for_each_pair(const std::string& list,
                    const std::function<bool(const std::string&, const std::string&)>& set) {
-  for (const auto& pair : split(list, ',')) {
+  for (const auto& pair : split_text(list, ',')) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos) throw bad(fmt::format("\"{}\" is not KEY=VALUE", pair));
     if (!set(pair.substr(0, equals), pair.substr(equals + 1)))
@@ -233,7 +220,7 @@ void parse_lustre_count(const char* name, const std::string& text, WriteOptions&
 }
 
 std::vector<std::string> parse_directories(const std::string& text) {
-  return split(text, ',');
+  return split_text(text, ',');
 }
 
 void take_directories(const char* name, std::vector<std::string> directories, WriteOptions& options) {
@@ -282,7 +269,7 @@ Pace parse_pace(const std::string& text) {
 std::vector<Fault> parse_faults(const std::string& text) {
   return with_form("--fault", text, fault_form, [&] {
     std::vector<Fault> faults;
-    for (const auto& part : split(text, ';')) faults.push_back(parse_fault(part));
+    for (const auto& part : split_text(text, ';')) faults.push_back(parse_fault(part));
     return faults;
   });
 }

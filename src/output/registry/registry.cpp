@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/text.hpp"
 #include "h5/parallel.hpp"
 #include "mpi/file.hpp"
 #include "tailrace/error.hpp"
@@ -24,18 +24,16 @@ std::string no_argument(const WriteOptions&) {
 }
 
 /// A number from 1 to `most`; `fallback` if there is none.
-int parse_number(const std::string& argument, const char* what, int most, int fallback) {
+int parse_count(const std::string& argument, const char* what, int most, int fallback) {
   if (argument.empty()) return fallback;
-  int number = 0;
-  const char* const end = argument.data() + argument.size();
-  const auto [stop, code] = std::from_chars(argument.data(), end, number);
-  if (code != std::errc{} || stop != end || number < 1 || number > most)
+  const auto number = parse_number<int>(argument, 1, most);
+  if (!number)
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is no {} from 1 to {}", argument, what, most));
-  return number;
+  return *number;
 }
 
 void parse_buffers(const std::string& argument, WriteOptions& options) {
-  options.buffers = parse_number(argument, "number of buffers", most_buffers, options.buffers);
+  options.buffers = parse_count(argument, "number of buffers", most_buffers, options.buffers);
 }
 
 /// GROUP or GROUP,buffers=N.
@@ -46,7 +44,7 @@ void parse_leaders(const std::string& argument, WriteOptions& options) {
   if (!buffers.empty() && (group.empty() || !buffers.starts_with(key) || buffers == key))
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is not GROUP,buffers=N", argument));
   const bool node = group == "node";
-  options.group = node ? 0 : parse_number(group, "size of a group (node or a number)", most_group, 0);
+  options.group = node ? 0 : parse_count(group, "size of a group (node or a number)", most_group, 0);
   if (!buffers.empty()) parse_buffers(buffers.substr(key.size()), options);
 }
 
@@ -57,7 +55,7 @@ std::string leaders_argument(const WriteOptions& options) {
 
 void parse_level(const std::string& argument, WriteOptions& options) {
   constexpr int most_level = 9;  // of zlib
-  options.deflate_level = parse_number(argument, "level", most_level, options.deflate_level);
+  options.deflate_level = parse_count(argument, "level", most_level, options.deflate_level);
 }
 
 /// KEY=VALUE,KEY=VALUE; `what` says what each is.
@@ -138,17 +136,17 @@ void parse_ranks(const std::string& argument, WriteOptions& options) {
   const auto way = comma == std::string::npos ? "isend" : argument.substr(comma + 1);
   if (way != "send" && way != "isend")
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is neither send nor isend", way));
-  options.writers = parse_number(argument.substr(0, comma), "number of ranks", most_writers, 1);
+  options.writers = parse_count(argument.substr(0, comma), "number of ranks", most_writers, 1);
   options.send_waits = way == "send";
 }
 
 void parse_processes(const std::string& argument, WriteOptions& options) {
-  options.writers = parse_number(argument, "number of processes", most_writers, 1);
+  options.writers = parse_count(argument, "number of processes", most_writers, 1);
 }
 
 /// One process would leave nothing to take turns with.
 void parse_turns(const std::string& argument, WriteOptions& options) {
-  options.writers = parse_number(argument, "number of processes", most_writers, 2);
+  options.writers = parse_count(argument, "number of processes", most_writers, 2);
 }
 
 bool can_be_joined(const SinkTraits& sink) {
