@@ -1,7 +1,6 @@
 // Heat in a box, on any number of ranks: outputs as the case asks for, checkpoints, resuming on others.
 //   TAILRACE_BIN_DIR=build-minimal tailrace run examples/minimal_sim/case.toml -n 2
-#include <mpi.h>
-
+#include <tailrace/halo.hpp>
 #include <tailrace/run/simulate.hpp>
 
 using namespace tailrace;
@@ -40,16 +39,18 @@ class Heat {
   }
 
   Heat(mpi::CommView comm, const Options& options)
-      : comm_(comm),
-        cells_(points(options)),
+      : cells_(points(options)),
         box_(decomposition(options, comm.size()).box(comm.rank())),
         row_(static_cast<std::size_t>(cells_.x + 2)),
         plane_(row_ * row_),
         now_(plane_ * static_cast<std::size_t>(box_.z().size() + 2)),
-        next_(now_.size()) {
+        next_(now_.size()),
+        halo_(comm, {.decomposition = decomposition(options, comm.size()),
+                     .layout = {cells_.x + 2, static_cast<std::int64_t>(plane_)},
+                     .element_bytes = sizeof(double)}) {
     const Index3 hot{cells_.x / 2, cells_.y / 2, cells_.z / 2};
     if (box_.contains(hot)) now_[at(hot)] = 1000;
-    get_halos();
+    exchange_halos();
   }
 
   void advance(StepIndex) {
@@ -61,7 +62,7 @@ class Heat {
                                       now_[i - plane_] + now_[i + plane_] - 6 * now_[i]);
         }
     now_.swap(next_);
-    get_halos();
+    exchange_halos();
   }
 
   /// What is recorded: where the points of this rank are in memory.
@@ -76,35 +77,20 @@ class Heat {
                                     cells_.x + 2, static_cast<std::int64_t>(plane_)});
     });
   }
-  void restored(StepIndex) { get_halos(); }
+  void restored(StepIndex) { exchange_halos(); }
   [[nodiscard]] std::size_t memory_bytes() const { return 2 * now_.size() * sizeof(double); }
 
  private:
+  void exchange_halos() { halo_.exchange(now_.data() + at(box_.lo)); }
   [[nodiscard]] std::size_t at(Index3 p) const {
     return static_cast<std::size_t>(p.z - box_.lo.z + 1) * plane_ + static_cast<std::size_t>(p.y + 1) * row_ +
            static_cast<std::size_t>(p.x + 1);
   }
-  /// Ranks without planes are the last ones: they have no neighbours.
-  void get_halos() {
-    const auto has = [&](int rank) {
-      return rank >= 0 && rank < comm_.size() && layout::split(cells_.z, comm_.size(), rank).size() > 0;
-    };
-    const int rank = comm_.rank(), count = static_cast<int>(plane_);
-    if (!has(rank)) return;
-    const int below = has(rank - 1) ? rank - 1 : MPI_PROC_NULL,
-              above = has(rank + 1) ? rank + 1 : MPI_PROC_NULL;
-    double* const last = now_.data() + now_.size() - plane_;
-    MPI_Sendrecv(last - plane_, count, MPI_DOUBLE, above, 0, now_.data(), count, MPI_DOUBLE, below, 0,
-                 comm_.get(), MPI_STATUS_IGNORE);
-    MPI_Sendrecv(now_.data() + plane_, count, MPI_DOUBLE, below, 1, last, count, MPI_DOUBLE, above, 1,
-                 comm_.get(), MPI_STATUS_IGNORE);
-  }
-
-  mpi::CommView comm_;
   Index3 cells_;
   Box box_;
   std::size_t row_, plane_;
   std::vector<double> now_, next_;
+  layout::Halo halo_;
 };
 
 int main(int argc, char** argv) {
