@@ -26,6 +26,7 @@ std::optional<T> parse_number(std::string_view text) noexcept {
   return read_whole<T>(text);
 }
 template std::optional<int> parse_number(std::string_view) noexcept;
+template std::optional<unsigned> parse_number(std::string_view) noexcept;
 template std::optional<std::int64_t> parse_number(std::string_view) noexcept;
 template std::optional<std::uint64_t> parse_number(std::string_view) noexcept;
 template std::optional<double> parse_number(std::string_view) noexcept;
