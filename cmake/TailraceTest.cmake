@@ -53,8 +53,7 @@ function(tailrace_add_unit_test)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tailrace_unit_main tailrace_flags ${ARG_LIBRARIES})
   tailrace_add_entries(${target} "tailrace_unit_cases(${ARG_KIND}.${ARG_NAME} \"$<TARGET_FILE:${target}>\" ${ARG_KIND} \
-TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS} \
-ENVIRONMENT \"${ARG_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
+${ARG_TIMEOUT} ${ARG_PROCESSORS} \"${ARG_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
 endfunction()
 
 # tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [THREADS 1] [TIMEOUT 300]): cases made with MPI_CASE, in one launch
@@ -68,7 +67,9 @@ function(tailrace_add_mpi_test)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tailrace_mpi_main tailrace_flags ${ARG_LIBRARIES})
   add_dependencies(mpi-tests ${target})
+  list(JOIN TAILRACE_MPIEXEC " " launch)
   tailrace_add_entries(${target} "tailrace_mpi_cases(mpi.${ARG_NAME} \"$<TARGET_FILE:${target}>\" mpi \
-\"${TAILRACE_MPIEXEC};${TAILRACE_TEST_RANKS}\" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${TAILRACE_TEST_RANKS} \
-ENVIRONMENT \"OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
+${ARG_TIMEOUT} ${TAILRACE_TEST_RANKS} \
+\"OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\" \
+${launch} ${TAILRACE_TEST_RANKS})")
 endfunction()

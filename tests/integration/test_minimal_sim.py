@@ -11,8 +11,6 @@ import pytest
 
 import jobs
 
-pytestmark = pytest.mark.mpi
-
 SOURCE = Path(__file__).resolve().parents[2] / "examples" / "minimal_sim"
 BUILD_LIMIT_S = 300
 

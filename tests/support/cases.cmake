@@ -13,43 +13,43 @@ function(tailrace_list_cases PROGRAM OPTION RESULT)
   set(${RESULT} ${names} PARENT_SCOPE)
 endfunction()
 
-# tailrace_set_case(NAME LABEL PROPERTIES...): its properties, with one more label for the long ones.
-function(tailrace_set_case NAME LABEL)
+# tailrace_add_case(NAME LABEL TIMEOUT PROCESSORS "ENVIRONMENT" COMMAND...): one entry; long ones have one more label.
+function(tailrace_add_case NAME LABEL TIMEOUT PROCESSORS ENVIRONMENT)
   if(NAME MATCHES "^[^:]*: full:")
-    set(LABEL "${LABEL};full")
+    list(APPEND LABEL full)
   endif()
-  set_tests_properties("${NAME}" PROPERTIES LABELS "${LABEL}" ${ARGN})
+  add_test("${NAME}" ${ARGN})
+  set_tests_properties("${NAME}" PROPERTIES LABELS "${LABEL}" TIMEOUT ${TIMEOUT} PROCESSORS ${PROCESSORS}
+    ENVIRONMENT "${ENVIRONMENT}")
 endfunction()
 
-# tailrace_unit_cases(PREFIX PROGRAM LABEL PROPERTIES...): each case is a run of the program.
-function(tailrace_unit_cases PREFIX PROGRAM LABEL)
+# tailrace_unit_cases(PREFIX PROGRAM LABEL TIMEOUT PROCESSORS "ENVIRONMENT"): each case is a run of the program.
+function(tailrace_unit_cases PREFIX PROGRAM)
   if(NOT EXISTS "${PROGRAM}")
-    add_test("${PREFIX}" "${PROGRAM}")
-    tailrace_set_case("${PREFIX}" ${LABEL})
+    tailrace_add_case("${PREFIX}" "${ARGV2}" "${ARGV3}" "${ARGV4}" "${ARGV5}" "${PROGRAM}")
     return()
   endif()
   tailrace_list_cases("${PROGRAM}" --list-test-cases names)
   foreach(name IN LISTS names)
     string(REPLACE "," "\\," filter "${name}")
-    add_test("${PREFIX}: ${name}" "${PROGRAM}" "--test-case=${filter}")
-    tailrace_set_case("${PREFIX}: ${name}" ${LABEL} ${ARGN})
+    tailrace_add_case("${PREFIX}: ${name}" "${ARGV2}" "${ARGV3}" "${ARGV4}" "${ARGV5}" "${PROGRAM}" "--test-case=${filter}")
   endforeach()
 endfunction()
 
-# tailrace_mpi_cases(PREFIX PROGRAM LABEL "LAUNCH" PROPERTIES...): the entry PREFIX is the launch of all, the others say
-# how each case went in it.
-function(tailrace_mpi_cases PREFIX PROGRAM LABEL LAUNCH)
-  set(results "${PROGRAM}.results")
-  add_test("${PREFIX}" "${TAILRACE_MPI_CASE}" "${results}" all ${LAUNCH} "${PROGRAM}")
-  tailrace_set_case("${PREFIX}" ${LABEL} ${ARGN})
+# tailrace_mpi_cases(PREFIX PROGRAM LABEL TIMEOUT PROCESSORS "ENVIRONMENT" LAUNCH...): the entry PREFIX is the launch of
+# all, the others say how each case went in it.
+function(tailrace_mpi_cases PREFIX PROGRAM LABEL TIMEOUT PROCESSORS ENVIRONMENT)
+  set(run "${TAILRACE_MPI_CASE}" "${PROGRAM}.results")
+  tailrace_add_case("${PREFIX}" ${LABEL} ${TIMEOUT} ${PROCESSORS} "${ENVIRONMENT}" ${run} all ${ARGN} "${PROGRAM}")
   if(NOT EXISTS "${PROGRAM}")
     return()
   endif()
   tailrace_list_cases("${PROGRAM}" --list names)
   set(number 0)
   foreach(name IN LISTS names)
-    add_test("${PREFIX}: ${name}" "${TAILRACE_MPI_CASE}" "${results}" ${number} "${name}" ${LAUNCH} "${PROGRAM}")
-    tailrace_set_case("${PREFIX}: ${name}" ${LABEL} DEPENDS "${PREFIX}" ${ARGN})
+    tailrace_add_case("${PREFIX}: ${name}" ${LABEL} ${TIMEOUT} ${PROCESSORS} "${ENVIRONMENT}" ${run} ${number} "${name}"
+      ${ARGN} "${PROGRAM}")
+    set_tests_properties("${PREFIX}: ${name}" PROPERTIES DEPENDS "${PREFIX}")
     math(EXPR number "${number} + 1")
   endforeach()
 endfunction()
