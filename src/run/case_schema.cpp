@@ -39,10 +39,13 @@ std::pair<std::string, std::string> parts_of(const std::string& name) {
 std::string plain(const std::string& markdown) {
   std::string text;
   for (std::size_t i = 0; i < markdown.size(); ++i) {
-    if (markdown.compare(i, 2, "](") == 0)
-      i = markdown.find(')', i);
-    else if (markdown[i] != '`' && markdown[i] != '[')
+    const auto close = markdown[i] == '[' ? markdown.find("](", i) : std::string::npos;
+    if (close != std::string::npos && markdown.find(']', i) == close) {
+      text += plain(markdown.substr(i + 1, close - i - 1));
+      i = markdown.find(')', close);
+    } else if (markdown[i] != '`') {
       text += markdown[i];
+    }
   }
   return text;
 }
