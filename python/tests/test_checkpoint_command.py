@@ -5,22 +5,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import checkpoint_files as files
+import command
 import run_dirs
-from tailrace.commands import checkpoint as command
-from tailrace.commands import inspect as inspect_command
 from tailrace.progress import ByteMeter
-
-
-@pytest.fixture
-def run():
-    app = typer.Typer()
-    command.register(app)
-    inspect_command.register(app)
-    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
 
 
 def write_some(directory: Path, *steps: int) -> Path:
@@ -43,7 +32,7 @@ def names(directory: Path) -> list[str]:
 # --- what is no checkpoint
 
 
-def test_foreign_directories(tmp_path, run):
+def test_foreign_directories(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "file").write_text("hello")
     (tmp_path / "other").mkdir()
@@ -55,152 +44,152 @@ def test_foreign_directories(tmp_path, run):
         ("other", 'format is "icons", not "tailrace checkpoint"'),
     ):
         for verb in ("list", "verify"):
-            answer = run("checkpoint", verb, tmp_path / name)
-            assert answer.exit_code == 2 and answer.stderr.count("\n") == 1
-            assert name in answer.stderr and words in answer.stderr and "Fix: " in answer.stderr
+            answer = command.tailrace("checkpoint", verb, tmp_path / name)
+            assert answer.status == 2 and answer.err.count("\n") == 1
+            assert name in answer.err and words in answer.err and "Fix: " in answer.err
 
 
-def test_a_newer_version(tmp_path, run):
+def test_a_newer_version(tmp_path):
     place = files.write(tmp_path / "checkpoints", version=3, rest="something else")
     files.write(tmp_path / "checkpoints", 90)
-    answer = run("checkpoint", "verify", place)
-    assert (
-        answer.exit_code == 2 and "version is 3, this program knows 2 and older ones. Fix: " in answer.stderr
-    )
-    assert run("checkpoint", "verify", tmp_path).exit_code == 2
-    listed = run("checkpoint", "list", tmp_path)
-    assert listed.exit_code == 0 and "version is 3" in listed.stdout
-    assert run("inspect", tmp_path, "--verify").exit_code == 1
+    answer = command.tailrace("checkpoint", "verify", place)
+    assert answer.status == 2 and "version is 3, this program knows 2 and older ones. Fix: " in answer.err
+    assert command.tailrace("checkpoint", "verify", tmp_path).status == 2
+    listed = command.tailrace("checkpoint", "list", tmp_path)
+    assert listed.status == 0 and "version is 3" in listed.out
+    assert command.tailrace("inspect", tmp_path, "--verify").status == 1
 
 
 # --- what there is
 
 
-def test_list(tmp_path, run):
+def test_list(tmp_path):
     write_some(tmp_path, 30, 200)
     leave_partial(tmp_path, 300)
     for path in (tmp_path, tmp_path / "checkpoints"):
-        lines = run("checkpoint", "list", path).stdout.splitlines()
+        lines = command.tailrace("checkpoint", "list", path).out.splitlines()
         assert [line.split()[0] for line in lines] == ["step", "30", "200", "300"]
         assert lines[2].split()[1:4] == ["gas", "400", "µs"] and "incomplete" in lines[3]
-    found = json.loads(run("checkpoint", "list", tmp_path, "--json").stdout)
+    found = json.loads(command.tailrace("checkpoint", "list", tmp_path, "--json").out)
     assert [(each["step"], each["complete"]) for each in found] == [(30, True), (200, True), (300, False)]
     assert found[0]["created"] == "2026-11-22T09:30:00+00:00" and found[0]["ranks"] == 3
-    one = run("checkpoint", "list", tmp_path / "checkpoints" / "step-000000000030")
-    assert one.exit_code == 0 and len(one.stdout.splitlines()) == 2
+    one = command.tailrace("checkpoint", "list", tmp_path / "checkpoints" / "step-000000000030")
+    assert one.status == 0 and len(one.out.splitlines()) == 2
 
 
-def test_list_says_how_old_they_are(tmp_path, run):
+def test_list_says_how_old_they_are(tmp_path):
     created = datetime.now(UTC) - timedelta(hours=2, minutes=5, seconds=30)
     files.write(tmp_path, created=created.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    assert run("checkpoint", "list", tmp_path).stdout.splitlines()[1].rstrip().endswith("2 h 5 min")
+    assert command.tailrace("checkpoint", "list", tmp_path).out.splitlines()[1].rstrip().endswith("2 h 5 min")
 
 
-def test_list_of_a_run_that_has_none_yet(tmp_path, run):
+def test_list_of_a_run_that_has_none_yet(tmp_path):
     (tmp_path / "checkpoints").mkdir()
-    answer = run("checkpoint", "list", tmp_path)
-    assert answer.exit_code == 0 and "no checkpoints yet" in answer.stdout
-    assert run("checkpoint", "verify", tmp_path).exit_code == 2
+    answer = command.tailrace("checkpoint", "list", tmp_path)
+    assert answer.status == 0 and "no checkpoints yet" in answer.out
+    assert command.tailrace("checkpoint", "verify", tmp_path).status == 2
 
 
-def test_list_shows_damage_that_a_short_look_finds(tmp_path, run):
+def test_list_shows_damage_that_a_short_look_finds(tmp_path):
     write_some(tmp_path, 10, 20)
     (tmp_path / "checkpoints" / "step-000000000010" / "state.h5").write_bytes(b"short")
-    answer = run("checkpoint", "list", tmp_path)
-    assert answer.exit_code == 1 and "it has 5 bytes" in answer.stdout
+    answer = command.tailrace("checkpoint", "list", tmp_path)
+    assert answer.status == 1 and "it has 5 bytes" in answer.out
 
 
-def test_verify_finds_the_damaged_one(tmp_path, run):
+def test_verify_finds_the_damaged_one(tmp_path):
     write_some(tmp_path, 10, 20)
     leave_partial(tmp_path, 30)
-    answer = run("checkpoint", "verify", tmp_path)
-    assert answer.exit_code == 0 and answer.stdout.count("sound") == 2
+    answer = command.tailrace("checkpoint", "verify", tmp_path)
+    assert answer.status == 0 and answer.out.count("sound") == 2
     place = tmp_path / "checkpoints" / "step-000000000020"
     files.change(place / "state.h5", files.places(place / "state.h5")["solver/p", "data"][0])
-    answer = run("checkpoint", "verify", tmp_path)
-    assert answer.exit_code == 1 and "set solver/p, cell x 0 to 4" in answer.stdout
-    assert "Fix: go on from" in answer.stdout and "step-000000000010" in answer.stdout.splitlines()[-1]
-    document = json.loads(run("checkpoint", "verify", tmp_path, "--json").stdout)
+    answer = command.tailrace("checkpoint", "verify", tmp_path)
+    assert answer.status == 1 and "set solver/p, cell x 0 to 4" in answer.out
+    assert "Fix: go on from" in answer.out and "step-000000000010" in answer.out.splitlines()[-1]
+    document = json.loads(command.tailrace("checkpoint", "verify", tmp_path, "--json").out)
     assert not document["sound"] and [each["sound"] for each in document["checkpoints"]] == [True, False]
     assert document["checkpoints"][1]["damage"][0]["set"] == "solver/p"
-    assert run("checkpoint", "verify", tmp_path / "checkpoints" / "step-000000000010").exit_code == 0
+    assert (
+        command.tailrace("checkpoint", "verify", tmp_path / "checkpoints" / "step-000000000010").status == 0
+    )
 
 
-def test_a_renamed_copy_can_be_verified(tmp_path, run):
+def test_a_renamed_copy_can_be_verified(tmp_path):
     place = files.write(tmp_path).rename(tmp_path / "kept")
-    assert run("checkpoint", "verify", place).exit_code == 0
+    assert command.tailrace("checkpoint", "verify", place).status == 0
 
 
-def test_inspect_verifies_checkpoints_too(tmp_path, run):
+def test_inspect_verifies_checkpoints_too(tmp_path):
     directory = run_dirs.write_run(tmp_path / "run")
     write_some(directory, 10)
-    answer = json.loads(run("inspect", directory, "--verify", "--json").stdout)
+    answer = json.loads(command.tailrace("inspect", directory, "--verify", "--json").out)
     assert answer["ok"] and answer["checkpoints"][0]["sound"]
     place = directory / "checkpoints" / "step-000000000010"
     files.change(place / "manifest.json", 30)
-    assert run("inspect", directory).exit_code == 0
-    answer = run("inspect", directory, "--verify")
-    assert answer.exit_code == 1 and "manifest.json: its bytes are not those" in answer.stdout
-    assert run("inspect", place, "--verify").exit_code == 1
-    assert not json.loads(run("inspect", directory, "--verify", "--json").stdout)["ok"]
+    assert command.tailrace("inspect", directory).status == 0
+    answer = command.tailrace("inspect", directory, "--verify")
+    assert answer.status == 1 and "manifest.json: its bytes are not those" in answer.out
+    assert command.tailrace("inspect", place, "--verify").status == 1
+    assert not json.loads(command.tailrace("inspect", directory, "--verify", "--json").out)["ok"]
 
 
-def test_prune_keeps_the_newest_by_their_steps(tmp_path, run):
+def test_prune_keeps_the_newest_by_their_steps(tmp_path):
     write_some(tmp_path, 9, 100, 20, 1000)
     leave_partial(tmp_path, 20)
     leave_partial(tmp_path, 1100)
     before = names(tmp_path)
-    answer = run("checkpoint", "prune", tmp_path, "--keep", 2, "--dry-run")
-    assert answer.exit_code == 0 and names(tmp_path) == before
-    gone = [line.split()[2] for line in answer.stdout.splitlines() if line.startswith("would remove")]
+    answer = command.tailrace("checkpoint", "prune", tmp_path, "--keep", 2, "--dry-run")
+    assert answer.status == 0 and names(tmp_path) == before
+    gone = [line.split()[2] for line in answer.out.splitlines() if line.startswith("would remove")]
     assert gone == [
         "step-000000000020.partial",
         "step-000000001100.partial",
         "step-000000000009",
         "step-000000000020",
     ]
-    answer = run("checkpoint", "prune", tmp_path, "--keep", 2)
-    assert answer.exit_code == 0 and answer.stdout.count("removed") == 4
+    answer = command.tailrace("checkpoint", "prune", tmp_path, "--keep", 2)
+    assert answer.status == 0 and answer.out.count("removed") == 4
     assert names(tmp_path) == ["step-000000000100", "step-000000001000"]
-    assert run("checkpoint", "prune", tmp_path, "--keep", 2).stdout.count("removed") == 0
+    assert command.tailrace("checkpoint", "prune", tmp_path, "--keep", 2).out.count("removed") == 0
 
 
-def test_prune_does_not_count_what_is_damaged_or_unknown(tmp_path, run):
+def test_prune_does_not_count_what_is_damaged_or_unknown(tmp_path):
     write_some(tmp_path, 10, 20, 30, 40)
     files.write(tmp_path / "checkpoints", 5, version=3)
     (tmp_path / "checkpoints" / "step-000000000040" / "state.h5").write_bytes(b"short")
     (tmp_path / "checkpoints" / "step-000000000010" / "manifest.json").unlink()
-    answer = run("checkpoint", "prune", tmp_path, "--keep", 2)
-    assert answer.exit_code == 0 and answer.stdout.count("not counted") == 2
+    answer = command.tailrace("checkpoint", "prune", tmp_path, "--keep", 2)
+    assert answer.status == 0 and answer.out.count("not counted") == 2
     assert names(tmp_path) == [f"step-{step:012d}" for step in (5, 20, 30, 40)]
 
 
-def test_prune_with_fewer_than_are_to_stay(tmp_path, run):
+def test_prune_with_fewer_than_are_to_stay(tmp_path):
     write_some(tmp_path, 10, 20)
     (tmp_path / "checkpoints" / "step-000000000020" / "manifest.json").unlink()
-    assert run("checkpoint", "prune", tmp_path, "--keep", 2).exit_code == 0
+    assert command.tailrace("checkpoint", "prune", tmp_path, "--keep", 2).status == 0
     assert names(tmp_path) == ["step-000000000010", "step-000000000020"]
 
 
-def test_prune_leaves_all_but_checkpoints_and_needs_a_number(tmp_path, run):
+def test_prune_leaves_all_but_checkpoints_and_needs_a_number(tmp_path):
     write_some(tmp_path, 10, 20)
     (tmp_path / "checkpoints" / "step-12").mkdir()
     (tmp_path / "checkpoints" / "notes.partial").mkdir()
     for words in ((), ("--keep", 0), ("--keep", "all")):
-        assert run("checkpoint", "prune", tmp_path, *words).exit_code == 2
-    assert run("checkpoint", "prune", tmp_path, "--keep", 1).exit_code == 0
+        assert command.tailrace("checkpoint", "prune", tmp_path, *words).status == 2
+    assert command.tailrace("checkpoint", "prune", tmp_path, "--keep", 1).status == 0
     assert names(tmp_path) == ["notes.partial", "step-000000000020", "step-12"]
 
 
-def test_a_removal_that_is_interrupted_leaves_no_complete_checkpoint(tmp_path, run, monkeypatch):
+def test_a_removal_that_is_interrupted_leaves_no_complete_checkpoint(tmp_path, monkeypatch):
     write_some(tmp_path, 10, 20)
 
     def stop(path):
         raise OSError(5, "Input/output error", str(path))
 
     monkeypatch.setattr("shutil.rmtree", stop)
-    answer = run("checkpoint", "prune", tmp_path, "--keep", 1)
-    assert answer.exit_code == 2 and "step-000000000010" in answer.stderr
+    answer = command.tailrace("checkpoint", "prune", tmp_path, "--keep", 1)
+    assert answer.status == 2 and "step-000000000010" in answer.err
     assert names(tmp_path) == ["step-000000000010.partial", "step-000000000020"]
 
 

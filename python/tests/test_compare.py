@@ -6,13 +6,11 @@ import math
 import h5py
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+import command
 import run_dirs
 from tailrace import compare as module
 from tailrace import kwave
-from tailrace.commands import compare as command
 from tailrace.compare import compare_files
 
 RANDOM = np.random.default_rng(11)
@@ -189,36 +187,33 @@ def test_recorded_part_of_a_killed_run_equals_the_full_run(tmp_path):
     assert compare_files(tmp_path / "full.h5", tmp_path / "killed.h5", recorded=True).differs
 
 
-@pytest.fixture
-def run():
-    app = typer.Typer()
-    command.register(app)
-    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
-
-
-def test_command_exit_status_and_directories(tmp_path, run):
+def test_command_exit_status_and_directories(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         run_dirs.write_output(tmp_path / name / "output.h5")
-    same = run(tmp_path / "one", tmp_path / "two")
-    assert same.exit_code == 0 and "equal" in same.stdout
+    same = command.tailrace("compare", tmp_path / "one", tmp_path / "two")
+    assert same.status == 0 and "equal" in same.out
     with h5py.File(tmp_path / "two" / "output.h5", "a") as file:
         file["p_final"][...] = 2 * file["p_final"][...]
-    other = run(tmp_path / "one", tmp_path / "two", "--threshold", "1e-3")
-    assert other.exit_code == 1 and "1 of" in other.stdout
-    answer = json.loads(run(tmp_path / "one", tmp_path / "two", "p_final", "--json").stdout)
+    other = command.tailrace("compare", tmp_path / "one", tmp_path / "two", "--threshold", "1e-3")
+    assert other.status == 1 and "1 of" in other.out
+    answer = json.loads(
+        command.tailrace("compare", tmp_path / "one", tmp_path / "two", "p_final", "--json").out
+    )
     assert answer["differs"] and answer["steps_over"] == 1
     assert answer["frobenius"] == pytest.approx(1.0)
 
 
-def test_command_writes_infinity_as_text_in_json(tmp_path, run):
+def test_command_writes_infinity_as_text_in_json(tmp_path):
     write(tmp_path / "a", p_final=np.zeros((1, 1, 2)))
     write(tmp_path / "b", p_final=np.ones((1, 1, 2)))
-    answer = json.loads(run(tmp_path / "a", tmp_path / "b", "--json").stdout, parse_constant=pytest.fail)
+    answer = json.loads(
+        command.tailrace("compare", tmp_path / "a", tmp_path / "b", "--json").out, parse_constant=pytest.fail
+    )
     assert answer["infinity"] == "inf"
 
 
-def test_command_bad_input(tmp_path, run):
+def test_command_bad_input(tmp_path):
     run_dirs.write_output(tmp_path / "good.h5")
     (tmp_path / "text.h5").write_text("not HDF5")
     data = (tmp_path / "good.h5").read_bytes()
@@ -229,8 +224,8 @@ def test_command_bad_input(tmp_path, run):
         ("text.h5", "not an HDF5 file"),
         ("short.h5", "truncated"),
     ):
-        answer = run(tmp_path / "good.h5", tmp_path / bad)
-        assert answer.exit_code == 2
-        assert reason in answer.stderr and bad in answer.stderr and answer.stderr.count("\n") == 1
-    assert run(tmp_path / "good.h5", tmp_path / "empty").exit_code == 2
-    assert run(tmp_path / "good.h5", tmp_path / "good.h5", "nothing").exit_code == 2
+        answer = command.tailrace("compare", tmp_path / "good.h5", tmp_path / bad)
+        assert answer.status == 2
+        assert reason in answer.err and bad in answer.err and answer.err.count("\n") == 1
+    assert command.tailrace("compare", tmp_path / "good.h5", tmp_path / "empty").status == 2
+    assert command.tailrace("compare", tmp_path / "good.h5", tmp_path / "good.h5", "nothing").status == 2

@@ -3,48 +3,35 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import command
 import tailrace
 from tailrace.disk import file_system_type
 from tailrace.doctor import ranges
 
 ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "python/src")}
 
 
-def command(*arguments: str, directory: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tailrace", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=directory,
-        env=ENVIRONMENT,
-    )
-
-
-def test_findings_as_text_and_json(tmp_path):
-    done = command("doctor", "--json", directory=tmp_path)
-    assert done.returncode == 0, done.stderr
-    findings = json.loads(done.stdout)
+def test_findings_as_text_and_json(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = command.tailrace("doctor", "--json")
+    assert done.status == 0, done.err
+    findings = json.loads(done.out)
     assert findings["Machine"]["cores usable"] >= 1
     assert "/s" in findings["File system"]["write, with fsync"]
     assert "not probed" in findings["MPI"]["spawn"]
     assert list(tmp_path.iterdir()) == []
-    text = command("doctor", directory=tmp_path)
-    assert text.returncode == 0
+    text = command.tailrace("doctor")
+    assert text.status == 0
     for section in findings:
-        assert f"{section}\n" in text.stdout
+        assert f"{section}\n" in text.out
 
 
-def test_placement_of_ranks(tmp_path):
-    done = command("doctor", "-n", "1", "-t", "1", "--json", directory=tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["Placement of 1 x 1 threads"]
+def test_placement_of_ranks():
+    done = command.tailrace("doctor", "-n", "1", "-t", "1", "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)["Placement of 1 x 1 threads"]
     if "topology" in found:  # the native program is not there
         return
     assert "core" in found["package 0"]
@@ -54,9 +41,9 @@ def test_placement_of_ranks(tmp_path):
         assert "(a free core)" in found["rank 0"]
 
 
-def test_unknown_binding_is_refused(tmp_path):
-    done = command("doctor", "--bind", "tightly", directory=tmp_path)
-    assert done.returncode == 2 and "Choose one of auto, none, core" in done.stderr
+def test_unknown_binding_is_refused():
+    done = command.tailrace("doctor", "--bind", "tightly")
+    assert done.status == 2 and "Choose one of auto, none, core" in done.err
 
 
 def test_ranges():
@@ -74,12 +61,12 @@ def test_file_system_of_the_longest_mount_point(tmp_path):
 
 
 def test_version_is_the_same_everywhere():
-    assert command("--version").stdout == f"tailrace {tailrace.__version__}\n"
+    assert command.process("--version").out == f"tailrace {tailrace.__version__}\n"
     found = re.search(r"project\(tailrace VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())
     assert found and found[1] == tailrace.__version__
 
 
 def test_unknown_command_is_bad_usage():
-    done = command("fly")
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    done = command.process("fly")
+    assert done.status == 2
+    assert "Traceback" not in done.err

@@ -5,21 +5,12 @@ import json
 import h5py
 import numpy as np
 import pytest
-import typer
 import xxhash
-from typer.testing import CliRunner
 
+import command
 import run_dirs
 from tailrace import kwave
-from tailrace.commands import inspect as command
 from tailrace.inspect import inspect_file, inspect_path
-
-
-@pytest.fixture
-def run():
-    app = typer.Typer()
-    command.register(app)
-    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.mark.parametrize(
@@ -73,16 +64,16 @@ def test_storage_does_not_change_the_checksum(tmp_path):
     assert len(sums) == 1
 
 
-def test_verify_finds_nan(tmp_path, run):
+def test_verify_finds_nan(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
-    assert run(tmp_path / "out.h5", "--verify").exit_code == 0
+    assert command.tailrace("inspect", tmp_path / "out.h5", "--verify").status == 0
     with h5py.File(tmp_path / "out.h5", "a") as file:
         file["p_final"][0, 0, :3] = np.nan
         file["p/1"][2, 0, 0, 0] = np.inf
-    assert run(tmp_path / "out.h5").exit_code == 0
-    answer = run(tmp_path / "out.h5", "--verify", "--json")
-    problems = json.loads(answer.stdout)["file"]["problems"]
-    assert answer.exit_code == 1
+    assert command.tailrace("inspect", tmp_path / "out.h5").status == 0
+    answer = command.tailrace("inspect", tmp_path / "out.h5", "--verify", "--json")
+    problems = json.loads(answer.out)["file"]["problems"]
+    assert answer.status == 1
     assert problems == ["p/1: 1 values are infinite", "p_final: 3 values are NaN"]
 
 
@@ -93,7 +84,7 @@ def test_a_record_beyond_the_plan_is_a_problem(tmp_path):
     assert inspect_file(tmp_path / "out.h5").problems
 
 
-def test_damaged_and_foreign_files(tmp_path, run):
+def test_damaged_and_foreign_files(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     data = (tmp_path / "out.h5").read_bytes()
     (tmp_path / "short.h5").write_bytes(data[:-5000])
@@ -103,28 +94,28 @@ def test_damaged_and_foreign_files(tmp_path, run):
         ("text.h5", "not an HDF5 file"),
         ("none.h5", "no such file"),
     ):
-        answer = run(tmp_path / name)
-        assert answer.exit_code == 2
-        assert reason in answer.stderr and name in answer.stderr and answer.stderr.count("\n") == 1
+        answer = command.tailrace("inspect", tmp_path / name)
+        assert answer.status == 2
+        assert reason in answer.err and name in answer.err and answer.err.count("\n") == 1
 
 
-def test_run_directory_shows_the_account(tmp_path, run):
+def test_run_directory_shows_the_account(tmp_path):
     directory = run_dirs.write_run(tmp_path / "run")
-    text = run(directory).stdout
+    text = command.tailrace("inspect", directory).out
     assert "finished" in text and "60 of 60" in text and "trace/rank-00001.trace" in text and "p/1" in text
-    answer = json.loads(run(directory, "--json").stdout)
+    answer = json.loads(command.tailrace("inspect", directory, "--json").out)
     assert answer["ok"] and answer["run"]["ranks"] == 2 and answer["file"]["steps_recorded"] == 60
 
 
-def test_run_directory_with_a_truncated_output_reports_it(tmp_path, run):
+def test_run_directory_with_a_truncated_output_reports_it(tmp_path):
     directory = run_dirs.write_run(tmp_path / "run")
     data = (directory / "output.h5").read_bytes()
     (directory / "output.h5").write_bytes(data[: len(data) // 2])
-    answer = run(directory)
-    assert answer.exit_code == 1 and "truncated" in answer.stdout
+    answer = command.tailrace("inspect", directory)
+    assert answer.status == 1 and "truncated" in answer.out
 
 
-def test_directory_that_is_no_run(tmp_path, run):
-    assert run(tmp_path).exit_code == 2
+def test_directory_that_is_no_run(tmp_path):
+    assert command.tailrace("inspect", tmp_path).status == 2
     with pytest.raises(kwave.FileError, match=r"run\.json"):
         inspect_path(tmp_path)

@@ -1,16 +1,13 @@
 """`tailrace plan` with a native program in miniature: the table, the JSON, and that nothing stays."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import command
 from tailrace.account import summary
 from test_run import INSTALLED, enter, make_programs, write_case
-
-COMMAND = [sys.executable, "-m", "tailrace", "plan"]
 
 
 @pytest.fixture(params=INSTALLED, ids=lambda item: item[0])
@@ -20,8 +17,8 @@ def place(request, tmp_path, monkeypatch):
     return enter(tmp_path, monkeypatch)
 
 
-def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+def plan(*arguments: str) -> command.Answer:
+    return command.tailrace("plan", *arguments)
 
 
 def left_behind() -> list[str]:
@@ -30,23 +27,23 @@ def left_behind() -> list[str]:
 
 def test_table_names_the_choice_and_what_is_impossible(place):
     done = plan(write_case('mode = "plan"'), "-n", "2", "-t", "1")
-    assert done.returncode == 0, done.stderr
-    assert "case.toml on 2 ranks x 1 thread, measured over 10 steps" in done.stdout
-    assert "auto takes threads:2: 7.34 s for 8 outputs instead of 9.45 s with blocking" in done.stdout
-    lines = [line for line in done.stdout.splitlines() if "blocking" in line or "threads:2" in line]
+    assert done.status == 0, done.err
+    assert "case.toml on 2 ranks x 1 thread, measured over 10 steps" in done.out
+    assert "auto takes threads:2: 7.34 s for 8 outputs instead of 9.45 s with blocking" in done.out
+    lines = [line for line in done.out.splitlines() if "blocking" in line or "threads:2" in line]
     assert any("*" in line and "threads:2" in line and "7.84 s" in line for line in lines)
     assert any("*" not in line and "blocking" in line and "9.95 s" in line for line in lines)
-    assert "the job has no dedicated ranks" in done.stdout
-    assert "more processes" in done.stdout
-    (dedicated,) = (line for line in done.stdout.splitlines() if "ranks:1" in line)
+    assert "the job has no dedicated ranks" in done.out
+    assert "more processes" in done.out
+    (dedicated,) = (line for line in done.out.splitlines() if "ranks:1" in line)
     assert [cell.strip() for cell in dedicated.split("│")][7] == "1"
-    assert "onto the device" in done.stdout
+    assert "onto the device" in done.out
     assert left_behind() == []
 
 
 def test_json_has_everything_sorted_by_time(place):
     done = plan(write_case('mode = "plan"'), "-n", "2", "--json")
-    found = json.loads(done.stdout)
+    found = json.loads(done.out)
     assert (found["choice"], found["ranks"], found["setup_s"]) == ("threads:2", 2, 0.5)
     assert [entry["strategy"] for entry in found["predictions"]] == ["threads:2", "blocking", "ranks:1"]
     assert found["predictions"][0]["total_s"] == pytest.approx(7.84)
@@ -57,33 +54,33 @@ def test_json_has_everything_sorted_by_time(place):
 def test_measures_on_the_file_system_asked_for(place):
     Path("disk").mkdir()
     done = plan(write_case('mode = "plan"'), "--dir", "disk", "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     assert list(Path("disk").iterdir()) == []
     refused = plan(write_case(), "--dir", "nowhere")
-    assert refused.returncode == 2 and "--dir nowhere: there is no such directory" in refused.stderr
+    assert refused.status == 2 and "--dir nowhere: there is no such directory" in refused.err
 
 
 def test_too_few_outputs_are_an_answer(place):
     done = plan(write_case('mode = "plan too short"'))
-    assert done.returncode == 1
-    assert "too few outputs to measure" in done.stdout
-    assert "auto stays with threads:2" in done.stdout
+    assert done.status == 1
+    assert "too few outputs to measure" in done.out
+    assert "auto stays with threads:2" in done.out
     assert left_behind() == []
 
 
 def test_a_sink_that_stays_with_one_strategy_is_an_answer(place):
     done = plan(write_case('mode = "plan one sink"'), "--json")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["reasons"] == ["the sink moves data between ranks"]
+    assert done.status == 1
+    assert json.loads(done.out)["reasons"] == ["the sink moves data between ranks"]
 
 
 def test_bad_case_and_failing_run(place):
     bad = plan(write_case('problem = "time.steps: -1 is not positive"'))
-    assert bad.returncode == 2
-    assert "time.steps: -1 is not positive" in bad.stderr
+    assert bad.status == 2
+    assert "time.steps: -1 is not positive" in bad.err
     failed = plan(write_case('mode = "exit"\nstatus = 3'))
-    assert failed.returncode == 3
-    assert "the run for measuring failed: as the case asks" in failed.stderr
+    assert failed.status == 3
+    assert "the run for measuring failed: as the case asks" in failed.err
     assert left_behind() == []
 
 

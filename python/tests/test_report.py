@@ -8,13 +8,11 @@ from html.parser import HTMLParser
 import h5py
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+import command
 import run_dirs
 import tailrace
 from tailrace import kwave
-from tailrace.commands import report as command
 from tailrace.data import cuts
 from tailrace.data.cuts import find_peak, planes_through
 from tailrace.figures.fields import Series, amplitude_spectrum, thin_out
@@ -239,17 +237,15 @@ def test_not_a_run_directory(tmp_path):
 
 
 def test_command(tmp_path):
-    app = typer.Typer()
-    command.register(app)
     directory = run_dirs.write_run(tmp_path / "run")
-    answer = CliRunner().invoke(app, [str(directory), "-o", str(tmp_path / "page.html")])
-    assert answer.exit_code == 0 and answer.stdout.strip() == str(tmp_path / "page.html")
-    answer = json.loads(CliRunner().invoke(app, [str(directory), "--json"]).stdout)
+    answer = command.tailrace("report", directory, "-o", tmp_path / "page.html")
+    assert answer.status == 0 and answer.out.strip() == str(tmp_path / "page.html")
+    answer = json.loads(command.tailrace("report", directory, "--json").out)
     assert answer["report"] == str(directory / "report.html") and answer["size_bytes"] < 8_000_000
-    bad = CliRunner().invoke(app, [str(tmp_path / "nothing")])
-    assert bad.exit_code == 2 and "no such directory" in bad.stderr
-    unwritable = CliRunner().invoke(app, [str(directory), "-o", str(tmp_path / "missing" / "page.html")])
-    assert unwritable.exit_code == 2
+    bad = command.tailrace("report", tmp_path / "nothing")
+    assert bad.status == 2 and "no such directory" in bad.err
+    unwritable = command.tailrace("report", directory, "-o", tmp_path / "missing/page.html")
+    assert unwritable.status == 2
 
 
 # --- fields

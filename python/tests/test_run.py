@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import command
+
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parent / "src"
 LAUNCHERS = [("openmpi", "mpirun.openmpi"), ("mpich", "mpiexec.mpich")]
 INSTALLED = [(kind, path) for kind, name in LAUNCHERS if (path := shutil.which(name))]
-COMMAND = [sys.executable, "-m", "tailrace", "run"]
 
 
 @pytest.fixture(params=INSTALLED, ids=lambda item: item[0])
@@ -45,7 +45,7 @@ def make_programs(directory: Path, launch: dict | None) -> None:
 
 def enter(directory: Path, monkeypatch) -> Path:
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(directory / "bin"))
-    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+    monkeypatch.setenv("PYTHONPATH", str(command.SOURCE))
     monkeypatch.chdir(directory)
     return directory
 
@@ -55,17 +55,15 @@ def write_case(text: str = "", name: str = "case.toml") -> str:
     return name
 
 
-def run(*arguments: str, report: bool = False) -> subprocess.CompletedProcess[str]:
-    options = [] if report else ["--no-report"]
-    return subprocess.run(
-        [*COMMAND, *options, *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+def run(*arguments: str, report: bool = False) -> command.Answer:
+    return command.tailrace("run", *([] if report else ["--no-report"]), *arguments)
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, "--no-report", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [*command.TAILRACE, "run", "--no-report", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
 def wait_for(path: Path, text: str = "", limit_s: float = 20.0) -> None:
@@ -83,17 +81,17 @@ def test_finished_run_takes_the_next_free_directory(place):
     case = write_case()
     for expected in ("runs/case", "runs/case-2", "runs/case-3"):
         done = run(case, "-n", "2", "-t", "1")
-        assert done.returncode == 0, done.stderr
+        assert done.status == 0, done.err
         assert account(expected)["ranks"] == 2
-    assert "finished: 10 of 10 steps in 1.50 s on 2 ranks x 1 thread" in done.stdout
-    assert "output: 1.00 kB, 1.0 % of run time visible; strategy: threads:2" in done.stdout
+    assert "finished: 10 of 10 steps in 1.50 s on 2 ranks x 1 thread" in done.out
+    assert "output: 1.00 kB, 1.0 % of run time visible; strategy: threads:2" in done.out
 
 
 def test_options_reach_the_program(place):
     options = ["--set", "time.steps=5", "--set", "a.b=c", "--write", "threads:3", "--sink", "hdf5"]
     options += ["--pace", "bandwidth=1", "--fault", "write:after=2", "--wall-limit", "55min", "--overwrite"]
     done = run(write_case(), "--out", "here", *options, "-t", "2", "--json")
-    got = json.loads(done.stdout)["arguments"]
+    got = json.loads(done.out)["arguments"]
     assert got["settings"] == ["time.steps=5", "a.b=c"]
     assert (got["write"], got["sink"], got["pace"]) == ("threads:3", "hdf5", "bandwidth=1")
     assert (got["fault"], got["wall_limit"], got["threads"]) == ("write:after=2", "55min", 2)
@@ -102,10 +100,9 @@ def test_options_reach_the_program(place):
 
 def test_bad_case_passes_the_message_on_and_makes_nothing(place):
     done = run(write_case('problem = "time.steps: -1 is not positive. Fix: 1 or more"'))
-    assert done.returncode == 2
+    assert done.status == 2
     assert (
-        done.stderr
-        == "tailrace-fake: case.toml: 1 problem\n  time.steps: -1 is not positive. Fix: 1 or more\n"
+        done.err == "tailrace-fake: case.toml: 1 problem\n  time.steps: -1 is not positive. Fix: 1 or more\n"
     )
     assert not Path("runs").exists()
 
@@ -114,36 +111,36 @@ def test_existing_directory_needs_overwrite(place):
     Path("old").mkdir()
     (Path("old") / "run.json").write_text('{"status": "finished", "steps": 77}')
     refused = run(write_case(), "--out", "old")
-    assert refused.returncode == 2
-    assert "old exists already" in refused.stderr and "--overwrite" in refused.stderr
+    assert refused.status == 2
+    assert "old exists already" in refused.err and "--overwrite" in refused.err
     assert account("old")["steps"] == 77
-    assert run(write_case('mode = "silent"'), "--out", "old", "--overwrite").returncode == 3
+    assert run(write_case('mode = "silent"'), "--out", "old", "--overwrite").status == 3
     assert account("old")["status"] == "failed"
-    assert run(write_case(), "--out", "old", "--overwrite").returncode == 0
+    assert run(write_case(), "--out", "old", "--overwrite").status == 0
     assert account("old")["steps"] == 10
 
 
 @pytest.mark.parametrize(("status", "expected"), [(2, 2), (3, 3), (4, 4), (1, 3), (77, 3)])
 def test_exit_statuses(place, status, expected):
     done = run(write_case(f'mode = "exit"\nstatus = {status}'), "-n", "2")
-    assert done.returncode == expected
-    assert "Primary job" not in done.stderr and "non-zero" not in done.stderr
+    assert done.status == expected
+    assert "Primary job" not in done.err and "non-zero" not in done.err
 
 
 def test_killed_rank_leaves_an_account_with_the_recorded_steps(place):
     done = run(write_case('mode = "kill"'), "-n", "2")
-    assert done.returncode == 3
+    assert done.status == 3
     got = account("runs/case")
     assert got["status"] == "failed" and got["error"]["kind"] == "killed"
     assert "SIGKILL" in got["reason"]
     assert got["steps_recorded"] == 3 and got["steps_planned"] == 10
-    assert "the file holds all samples up to step 3" in done.stdout
+    assert "the file holds all samples up to step 3" in done.out
 
 
 def test_killed_before_the_directory_exists(place):
     done = run(write_case('mode = "no directory"'))
-    assert done.returncode == 3
-    assert "SIGKILL" in done.stderr
+    assert done.status == 3
+    assert "SIGKILL" in done.err
     assert not Path("runs").exists()
 
 
@@ -204,10 +201,10 @@ def running_programs(place: Path) -> list[str]:
 
 
 def test_plain_process_without_a_launcher(plain):
-    assert run(write_case()).returncode == 0
+    assert run(write_case()).status == 0
     refused = run(write_case(), "-n", "2")
-    assert refused.returncode == 2
-    assert "2 ranks need a launcher" in refused.stderr
+    assert refused.status == 2
+    assert "2 ranks need a launcher" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -222,7 +219,7 @@ def test_unusable_case_files(plain, text, words):
     if text is not None:
         Path("case.toml").write_text(text)
     done = run("case.toml")
-    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+    assert done.status == 2 and words in done.err and "Traceback" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -237,8 +234,8 @@ def test_unusable_case_files(plain, text, words):
 )
 def test_bad_usage(plain, options):
     done = run(write_case(), *options)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    assert done.status == 2
+    assert "Traceback" not in done.err
     assert not Path("runs").exists()
 
 
@@ -250,24 +247,24 @@ def test_input_is_made_once_by_its_script(plain):
     text = '[input]\nfile = "in.h5"\nscript = "make.py"\n'
     write_script('path.write_text("made in " + str(Path.cwd()))')
     first = run(write_case(text))
-    assert first.returncode == 0
-    assert "making in.h5 with make.py" in first.stderr
+    assert first.status == 0
+    assert "making in.h5 with make.py" in first.err
     assert Path("in.h5").read_text() == f"made in {plain}"
-    assert "making" not in run(write_case(text)).stderr
+    assert "making" not in run(write_case(text)).err
 
 
 def test_failing_script_leaves_no_input(plain):
     write_script('path.write_text("half")\nsys.exit(1)')
     done = run(write_case('[input]\nfile = "in.h5"\nscript = "make.py"\n'))
-    assert done.returncode == 2
-    assert "make.py failed with status 1" in done.stderr
+    assert done.status == 2
+    assert "make.py failed with status 1" in done.err
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["bin", "case.toml", "make.py"]
 
 
 def test_override_names_another_input(plain):
     write_script('path.write_text("made")')
     text = '[input]\nfile = "in.h5"\nscript = "make.py"\n'
-    assert run(write_case(text), "--set", "input.file=other.h5").returncode == 0
+    assert run(write_case(text), "--set", "input.file=other.h5").status == 0
     assert Path("other.h5").exists() and not Path("in.h5").exists()
 
 
@@ -275,6 +272,6 @@ def test_default_threads_share_the_cores(plain, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     done = run(write_case(), "--json")
-    assert 1 <= json.loads(done.stdout)["threads"] <= len(os.sched_getaffinity(0))
+    assert 1 <= json.loads(done.out)["threads"] <= len(os.sched_getaffinity(0))
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert json.loads(run(write_case(), "--json").stdout)["threads"] == 3
+    assert json.loads(run(write_case(), "--json").out)["threads"] == 3

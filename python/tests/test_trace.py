@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+import command
 import json_schema
 import trace_files
-from tailrace.cli import build_app
 from tailrace.trace import KINDS, RankTrace, RunTrace, read_run
 from tailrace.trace import format as trace_format
 from tailrace.trace.read import MOST_DRIFT, offsets
@@ -276,8 +275,8 @@ def test_a_clock_that_was_never_compared_is_told(tmp_path):
 # --- exports
 
 
-def export(directory: Path, *options: str):
-    return CliRunner().invoke(build_app(["trace"]), ["trace", "export", str(directory), *options])
+def export(directory: Path, *options: str) -> command.Answer:
+    return command.tailrace("trace", "export", directory, *options)
 
 
 def run_with_two_ranks(directory: Path) -> None:
@@ -289,7 +288,7 @@ def run_with_two_ranks(directory: Path) -> None:
 def test_perfetto_export_fits_its_schema(tmp_path):
     run_with_two_ranks(tmp_path)
     done = export(tmp_path)
-    assert done.exit_code == 0, done.output
+    assert done.status == 0, done
     document = json.loads((tmp_path / "trace.json").read_text())
     schema = json.loads(SCHEMA.read_text())
     assert json_schema.problems(document, schema) == []
@@ -341,7 +340,7 @@ def test_spans_within_others_stay_within_them(tmp_path):
         inner = sorted(start + length * chance.random() for _ in range(2))
         rows += [(0, "compute", step, start, start + length, 0), (0, "exchange", step, *inner, 0)]
     write_one(tmp_path, rows=rows)
-    assert export(tmp_path, "-o", str(tmp_path / "out.json")).exit_code == 0
+    assert export(tmp_path, "-o", str(tmp_path / "out.json")).status == 0
     events = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
     spans = {(e["name"], e["args"]["step"]): (e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X"}
     for step in range(200):
@@ -351,7 +350,7 @@ def test_spans_within_others_stay_within_them(tmp_path):
 
 def test_csv_export(tmp_path):
     run_with_two_ranks(tmp_path)
-    assert export(tmp_path, "--format", "csv").exit_code == 0
+    assert export(tmp_path, "--format", "csv").status == 0
     with (tmp_path / "trace.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 12
@@ -371,10 +370,10 @@ def test_csv_export(tmp_path):
 
 def test_export_tells_what_is_missing(tmp_path):
     done = export(tmp_path)
-    assert done.exit_code == 2 and "no trace of a run is there. Fix: " in done.output
+    assert done.status == 2 and "no trace of a run is there. Fix: " in done.err
     path = write_one(tmp_path)
     path.write_bytes(path.read_bytes()[:-30])
     done = export(tmp_path)
-    assert done.exit_code == 0 and "rank-00000.trace: it has no end" in done.output
-    assert export(tmp_path, "-o", "/nowhere/x.json").exit_code == 2
-    assert export(tmp_path, "--format", "png").exit_code == 2
+    assert done.status == 0 and "rank-00000.trace: it has no end" in done.err
+    assert export(tmp_path, "-o", "/nowhere/x.json").status == 2
+    assert export(tmp_path, "--format", "png").status == 2

@@ -1,14 +1,30 @@
-"""Fixtures of the integration tests, which start the native programs of TAILRACE_BIN_DIR (build/bin)."""
+"""Fixtures of the integration tests, which start the native programs of TAILRACE_BIN_DIR (build/bin), and the
+limit to what each test starts.
+"""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import jobs
+from computations import Whole
 from kwave_input import small_input
 from native import cannot, needs
+from shared import Shared, common_directory
+
+# What a test outside of `full` may start itself. Runs that several tests look at are made by `once`.
+MAX_LAUNCHES = 8
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Says what the tests cost in launches, each of which takes half a second to a second of a core."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    ends = [report for report in reports if getattr(report, "when", "") == "teardown"]
+    launches = sum(count for end in ends for name, count in end.user_properties if name == "launches")
+    terminalreporter.write_line(f"launches of jobs and commands in tests/integration: {launches}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,6 +34,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(item.fspath).parent == Path(__file__).parent:
             programs = ("ultrasound", "rehearse", "seismic", "molecules")
             item.add_marker(needs(*(f"tailrace-{name}" for name in programs)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Notes what the fixtures of a test start."""
+    before = jobs.LAUNCHES.count
+    result = yield
+    item.user_properties.append(("launches", jobs.LAUNCHES.count - before))
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Notes what a test starts, and fails one that starts too much."""
+    before, shared = jobs.LAUNCHES.count, jobs.LAUNCHES.shared
+    result = yield
+    started = jobs.LAUNCHES.count - before
+    item.user_properties.append(("launches", started))
+    own = started - (jobs.LAUNCHES.shared - shared)
+    if own > MAX_LAUNCHES and not item.get_closest_marker("full"):
+        pytest.fail(f"{own} launches in one test, of {MAX_LAUNCHES}: share runs, or mark it full")
+    return result
 
 
 @pytest.fixture(scope="session")
@@ -30,20 +68,32 @@ RECORD = ["-p", "--p_max", "--p_rms", "--p_max_all", "--p_final", "-u", "--u_min
 
 
 @pytest.fixture(scope="session")
-def clean(small, tmp_path_factory) -> Callable[[int], Path]:
-    """The output of an undisturbed run of the shared input on a number of ranks, made once."""
-    directory = tmp_path_factory.mktemp("clean")
-    made: dict[int, Path] = {}
+def once(tmp_path_factory) -> Shared:
+    """Runs that are made once for all workers."""
+    return Shared(common_directory(tmp_path_factory) / "shared")
+
+
+@pytest.fixture(scope="session")
+def clean(small, once) -> Callable[[int], Path]:
+    """The output of an undisturbed run of the shared input on a number of ranks. Not to be changed."""
 
     def output(ranks: int) -> Path:
-        if ranks not in made:
-            path = directory / f"{ranks}.h5"
-            ended = jobs.run("-i", small, "-o", path, "--quiet", *RECORD, ranks=ranks)
-            assert ended.status == 0, ended
-            made[ranks] = path
-        return made[ranks]
+        return once(f"clean-{ranks}", partial(record_small, small, ranks))
 
     return output
+
+
+def record_small(small: Path, ranks: int, directory: Path) -> Path:
+    path = directory / "out.h5"
+    ended = jobs.run("-i", small, "-o", path, "--quiet", *RECORD, ranks=ranks)
+    assert ended.status == 0, ended
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole(once) -> Whole:
+    """What each computation writes that nobody stops."""
+    return Whole(once)
 
 
 @pytest.fixture

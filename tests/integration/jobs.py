@@ -19,13 +19,13 @@ import h5py
 import numpy as np
 import pytest
 
+from command import SOURCE, TAILRACE
 from native import cannot
 from tailrace.job import kill_tree
 from tailrace.launch import Launcher, Layout, Machine, find_launcher, launch_command, root_permission
 from tailrace.programs import find_program, launch_info
 
 T = TypeVar("T")
-SOURCE = Path(__file__).resolve().parents[2] / "python" / "src"
 PROGRAM = find_program("tailrace-ultrasound")
 REHEARSE = find_program("tailrace-rehearse")
 SEISMIC = find_program("tailrace-seismic")
@@ -34,8 +34,22 @@ MOLECULES = find_program("tailrace-molecules")
 ENDS_WITHIN_S = 10.0
 # What a healthy run of a small case may take on a busy machine: never a measure, only an end to hangs.
 LIMIT_S = 120.0
-TAILRACE = [sys.executable, "-m", "tailrace"]
 MARK = "TAILRACE_TEST_JOB"
+
+
+class Launches:
+    """Counts the launchers, and the `tailrace` commands as processes, that this process starts: each takes
+    about half a second, or a second. Those of runs that tests share are in `shared` as well.
+    """
+
+    def __init__(self) -> None:
+        self.count = self.shared = 0
+        sys.addaudithook(self.hear)
+
+    def hear(self, event: str, details: tuple) -> None:
+        if event == "subprocess.Popen":
+            words = details[1] if isinstance(details[1], list | tuple) else [details[1]]
+            self.count += bool({launcher().path, "tailrace"} & {str(word) for word in words})
 
 
 @dataclass(frozen=True)
@@ -52,8 +66,12 @@ class Ended:
         return f"status {self.status} after {self.seconds:.1f} s\n{self.out}\n{self.err}"
 
 
+@cache
 def launcher() -> Launcher:
-    return find_launcher(launch_info(PROGRAM), None, 1)
+    return find_launcher(launch_info(PROGRAM), None, 1) if PROGRAM else Launcher("none")
+
+
+LAUNCHES = Launches()
 
 
 def environment(mark: str) -> dict[str, str]:
@@ -207,7 +225,7 @@ def run(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S, prefix: list[
 
 
 def tailrace(*arguments: Any, limit_s: float = LIMIT_S) -> Ended:
-    """Runs the `tailrace` command to its end."""
+    """Runs the `tailrace` command to its end as a process: what starts a job is looked after as a job is."""
     return Job(list(arguments), command=TAILRACE, limit_s=limit_s).wait()
 
 

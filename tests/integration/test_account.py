@@ -1,6 +1,5 @@
 """What a run tells of itself, and that strategies and repetitions make no difference to the data."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +8,18 @@ import pytest
 import jobs
 from conftest import RECORD
 from kwave_input import GRID, STEPS
+from matrix import each_value
 from test_faults import write_case
 
-pytestmark = pytest.mark.mpi
+VARIANTS = ["--write blocking", "--write threads:1", "--write threads:4", "", "--pace latency=1ms,jitter=0.9"]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_datasets_are_the_same_for_all_strategies_and_every_time(ranks, small, clean, tmp_path):
-    variants = [["--write", "blocking"], ["--write", "threads:1"], ["--write", "threads:4"], []]
-    variants.append(["--pace", "latency=1ms,jitter=0.9"])
-    expected = clean(ranks)
-
-    def run(number: int, options: list[str]) -> None:
-        output = tmp_path / f"{number}.h5"
-        ended = jobs.run("-i", small, "-o", output, "--quiet", *RECORD, *options, ranks=ranks)
-        assert ended.status == 0, ended
-        jobs.assert_equal_files(output, expected, but=())
-
-    jobs.in_parallel([partial(run, *item) for item in enumerate(variants)])
+@each_value("ranks, options", [1, 2, 3], VARIANTS)
+def test_datasets_are_the_same_for_all_strategies_and_every_time(ranks, options, small, clean, tmp_path):
+    output = tmp_path / "out.h5"
+    ended = jobs.run("-i", small, "-o", output, "--quiet", *RECORD, *options.split(), ranks=ranks)
+    assert ended.status == 0, ended
+    jobs.assert_equal_files(output, clean(ranks), but=())
 
 
 TIMES = ["wall_s", "setup_s", "compute_s", "exchange_s", "output_wait_s", "output_write_s", "checkpoint_s"]

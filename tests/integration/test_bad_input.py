@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import command
 import jobs
 from bad_input import (
     INF,
@@ -256,7 +257,6 @@ def test_all_problems_in_one_message(many, tmp_path):
         assert words in message, f"{words!r} is not in:\n{message}"
 
 
-@pytest.mark.mpi
 def test_same_message_on_every_number_of_ranks(many, tmp_path):
     alone = jobs.run("-i", many, "-o", tmp_path / "out.h5", "--quiet").err
     for ranks in (1, 3):
@@ -279,7 +279,6 @@ def said_by_program(text: str) -> list[str]:
     return [line for line in lines[start:] if "Fix: " in line or line.endswith("problems")]
 
 
-@pytest.mark.mpi
 def test_case_mode_and_command_refuse_it_with_2_and_make_nothing(many, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     toml = write_case(tmp_path, many)
@@ -289,7 +288,7 @@ def test_case_mode_and_command_refuse_it_with_2_and_make_nothing(many, tmp_path,
         assert_clear(alone.err, many)
     ended = jobs.run("--case", toml, "--out", "made", "--quiet", ranks=3)
     assert ended.status == 2, ended
-    ended = jobs.tailrace("run", toml, "--out", "made", "-n", "3")
+    ended = command.tailrace("run", toml, "--out", "made", "-n", "3")
     assert ended.status == 2, ended
     assert_clear(ended.err, many)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["case.toml"]
@@ -308,7 +307,7 @@ def test_old_output_and_old_run_directory_stay_as_they_are(small, many, tmp_path
     for case, options in ((good, []), (bad, []), (bad, ["--overwrite"])):
         for refuse in (
             jobs.run("--case", case, "--out", old, "--quiet", *options),
-            jobs.tailrace("run", case, "--out", old, *options),
+            command.tailrace("run", case, "--out", old, *options),
         ):
             assert refuse.status == 2, refuse
             assert refuse.err.count("Fix: ") + refuse.err.count("--overwrite") >= 1

@@ -2,6 +2,7 @@
 
 import pytest
 
+import command
 import jobs
 from bad_input import assert_clear, write_case
 
@@ -79,7 +80,7 @@ def test_bad_case_file(small, tmp_path):
     assert f"{len(BAD_TOML_WORDS)} problems" in ended.err
     for words in BAD_TOML_WORDS:
         assert words in ended.err, ended
-    again = jobs.tailrace("run", case, "--out", tmp_path / "run")
+    again = command.tailrace("run", case, "--out", tmp_path / "run")
     assert again.status == 2 and again.err == ended.err
     assert not (tmp_path / "run").exists()
 
@@ -95,7 +96,7 @@ def test_bad_settings(small, tmp_path):
         assert ended.status == 2, ended
         assert all(words in ended.err for words in expected), ended
     for setting in ("time.steps=0", "time.steps", "case.simulation=sesmic"):
-        ended = jobs.tailrace("run", case, "--out", run_dir, "--set", setting)
+        ended = command.tailrace("run", case, "--out", run_dir, "--set", setting)
         assert ended.status == 2 and ended.err.count("\n") == 1, ended
     assert not run_dir.exists()
 
@@ -112,5 +113,5 @@ def test_case_files_that_cannot_be_read(small, tmp_path):
         ended = jobs.run("--case", case, "--out", tmp_path / "run", "--quiet")
         assert ended.status == 2 and ". Fix: " in ended.err, ended
         assert all(word in ended.err for word in words), ended
-        assert jobs.tailrace("run", case, "--out", tmp_path / "run").status == 2
+        assert command.tailrace("run", case, "--out", tmp_path / "run").status == 2
     assert not (tmp_path / "run").exists()

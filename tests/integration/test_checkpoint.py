@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import time
-from functools import partial
 from pathlib import Path
 
 import h5py
@@ -15,9 +14,9 @@ import pytest
 import jobs
 from conftest import RECORD
 from kwave_input import STEPS, small_input
+from matrix import each_value
 from test_kill import ranks_under_way
 
-pytestmark = pytest.mark.mpi
 DATA = Path(__file__).resolve().parents[1] / "data" / "ultrasound"
 MOST_LEGS = 60
 SLOW = ["--pace", "latency=5ms"]
@@ -156,23 +155,18 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_killed_in_the_middle_of_writing(moment, small, clean, tmp_path):
+@each_value("moment, victim", list(MOMENTS), [0, 1])
+def test_killed_in_the_middle_of_writing(moment, victim, small, clean, tmp_path):
     """Half of a write is done. Whatever it was, there is a checkpoint, and the output has what it needs."""
-    whole = clean(1)
     nth, partial_checkpoint, step = MOMENTS[moment]
-
-    def kill(victim: int) -> None:
-        legs = Legs(small, tmp_path / str(victim), steps=20)
-        legs.run(2)
-        ended = legs.start(2, *COUNTED, "--fault", f"kill:rank={victim},step=40,nth={nth}").wait()
-        assert ended.status != 0, ended
-        assert Path(f"{legs.state}.partial").exists() == partial_checkpoint
-        assert legs.steps_saved() == step
-        legs.run_to_the_end(2 - victim)
-        assert_finished(legs, whole)
-
-    jobs.in_parallel([partial(kill, victim) for victim in (0, 1)])
+    legs = Legs(small, tmp_path, steps=20)
+    legs.run(2)
+    ended = legs.start(2, *COUNTED, "--fault", f"kill:rank={victim},step=40,nth={nth}").wait()
+    assert ended.status != 0, ended
+    assert Path(f"{legs.state}.partial").exists() == partial_checkpoint
+    assert legs.steps_saved() == step
+    legs.run_to_the_end(2 - victim)
+    assert_finished(legs, clean(1))
 
 
 def test_killed_within_a_leg(small, clean, tmp_path):
@@ -238,13 +232,18 @@ def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, del
     return blows
 
 
-def test_killed_again_and_again(small, clean, tmp_path):
-    whole = clean(1)
-    delays = [0.02 + 0.05 * (number * 7 % 5) for number in range(4)]
-    tasks = [
-        partial(killed_at_random, small, whole, tmp_path / str(ranks), ranks, delays) for ranks in (1, 2, 3)
-    ]
-    assert sum(jobs.in_parallel(tasks)) > 0
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_killed_again_and_again(ranks, small, clean, tmp_path):
+    """In the middle of a write before the first checkpoint, between two, and in the last leg."""
+    legs = Legs(small, tmp_path, steps=25)
+    for step, saved in ((10, None), (30, 25), (55, 50)):
+        if saved is not None:
+            legs.run(ranks)
+            assert legs.steps_saved() == saved
+        ended = legs.start(ranks, *COUNTED, "--fault", f"kill:rank={ranks - 1},step={step}").wait()
+        assert ended.status != 0 and ended.seconds < jobs.ENDS_WITHIN_S, ended
+    legs.run(ranks)
+    assert_finished(legs, clean(1))
 
 
 @pytest.mark.full

@@ -5,12 +5,10 @@ import pytest
 
 import jobs
 from conftest import RECORD
+from matrix import each_value
 
-pytestmark = pytest.mark.mpi
 
-
-@pytest.mark.parametrize("strategy", ["threads", "blocking"])
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@each_value("ranks, strategy", [1, 2, 3], ["threads", "blocking"])
 def test_contents_are_those_of_the_plain_file(ranks, strategy, small, clean, tmp_path):
     output = tmp_path / "out.h5"
     options = ["--quiet", "--write", strategy, "--sink", "hdf5-chunked:6"]

@@ -8,25 +8,25 @@ from functools import partial
 from pathlib import Path
 
 import h5py
-import pytest
 
 import jobs
 from conftest import RECORD
 from kwave_input import STEPS
+from matrix import Family, pairwise
 from native import cannot
 from test_checkpoint import Legs, assert_finished
 from test_rehearse import (
     ENDLESS,
     SERVICES,
-    each_service,
+    SINKS,
+    STRATEGIES,
     options,
+    served,
     verify,
     wait_for_steps,
     world,
     writes_apart,
 )
-
-pytestmark = pytest.mark.mpi
 
 
 def several() -> int:
@@ -34,9 +34,9 @@ def several() -> int:
     return 2 if jobs.waits_spin() else 3
 
 
-each_crew = pytest.mark.parametrize(
-    ("strategy", "sink"), [service for service in SERVICES if writes_apart(service[0])]
-)
+# Each test has every strategy and every sink, and all of them together every pair.
+STORAGE = Family("strategy, sink", SERVICES)
+CREWS = [service for service in SERVICES if writes_apart(service[0])]
 
 
 def crew_of(job: jobs.Job, computing: int) -> list[int]:
@@ -67,9 +67,9 @@ def test_the_page_has_the_pairs_of_the_registry():
     assert {pair for pair, served in documented.items() if served and pair[1] in built} == pairs
 
 
-@each_service
-def test_ultrasound_writes_the_same(strategy, sink, small, clean, tmp_path):
-    output, ranks = tmp_path / "out", several()
+@pairwise("strategy, sink, ranks", STRATEGIES, SINKS, [1, 2, 3], allowed=served)
+def test_ultrasound_writes_the_same(strategy, sink, ranks, small, clean, tmp_path):
+    output = tmp_path / "out"
     words = ["-i", small, "-o", output, "--quiet", *RECORD, "--write", strategy, "--sink", sink]
     ended = jobs.run(*words, ranks=world(ranks, strategy))
     assert ended.status == 0, ended
@@ -77,7 +77,7 @@ def test_ultrasound_writes_the_same(strategy, sink, small, clean, tmp_path):
         jobs.assert_equal_files(output, clean(ranks), but=())
 
 
-@each_service
+@STORAGE.case()
 def test_a_disk_that_is_too_small(strategy, sink, small, clean, small_disk):
     """It holds half of the samples, whose values hardly shrink."""
     output = small_disk("2m") / "out"
@@ -90,12 +90,12 @@ def test_a_disk_that_is_too_small(strategy, sink, small, clean, small_disk):
         assert jobs.assert_recorded_samples_equal(output, clean(2)) < STEPS
 
 
-# Long enough to fill every buffer and queue there is; the rest of the longer run would be 48 MiB per rank.
-FEW_STEPS, MANY_STEPS = 24, 120
+# Long enough to fill every buffer and queue there is; the rest of the longer run would be 24 MiB per rank.
+FEW_STEPS, MANY_STEPS = 24, 72
 LARGEST_GROWTH_BYTES = 12 << 20
 
 
-@each_service
+@STORAGE.case()
 def test_a_slow_device_holds_the_run_up_and_memory_does_not_grow(strategy, sink, tmp_path):
     def run(steps: int) -> dict:
         run_dir = tmp_path / str(steps)
@@ -112,7 +112,7 @@ def test_a_slow_device_holds_the_run_up_and_memory_does_not_grow(strategy, sink,
             assert long["peak_memory_bytes"] < short["peak_memory_bytes"] + LARGEST_GROWTH_BYTES
 
 
-@each_crew
+@STORAGE.case(CREWS)
 def test_a_process_that_only_writes_is_killed(strategy, sink, tmp_path):
     run_dir = tmp_path / "out"
     words = [*options(strategy, sink, 2), "--steps", "5000", "--pace", ENDLESS, "--select", "whole"]
@@ -131,7 +131,7 @@ def test_a_process_that_only_writes_is_killed(strategy, sink, tmp_path):
     assert "did not end in good order" in found.out
 
 
-@each_service
+@STORAGE.complete()
 def test_a_run_goes_on_after_a_kill_in_mid_write(strategy, sink, small, clean, tmp_path):
     """Whichever process writes dies ten steps after a checkpoint; the next leg may have another strategy."""
     whole = clean(1)
@@ -158,7 +158,7 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_S
 
 
-@each_crew
+@STORAGE.case(CREWS)
 def test_a_waiting_writer_leaves_its_core_to_others(strategy, sink, tmp_path):
     one = f"{strategy.split(':')[0]}:1"  # launchers may have no place for more
     words = [*options(one, sink, 1), "--steps", "100000", "--every", "100000"]

@@ -7,16 +7,15 @@ from pathlib import Path
 import h5py
 import pytest
 
+import command
 import jobs
+from computations import Computation
 from conftest import RECORD
 from test_checkpoint import DATA
-from test_resume import Computation
-
-pytestmark = pytest.mark.mpi
 
 
-def convert(source: Path, target: Path, to: str, *options) -> jobs.Ended:
-    return jobs.tailrace("checkpoint", "convert", source, "-o", target, "--to", to, *options)
+def convert(source: Path, target: Path, to: str, *options) -> command.Answer:
+    return command.tailrace("checkpoint", "convert", source, "-o", target, "--to", to, *options)
 
 
 def assert_converted(*arguments) -> None:
@@ -63,7 +62,7 @@ def test_from_ours_to_k_wave_and_back_and_again(killed, tmp_path):
     assert_converted(killed, first, "kwave")
     assert_converted(first, tmp_path / "back", "tailrace", "--run", killed, "-n", "2")
     back = tmp_path / "back" / newest(killed).name
-    verdict = jobs.tailrace("checkpoint", "verify", back)
+    verdict = command.tailrace("checkpoint", "verify", back)
     assert verdict.status == 0, verdict
     assert_converted(back, second, "kwave", "--run", killed)
     jobs.assert_equal_files(second, first)

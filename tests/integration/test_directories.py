@@ -3,16 +3,15 @@
 import errno
 import os
 import re
-from functools import partial
 from pathlib import Path
 
 import h5py
 import pytest
 
 import jobs
+from matrix import each_value
 from test_rehearse import SERVICES, wait_for_steps, world
 
-pytestmark = pytest.mark.mpi
 # 64 KiB are half of a plane of doubles, and no multiple of a sample: stripes begin within rows of any rank.
 STRIPE = 64 << 10
 SIZE = ["--cells", "67,61,5", "--steps", "9", "--quiet"]
@@ -48,21 +47,15 @@ def raw_files(disks: list[Path]) -> list[Path]:
     return [path for directory in disks for path in sorted(directory.iterdir())]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_values_are_those_of_one_file(strategy, disks, one_file, tmp_path):
-    def check(ranks: int) -> None:
-        mine = [directory / str(ranks) for directory in disks]
-        for directory in mine:
-            directory.mkdir()
-        path = tmp_path / f"{ranks}.h5"
-        words = over(mine, "--write", strategy, "--verify")
-        ended = jobs.rehearse("-o", path, *words, ranks=world(ranks, strategy))
-        assert ended.status == 0 and ": right: " in ended.out, ended
-        jobs.assert_equal_files(path, one_file)
-        assert jobs.recorded_steps(path) == jobs.recorded_steps(one_file)
-        assert len(raw_files(mine)) == len(mine)
-
-    jobs.in_parallel([partial(check, ranks) for ranks in (1, 3)])
+@each_value("strategy, ranks", STRATEGIES, [1, 3])
+def test_the_values_are_those_of_one_file(strategy, ranks, disks, one_file, tmp_path):
+    path = tmp_path / "out.h5"
+    words = over(disks, "--write", strategy, "--verify")
+    ended = jobs.rehearse("-o", path, *words, ranks=world(ranks, strategy))
+    assert ended.status == 0 and ": right: " in ended.out, ended
+    jobs.assert_equal_files(path, one_file)
+    assert jobs.recorded_steps(path) == jobs.recorded_steps(one_file)
+    assert len(raw_files(disks)) == len(disks)
 
 
 def test_stripes_go_round_robin(disks, one_file, tmp_path):

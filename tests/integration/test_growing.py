@@ -8,8 +8,6 @@ import jobs
 import tailrace
 from tailrace.inspect import inspect_file
 
-pytestmark = pytest.mark.mpi
-
 CELLS, STEPS = (9, 8, 5), 12
 SIZE = ["--cells", ",".join(map(str, CELLS)), "--steps", STEPS, "--quiet", "--select", "varying"]
 CHUNKED = ["--write", "threads", "--sink", "hdf5-chunked", "--flush", "sample"]

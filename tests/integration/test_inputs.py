@@ -1,6 +1,5 @@
 """What k-Wave inputs can hold: all of it runs, on any number of ranks, and means what it should."""
 
-from functools import partial
 from pathlib import Path
 
 import h5py
@@ -26,6 +25,7 @@ from kwave_input import (
     with_velocity_source,
     without_pressure_source,
 )
+from matrix import pairwise
 from tailrace.kwave_file import long, real
 
 RECORD = ["-p", "-u", "--p_rms", "--p_final"]
@@ -51,18 +51,20 @@ def assert_same(
     assert not different
 
 
-@pytest.fixture(scope="module")
-def outputs(tmp_path_factory) -> dict[tuple[str, str], dict[str, np.ndarray]]:
+@pytest.fixture(scope="session")
+def outputs(once) -> dict[tuple[str, str], dict[str, np.ndarray]]:
     """What every feature gives in two and three dimensions, run as k-Wave's binaries are."""
-    directory = tmp_path_factory.mktemp("features")
+    keys = [(grid, feature) for grid in GRIDS for feature in FEATURES]
 
-    def output(grid: str, feature: str) -> dict[str, np.ndarray]:
+    def output(directory: Path, grid: str, feature: str) -> dict[str, np.ndarray]:
         case = small_input(GRIDS[grid])
         FEATURES[feature](case)
         return run(case, directory / f"{grid} {feature}.h5")
 
-    keys = [(grid, feature) for grid in GRIDS for feature in FEATURES]
-    return dict(zip(keys, jobs.in_parallel([partial(output, *key) for key in keys], 4), strict=True))
+    def make(directory: Path) -> dict[tuple[str, str], dict[str, np.ndarray]]:
+        return {key: output(directory, *key) for key in keys}
+
+    return once("features", make)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -90,21 +92,18 @@ def test_scalars_are_those_of_the_input(grid, feature, outputs):
         assert found[name] == case.datasets[name] and found[name].dtype == case.datasets[name].dtype
 
 
-@pytest.mark.mpi
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("many", [False, True])
-def test_any_number_of_ranks_reads_the_same(grid, many, tmp_path):
+@pairwise("grid, many, ranks", list(GRIDS), [False, True], [2, 3, 7])
+def test_any_number_of_ranks_reads_the_same(grid, many, ranks, tmp_path):
     """All sources at once, their points spread over the ranks."""
     case = with_initial_pressure(with_transducer(small_input(GRIDS[grid])))
     if many:
         with_signal_per_point(case)
     with_velocity_source(case, dict(zip(case.axes, (30, 17, 44), strict=False)), many=many)
     alone = run(case, tmp_path / "in.h5")
-    for ranks in (2, 3, 7):
-        found = run(case, tmp_path / "in.h5", ranks=ranks)
-        assert set(found) == set(alone)
-        for name, values in found.items():
-            assert np.abs(values - alone[name]).max() <= 1e-5 * np.abs(alone[name]).max(), name
+    found = run(case, tmp_path / "in.h5", ranks=ranks)
+    assert set(found) == set(alone)
+    for name, values in found.items():
+        assert np.abs(values - alone[name]).max() <= 1e-5 * np.abs(alone[name]).max(), name
 
 
 @pytest.mark.parametrize("grid", GRIDS)

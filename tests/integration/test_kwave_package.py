@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import jobs
+from matrix import pairwise
 from tailrace.kwave_python import binary, import_kwave, scaled_source, sensor_data
 
 INSTALLED = importlib.util.find_spec("kwave") is not None
@@ -36,7 +37,8 @@ USED = {
     "SimulationOptions": "options.simulation_options",
     "SimulationExecutionOptions": "options.simulation_execution_options",
 }
-RANKS = [1, pytest.param(2, marks=pytest.mark.mpi)]
+RANKS = [1, 2]
+MODES = ["additive", "additive-no-correction", "dirichlet"]
 LIMIT = 1e-5
 STEPS, DT, SPACING = 60, 2e-8, 1e-4
 PML = {2: (6, 5), 3: (6, 5, 4)}
@@ -205,9 +207,7 @@ def test_absorbing_layer_outside_and_files_kept(kwave, tmp_path):
         assert file["Nx"][0, 0, 0] == 36
 
 
-@pytest.mark.parametrize("signals", [1, 9])
-@pytest.mark.parametrize("mode", ["additive", "additive-no-correction", "dirichlet"])
-@pytest.mark.parametrize("kind", ["pressure", "velocity"])
+@pairwise("kind, mode, signals", ["pressure", "velocity"], MODES, [1, 9])
 def test_scaled_sources(kwave, kind, mode, signals):
     problem = Problem(kwave, (32, 26))
     getattr(problem, f"{kind}_source")(mode, signals)

@@ -10,7 +10,7 @@ import pytest
 import jobs
 from test_rehearse import world
 
-pytestmark = [pytest.mark.mpi, pytest.mark.full]
+pytestmark = pytest.mark.full
 
 LIMIT_S = 900.0
 GIB = 1 << 30

@@ -5,15 +5,19 @@ import json
 import random
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import command
 import jobs
-from test_resume import CASES, Computation, kill_at_random, whole  # noqa: F401 (a fixture)
+from computations import CASES, OFTEN, Computation, kill_three_times
+from matrix import each_value
+from test_resume import kill_at_random
 
-pytestmark = pytest.mark.mpi
 RANKS = 3
+COPY_EVERY = [1, 2, 100]
 SLOW = ['rehearse.compute="memory"', "rehearse.compute_ms=20"]
 
 
@@ -54,24 +58,23 @@ class Local(Computation):
         return jobs.account(self.run_dir)["resumed_from"]
 
 
-@pytest.mark.parametrize("simulation", CASES)
-def test_from_the_nodes_alone(simulation, tmp_path, whole):  # noqa: F811
+@each_value("simulation, ranks", list(CASES), [1, 2, 3])
+def test_from_the_nodes_alone(simulation, ranks, tmp_path, whole):
     """Nothing has come to the shared file system yet."""
-    for ranks in (1, 2, 3):
-        run = Local(simulation, tmp_path / str(ranks), "checkpoint.copy_every=100").killed()
-        assert run.steps_saved() == []
-        newest = run.steps_on_nodes()[-1]
-        assert newest in (21, 28)
-        ended = run.resume(ranks)
-        assert ended.status == 0, ended
-        assert run.went_on_from() == newest
-        whole.assert_reached(simulation, run.datasets())
-        assert not any(run.place.iterdir())
-        assert not (run.run_dir / "checkpoints" / "local.json").exists()
+    run = Local(simulation, tmp_path, "checkpoint.copy_every=100").killed()
+    assert run.steps_saved() == []
+    newest = run.steps_on_nodes()[-1]
+    assert newest in (21, 28)
+    ended = run.resume(ranks)
+    assert ended.status == 0, ended
+    assert run.went_on_from() == newest
+    whole.assert_reached(simulation, run.datasets())
+    assert not any(run.place.iterdir())
+    assert not (run.run_dir / "checkpoints" / "local.json").exists()
 
 
 @pytest.mark.parametrize(("simulation", "compress"), [("rehearse", "none"), ("particles", "zstd")])
-def test_a_lost_node_and_its_partner(simulation, compress, tmp_path, whole):  # noqa: F811
+def test_a_lost_node_and_its_partner(simulation, compress, tmp_path, whole):
     if compress != "none":
         jobs.needs_zstd()
     settings = ["checkpoint.copy_every=100", "checkpoint.partner=true", f'checkpoint.compress="{compress}"']
@@ -84,7 +87,7 @@ def test_a_lost_node_and_its_partner(simulation, compress, tmp_path, whole):  # 
     whole.assert_reached(simulation, run.datasets())
 
 
-def test_a_lost_node_without_a_partner(tmp_path, whole):  # noqa: F811
+def test_a_lost_node_without_a_partner(tmp_path, whole):
     """The shared file system has an older one."""
     run = Local("rehearse", tmp_path, "checkpoint.copy_every=2").killed()
     shared = run.steps_saved()
@@ -106,7 +109,7 @@ def test_a_lost_node_and_nothing_else(tmp_path):
     assert "of ranks 0" in ended.err and "no checkpoint to go on from" in ended.err, ended
 
 
-def test_a_stop_in_good_order_leaves_all_in_the_run_directory(tmp_path, whole):  # noqa: F811
+def test_a_stop_in_good_order_leaves_all_in_the_run_directory(tmp_path, whole):
     run = Local("rehearse", tmp_path, "checkpoint.copy_every=100", "checkpoint.partner=true")
     job = run.start(ranks=RANKS)
     job.wait_for(lambda: len(list(run.place.rglob("part-*.json"))) >= RANKS, "checkpoint on the nodes")
@@ -115,7 +118,7 @@ def test_a_stop_in_good_order_leaves_all_in_the_run_directory(tmp_path, whole): 
     assert ended.status == 4, ended
     assert run.steps_saved() == [jobs.account(run.run_dir)["steps"]]
     assert not any(run.place.iterdir())
-    ended = jobs.tailrace("checkpoint", "verify", run.run_dir)
+    ended = command.tailrace("checkpoint", "verify", run.run_dir)
     assert ended.status == 0, ended
     ended = run.resume(1)
     assert ended.status == 0, ended
@@ -133,11 +136,17 @@ def test_a_node_that_cannot_be_written_to(tmp_path):
 class Killed(Local):
     """One that may go on from what stands on the nodes as well."""
 
-    def __init__(self, chance: random.Random, directory: Path) -> None:
-        settings = ["checkpoint.every=3", f"checkpoint.copy_every={chance.choice([1, 2, 100])}"]
-        settings += ["checkpoint.partner=true"] if chance.random() < 0.5 else []
-        settings += ['checkpoint.compress="zstd"'] if chance.random() < 0.3 and jobs.knows_zstd() else []
-        super().__init__(chance.choice(list(CASES)), directory, *settings)
+    def __init__(
+        self, simulation: str, directory: Path, copy_every: int, partner: bool, compress: str
+    ) -> None:
+        settings = [OFTEN, f"checkpoint.copy_every={copy_every}", f'checkpoint.compress="{compress}"']
+        super().__init__(simulation, directory, *settings, *["checkpoint.partner=true"] * partner)
+
+    @classmethod
+    def by_chance(cls, directory: Path, chance: random.Random) -> "Killed":
+        compress = "zstd" if chance.random() < 0.3 and jobs.knows_zstd() else "none"
+        copy_every, partner = chance.choice(COPY_EVERY), chance.random() < 0.5
+        return cls(chance.choice(list(CASES)), directory, copy_every, partner, compress)
 
     def steps_saved(self) -> list[int]:
         """In either place; of those on the nodes, for which every rank that wrote has a part."""
@@ -154,15 +163,23 @@ class Killed(Local):
         return {step for (step, count), found in ranks.items() if len(found) == count}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_killed_at_any_moment_between_the_levels(seed, tmp_path, whole):  # noqa: F811
-    kill_at_random(seed, whole, lambda chance: Killed(chance, tmp_path))
+@each_value(
+    "simulation, copy_every, partner, compress", list(CASES), COPY_EVERY, [False, True], ["none", "zstd"]
+)
+def test_killed_again_and_again_between_the_levels(
+    simulation, copy_every, partner, compress, tmp_path, whole
+):
+    if compress != "none":
+        jobs.needs_zstd()
+    computation = Killed(simulation, tmp_path, copy_every, partner, compress)
+    kill_three_times(computation, RANKS)
+    whole.assert_reached(simulation, computation.datasets())
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(2000, 2100))
-def test_killed_at_any_moment_between_the_levels_often(seed, tmp_path, whole):  # noqa: F811
-    kill_at_random(seed, whole, lambda chance: Killed(chance, tmp_path))
+def test_killed_at_any_moment_between_the_levels_often(seed, tmp_path, whole):
+    kill_at_random(seed, whole, partial(Killed.by_chance, tmp_path))
 
 
 @pytest.mark.parametrize(

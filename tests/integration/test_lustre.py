@@ -7,7 +7,6 @@ import pytest
 
 import jobs
 
-pytestmark = pytest.mark.mpi
 SIZE = ["--cells", "17,11,5", "--steps", "4", "--quiet", "--verify"]
 
 

@@ -12,8 +12,6 @@ import pytest
 
 import jobs
 
-pytestmark = pytest.mark.mpi
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SOURCE = EXAMPLES / "minimal_sim"
 BUILD_LIMIT_S = 300

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jobs
+from matrix import each_value, pairwise
 from molecules_cases import (
     DATA,
     KINDS,
@@ -27,8 +28,6 @@ from molecules_cases import (
 )
 from tailrace import record
 
-pytestmark = pytest.mark.mpi
-
 COLUMNS = {"U_pot": "potential_energy", "U_kin": "kinetic_energy", "p": "pressure", "virial_W": "virial"}
 # Of each series the case, what ls1 mardyn computed, its steps, and twice what the energy deviates there.
 SERIES = {
@@ -36,8 +35,6 @@ SERIES = {
     "co2": (carbon_dioxide, "co2-3clj3c/ls1-lrc-nve.csv", 300, 2 * 2.272),
 }
 FEW_STEPS = 30
-# Ranks, decomposition and threads of those that are followed to their end every time.
-TO_THE_END = [(1, "regular", 1), (2, "kd", 2), (7, "kd", 1)]
 
 
 def reference(name: str) -> dict[str, np.ndarray]:
@@ -72,20 +69,12 @@ def follow(system: str, steps: int, ranks: int, kind: str, threads: int, directo
     assert len(energy) == steps // 10 + 1 and np.abs(energy - energy[0]).max() < deviation
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ranks", MANY)
-@pytest.mark.parametrize("system", SERIES)
+@pairwise("system, ranks, kind, threads", list(SERIES), MANY, KINDS, [1, 2])
 def test_series_of_ls1(system, ranks, kind, threads, tmp_path):
-    whole = (ranks, kind, threads) in TO_THE_END
-    follow(system, SERIES[system][2] if whole else FEW_STEPS, ranks, kind, threads, tmp_path)
+    follow(system, FEW_STEPS, ranks, kind, threads, tmp_path)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ranks", MANY)
-@pytest.mark.parametrize("system", SERIES)
+@each_value("system, ranks, kind, threads", list(SERIES), MANY, KINDS, [1, 2])
 def test_series_of_ls1_to_their_ends(system, ranks, kind, threads, tmp_path):
     follow(system, SERIES[system][2], ranks, kind, threads, tmp_path)
 
@@ -136,6 +125,17 @@ MIXED = mixture(
 )
 
 
+@pytest.fixture(scope="session")
+def mixed(once) -> Path:
+    """The mixture on two ranks."""
+
+    def make(directory: Path) -> Path:
+        run(MIXED, directory, ranks=2)
+        return directory
+
+    return once("mixture of molecules", make)
+
+
 def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], limit: float) -> None:
     assert set(found) == set(expected)
     for name, values in expected.items():
@@ -145,23 +145,21 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], 
 
 
 @pytest.mark.parametrize("second", [2, 3])
-def test_writers_go_on(second, tmp_path):
+def test_writers_go_on(second, mixed, tmp_path):
     """Their files have each step once, with the same bytes if as many ranks go on."""
-    run(MIXED, tmp_path / "whole", ranks=2)
     leg = tmp_path / "leg"
     run_in_legs(MIXED, leg, 2, second, "kill:step=26")
-    results = [(directory / "run/result.res").read_text() for directory in (leg, tmp_path / "whole")]
+    results = [(directory / "run/result.res").read_text() for directory in (leg, mixed)]
     assert len(results[0].splitlines()) == len(results[1].splitlines()) == 10
-    frames = [(directory / "run/frames.vis").read_text() for directory in (leg, tmp_path / "whole")]
+    frames = [(directory / "run/frames.vis").read_text() for directory in (leg, mixed)]
     assert frames[0].count("#") == frames[1].count("#") == 8
     if second == 2:
         assert results[0] == results[1] and frames[0] == frames[1]
 
 
-def test_h5md(tmp_path):
+def test_h5md(mixed):
     """As the specification of H5MD 1.1 has it (https://www.nongnu.org/h5md/h5md.html)."""
-    run(MIXED, tmp_path, ranks=2)
-    with h5py.File(tmp_path / "run" / "output.h5", "r") as file:
+    with h5py.File(mixed / "run" / "output.h5", "r") as file:
         assert file["h5md"].attrs["version"].tolist() == [1, 1]
         assert file["h5md/creator"].attrs["name"].decode() == "tailrace-molecules"
         assert "name" in file["h5md/author"].attrs

@@ -9,8 +9,6 @@ import pytest
 import jobs
 from molecules_cases import KINDS, MANY, atoms, case, datasets, droplet, output, run, run_in_legs, table
 
-pytestmark = pytest.mark.mpi
-
 IMBALANCE = output("imbalance", "imbalance", every=10, initial=True)
 ENDS = output("last", "position", reduce="final", type="float64")
 ENERGY = output("energy", "total_energy", every=10, initial=True)

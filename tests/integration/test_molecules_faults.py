@@ -9,11 +9,10 @@ import h5py
 import pytest
 
 import jobs
+from matrix import Family
 from molecules_cases import job, mixture, output, run, run_in_legs, table, writer
 from test_faults import fill
-from test_rehearse import each_service, world
-
-pytestmark = pytest.mark.mpi
+from test_rehearse import SERVICES, world
 
 RANKS = 2 if jobs.waits_spin() else 3
 # What a run that fails may take from its start to its end.
@@ -28,12 +27,15 @@ TREE = table("decomposition", kind="kd", every=5)
 TRAJECTORY = mixture(*OUTPUTS, TREE, table("checkpoint", every=7))
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Path:
+@pytest.fixture(scope="session")
+def whole(once) -> Path:
     """A run on so many ranks that nothing disturbs."""
-    directory = tmp_path_factory.mktemp("whole")
-    run(TRAJECTORY, directory, "--write", "blocking", ranks=RANKS)
-    return directory
+
+    def make(directory: Path) -> Path:
+        run(TRAJECTORY, directory, "--write", "blocking", ranks=RANKS)
+        return directory
+
+    return once("trajectory of molecules", make)
 
 
 def assert_equal_outputs(directory: Path, whole: Path) -> None:
@@ -47,7 +49,7 @@ def assert_one_message(ended: jobs.Ended, *words: str) -> None:
         assert word in message, message
 
 
-@each_service
+@Family("strategy, sink", SERVICES).case()
 def test_every_strategy_and_sink_writes_the_same(strategy, sink, whole, tmp_path):
     run(TRAJECTORY, tmp_path, "--write", strategy, "--sink", sink, ranks=world(RANKS, strategy))
     if h5py.is_hdf5(tmp_path / "run/output.h5"):  # what netCDF files hold, the native tests compare

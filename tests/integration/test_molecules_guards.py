@@ -6,8 +6,6 @@ import pytest
 
 import jobs
 
-pytestmark = pytest.mark.mpi
-
 CASE = """
 [case]
 simulation = "molecules"

@@ -155,12 +155,10 @@ def run_all(directory: Path, first: int, wanted: int) -> None:
     jobs.in_parallel([partial(run, path, accepted, 1 + n % 3) for n, (path, accepted) in mutants])
 
 
-@pytest.mark.mpi
 def test_changed_inputs_run_as_their_check_says(tmp_path):
     run_all(tmp_path, 20_000, 12)
 
 
 @pytest.mark.full
-@pytest.mark.mpi
 def test_many_changed_inputs_run_as_their_check_says(tmp_path):
     run_all(tmp_path, 30_000, 300)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import command
 import jobs
-
-pytestmark = pytest.mark.mpi
 
 CASE = """
 [case]
@@ -71,7 +70,7 @@ def test_a_strategy_that_is_named_is_not_planned(tmp_path):
 def test_plan_predicts_and_removes_what_it_wrote(tmp_path):
     case = tmp_path / "case.toml"
     case.write_text(CASE.format(steps=60))
-    ended = jobs.tailrace("plan", case, "-n", "2", "-t", "1", "--dir", tmp_path, "--json")
+    ended = command.tailrace("plan", case, "-n", "2", "-t", "1", "--dir", tmp_path, "--json")
     assert ended.status == 0, ended
     found = json.loads(ended.out)
     assert found["measured_steps"] < 60
@@ -90,7 +89,7 @@ def test_plan_predicts_and_removes_what_it_wrote(tmp_path):
 def test_plan_of_a_case_with_few_outputs_says_so(tmp_path):
     case = tmp_path / "case.toml"
     case.write_text(CASE.format(steps=3))
-    ended = jobs.tailrace("plan", case, "--dir", tmp_path)
+    ended = command.tailrace("plan", case, "--dir", tmp_path)
     assert ended.status == 1, ended
     assert "too few outputs to measure" in ended.out
 

@@ -5,19 +5,15 @@ import re
 import signal
 import struct
 import subprocess
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import h5py
 import numpy as np
 import pytest
 
+import command
 import jobs
-
-pytestmark = pytest.mark.mpi
-T = TypeVar("T")
+from matrix import Family, pairwise
 
 # Fewer planes than the largest number of ranks, and odd sizes.
 CELLS = (9, 8, 5)
@@ -31,9 +27,7 @@ SELECTIONS += ["boxes:9,share=uneven", "points:5,share=uneven,seed=7"]
 # These follow the ranks: an own name tells them from the others.
 ON_ONE_RANK = ["boxes:6,share=one", "points:8,share=one"]
 DECOMPOSITIONS = ["slabs", "pencils", "uneven", "one-owner:LAST"]
-LAYOUTS = [(1, "slabs"), (2, "one-owner:LAST"), (3, "slabs"), (3, "uneven"), (4, "pencils"), (7, "uneven")]
-FEW_LAYOUTS = [(1, "slabs"), (2, "one-owner:LAST"), (3, "uneven")]
-ALL_LAYOUTS = [(ranks, how) for ranks in (1, 2, 3, 4, 7) for how in DECOMPOSITIONS]
+RANKS = [1, 2, 3] if jobs.waits_spin() else [1, 2, 3, 4, 7]
 
 
 def services() -> list[tuple[str, str]]:
@@ -57,19 +51,13 @@ def argument_of(form: str) -> str:
 
 
 SERVICES = services()
-each_service = pytest.mark.parametrize(("strategy", "sink"), SERVICES)
+SINKS = list(dict.fromkeys(sink for _, sink in SERVICES))
+STRATEGIES = list(dict.fromkeys(strategy for strategy, _ in SERVICES))
 
 
-def of_each_service(action: Callable[[str, str], T]) -> dict[tuple[str, str], T]:
-    """What comes of an action with each of them, side by side: launchers sleep for most of a job's time."""
-    return dict(zip(SERVICES, jobs.in_parallel([partial(action, *pair) for pair in SERVICES]), strict=True))
-
-
-def place(parent: Path, strategy: str, sink: str) -> Path:
-    """A directory of its own for a service."""
-    directory = parent / re.sub(r"\W", "-", f"{strategy}-{sink}")
-    directory.mkdir()
-    return directory
+def served(strategy: str, sink: str, *_: object) -> bool:
+    """Whether a strategy writes into a sink."""
+    return (strategy, sink) in SERVICES
 
 
 def world(ranks: int, strategy: str) -> int:
@@ -95,13 +83,17 @@ def verify(path: Path) -> jobs.Ended:
     return jobs.rehearse("--verify", path)
 
 
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory) -> dict[str, np.ndarray]:
+@pytest.fixture(scope="session")
+def reference(once) -> dict[str, np.ndarray]:
     """The datasets that one rank writes without any help."""
-    path = tmp_path_factory.mktemp("reference") / "one.h5"
-    ended = jobs.rehearse("-o", path, *options("blocking", "hdf5", 1), *select(SELECTIONS), "--verify")
-    assert ended.status == 0, ended
-    return jobs.read_datasets(path)
+
+    def make(directory: Path) -> dict[str, np.ndarray]:
+        path = directory / "one.h5"
+        ended = jobs.rehearse("-o", path, *options("blocking", "hdf5", 1), *select(SELECTIONS), "--verify")
+        assert ended.status == 0, ended
+        return jobs.read_datasets(path)
+
+    return once("rehearsal on one rank", make)
 
 
 def is_hdf5(path: Path) -> bool:
@@ -131,39 +123,17 @@ def assert_same(path: Path, reference: dict[str, np.ndarray]) -> None:
     assert not different
 
 
-def try_layouts(
-    layouts: list[tuple[int, str]],
-    strategy: str,
-    sink: str,
-    directory: Path,
-    reference: dict[str, np.ndarray],
-) -> None:
-    def check(number: int, ranks: int, decomposition: str) -> None:
-        path = directory / f"{number}.h5"
-        words = options(strategy, sink, ranks, decomposition)
-        words += [*select(SELECTIONS + ON_ONE_RANK), "--verify"]
-        ended = jobs.rehearse("-o", path, *words, ranks=world(ranks, strategy))
-        assert ended.status == 0, ended
-        assert ": right: " in ended.out
-        if is_hdf5(path):
-            assert_same(path, reference)
-
-    tasks: list[Callable[[], None]] = [
-        partial(check, number, ranks, how) for number, (ranks, how) in enumerate(layouts)
-    ]
-    jobs.in_parallel(tasks)
-
-
-@each_service
-def test_every_selection(strategy, sink, tmp_path, reference):
+@pairwise("strategy, sink, ranks, decomposition", STRATEGIES, SINKS, RANKS, DECOMPOSITIONS, allowed=served)
+def test_every_selection(strategy, sink, ranks, decomposition, tmp_path, reference):
     """All selections at once, on ranks that own much, little or nothing; byte for byte as one rank does."""
-    try_layouts(FEW_LAYOUTS if jobs.waits_spin() else LAYOUTS, strategy, sink, tmp_path, reference)
-
-
-@pytest.mark.full
-@each_service
-def test_every_selection_in_every_layout(strategy, sink, tmp_path, reference):
-    try_layouts(ALL_LAYOUTS, strategy, sink, tmp_path, reference)
+    path = tmp_path / "out.h5"
+    words = options(strategy, sink, ranks, decomposition)
+    words += [*select(SELECTIONS + ON_ONE_RANK), "--verify"]
+    ended = jobs.rehearse("-o", path, *words, ranks=world(ranks, strategy))
+    assert ended.status == 0, ended
+    assert ": right: " in ended.out
+    if is_hdf5(path):
+        assert_same(path, reference)
 
 
 REDUCTIONS = [("min", "float32"), ("max", "float64"), ("mean", "float32"), ("rms", "float64")]
@@ -180,34 +150,24 @@ def test_reductions(kind, tmp_path):
     reduce("threads", "hdf5", tmp_path / "out.h5", *kind)
 
 
-@each_service
-def test_values_at_the_end(strategy, sink, tmp_path):
+@pairwise("strategy, sink, span", STRATEGIES, SINKS, ["all steps", "the last step"], allowed=served)
+def test_values_at_the_end(strategy, sink, span, tmp_path):
     """One value per point, of the last step or over all: to a writer the kinds of the latter are the same."""
     over_all = REDUCTIONS[SERVICES.index((strategy, sink)) % len(REDUCTIONS)]
-    jobs.in_parallel(
-        partial(reduce, strategy, sink, tmp_path / f"{kind[0]}.h5", *kind)
-        for kind in (over_all, ("final", "float64"))
-    )
+    reduce(strategy, sink, tmp_path / "out.h5", *(over_all if span == "all steps" else ("final", "float64")))
 
 
-@pytest.fixture(scope="module")
-def killed_in_a_write(tmp_path_factory) -> dict[tuple[str, str], tuple[jobs.Ended, jobs.Ended]]:
-    """The end of a run that was killed in the middle of a write, and what is in its file."""
-    parent = tmp_path_factory.mktemp("in_a_write")
-
-    def kill(strategy: str, sink: str) -> tuple[jobs.Ended, jobs.Ended]:
-        path = place(parent, strategy, sink) / "killed.h5"
-        fault = ["--fault", f"kill:step={STEPS // 2}"]
-        words = [*options(strategy, sink, 2), *select(["boxes:3", "points:9"]), *fault]
-        return jobs.rehearse("-o", path, *words, ranks=world(2, strategy)), verify(path)
-
-    return of_each_service(kill)
+# How runs end, with every strategy and every sink each; all pairs of these together.
+ENDS = Family("strategy, sink", SERVICES)
 
 
-@each_service
-def test_killed_in_the_middle_of_a_write(strategy, sink, killed_in_a_write):
+@ENDS.case()
+def test_killed_in_the_middle_of_a_write(strategy, sink, tmp_path):
     """Half of a write is in the file when the process dies; the file is right up to its record."""
-    assert_killed(*killed_in_a_write[strategy, sink])
+    path = tmp_path / "killed.h5"
+    fault = ["--fault", f"kill:step={STEPS // 2}"]
+    words = [*options(strategy, sink, 2), *select(["boxes:3", "points:9"]), *fault]
+    assert_killed(jobs.rehearse("-o", path, *words, ranks=world(2, strategy)), verify(path))
 
 
 def assert_killed(ended: jobs.Ended, found: jobs.Ended) -> None:
@@ -222,70 +182,38 @@ LONG = ["--steps", "5000", "--pace", "latency=10ms", "--select", "whole"]
 LONG += ["--compute", "matmul", "--compute-ms", "2"]
 
 
-@pytest.fixture(scope="module")
-def killed_while_running(tmp_path_factory) -> dict[tuple[str, str], tuple[jobs.Ended, jobs.Ended]]:
-    parent = tmp_path_factory.mktemp("running")
-
-    def kill(strategy: str, sink: str) -> tuple[jobs.Ended, jobs.Ended]:
-        run_dir = place(parent, strategy, sink) / "out"
-        words = [*options(strategy, sink, 3), *LONG]
-        job = jobs.rehearsal("--out", run_dir, *words, ranks=world(3, strategy))
-        wait_for_steps(job, run_dir, 3)
-        job.send(signal.SIGKILL, rank=1)
-        return job.wait(), verify(run_dir / "output.h5")
-
-    return of_each_service(kill)
+@ENDS.case()
+def test_killed_while_it_runs(strategy, sink, tmp_path):
+    words = [*options(strategy, sink, 3), *LONG]
+    job = jobs.rehearsal("--out", tmp_path / "out", *words, ranks=world(3, strategy))
+    wait_for_steps(job, tmp_path / "out", 3)
+    job.send(signal.SIGKILL, rank=1)
+    assert_killed(job.wait(), verify(tmp_path / "out/output.h5"))
 
 
-@each_service
-def test_killed_while_it_runs(strategy, sink, killed_while_running):
-    assert_killed(*killed_while_running[strategy, sink])
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory) -> dict[tuple[str, str], tuple[jobs.Ended, Path]]:
-    parent = tmp_path_factory.mktemp("stopped")
-
-    def stop(strategy: str, sink: str) -> tuple[jobs.Ended, Path]:
-        run_dir = place(parent, strategy, sink) / "out"
-        words = [*options(strategy, sink, 2), *LONG]
-        job = jobs.rehearsal("--out", run_dir, *words, "--verify", ranks=world(2, strategy))
-        wait_for_steps(job, run_dir, 3)
-        job.send(signal.SIGTERM, rank=0)
-        return job.wait(), run_dir
-
-    return of_each_service(stop)
-
-
-@each_service
-def test_stopped_early(strategy, sink, stopped):
+@ENDS.case()
+def test_stopped_early(strategy, sink, tmp_path):
     """A run that was asked to stop has all samples up to its last step, reductions included."""
-    ended, run_dir = stopped[strategy, sink]
+    run_dir = tmp_path / "out"
+    words = [*options(strategy, sink, 2), *LONG]
+    job = jobs.rehearsal("--out", run_dir, *words, "--verify", ranks=world(2, strategy))
+    wait_for_steps(job, run_dir, 3)
+    job.send(signal.SIGTERM, rank=0)
+    ended = job.wait()
     assert ended.status == 4, ended
     steps = jobs.account(run_dir)["steps"]
     assert 2 <= steps < 5000
     assert f"{steps} steps done" in ended.out
 
 
-@pytest.fixture(scope="module")
-def on_a_full_disk(tmp_path_factory) -> dict[tuple[str, str], tuple[jobs.Ended, Path]]:
-    parent = tmp_path_factory.mktemp("full")
-
-    def fill(strategy: str, sink: str) -> tuple[jobs.Ended, Path]:
-        run_dir = place(parent, strategy, sink) / "out"
-        words = [*options(strategy, sink, 2), "--fault", "write:error=ENOSPC,step=5"]
-        return jobs.rehearse("--out", run_dir, *words, ranks=world(2, strategy)), run_dir
-
-    return of_each_service(fill)
-
-
-@each_service
-def test_a_full_disk(strategy, sink, on_a_full_disk):
-    ended, run_dir = on_a_full_disk[strategy, sink]
+@ENDS.complete()
+def test_a_full_disk(strategy, sink, tmp_path):
+    words = [*options(strategy, sink, 2), "--fault", "write:error=ENOSPC,step=5"]
+    ended = jobs.rehearse("--out", tmp_path / "out", *words, ranks=world(2, strategy))
     assert ended.status == 3, ended
     assert "No space left" in ended.err
-    assert jobs.assert_failed(run_dir)["simulation"] == "rehearse"
-    found = verify(run_dir / "output.h5")
+    assert jobs.assert_failed(tmp_path / "out")["simulation"] == "rehearse"
+    found = verify(tmp_path / "out/output.h5")
     assert found.status == 0, found
 
 
@@ -361,7 +289,7 @@ def test_a_case_through_the_command(tmp_path):
     found = jobs.read_datasets(tmp_path / "run" / "output.h5")
     assert found["plane/step"].tolist() == [0, 3, 6, 9, 12]
     assert found["plane/values"][1, 0, 0, 0] == 3 * 360 + 2 * 72
-    wrong = jobs.tailrace("run", case, "--set", "rehearse.computer=1", "--out", tmp_path / "no")
+    wrong = command.tailrace("run", case, "--set", "rehearse.computer=1", "--out", tmp_path / "no")
     assert wrong.status == 2 and "did you mean rehearse.compute?" in wrong.err, wrong
 
 

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,269 +16,51 @@ import h5py
 import numpy as np
 import pytest
 
+import command
 import jobs
-from kwave_input import small_input
-from molecules_cases import RESTLESS, mixture, output, table
+from computations import (
+    CASES,
+    EVERY,
+    OFTEN,
+    REHEARSAL,
+    SEISMIC,
+    STEPS,
+    Computation,
+    Whole,
+    kill_three_times,
+)
+from matrix import each_value, pairwise
 from test_rehearse import world
 
-pytestmark = pytest.mark.mpi
-
-STEPS = 40
-EVERY = 7
-
-# The state, a series, sums and extremes over time, points of several ranks.
-SEISMIC = f"""
-[case]
-simulation = "seismic"
-[domain]
-cells = [15, 14, 13]
-spacing_m = [10, 11, 12]
-[time]
-dt_s = 0.001
-steps = {STEPS}
-[model]
-equations = "tti"
-vp_m_s = 2500
-epsilon = 0.2
-delta = 0.1
-dip_rad = 0.5
-azimuth_rad = 0.3
-[source]
-wavelet = "ricker"
-fcut_hz = 40
-cells = [[7, 6, 6], [0, 12, 3]]
-amplitudes = [1, -2.5]
-[boundary]
-kind = "random"
-width = 3
-[[output]]
-name = "series"
-quantity = "q"
-every = 3
-[[output]]
-name = "loud"
-quantity = "p"
-reduce = "max"
-[[output]]
-name = "rms"
-quantity = "p"
-reduce = "rms"
-first = 5
-type = "float64"
-[[output]]
-name = "mean"
-quantity = "q"
-reduce = "mean"
-select = {{points = [[14, 13, 12], [0, 0, 0], [7, 6, 6], [0, 0, 0]]}}
-[checkpoint]
-every = {EVERY}
-"""
-
-REHEARSAL = f"""
-[case]
-simulation = "rehearse"
-[domain]
-cells = [16]
-[rehearse]
-select = ["whole", "boxes:5", "points:9"]
-[time]
-steps = {STEPS}
-[[output]]
-name = "rms"
-quantity = "v"
-reduce = "rms"
-[[output]]
-name = "least"
-quantity = "v"
-reduce = "min"
-first = 9
-[checkpoint]
-every = {EVERY}
-keep = 3
-"""
-
-# Particles that cross the parts of all ranks, most of them on few; ranks beyond the planes own nothing.
-PARTICLES = f"""
-[case]
-simulation = "rehearse"
-[domain]
-cells = [9, 8, 5]
-[rehearse]
-select = ["points:20"]
-particles = 1000
-clustering = 3
-drift = 0.7
-verify = true
-[time]
-steps = {STEPS}
-[checkpoint]
-every = {EVERY}
-"""
-
-ULTRASOUND = f"""
-[case]
-simulation = "ultrasound"
-[input]
-file = "input.h5"
-[time]
-steps = {STEPS}
-[record]
-p_raw = true
-p_max = true
-p_rms = true
-u_min = true
-p_max_all = true
-p_final = true
-[[output]]
-name = "mean"
-quantity = "p"
-reduce = "mean"
-type = "float64"
-[checkpoint]
-every = {EVERY}
-"""
-
-MOLECULES = mixture(
-    output("energy", "total_energy", every=3),
-    output("mean", "mean_pressure", every=4),
-    output("highest", "temperature", reduce="max"),
-    output("places", "position", every=10, type="float64"),
-    output("turns", "orientation", reduce="final", type="float64"),
-    output("slabs", "density", bins=[2, 1, 4], reduce="mean", type="float64"),
-    table("checkpoint", every=EVERY),
-)
-
-CASES = {
-    "seismic": (SEISMIC, jobs.SEISMIC),
-    "rehearse": (REHEARSAL, jobs.REHEARSE),
-    "particles": (PARTICLES, jobs.REHEARSE),
-    "ultrasound": (ULTRASOUND, jobs.PROGRAM),
-    "molecules": (MOLECULES, jobs.MOLECULES),
-    "molecules-kd": (MOLECULES + table("decomposition", **RESTLESS), jobs.MOLECULES),
-}
-# Those whose sums have another order on other numbers of ranks: how far off values may be after so few steps.
-ROUNDED = {"molecules": 1e-9, "molecules-kd": 1e-9}
-
-
-class Computation:
-    """A run directory and the legs that lead to its end."""
-
-    def __init__(self, simulation: str, directory: Path, *settings: str) -> None:
-        text, self.program = CASES[simulation]
-        self.simulation = simulation
-        directory.mkdir(parents=True, exist_ok=True)
-        if simulation == "ultrasound":
-            small_input().write(directory / "input.h5")
-        self.case, self.run_dir = directory / "case.toml", directory / "run"
-        self.case.write_text(text)
-        self.settings = [word for setting in settings for word in ("--set", setting)]
-
-    def start(self, *options, ranks: int = 1) -> jobs.Job:
-        words = ["--case", self.case, "--out", self.run_dir, *self.settings, "--quiet", *options]
-        self.progress_before = self.progress()
-        return jobs.Job(words, ranks, command=[str(self.program)])
-
-    def computes(self) -> bool:
-        """Whether this leg has come to its steps."""
-        return self.progress() not in (None, self.progress_before)
-
-    def progress(self) -> tuple[int, int] | None:
-        """What tells one progress.json from another; an earlier leg's stays until the state is restored."""
-        try:
-            told = (self.run_dir / "progress.json").stat()
-        except FileNotFoundError:
-            return None
-        return told.st_ino, told.st_mtime_ns
-
-    def steps_saved(self) -> list[int]:
-        names = [path.name for path in (self.run_dir / "checkpoints").glob("step-*[0-9]")]
-        return sorted(int(name.removeprefix("step-")) for name in names)
-
-    def datasets(self) -> dict[str, np.ndarray]:
-        return jobs.read_datasets(self.run_dir / "output.h5")
-
-
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert set(found) == set(expected)
-    different = [
-        name
-        for name in found
-        if name != "tailrace_record" and found[name].tobytes() != expected[name].tobytes()
-    ]
-    assert not different, different
-
-
-def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], limit: float) -> None:
-    assert set(found) == set(expected)
-    different = [
-        name
-        for name in found
-        if name != "tailrace_record" and not np.allclose(found[name], expected[name], rtol=limit, atol=limit)
-    ]
-    assert not different, different
-
-
-class Whole:
-    """What runs write that nobody stops, each made when it is asked for."""
-
-    def __init__(self, parent: Path) -> None:
-        self.parent = parent
-        self.made: dict[tuple[str, int], dict[str, np.ndarray]] = {}
-        self.lock = threading.Lock()
-
-    def of(self, simulation: str, ranks: int) -> dict[str, np.ndarray]:
-        with self.lock:
-            if (simulation, ranks) not in self.made:
-                computation = Computation(simulation, self.parent / f"{simulation}-{ranks}")
-                ended = computation.start(ranks=ranks).wait()
-                assert ended.status == 0, ended
-                self.made[simulation, ranks] = computation.datasets()
-            return self.made[simulation, ranks]
-
-    def assert_reached(self, simulation: str, found: dict[str, np.ndarray], ranks: int | None = None) -> None:
-        """Bit for bit, if all legs had these ranks or the numbers of ranks make no difference."""
-        if simulation not in ROUNDED:
-            assert_same(found, self.of(simulation, 1))
-        elif ranks is not None:
-            assert_same(found, self.of(simulation, ranks))
-        else:
-            assert_close(found, self.of(simulation, 1), ROUNDED[simulation])
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Whole:
-    return Whole(tmp_path_factory.mktemp("whole"))
-
-
-MANY = [1, 2, 3, 4, 7]
 FEW = [1, 2, 3]
+MANY = FEW if jobs.waits_spin() else [1, 2, 3, 4, 7]
 
 
-@pytest.mark.parametrize("simulation", CASES)
-@pytest.mark.parametrize("first", FEW if jobs.waits_spin() else MANY)
-def test_legs_on_any_numbers_of_ranks(simulation, first, tmp_path, whole):
-    """Killed after a while, gone on with by as many, more and fewer ranks: bit for bit the same."""
-    killed = Computation(simulation, tmp_path / "killed")
-    ended = killed.start("--fault", "kill:step=26", ranks=first).wait()
+def kill_at_26(simulation: str, ranks: int, directory: Path) -> Computation:
+    killed = Computation(simulation, directory)
+    ended = killed.start("--fault", "kill:step=26", ranks=ranks).wait()
     assert ended.status != 0, ended
+    return killed
+
+
+@pairwise("simulation, first, second", list(CASES), MANY, MANY)
+def test_legs_on_any_numbers_of_ranks(simulation, first, second, tmp_path, once, whole):
+    """Killed after a while, gone on with by as many, more and fewer ranks: bit for bit the same."""
+    killed = once(f"killed {simulation} on {first}", partial(kill_at_26, simulation, first))
     saved = killed.steps_saved()
     assert saved and saved[-1] in (14, 21), saved
-
-    def go_on(second: int) -> None:
-        computation = Computation(simulation, tmp_path / str(second))
-        shutil.copytree(killed.run_dir, computation.run_dir)
-        ended = computation.start("--resume", ranks=second).wait()
-        assert ended.status == 0, ended
-        told = jobs.account(computation.run_dir)
-        assert told["resumed_from"] == saved[-1] and told["steps"] == STEPS
-        whole.assert_reached(simulation, computation.datasets(), first if first == second else None)
-
-    jobs.in_parallel([partial(go_on, second) for second in (FEW if jobs.waits_spin() else MANY)], 2)
+    computation = Computation(simulation, tmp_path)
+    shutil.copytree(killed.run_dir, computation.run_dir)
+    ended = computation.start("--resume", ranks=second).wait()
+    assert ended.status == 0, ended
+    told = jobs.account(computation.run_dir)
+    assert told["resumed_from"] == saved[-1] and told["steps"] == STEPS
+    whole.assert_reached(simulation, computation.datasets(), first if first == second else None)
 
 
 def test_more_ranks_than_cells(tmp_path):
     """The particles of two cells, from seven ranks to three and to one."""
-    ranks = FEW if jobs.waits_spin() else [7, 3, 1]
+    ranks = [3, 2, 1] if jobs.waits_spin() else [7, 3, 1]
     few = ["domain.cells=[2,1,1]", 'rehearse.select=["whole"]', "rehearse.particles=50"]
     computation = Computation("particles", tmp_path, *few)
     for leg, (count, fault) in enumerate(zip(ranks, ["kill:step=16", "kill:step=30", None], strict=True)):
@@ -309,7 +90,8 @@ def test_a_changed_checksum_of_particles_is_found(tmp_path):
     assert ended.status == 1 and "1000 particles have the checksum" in ended.err, ended
 
 
-@pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders", "uring", "ranks:1", "spawn:1"])
+# The others are in test_killed_again_and_again.
+@pytest.mark.parametrize("strategy", ["uring", "ranks:1", "spawn:1"])
 def test_every_strategy_takes_and_leaves_them(strategy, tmp_path, whole):
     computation = Computation("rehearse", tmp_path)
     ranks = world(2, strategy)
@@ -378,7 +160,7 @@ def test_a_reader_without_tailrace(compress, tmp_path):
         least = arrays["output/least.0"]
         assert sorted(least["element"]) == list(range(16**3))
         assert np.array_equal(np.sort(least["value"]), formula(16, 9).ravel().astype("f4"))
-        ended = jobs.tailrace("checkpoint", "verify", path)
+        ended = command.tailrace("checkpoint", "verify", path)
         assert ended.status == 0, ended
     state = path / "state.h5"
     content = bytearray(state.read_bytes())
@@ -386,27 +168,26 @@ def test_a_reader_without_tailrace(compress, tmp_path):
     state.write_bytes(content)
     with pytest.raises(ValueError, match="damaged"):
         reader.read_checkpoint(path)
-    assert jobs.tailrace("checkpoint", "verify", path).status == 1
+    assert command.tailrace("checkpoint", "verify", path).status == 1
 
 
-@pytest.mark.parametrize("simulation", CASES)
-def test_compressed_ones_on_other_numbers_of_ranks(simulation, tmp_path, whole):
+@pairwise("simulation, compress, buffers", list(CASES), ["zstd", "zstd:19"], ["1MiB", "6KiB"])
+def test_compressed_ones_on_other_numbers_of_ranks(simulation, compress, buffers, tmp_path, whole):
     """Killed, and gone on with: bit for bit the same, also where buffers keep few of the cells."""
     jobs.needs_zstd()
-    for compress, buffers in [("zstd", "1MiB"), ("zstd:19", "6KiB")]:
-        settings = [f'checkpoint.compress="{compress}"', f'checkpoint.buffers="{buffers}"']
-        computation = Computation(simulation, tmp_path / buffers, *settings)
-        ended = computation.start("--fault", "kill:step=26", ranks=3).wait()
-        assert ended.status != 0, ended
-        ended = jobs.tailrace("checkpoint", "verify", computation.run_dir)
-        assert ended.status == 0, ended
-        newest = computation.run_dir / f"checkpoints/step-{computation.steps_saved()[-1]:012d}"
-        with h5py.File(newest / "state.h5") as file:
-            stored = [item for item in file["sets"].values() for item in item.values()]
-            assert all(item["data"].attrs["compression"] == b"zstd" for item in stored)
-        ended = computation.start("--resume", ranks=2).wait()
-        assert ended.status == 0, ended
-        whole.assert_reached(simulation, computation.datasets())
+    settings = [f'checkpoint.compress="{compress}"', f'checkpoint.buffers="{buffers}"']
+    computation = Computation(simulation, tmp_path, *settings)
+    ended = computation.start("--fault", "kill:step=26", ranks=3).wait()
+    assert ended.status != 0, ended
+    ended = command.tailrace("checkpoint", "verify", computation.run_dir)
+    assert ended.status == 0, ended
+    newest = computation.run_dir / f"checkpoints/step-{computation.steps_saved()[-1]:012d}"
+    with h5py.File(newest / "state.h5") as file:
+        stored = [item for item in file["sets"].values() for item in item.values()]
+        assert all(item["data"].attrs["compression"] == b"zstd" for item in stored)
+    ended = computation.start("--resume", ranks=2).wait()
+    assert ended.status == 0, ended
+    whole.assert_reached(simulation, computation.datasets())
 
 
 def test_a_compression_that_nobody_knows(tmp_path):
@@ -476,7 +257,7 @@ def test_what_another_simulation_left_stays_as_it_is(tmp_path):
     assert ended.status == 2 and "is of the simulation seismic, not of rehearse" in ended.err, ended
     assert contents(computation.run_dir) == before
     computation.case.write_text(SEISMIC.replace("width = 3", "width = 4"))
-    ended = jobs.tailrace("resume", computation.run_dir)
+    ended = command.tailrace("resume", computation.run_dir)
     assert ended.status == 2 and "points, this run has" in ended.err, ended
     assert "stopped" not in ended.out, ended
     assert contents(computation.run_dir) == before
@@ -501,8 +282,7 @@ def test_a_checkpoint_that_cannot_be_written(policy, status, tmp_path):
     assert "checkpoint" in ended.err and "cannot be made" in ended.err
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("policy", ["warn", "stop"])
+@each_value("policy, ranks", ["warn", "stop"], [2, 3])
 def test_a_full_disk(policy, ranks, tmp_path, small_disk, whole):
     """Where the checkpoints go there is room for one; the output has room elsewhere."""
     computation = Computation("rehearse", tmp_path, f"checkpoint.on_failure={policy}")
@@ -512,7 +292,7 @@ def test_a_full_disk(policy, ranks, tmp_path, small_disk, whole):
     assert ended.status == (0 if policy == "warn" else 3), ended
     assert "No space left on device" in ended.err and str(place) in ended.err, ended
     assert [path.name for path in place.iterdir()] == [f"step-{EVERY:012d}"]
-    assert jobs.tailrace("checkpoint", "verify", place).status == 0
+    assert command.tailrace("checkpoint", "verify", place).status == 0
     if policy == "warn":
         whole.assert_reached("rehearse", computation.datasets())
         return
@@ -524,10 +304,10 @@ def test_a_full_disk(policy, ranks, tmp_path, small_disk, whole):
     whole.assert_reached("rehearse", computation.datasets())
 
 
-@pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders"])
-@pytest.mark.parametrize(("policy", "status"), [("warn", 0), ("stop", 3)])
-def test_injected_errors_of_a_checkpoint(policy, status, strategy, tmp_path):
+@each_value("policy, strategy", ["warn", "stop"], ["blocking", "threads", "leaders"])
+def test_injected_errors_of_a_checkpoint(policy, strategy, tmp_path):
     """Every checkpoint but the first fails in its middle; the few samples end before faults begin."""
+    status = {"warn": 0, "stop": 3}[policy]
     few = ['rehearse.select=["points:5"]', "rehearse.every=10"]
     computation = Computation("rehearse", tmp_path, f"checkpoint.on_failure={policy}", *few)
     computation.case.write_text(REHEARSAL.split("[[output]]")[0] + f"[checkpoint]\nevery = {EVERY}\n")
@@ -562,12 +342,28 @@ def test_the_command(tmp_path, whole):
     whole.assert_reached("seismic", computation.datasets())
     page = (computation.run_dir / "report.html").read_text()
     assert "Checkpoints and legs" in page
-    again = jobs.tailrace("resume", computation.run_dir)
+    again = command.tailrace("resume", computation.run_dir)
     assert again.status == 2 and "has finished" in again.err, again
     shutil.rmtree(computation.run_dir / "checkpoints")
     (computation.run_dir / "run.json").unlink()
-    none = jobs.tailrace("resume", computation.run_dir)
+    none = command.tailrace("resume", computation.run_dir)
     assert none.status == 2 and "has no checkpoints" in none.err, none
+
+
+@pairwise(
+    "simulation, ranks, strategy, compress",
+    list(CASES),
+    FEW,
+    ["blocking", "threads", "leaders"],
+    ["none", "zstd"],
+)
+def test_killed_again_and_again(simulation, ranks, strategy, compress, tmp_path, whole):
+    """With checkpoints on its heels, and never a step lost that was saved."""
+    if compress != "none":
+        jobs.needs_zstd()
+    computation = Computation(simulation, tmp_path, OFTEN, f'checkpoint.compress="{compress}"')
+    kill_three_times(computation, ranks, "--write", strategy)
+    whole.assert_reached(simulation, computation.datasets())
 
 
 def wait_while(job: jobs.Job, condition: Callable[[], bool], limit_s: float) -> None:
@@ -609,18 +405,8 @@ def kill_at_random(seed: int, whole: Whole, make: Callable[[random.Random], Comp
 def often(simulations: list[str], directory: Path, chance: random.Random) -> Computation:
     """Any of the simulations, with checkpoints on its heels; every third one compressed."""
     compress = chance.choice(["none", "none", "zstd" if jobs.knows_zstd() else "none"])
-    settings = ["checkpoint.every=3", f'checkpoint.compress="{compress}"']
+    settings = [OFTEN, f'checkpoint.compress="{compress}"']
     return Computation(chance.choice(simulations), directory, *settings)
-
-
-@pytest.mark.parametrize("seed", range(6 if jobs.waits_spin() else 20))
-def test_killed_at_any_moment(seed, tmp_path, whole):
-    kill_at_random(seed, whole, partial(often, list(CASES), tmp_path))
-
-
-@pytest.mark.parametrize("seed", range(100, 102 if jobs.waits_spin() else 106))
-def test_killed_at_any_moment_with_molecules(seed, tmp_path, whole):
-    kill_at_random(seed, whole, partial(often, list(ROUNDED), tmp_path))
 
 
 @pytest.mark.full

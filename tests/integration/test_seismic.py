@@ -8,10 +8,10 @@ import h5py
 import numpy as np
 import pytest
 
+import command
 import jobs
+from matrix import Family
 from test_rehearse import SERVICES, world
-
-pytestmark = pytest.mark.mpi
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "seismic"
 # Sinks whose files h5py reads.
@@ -138,7 +138,7 @@ def test_files_do_not_depend_on_ranks_threads_and_strategy(model):
             assert found[name].tobytes() == clean[name].tobytes(), (ranks, name)
 
 
-@pytest.mark.parametrize(("strategy", "sink"), [pair for pair in SERVICES if pair[1] in READABLE])
+@Family("strategy, sink", [pair for pair in SERVICES if pair[1] in READABLE]).case()
 def test_fields_go_on_while_a_slow_device_takes_their_snapshots(model, strategy, sink):
     """What is written is what was sampled, though the waves are steps ahead when it is."""
     assert run(model, SMALL, name="one").status == 0
@@ -260,4 +260,4 @@ def test_the_command_runs_and_reports_a_case(model):
     assert ended.status == 0, ended
     page = (model / "run/report.html").read_text()
     assert "Wave fronts: output q" in page and "Wave fronts: output loud" in page
-    assert jobs.tailrace("inspect", model / "run", "--verify").status == 0
+    assert command.tailrace("inspect", model / "run", "--verify").status == 0

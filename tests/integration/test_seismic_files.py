@@ -12,8 +12,6 @@ import jobs
 import rsf_reader
 from native import cannot
 
-pytestmark = pytest.mark.mpi
-
 CELLS = (14, 13, 12)
 CASE = """
 [case]

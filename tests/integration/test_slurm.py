@@ -9,10 +9,10 @@ import pytest
 
 import jobs
 import slurm
+from computations import assert_same
 from native import cannot
-from test_resume import assert_same
 
-pytestmark = [pytest.mark.mpi, pytest.mark.full]
+pytestmark = pytest.mark.full
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RUN = Path("runs/shot")
 

@@ -11,9 +11,9 @@ import pytest
 
 import jobs
 from kwave_input import STEPS, small_input
+from matrix import each_value
 from test_faults import write_case
 
-pytestmark = pytest.mark.mpi
 SLOW = ["--pace", "latency=20ms"]
 
 
@@ -51,8 +51,7 @@ def wait_for_steps(job: jobs.Job, run_dir: Path, steps: int) -> None:
     job.wait_for(lambda: jobs.recorded_steps(run_dir / "output.h5") >= steps, "recorded step")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR2])
-@pytest.mark.parametrize("ranks", [2, 3])
+@each_value("number, ranks", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR2], [2, 3])
 def test_signal_to_one_rank(number, ranks, case, clean, tmp_path):
     """Whichever rank is asked, all stop after the same step."""
     run_dir = tmp_path / "run"
@@ -67,21 +66,21 @@ def test_signal_to_one_rank(number, ranks, case, clean, tmp_path):
     assert_stopped(run_dir, clean(ranks), reason)
 
 
-def test_signal_to_the_command(case, clean, tmp_path):
-    for number in (signal.SIGTERM, signal.SIGINT):
-        run_dir = tmp_path / f"run{int(number)}"
-        command = ["run", case, "--out", run_dir, "-n", "2", "-t", "1", "--no-report", *SLOW]
-        job = jobs.Job(command, command=jobs.TAILRACE)
-        wait_for_steps(job, run_dir, 5)
-        job.send(number)
-        ended = job.wait()
-        assert ended.status == 4, ended
-        assert ended.seconds < jobs.ENDS_WITHIN_S
-        assert_stopped(run_dir, clean(2), "")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_to_the_command(number, case, clean, tmp_path):
+    run_dir = tmp_path / "run"
+    command = ["run", case, "--out", run_dir, "-n", "2", "-t", "1", "--no-report", *SLOW]
+    job = jobs.Job(command, command=jobs.TAILRACE)
+    wait_for_steps(job, run_dir, 5)
+    job.send(number)
+    ended = job.wait()
+    assert ended.status == 4, ended
+    assert ended.seconds < jobs.ENDS_WITHIN_S
+    assert_stopped(run_dir, clean(2), "")
 
 
 def test_the_ranks_end_with_a_killed_command(case, tmp_path):
-    """Nobody can catch SIGKILL: the launcher hears of it from the system, and stops the ranks in good order."""
+    """Nobody can catch SIGKILL: the launcher hears of it, and stops the ranks in good order."""
     run_dir = tmp_path / "run"
     command = ["run", case, "--out", run_dir, "-n", "2", "-t", "1", "--no-report", *SLOW]
     job = jobs.Job(command, command=jobs.TAILRACE)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import command
 import jobs
 import json_schema
 from conftest import RECORD
@@ -15,8 +16,6 @@ from kwave_input import STEPS
 from tailrace.trace import KINDS, RunTrace, read_run
 
 SCHEMA = Path(__file__).resolve().parents[1] / "data" / "trace" / "trace_event.schema.json"
-
-pytestmark = pytest.mark.mpi
 
 
 def run_traced(small, directory: Path, *options, ranks: int = 3) -> Path:
@@ -107,7 +106,7 @@ def test_a_killed_run_leaves_what_it_recorded(small, tmp_path):
         found = rank.select("main", "compute")["step"]
         assert found.tolist() == list(range(1, int(found.max()) + 1)) and found.max() >= least
         assert len(rank.select("writer", "write")) > 0
-    assert jobs.tailrace("trace", "export", run_dir).status == 0
+    assert command.tailrace("trace", "export", run_dir).status == 0
 
 
 def test_without_a_trace_the_account_is_the_same(small, tmp_path):
@@ -116,7 +115,7 @@ def test_without_a_trace_the_account_is_the_same(small, tmp_path):
     assert list((run_dir / "trace").iterdir()) == []
     assert told["config"]["trace"] == {"mode": "off"}
     assert all(rank["compute_s"] > 0 and rank["write_s"] > 0 for rank in told["per_rank"])
-    ended = jobs.tailrace("trace", "export", run_dir)
+    ended = command.tailrace("trace", "export", run_dir)
     assert ended.status == 2 and "without --trace off" in ended.err
 
 
@@ -156,7 +155,7 @@ def test_checkpoints_are_in_the_trace(small, tmp_path):
 
 def test_the_export_of_a_run_fits_its_schema(small, tmp_path):
     run_dir = run_traced(small, tmp_path, ranks=2)
-    assert jobs.tailrace("trace", "export", run_dir, "--format", "perfetto").status == 0
+    assert command.tailrace("trace", "export", run_dir, "--format", "perfetto").status == 0
     document = json.loads((run_dir / "trace.json").read_text())
     assert json_schema.problems(document, json.loads(SCHEMA.read_text())) == []
     spans = [event for event in document["traceEvents"] if event["ph"] == "X"]

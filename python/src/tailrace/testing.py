@@ -75,7 +75,7 @@ def ctest_command(root: Path, name: str | None, full: bool) -> list[str]:
 
 
 def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
-    """One worker more than cores: those who start jobs sleep for most of a short one."""
+    """Three workers more than cores: those who start jobs sleep for most of a short one."""
     command = [
         sys.executable,
         "-m",
@@ -86,7 +86,7 @@ def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
         "-c",
         str(root / "pyproject.toml"),
         "-n",
-        str(usable_cores() + 1),
+        str(usable_cores() + 3),
         "--dist",
         "worksteal",
     ]
