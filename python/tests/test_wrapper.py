@@ -166,7 +166,7 @@ def test_progress_tells_how_far_and_what(checkout):
 def test_several_targets_can_be_built_without_a_command(checkout):
     done = checkout.start("--build", "first", "second")
     assert (done.returncode, done.stdout) == (0, "")
-    assert [call.split()[4:6] for call in checkout.calls("cmake --build")] [1:] == [["first", "second"]]
+    assert [call.split()[4:6] for call in checkout.calls("cmake --build")][1:] == [["first", "second"]]
 
 
 def test_missing_packages_are_named_for_every_package_manager(checkout):
