@@ -9,7 +9,10 @@ import pytest
 import checkpoint_files as files
 import command
 import run_dirs
+from native import needs
 from tailrace.progress import ByteMeter
+
+pytestmark = needs("tailrace-checkpoint")
 
 
 def write_some(directory: Path, *steps: int) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tailrace.console import CommandError
 
 PACKAGE = Path(__file__).resolve().parent
-NOT_SIMULATIONS = ("bench", "placement", "writer")
+NOT_SIMULATIONS = ("bench", "checkpoint", "placement", "writer")
 
 
 @dataclass(frozen=True)

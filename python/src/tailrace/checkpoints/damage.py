@@ -35,7 +35,7 @@ class Damage:
 
 
 class DamageError(Exception):
-    """Ends the look at a checkpoint, or at a set of one: nothing behind this damage can be trusted."""
+    """Ends the look at a checkpoint: nothing behind this damage can be trusted."""
 
     def __init__(self, damage: Damage) -> None:
         super().__init__(str(damage))

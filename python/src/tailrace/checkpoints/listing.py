@@ -19,8 +19,8 @@ FILES = "Files in the formats of other programs are read, and checked, by tailra
 @dataclass(frozen=True)
 class Checkpoint:
     """A directory with the name of a checkpoint; `partial` is what a write left that did not end. `problem`
-    is what a short look shows, at the manifest and the length of the file; then it is `damaged`, or of
-    another version. Without a manifest and a telling name the step is None.
+    is what a short look shows, at the manifest and the length of the file; then there is `damage`, or it is
+    of another version. Without a manifest and a telling name the step is None.
     """
 
     path: Path
@@ -29,7 +29,11 @@ class Checkpoint:
     size_bytes: int
     manifest: Manifest | None = None
     problem: str = ""
-    damaged: bool = False
+    damage: Damage | None = None
+
+    @property
+    def damaged(self) -> bool:
+        return self.damage is not None
 
     @property
     def usable(self) -> bool:
@@ -46,7 +50,7 @@ def list_checkpoints(path: Path) -> list[Checkpoint]:
             raise FileError(f"{path}: not a directory. {HINT}. {FILES}")
         raise FileError(f"{path}: no such directory. {HINT}")
     if is_checkpoint(path):
-        return [_look_at(path)]
+        return [look_at(path)]
     if not _is_place(path):
         raise FileError(f"{path}: no checkpoints are there. {HINT}")
     found = map(_look_among_others, _names_in(_place_of(path)))
@@ -79,20 +83,21 @@ def _names_in(place: Path) -> list[Path]:
 def _look_among_others(directory: Path) -> Checkpoint:
     """One that this program does not know must not hide the others."""
     try:
-        return _look_at(directory)
+        return look_at(directory)
     except FileError as error:
         return replace(_look_at_name(directory), problem=str(error))
 
 
-def _look_at(directory: Path) -> Checkpoint:
+def look_at(directory: Path) -> Checkpoint:
+    """One checkpoint. Raises FileError for something else, and for a newer version."""
     found = _look_at_name(directory)
     if found.partial:
         return found
     try:
         manifest = read_manifest(directory)
-        check_length(directory / manifest.file_name, manifest)
+        _check_length(directory / manifest.file_name, manifest)
     except DamageError as error:
-        return replace(found, problem=str(error), damaged=True)
+        return replace(found, problem=str(error), damage=error.damage)
     return replace(found, step=manifest.step if found.step is None else found.step, manifest=manifest)
 
 
@@ -102,7 +107,7 @@ def _look_at_name(directory: Path) -> Checkpoint:
     return Checkpoint(directory, int(found[1]) if found else None, bool(found and found[2]), size_bytes)
 
 
-def check_length(path: Path, manifest: Manifest) -> None:
+def _check_length(path: Path, manifest: Manifest) -> None:
     """Raises DamageError when the HDF5 file is not there, or not as long as it was written."""
     size = path.stat().st_size if path.exists() else 0
     if size != manifest.file_bytes:

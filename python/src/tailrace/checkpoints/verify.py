@@ -1,19 +1,20 @@
-"""Reads every byte of a checkpoint and names what is not as it was written."""
+"""Has every byte of checkpoints read, and names what is not as it was written."""
 
-from collections.abc import Iterator
+import json
+import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
-from xxhash import xxh3_64
-
-from tailrace.checkpoints.contents import check_contents
-from tailrace.checkpoints.damage import Damage, DamageError
-from tailrace.checkpoints.listing import NAME, Checkpoint, check_length
-from tailrace.checkpoints.manifest import Manifest, read_manifest
-from tailrace.checkpoints.source import Advance, Source
+from tailrace.checkpoints.damage import Damage
+from tailrace.checkpoints.listing import NAME, Checkpoint
+from tailrace.console import EXIT_OK
+from tailrace.kwave import FileError
+from tailrace.programs import find_program
 from tailrace.progress import ByteMeter, make_progress
+
+PROGRAM = "tailrace-checkpoint"
 
 
 @dataclass
@@ -42,61 +43,56 @@ class Verdict:
 
 def verify_all(checkpoints: list[Checkpoint]) -> list[Verdict]:
     """Verifies those that are complete, and shows on standard error how far that is. One that a run or
-    somebody else removes meanwhile is left out.
+    somebody else removes meanwhile is left out. Raises FileError for one of a version that is not known.
     """
     complete = [checkpoint for checkpoint in checkpoints if not checkpoint.partial]
-    total_bytes = sum(checkpoint.size_bytes for checkpoint in complete)
+    for each in complete:
+        if each.problem and not each.damaged:
+            raise FileError(each.problem)
+    readable = [each for each in complete if each.usable]
     with make_progress() as display:
-        meter = ByteMeter(display, "verifying", total_bytes)
-        verdicts = [
-            Verdict(str(each.path), each.step, each.size_bytes, verify(each.path, meter.advance))
-            for each in complete
-        ]
+        meter = ByteMeter(display, "verifying", sum(each.size_bytes for each in readable))
+        found = read_all([each.path for each in readable], meter.advance)
+    verdicts = [
+        Verdict(str(each.path), each.step, each.size_bytes, _damage(each, found.get(each.path, [])))
+        for each in complete
+    ]
     return [verdict for verdict in verdicts if verdict.sound or Path(verdict.path).exists()]
 
 
-def verify(directory: Path, advance: Advance = lambda size_bytes: None) -> list[Damage]:
-    """All damage of the checkpoint in a directory; `advance` is told of the bytes that were read. Raises
-    FileError for something else than a checkpoint and for a newer version.
-    """
-    return list(_damage(directory, advance))
+def _damage(checkpoint: Checkpoint, inside: list[Damage]) -> list[Damage]:
+    """What a short look showed, then what the program found in the file."""
+    if checkpoint.damage is not None:
+        return [checkpoint.damage]
+    step, named = checkpoint.manifest.step, NAME.fullmatch(checkpoint.path.resolve().name)
+    if named and int(named[1]) != step:
+        problem = f"this is the name of step {int(named[1])}, the manifest is of step {step}"
+        return [Damage(checkpoint.path.name, "name", problem), *inside]
+    return inside
 
 
-def _damage(directory: Path, advance: Advance) -> Iterator[Damage]:
-    try:
-        manifest = read_manifest(directory)
-        yield from _check_name(directory, manifest)
-        path = directory / manifest.file_name
-        check_length(path, manifest)
-        with Source(path, advance) as source:
-            _check_rest(source, manifest)
-            yield from _look_inside(path, manifest, source)
-    except DamageError as found:
-        yield found.damage
+def read_all(paths: list[Path], advance: Callable[[int], None]) -> dict[Path, list[Damage]]:
+    """The damage of checkpoints whose manifests and lengths fit, as the native program finds it."""
+    program = find_program(PROGRAM)
+    if program is None:
+        raise FileError(f"{PROGRAM} is not there. Fix: build it, or set TAILRACE_BIN_DIR to where it is")
+    found: dict[Path, list[Damage]] = {}
+    if not paths:
+        return found
+    command = [program, *paths]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for told in map(json.loads, process.stdout):
+            if "read" in told:
+                advance(told["read"])
+            else:
+                found[Path(told["checkpoint"])] = [damage_of(one) for one in told["damage"]]
+        said = process.stderr.read()
+    if process.returncode != EXIT_OK:
+        raise FileError(said.strip() or f"{PROGRAM} ended with status {process.returncode}")
+    return found
 
 
-def _check_name(directory: Path, manifest: Manifest) -> Iterator[Damage]:
-    found = NAME.fullmatch(directory.resolve().name)
-    if found and int(found[1]) != manifest.step:
-        problem = f"this is the name of step {int(found[1])}, the manifest is of step {manifest.step}"
-        yield Damage(directory.name, "name", problem)
-
-
-def _check_rest(source: Source, manifest: Manifest) -> None:
-    """The bytes outside of the data. Where they are damaged HDF5 must not be let near them."""
-    hashed, end = xxh3_64(), 0
-    for offset, size in (*manifest.data, (manifest.file_bytes, 0)):
-        for piece in source.pieces(end, offset - end):
-            hashed.update(piece)
-        end = offset + size
-    if hashed.intdigest() != manifest.rest:
-        problem = "bytes outside of the data are not those that were written; its sets were not looked at"
-        raise DamageError(Damage(source.name, "rest", problem))
-
-
-def _look_inside(path: Path, manifest: Manifest, source: Source) -> Iterator[Damage]:
-    try:
-        with h5py.File(path, "r", locking="best-effort") as file:
-            yield from check_contents(file, manifest, source)
-    except (OSError, KeyError, AttributeError, RuntimeError, TypeError, ValueError) as error:
-        raise DamageError(Damage(source.name, "rest", f"it was not written as HDF5: {error}")) from error
+def damage_of(told: dict[str, Any]) -> Damage:
+    return Damage(**told | ({"bytes": tuple(told["bytes"])} if "bytes" in told else {}))
