@@ -9,9 +9,8 @@
 /// Numbers and lists in texts that people or programs wrote.
 namespace tailrace {
 
-/// The number that the whole text is; nothing if it is none, or none of this type. For `int`, `unsigned`, 64-bit
-/// integers
-/// and `double`.
+/// The number that the whole text is; nothing if it is none, or none of this type. For `int`, `unsigned`,
+/// 64-bit integers and `double`.
 template <class T>
 std::optional<T> parse_number(std::string_view text) noexcept;
 /// The same if the number is from `min` to `max`.
