@@ -176,12 +176,11 @@ def odd_files(states, tmp_path):
     return files
 
 
-def test_what_cannot_be_converted_is_refused(states, whole, odd_files, tmp_path):
+def refused_conversions(states, whole, odd_files, tmp_path):
+    """(source, target, format, options, words of the refusal) of conversions that cannot be."""
     target = tmp_path / "target"
-    taken = tmp_path / "taken.restart.mpi"
-    taken.write_text("mine")
     ours = whole / "checkpoints/step-000000000020"
-    for source, goes_to, to, options, words in [
+    return [
         (states["binary"][0], target, "ascii", [], ["target", "components", "--case FILE"]),
         (
             states["mpi-restart"][0],
@@ -219,7 +218,13 @@ def test_what_cannot_be_converted_is_refused(states, whole, odd_files, tmp_path)
         (odd_files["notes.txt"], target, "binary", [], ["notes.txt"]),
         (ours, target, "tailrace", [], ["is a checkpoint of Tailrace already"]),
         (states["cells"][1].with_name("none"), target, "ascii", [], ["none"]),
-    ]:
+    ]
+
+
+def test_what_cannot_be_converted_is_refused(states, whole, odd_files, tmp_path):
+    taken = tmp_path / "taken.restart.mpi"
+    taken.write_text("mine")
+    for source, goes_to, to, options, words in refused_conversions(states, whole, odd_files, tmp_path):
         ended = convert(source, goes_to, to, *options)
         assert ended.status == 2, (words, ended)
         for word in words:
