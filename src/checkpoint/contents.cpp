@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/text.hpp"
+#include "h5/file.hpp"
 #include "record_type.hpp"
 #include "tailrace/error.hpp"
 #include "zstd.hpp"

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "case.hpp"
+#include "h5/file.hpp"
 
 /// The forms of datasets, written with HDF5's own functions: `tailrace::h5` makes well-behaved ones only.
 namespace tailrace::fuzz {
