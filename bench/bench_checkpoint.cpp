@@ -174,7 +174,7 @@ class Benchmark {
     mpi::barrier(comm_);
     if (!part.has_this_rank()) return {};
     SaveTimes times;
-    auto options = output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
+    output::Options options = output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
     options.memory = &*memory_;
     trace::Log log("checkpoint");
     const double start_s = monotonic_s();

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/decomposition.hpp"
 

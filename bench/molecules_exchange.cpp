@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "balancer.hpp"
+#include "base/bytes.hpp"
 #include "base/system.hpp"
 #include "exchange.hpp"
 
@@ -68,12 +69,8 @@ void report(mpi::CommView comm, const std::string& what, int rounds, const std::
                times_us[times_us.size() / 2]);
 }
 
-void measure(mpi::CommView comm, const Settings& settings) {
-  const double edge = std::cbrt(settings.molecules_per_rank * comm.size() / settings.density);
-  Exchange exchange(comm, Decomposition::regular({edge, edge, edge}, comm.size()), settings.reach);
-  const Region region = exchange.decomposition().region(comm.rank());
-  const auto own = molecules_in(region, settings.molecules_per_rank, comm.rank());
-
+void measure_halo(mpi::CommView comm, const Settings& settings, Exchange& exchange,
+                  const std::vector<Molecule>& own) {
   // A container knows from its cells which molecules a target wants: the search is not part of this.
   std::vector<std::vector<Copy>> wanted;
   std::int64_t halo = 0;
@@ -85,12 +82,11 @@ void measure(mpi::CommView comm, const Settings& settings) {
     halo += static_cast<std::int64_t>(list.size());
   }
   std::vector<Copy> received(static_cast<std::size_t>(2 * halo));
+  const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
+    const auto number = static_cast<std::size_t>(&target - exchange.targets().data());
+    append_bytes(out, std::as_bytes(std::span(wanted[number])));
+  };
   report(comm, fmt::format("halo, {} copies", halo), settings.rounds, [&] {
-    const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {
-      const auto number = static_cast<std::size_t>(&target - exchange.targets().data());
-      const auto bytes = std::as_bytes(std::span(wanted[number]));
-      out.insert(out.end(), bytes.begin(), bytes.end());
-    };
     exchange.start_halo(pack);
     auto* next = reinterpret_cast<std::byte*>(received.data());
     exchange.finish_halo(pack, [&](std::span<const std::byte> bytes) {
@@ -98,23 +94,38 @@ void measure(mpi::CommView comm, const Settings& settings) {
       next += bytes.size();
     });
   });
+}
 
+void measure_migration(mpi::CommView comm, const Settings& settings, Exchange& exchange,
+                       const std::vector<Molecule>& own) {
   // A step moves them by about a hundredth of the reach.
   std::vector<Molecule> leavers;
-  for (const Molecule& molecule : own) {
-    Molecule moved = molecule;
+  for (Molecule moved : own) {
     for (double& x : moved.position) x += 0.01 * settings.reach;
-    if (!region.contains(moved.position)) leavers.push_back(moved);
+    if (!exchange.decomposition().region(comm.rank()).contains(moved.position)) leavers.push_back(moved);
   }
   report(comm, fmt::format("migration, {} leavers", leavers.size()), settings.rounds,
          [&] { static_cast<void>(exchange.migrate(leavers)); });
+}
 
+void measure_balance(mpi::CommView comm, const Settings& settings, const Exchange& exchange,
+                     const std::vector<Molecule>& own) {
   const Balancer balancer(comm, exchange.decomposition().box(), settings.reach, {});
   report(comm, fmt::format("decomposition, {} cells", balancer.grid().volume()), 10, [&] {
-    CellCounter counter(balancer.grid(), region);
+    CellCounter counter(balancer.grid(), exchange.decomposition().region(comm.rank()));
     for (const Molecule& molecule : own) counter.add(molecule.position);
     static_cast<void>(balancer.plan(counter));
   });
+}
+
+void measure(mpi::CommView comm, const Settings& settings) {
+  const double edge = std::cbrt(settings.molecules_per_rank * comm.size() / settings.density);
+  Exchange exchange(comm, Decomposition::regular({edge, edge, edge}, comm.size()), settings.reach);
+  const auto own =
+      molecules_in(exchange.decomposition().region(comm.rank()), settings.molecules_per_rank, comm.rank());
+  measure_halo(comm, settings, exchange, own);
+  measure_migration(comm, settings, exchange, own);
+  measure_balance(comm, settings, exchange, own);
   if (comm.is_root())
     fmt::print("{} messages to rank 0's neighbours in a round, {} bytes for messages\n", exchange.partners(),
                exchange.memory_bytes());

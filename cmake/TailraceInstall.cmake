@@ -6,13 +6,12 @@ endforeach()
 list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE targets)
 install(TARGETS ${targets} tailrace_flags EXPORT tailrace ARCHIVE DESTINATION lib COMPONENT devel)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tailrace DESTINATION include COMPONENT devel)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION include/tailrace/internal COMPONENT devel FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT tailrace NAMESPACE tailrace:: FILE tailraceTargets.cmake DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/tailraceBuild.cmake @ONLY CONTENT [[
 set(TAILRACE_MPI "@TAILRACE_MPI@")
 ]])
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/tailraceConfig.cmake cmake/TailraceDependencies.cmake cmake/TailraceParallelLibraries.cmake
+install(FILES cmake/tailraceConfig.cmake cmake/TailraceDependencies.cmake cmake/TailraceParallelLibraries.cmake cmake/TailraceSimulation.cmake
   ${CMAKE_BINARY_DIR}/tailraceBuild.cmake ${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake
   DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)

@@ -6,7 +6,7 @@ function(tailrace_add_module NAME)
   add_library(tailrace_${NAME} STATIC ${ARG_SOURCES})
   add_library(tailrace::${NAME} ALIAS tailrace_${NAME})
   target_include_directories(tailrace_${NAME} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
-    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/tailrace/internal>
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_features(tailrace_${NAME} PUBLIC cxx_std_20)
   target_link_libraries(tailrace_${NAME} PUBLIC ${ARG_PUBLIC} PRIVATE tailrace_flags ${ARG_PRIVATE})

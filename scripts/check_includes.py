@@ -3,8 +3,9 @@
 
 A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A
 simulation may use the library and no other simulation. Within a module that is divided into rooms, a room
-may use those of lower levels. Include cycles between files are errors too. Prints one line per violation and
-exits with 1 when there is one.
+may use those of lower levels. What is installed uses only what is installed: headers of ring 1, directly in
+include/tailrace, those of ring 1; headers of ring 2, the frame, both. Include cycles between files are errors
+too. Prints one line per violation and exits with 1 when there is one.
 """
 
 import re
@@ -35,13 +36,21 @@ ROOMS = {
 }
 # The modules of the headers that stand directly in include/tailrace.
 RING_1 = {
-    "archive": "checkpoint",
+    "checkpoint": "checkpoint",
     "box": "base",
+    "checkpoint_options": "checkpoint",
     "comm": "mpi",
     "decomposition": "layout",
+    "dataset": "h5",
     "error": "base",
+    "file_content": "output",
+    "halo": "layout",
+    "output": "output",
+    "resume": "output",
     "stream": "output",
+    "tailrace": "run",
     "trace": "trace",
+    "write_options": "output",
 }
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
@@ -99,6 +108,20 @@ def upward(include: Include, root: Path) -> str | None:
     if user is None or used is None or user[1] == used[1] or used[0] < user[0]:
         return None
     return f"the room {user[1]} uses the room {used[1]}, which is not below it"
+
+
+def ring(path: Path, root: Path) -> int:
+    """1 for headers directly in include/tailrace, 2 for those below it, 3 for what is not installed."""
+    parts = path.relative_to(root).parts
+    return 3 if parts[0] != "include" else 1 if len(parts) == 3 else 2
+
+
+def outward(include: Include, root: Path) -> str | None:
+    """Why an installed header may not include another one, or None."""
+    user, used = ring(include.source, root), ring(include.target, root)
+    if user == 3 or used <= user:
+        return None
+    return f"a header of ring {user} uses {include.target.relative_to(root)}, which is of ring {used}"
 
 
 def source_files(root: Path) -> Iterator[Path]:
@@ -179,7 +202,7 @@ def violations(root: Path) -> list[str]:
     for path in files:
         for include in includes_of(path, root):
             edges.setdefault(path, []).append(include.target)
-            if reason := forbidden(include, root, allowed):
+            if reason := forbidden(include, root, allowed) or outward(include, root):
                 found.append(f"{path.relative_to(root)}:{include.line}: {reason}")
     if cycle := find_cycle(edges):
         found.append("include cycle: " + " -> ".join(str(path.relative_to(root)) for path in cycle))

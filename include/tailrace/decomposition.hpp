@@ -36,6 +36,10 @@ struct RankBricks {
   friend bool operator==(const RankBricks&, const RankBricks&) = default;
 };
 
+/// The bricks, exactly as many as `ranks`, with the least to exchange between neighbours: rows along x are
+/// cut last, because the points of a cut across them lie apart in memory.
+RankBricks least_cut_bricks(Index3 extents, int ranks);
+
 /// A box of points, (0, 0, 0) to `extents`, shared out among ranks so that each point has one owner. Ranks
 /// may be empty.
 class Decomposition {
@@ -67,6 +71,18 @@ class Decomposition {
   Index3 extents_;
   RankBricks parts_;
   int single_owner_ = -1, single_ranks_ = 0;  // of `all_on`
+};
+
+/// Where the points of a rank's box lie in its memory: x contiguous, rows and planes at these distances in
+/// elements.
+struct LocalLayout {
+  std::int64_t stride_y = 0, stride_z = 0;
+
+  /// Without gaps.
+  static constexpr LocalLayout dense(const Box& box) noexcept {
+    return {box.x().size(), box.x().size() * box.y().size()};
+  }
+  friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
 };
 
 }  // namespace tailrace::layout

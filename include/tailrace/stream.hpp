@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -8,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "h5/file.hpp"
 #include "tailrace/box.hpp"
+#include "tailrace/dataset.hpp"
 
 namespace tailrace::output {
 
@@ -137,6 +139,23 @@ struct FieldView {
   h5::ElementType type = h5::ElementType::float32;  ///< float32 or float64
   Box box;                                          ///< the points held here, in global indices; may be empty
   std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
+};
+
+/// Finds the field of a quantity on this rank at the time of a sample.
+using FieldLookup = std::function<FieldView(const std::string& quantity)>;
+
+/// Finds the records of a quantity on this rank at the time of a sample.
+using RecordsLookup = std::function<RecordsView(const std::string& quantity)>;
+
+/// Where the points of a computation are, and when its steps.
+struct Frame {
+  Index3 domain;                             ///< points of the whole domain
+  std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
+  double time_of_step_0_s = 0, dt_s = 0;
+
+  [[nodiscard]] double time_s(StepIndex step) const noexcept {
+    return time_of_step_0_s + dt_s * static_cast<double>(step);
+  }
 };
 
 }  // namespace tailrace::output

@@ -28,6 +28,17 @@ enum class Kind : std::uint8_t {
 inline constexpr std::size_t kind_count = 11;
 const char* to_string(Kind kind) noexcept;
 
+/// What is recorded beside the totals.
+enum class Mode {
+  off,
+  on,
+  papi,  ///< with the hardware counters that PAPI reads
+};
+const char* to_string(Mode mode) noexcept;
+/// Reads "off", "on" or "papi". Errors (usage): another text, with `name` for where it comes from; "papi"
+/// where the program was built without PAPI or the machine has no hardware counters.
+Mode parse_mode(const char* name, const std::string& text);
+
 /// One stretch of time of one thread; times in seconds of `monotonic_s`.
 struct Span {
   Kind kind;

@@ -136,9 +136,17 @@ def write_trace(directory: Path, rank: int, steps: int = STEPS, slow_writer: boo
     return totals | {"wall_s": max(clock, writer_free) + 0.05}
 
 
-def account(totals: list[dict], status: str = "finished", steps: int = STEPS, **changes) -> dict:
-    """A run.json that agrees with the traces."""
-    per_rank = [
+CONFIG = {
+    "case": {"simulation": "ultrasound", "title": "A pulse"},
+    "input": {"file": "input.h5"},
+    "record": {"start": START, "p_raw": True},
+    "write": {"strategy": "threads", "buffers": 2, "sink": "hdf5"},
+}
+
+
+def rank_entries(totals: list[dict], steps: int) -> list[dict]:
+    """What run.json says of each rank."""
+    return [
         {
             "rank": rank,
             "host": "node-a",
@@ -153,6 +161,11 @@ def account(totals: list[dict], status: str = "finished", steps: int = STEPS, **
         }
         for rank, total in enumerate(totals)
     ]
+
+
+def account(totals: list[dict], status: str = "finished", steps: int = STEPS, **changes) -> dict:
+    """A run.json that agrees with the traces."""
+    per_rank = rank_entries(totals, steps)
     write_s = sum(entry["write_s"] for entry in per_rank)
     wait_s = sum(entry["output_wait_s"] for entry in per_rank)
     names = ("setup_s", "compute_s", "exchange_s", "output_wait_s")
@@ -167,12 +180,7 @@ def account(totals: list[dict], status: str = "finished", steps: int = STEPS, **
         "version": "0.1.0",
         "started": "2026-11-20T13:00:00+00:00",
         "ended": "2026-11-20T13:00:02+00:00",
-        "config": {
-            "case": {"simulation": "ultrasound", "title": "A pulse"},
-            "input": {"file": "input.h5"},
-            "record": {"start": START, "p_raw": True},
-            "write": {"strategy": "threads", "buffers": 2, "sink": "hdf5"},
-        },
+        "config": CONFIG,
         "versions": {"mpi": "Open MPI 4.1.4", "hdf5": "1.10.8", "fftw": "3.3.10", "compiler": "GCC 12.2.0"},
         "hosts": ["node-a"],
         "ranks": len(totals),

@@ -67,6 +67,16 @@ def test_clean_tree(tmp_path):
             '#include "output/strategies/ranks.hpp"',
             "the room sinks uses the room strategies, which is not below it",
         ),
+        (
+            "include/tailrace/tailrace.hpp",
+            '#include "tailrace/run/case.hpp"',
+            "a header of ring 1 uses include/tailrace/run/case.hpp, which is of ring 2",
+        ),
+        (
+            "include/tailrace/run/case.hpp",
+            '#include "output/core/plan.hpp"',
+            "a header of ring 2 uses src/output/core/plan.hpp, which is of ring 3",
+        ),
         ("src/output/a.cpp", "", "src/output/a.cpp: src/output is no room of its module"),
         ("src/output/attic/a.cpp", "", "src/output/attic/a.cpp: src/output/attic is no room of its module"),
     ],

@@ -1,31 +1,15 @@
 #include "balancer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <numeric>
-#include <string>
+
+#include "base/bytes.hpp"
+#include "mpi/parcels.hpp"
 
 namespace tailrace::molecules {
 
 namespace {
-
-std::string to_text(const RankCounts& rank) {
-  const std::size_t bytes = rank.cells.size() * sizeof(CellCounter::Count);
-  std::string text(sizeof rank.load + bytes, '\0');
-  std::memcpy(text.data(), &rank.load, sizeof rank.load);
-  if (bytes > 0) std::memcpy(text.data() + sizeof rank.load, rank.cells.data(), bytes);
-  return text;
-}
-
-RankCounts from_text(const std::string& text) {
-  RankCounts rank;
-  std::memcpy(&rank.load, text.data(), sizeof rank.load);
-  rank.cells.resize((text.size() - sizeof rank.load) / sizeof(CellCounter::Count));
-  if (!rank.cells.empty())
-    std::memcpy(rank.cells.data(), text.data() + sizeof rank.load, text.size() - sizeof rank.load);
-  return rank;
-}
 
 /// Measured over estimated load of each rank, 1 on average; 1 where nothing was measured. A disturbance makes
 /// no rank look more than four times as slow or fast.
@@ -93,10 +77,15 @@ std::optional<Decomposition> Balancer::improve(const CellCounter& own, double lo
 /// On rank 0 the numbers of a decomposition with less imbalance than this, if there is one.
 std::vector<std::int64_t> Balancer::best_numbers(const CellCounter& own, double load,
                                                  double imbalance_now) const {
-  const auto texts = mpi::gather(comm_, to_text({load, own.counts()}), 0);
+  Packer packer;
+  packer(load, own.counts());
+  const auto messages = mpi::gather(comm_, packer.take(), 0);
   if (!comm_.is_root()) return {};
-  std::vector<RankCounts> ranks;
-  for (const auto& text : texts) ranks.push_back(from_text(text));
+  std::vector<RankCounts> ranks(messages.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    Unpacker message(messages[r]);
+    message(ranks[r].load, ranks[r].cells);
+  }
   const Loads loads = estimate_loads(grid_, cutoff_, ranks, options_.measure);
   const LoadTable table(grid_, loads.cells);
   const auto found =

@@ -8,7 +8,6 @@ namespace tailrace::molecules {
 
 namespace {
 
-constexpr double largest = 1e30;
 constexpr const char* place_form = "place = [0.0, 0.0, 0.4], in the frame of the molecule";
 
 /// Reads the sites of one [[component]].
@@ -21,20 +20,20 @@ class ComponentReader {
     component.name = file_.text(key_ + ".name").value_or("");
     each("lj", [&](const std::string& site) {
       component.lennard_jones.push_back({.place = place(site),
-                                         .mass = number(site + ".mass", 0),
-                                         .epsilon = number(site + ".epsilon", 0),
-                                         .sigma = number(site + ".sigma", 0),
+                                         .mass = number(site + ".mass"),
+                                         .epsilon = number(site + ".epsilon"),
+                                         .sigma = number(site + ".sigma"),
                                          .shifted = file_.boolean(site + ".shifted").value_or(false)});
     });
     each("charge", [&](const std::string& site) {
-      const double mass = file_.has(site + ".mass") ? number(site + ".mass", 0) : 0;
-      component.charges.push_back({place(site), mass, number(site + ".charge", -largest)});
+      const double mass = file_.has(site + ".mass") ? number(site + ".mass") : 0;
+      component.charges.push_back({place(site), mass, number(site + ".charge")});
     });
     each("dipole", [&](const std::string& site) {
-      component.dipoles.push_back({place(site), direction(site), number(site + ".moment", -largest)});
+      component.dipoles.push_back({place(site), direction(site), number(site + ".moment")});
     });
     each("quadrupole", [&](const std::string& site) {
-      component.quadrupoles.push_back({place(site), direction(site), number(site + ".moment", -largest)});
+      component.quadrupoles.push_back({place(site), direction(site), number(site + ".moment")});
     });
     if (file_.has(key_ + ".inertia"))
       component.inertia_override =
@@ -52,8 +51,8 @@ class ComponentReader {
     for (std::size_t i = 0; i < file_.tables(list); ++i) read(fmt::format("{}[{}]", list, i));
   }
 
-  double number(const std::string& key, double least) {
-    const auto value = file_.real(key, {least, largest});
+  double number(const std::string& key) {
+    const auto value = file_.real(key);
     if (!value && !file_.has(key)) file_.add_problem(key, "is missing", "a number, in reduced units");
     return value.value_or(1);
   }
@@ -77,15 +76,6 @@ class ComponentReader {
   std::string key_;
 };
 
-/// The position of a text in a list; 0 if it is absent or wrong.
-bool is_second(run::CaseFile& file, const char* key, const char* first, const char* second) {
-  const auto text = file.text(key).value_or(first);
-  if (text != first && text != second)
-    file.add_problem(key, fmt::format("\"{}\" is not known", text),
-                     fmt::format("\"{}\" or \"{}\"", first, second));
-  return text == second;
-}
-
 /// Pairs of components that do not mix as most do.
 void read_mixing(run::CaseFile& file, Model& model) {
   const auto count = static_cast<std::int64_t>(model.components.size());
@@ -93,8 +83,7 @@ void read_mixing(run::CaseFile& file, Model& model) {
   for (std::size_t k = 0; k < file.tables("mixing"); ++k) {
     const auto key = fmt::format("mixing[{}]", k);
     const auto pair = file.integers(key + ".components").value_or(std::vector<std::int64_t>{});
-    const Mixing mixing{.xi = file.real(key + ".xi", {0, largest}).value_or(1),
-                        .eta = file.real(key + ".eta", {0, largest}).value_or(1)};
+    const Mixing mixing{.xi = file.real(key + ".xi").value_or(1), .eta = file.real(key + ".eta").value_or(1)};
     const bool good = pair.size() == 2 && pair[0] >= 0 && pair[0] < pair[1] && pair[1] < count;
     if (!good) {
       file.add_problem(key + ".components", "is no pair of components",
@@ -109,44 +98,27 @@ void read_mixing(run::CaseFile& file, Model& model) {
 }  // namespace
 
 std::optional<Vec3> read_vec3(run::CaseFile& file, const std::string& key, const char* fix) {
-  const auto numbers = file.reals(key, {-largest, largest});
+  const auto numbers = file.reals(key);
   if (numbers && numbers->size() == 3) return Vec3{(*numbers)[0], (*numbers)[1], (*numbers)[2]};
   file.add_problem(key, numbers || !file.has(key) ? "is not three numbers" : "is wrong", fix);
   return {};
 }
 
 Model read_model(run::CaseFile& file) {
-  constexpr double least_cutoff = 1e-6, usual_epsilon = 1e10;
   Model model;
   for (std::size_t i = 0; i < file.tables("component"); ++i)
     model.components.push_back(ComponentReader(file, fmt::format("component[{}]", i)).read());
   read_mixing(file, model);
-  const auto cutoff = file.real("model.cutoff", {least_cutoff, largest});
-  if (!file.has("model.cutoff"))
-    file.add_problem("model.cutoff", "is missing", "cutoff = 2.5, between centres of mass");
-  model.cutoff = cutoff.value_or(1);
-  model.lj_cutoff = file.real("model.lj_cutoff", {least_cutoff, largest}).value_or(model.cutoff);
+  model.cutoff = file.real("model.cutoff").value_or(1);
+  model.lj_cutoff = file.real("model.lj_cutoff").value_or(model.cutoff);
   if (model.lj_cutoff > model.cutoff)
     file.add_problem("model.lj_cutoff", fmt::format("{:g} is more than the cutoff", model.lj_cutoff),
                      fmt::format("at most {:g}", model.cutoff));
-  model.reaction_field_epsilon =
-      file.real("model.reaction_field_epsilon", {1, largest}).value_or(usual_epsilon);
-  model.long_range =
-      is_second(file, "model.long_range", "homogeneous", "none") ? LongRange::none : LongRange::homogeneous;
-  model.reference_charge_dipole_sign = is_second(file, "model.charge_dipole_sign", "physical", "reference");
-  model.reference_shift = is_second(file, "model.shift", "mixed", "reference");
+  model.reaction_field_epsilon = *file.real("model.reaction_field_epsilon");
+  model.long_range = file.choice("model.long_range") == 1 ? LongRange::none : LongRange::homogeneous;
+  model.reference_charge_dipole_sign = file.choice("model.charge_dipole_sign") == 1;
+  model.reference_shift = file.choice("model.shift") == 1;
   return model;
-}
-
-void set_model_defaults(run::CaseFile& file, const Model& model) {
-  const auto set = [&](const char* key, const auto& value) {
-    if (!file.has(key)) file.set_default(key, fmt::format("{}", value));
-  };
-  set("model.lj_cutoff", model.lj_cutoff);
-  set("model.reaction_field_epsilon", model.reaction_field_epsilon);
-  set("model.long_range", "homogeneous");
-  set("model.charge_dipole_sign", "physical");
-  set("model.shift", "mixed");
 }
 
 }  // namespace tailrace::molecules

@@ -7,8 +7,6 @@ namespace tailrace::molecules {
 
 /// Reads [[component]], [[mixing]] and [model] of a case. What is wrong becomes problems of the file. @local
 Model read_model(run::CaseFile& file);
-/// Makes the table [model] of the resolved case complete. @local
-void set_model_defaults(run::CaseFile& file, const Model& model);
 
 /// As many numbers as the vector has, or nothing. What is wrong becomes a problem of the file. @local
 std::optional<Vec3> read_vec3(run::CaseFile& file, const std::string& key, const char* fix);

@@ -16,12 +16,11 @@ namespace tailrace::molecules {
 
 namespace {
 
-constexpr double largest = 1e30, least = 1e-30;
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 
 /// A number above 0 that has to be there.
 double required(run::CaseFile& file, const char* key, const char* fix) {
-  const auto value = file.real(key, {least, largest});
+  const auto value = file.real(key);
   if (!file.has(key)) file.add_problem(key, "is missing", fix);
   return value.value_or(1);
 }
@@ -38,9 +37,9 @@ void read_domain(run::CaseFile& file, Problem& problem) {
 }
 
 void read_time(run::CaseFile& file, Problem& problem) {
-  problem.dt = required(file, "time.dt", "dt = 0.004, in reduced units");
-  const auto steps = file.integer("time.steps", {1, most_steps});
-  const auto end = file.real("time.end", {least, largest});
+  problem.dt = file.real("time.dt").value_or(1);
+  const auto steps = file.integer("time.steps");
+  const auto end = file.real("time.end");
   if (file.has("time.steps") == file.has("time.end"))
     file.add_problem("time.steps", "steps or end says how long to compute", "give one of them");
   problem.steps = steps.value_or(1);
@@ -54,29 +53,16 @@ void read_time(run::CaseFile& file, Problem& problem) {
                      fmt::format("1 to {} steps of dt", most_steps));
 }
 
-/// The position of a text in a list; 0 if it is absent or wrong.
-std::size_t one_of(run::CaseFile& file, const std::string& key, const std::vector<std::string>& words) {
-  const auto text = file.text(key);
-  if (!text) return 0;
-  std::string list;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (*text == words[i]) return i;
-    list += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", words[i]);
-  }
-  file.add_problem(key, fmt::format("\"{}\" is not known", *text), fmt::format("one of {}", list));
-  return 0;
-}
-
 StartLattice::Droplet read_droplet(run::CaseFile& file) {
   StartLattice::Droplet droplet;
   droplet.centre = read_vec3(file, "start.centre", "centre = [9.0, 9.0, 9.0]").value_or(Vec3{});
   droplet.radius = required(file, "start.radius", "radius = 5.0");
-  droplet.vapour_density = file.real("start.vapour_density", {0, largest}).value_or(0);
+  droplet.vapour_density = file.real("start.vapour_density").value_or(0);
   return droplet;
 }
 
 void read_start(run::CaseFile& file, Problem& problem) {
-  const bool droplet = one_of(file, "start.kind", {"lattice", "droplet"}) == 1;
+  const bool droplet = file.choice("start.kind") == 1;
   if (file.has("start.file") == file.has("start.kind"))
     file.add_problem("start", "says where the molecules are in the beginning",
                      R"(file = "start.inp", or kind = "lattice" or "droplet")");
@@ -87,9 +73,9 @@ void read_start(run::CaseFile& file, Problem& problem) {
   }
   StartLattice lattice;
   lattice.density = required(file, "start.density", "density = 0.35, molecules per volume");
-  lattice.temperature = file.real("start.temperature", {0, largest}).value_or(0);
-  lattice.seed = file.integer("start.seed", {0}).value_or(1);
-  lattice.fractions = file.reals("start.fractions", {0, largest}).value_or(std::vector<double>());
+  lattice.temperature = *file.real("start.temperature");
+  lattice.seed = *file.integer("start.seed");
+  lattice.fractions = file.reals("start.fractions").value_or(std::vector<double>());
   const auto components = problem.model.components.size();
   if (!lattice.fractions.empty() && lattice.fractions.size() != components)
     file.add_problem("start.fractions",
@@ -103,7 +89,7 @@ void read_start(run::CaseFile& file, Problem& problem) {
 }
 
 void read_thermostat(run::CaseFile& file, ThermostatOptions& thermostat) {
-  one_of(file, "thermostat.kind", {"velocity_scaling"});
+  file.choice("thermostat.kind");
   if (file.names("thermostat").empty()) return;
   thermostat.from_start = file.boolean("thermostat.from_start").value_or(false);
   if (thermostat.from_start && file.has("thermostat.temperature"))
@@ -112,9 +98,25 @@ void read_thermostat(run::CaseFile& file, ThermostatOptions& thermostat) {
     thermostat.temperature = required(file, "thermostat.temperature", "temperature = 1.8");
 }
 
+void read_kd(run::CaseFile& file, DecompositionOptions& decomposition) {
+  decomposition.every = *file.integer("decomposition.every");
+  decomposition.limit = *file.real("decomposition.limit");
+  decomposition.kd.least_cells = *file.integer("decomposition.least_cells");
+  decomposition.kd.full_search_ranks = static_cast<int>(*file.integer("decomposition.full_search_ranks"));
+  decomposition.kd.axes = file.choice("decomposition.cuts") == 1 ? CutAxes::longest : CutAxes::any;
+  decomposition.measured = file.choice("decomposition.load") == 1;
+}
+
+void refuse_kd(run::CaseFile& file) {
+  for (const char* key :
+       {"decomposition.every", "decomposition.limit", "decomposition.load", "decomposition.least_cells",
+        "decomposition.full_search_ranks", "decomposition.cuts"})
+    file.refuse(key, "has no meaning for kind = \"regular\"", "leave it out");
+}
+
 void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition) {
   using Kind = DecompositionOptions::Kind;
-  decomposition.kind = one_of(file, "decomposition.kind", {"regular", "kd"}) == 1 ? Kind::kd : Kind::regular;
+  decomposition.kind = file.choice("decomposition.kind") == 1 ? Kind::kd : Kind::regular;
   const bool kd = decomposition.kind == Kind::kd;
   if (const auto grid = file.integers("decomposition.grid")) {
     constexpr std::int64_t most_ranks = 1 << 24;
@@ -128,22 +130,7 @@ void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition
       decomposition.grid = {static_cast<int>((*grid)[0]), static_cast<int>((*grid)[1]),
                             static_cast<int>((*grid)[2])};
   }
-  for (const char* key :
-       {"decomposition.every", "decomposition.limit", "decomposition.load", "decomposition.least_cells",
-        "decomposition.full_search_ranks", "decomposition.cuts"})
-    if (!kd && file.has(key)) file.add_problem(key, "has no meaning for kind = \"regular\"", "leave it out");
-  decomposition.every = file.integer("decomposition.every", {1, most_steps}).value_or(decomposition.every);
-  decomposition.limit = file.real("decomposition.limit", {1, largest}).value_or(decomposition.limit);
-  auto& kd_options = decomposition.kd;
-  kd_options.least_cells =
-      file.integer("decomposition.least_cells", {1, most_steps}).value_or(kd_options.least_cells);
-  constexpr std::int64_t most_searched = 64;
-  kd_options.full_search_ranks =
-      static_cast<int>(file.integer("decomposition.full_search_ranks", {0, most_searched})
-                           .value_or(kd_options.full_search_ranks));
-  kd_options.axes =
-      one_of(file, "decomposition.cuts", {"any", "longest"}) == 1 ? CutAxes::longest : CutAxes::any;
-  decomposition.measured = one_of(file, "decomposition.load", {"counted", "measured"}) == 1;
+  kd ? read_kd(file, decomposition) : refuse_kd(file);
 }
 
 /// How many bins each table has, beside what all tables have.
@@ -190,14 +177,14 @@ void read_writers(run::CaseFile& file, Options& options) {
   for (std::size_t i = 0; i < file.tables("writer"); ++i) {
     WriterOptions writer;
     writer.key = fmt::format("writer[{}]", i);
-    writer.name = file.required_text(writer.key + ".name", "name = \"ResultWriter\"");
+    writer.name = file.text(writer.key + ".name").value_or("");
     const auto names = writer_names();
     if (!writer.name.empty() && std::count(names.begin(), names.end(), writer.name) == 0)
       file.add_problem(writer.key + ".name", fmt::format("there is no \"{}\"", writer.name),
                        fmt::format("one of {}", fmt::join(names, ", ")));
-    writer.prefix = file.text(writer.key + ".prefix").value_or("default");
-    writer.every = file.integer(writer.key + ".every", {1, most_steps}).value_or(1);
-    writer.incremental = file.boolean(writer.key + ".incremental").value_or(true);
+    writer.prefix = *file.text(writer.key + ".prefix");
+    writer.every = *file.integer(writer.key + ".every");
+    writer.incremental = *file.boolean(writer.key + ".incremental");
     options.writers.push_back(writer);
   }
 }
@@ -211,7 +198,7 @@ std::optional<int> read_cells_per_cutoff(run::CaseFile& file) {
                        fmt::format("\"auto\", or 1 to {}", most_cells_per_cutoff));
     return {};
   }
-  const auto cells = file.integer(key, {1, most_cells_per_cutoff});
+  const auto cells = file.integer(key);
   return cells ? std::optional(static_cast<int>(*cells)) : std::nullopt;
 }
 
@@ -232,45 +219,26 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   run::read_run_tables(file, line, options);
 }
 
-/// Makes the resolved case complete.
+/// What of the resolved case follows from other keys.
 void set_defaults(run::CaseFile& file, const Options& options) {
-  const auto& problem = options.problem;
-  const auto set = [&](const char* key, const auto& value) {
-    if (!file.has(key)) file.set_default(key, fmt::format("{}", value));
-  };
-  set("time.steps", problem.steps);
-  set_model_defaults(file, problem.model);
-  set("model.cells_per_cutoff", "\"auto\"");
-  if (std::holds_alternative<StartLattice>(problem.start)) {
-    const auto& lattice = std::get<StartLattice>(problem.start);
-    set("start.temperature", lattice.temperature);
-    set("start.seed", lattice.seed);
-  }
-  set("decomposition.kind", "regular");
-  if (problem.decomposition.kind == DecompositionOptions::Kind::kd) {
-    set("decomposition.every", problem.decomposition.every);
-    set("decomposition.limit", problem.decomposition.limit);
-    set("decomposition.load", "counted");
-  }
-  run::set_run_defaults(file, options);
+  file.set_default("time.steps", fmt::format("{}", options.problem.steps));
+  file.set_default("model.lj_cutoff", fmt::format("{}", options.problem.model.lj_cutoff));
+  file.set_default("model.cells_per_cutoff", "\"auto\"");
 }
 
-/// A case, or what a configuration of MarDyn says in its words.
-run::CaseFile read_file(CommandLine& line) {
-  if (!is_configuration(line.case_file)) return run::CaseFile::read(line.case_file, line.settings);
-  auto settings = settings_of(read_configuration(line.case_file), line.options.warnings);
-  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides(line.case_file, settings);
+/// What a configuration of MarDyn says in the words of a case.
+std::vector<std::string> settings_of_file(CommandLine& line) {
+  if (!is_configuration(line.case_file)) return {};
+  return settings_of(read_configuration(line.case_file), line.options.warnings);
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = read_file(line);
+  auto file = run::open_case(program_info, line, settings_of_file(line));
   read_case(file, line);
   set_defaults(file, line.options);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
 }
 
 }  // namespace tailrace::molecules

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "deliver.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 
@@ -19,9 +19,9 @@ struct CellCount {
 };
 
 /// The counts go to the ranks that count their cells.
-std::vector<Parcel<CellCount>> parcels_of(const std::vector<CellOrder::Cell>& counts, std::int64_t cells,
-                                          int ranks) {
-  std::vector<Parcel<CellCount>> parcels;
+std::vector<mpi::Parcel<CellCount>> parcels_of(const std::vector<CellOrder::Cell>& counts, std::int64_t cells,
+                                               int ranks) {
+  std::vector<mpi::Parcel<CellCount>> parcels;
   for (const auto& one : counts) {
     const int rank = part_with(one.cell, cells, ranks);
     if (parcels.empty() || parcels.back().rank != rank) parcels.push_back({rank, {}});
@@ -44,7 +44,7 @@ CellPlaces place_in_cells(mpi::CommView comm, const FileGrid& grid, const Molecu
   places.order = std::move(order);
   const auto part = part_of(grid.count(), comm.rank(), comm.size());
   places.part = {part.begin, part.end};
-  auto asked = deliver(comm, parcels_of(mine, grid.count(), comm.size()));
+  auto asked = mpi::deliver(comm, parcels_of(mine, grid.count(), comm.size()));
 
   places.counts.resize(static_cast<std::size_t>(part.end - part.begin));
   const auto count_of = [&](std::int64_t cell) -> std::int64_t& {
@@ -58,7 +58,7 @@ CellPlaces place_in_cells(mpi::CommView comm, const FileGrid& grid, const Molecu
   // Within a cell the molecules of the lowest rank come first.
   std::vector<std::int64_t> next(places.counts.size());
   std::exclusive_scan(places.counts.begin(), places.counts.end(), next.begin(), places.records_before);
-  std::vector<Parcel<std::int64_t>> answers;
+  std::vector<mpi::Parcel<std::int64_t>> answers;
   for (const auto& parcel : asked) {
     answers.push_back({parcel.rank, {}});
     for (const auto& one : parcel.values) {
@@ -70,7 +70,7 @@ CellPlaces place_in_cells(mpi::CommView comm, const FileGrid& grid, const Molecu
 
   // Ranks answer in their order, which is that of the cells.
   std::size_t at = 0;
-  for (const auto& parcel : deliver(comm, answers))
+  for (const auto& parcel : mpi::deliver(comm, answers))
     for (const auto record : parcel.values) {
       const auto& [cell, first, count] = mine[at++];
       auto* const last = places.runs.empty() ? nullptr : &places.runs.back();

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/files.hpp"
-#include "deliver.hpp"
 #include "molecule_record.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {
@@ -40,11 +40,11 @@ std::optional<std::uint64_t> find_twice(std::vector<std::uint64_t> values) {
 /// Each id goes to the rank that its hash says, where equal ones meet.
 std::vector<std::uint64_t> meet(mpi::CommView comm, const std::vector<std::uint64_t>& ids) {
   const auto ranks = static_cast<std::uint64_t>(comm.size());
-  std::vector<Parcel<std::uint64_t>> parcels(ranks);
+  std::vector<mpi::Parcel<std::uint64_t>> parcels(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) parcels[rank].rank = static_cast<int>(rank);
   for (const auto id : ids) parcels[XXH3_64bits(&id, sizeof id) % ranks].values.push_back(id);
   std::vector<std::uint64_t> met;
-  for (const auto& parcel : deliver(comm, parcels))
+  for (const auto& parcel : mpi::deliver(comm, parcels))
     met.insert(met.end(), parcel.values.begin(), parcel.values.end());
   return met;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lanes.hpp"
+#include "base/simd.hpp"
 
 namespace tailrace::molecules {
 
@@ -37,7 +37,7 @@ Columns::Columns(Kind kind, const ForceField& field)
 }
 
 void Columns::resize(std::int64_t size) {
-  const auto length = static_cast<std::size_t>(size + lanes);
+  const auto length = static_cast<std::size_t>(size + simd::lanes<double>);
   each(*this, [length](auto& column) {
     // A vector would double itself; memory is for molecules.
     if (column.capacity() < length) column.reserve(length + length / 64);

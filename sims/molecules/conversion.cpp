@@ -10,6 +10,8 @@
 
 #include "base/files.hpp"
 #include "mpi/verdict.hpp"
+#include "output/core/plan.hpp"
+#include "output/core/resume.hpp"
 
 namespace tailrace::molecules {
 

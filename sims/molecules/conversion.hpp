@@ -7,7 +7,7 @@
 #include "options.hpp"
 #include "phase_space.hpp"
 #include "simulation.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/run/conversion.hpp"
 
 namespace tailrace::molecules {

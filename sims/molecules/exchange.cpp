@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
+#include "base/bytes.hpp"
 #include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 
@@ -33,17 +33,6 @@ Region common(const Region& a, const Region& b) noexcept {
     both.high[d] = std::min(a.high[d], b.high[d]);
   }
   return both;
-}
-
-void append(const Molecule& molecule, std::vector<std::byte>& out) {
-  const auto bytes = std::as_bytes(std::span(&molecule, 1));
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
-
-void append_molecules(std::span<const std::byte> bytes, std::vector<Molecule>& out) {
-  const std::size_t first = out.size(), count = bytes.size() / sizeof(Molecule);
-  out.resize(first + count);
-  if (count > 0) std::memcpy(out.data() + first, bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -171,7 +160,7 @@ std::vector<Molecule> Exchange::migrate(std::span<const Molecule> leavers) {
     if (owner == rank)
       stay.push_back(molecule);
     else if (i < migration_.receivers())
-      append(molecule, migration_.outgoing(i));
+      append_value(migration_.outgoing(i), molecule);
     else
       lose(molecule, owner < 0 ? "is not in the box" : "moved beyond the neighbours in one step");
   }
@@ -179,27 +168,26 @@ std::vector<Molecule> Exchange::migrate(std::span<const Molecule> leavers) {
   migration_.finish();
   std::size_t i = 0;
   for (; i < migration_.senders() && migration_.sender(i) < rank; ++i)
-    append_molecules(migration_.incoming(i), arrived);
+    append_values(arrived, migration_.incoming(i));
   arrived.insert(arrived.end(), stay.begin(), stay.end());
-  for (; i < migration_.senders(); ++i) append_molecules(migration_.incoming(i), arrived);
+  for (; i < migration_.senders(); ++i) append_values(arrived, migration_.incoming(i));
   return arrived;
 }
 
 std::vector<Molecule> Exchange::redistribute(std::span<const Molecule> molecules) {
-  std::map<int, std::vector<std::byte>> by_owner;
+  std::map<int, std::vector<Molecule>> by_owner;
   for (Molecule molecule : molecules) {
     molecule.position = wrapped(molecule.position, decomposition_.box());
     const int owner = decomposition_.owner(molecule.position);
     if (owner < 0)
       lose(molecule, "is not in the box");
     else
-      append(molecule, by_owner[owner]);
+      by_owner[owner].push_back(molecule);
   }
   mpi::agree(comm_, lost_);
-  std::vector<mpi::Parcel> outgoing;
-  for (auto& [owner, bytes] : by_owner) outgoing.push_back({owner, std::move(bytes)});
   std::vector<Molecule> arrived;
-  for (const auto& parcel : mpi::deliver(comm_, std::move(outgoing))) append_molecules(parcel.bytes, arrived);
+  for (const auto& parcel : mpi::deliver(comm_, mpi::parcels_of(std::move(by_owner))))
+    arrived.insert(arrived.end(), parcel.values.begin(), parcel.values.end());
   return arrived;
 }
 

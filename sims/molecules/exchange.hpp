@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "decomposition.hpp"
-#include "mailbox.hpp"
 #include "molecule.hpp"
+#include "mpi/mailbox.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 
@@ -76,7 +76,7 @@ class Exchange {
   Decomposition decomposition_;
   double reach_;
   std::vector<HaloTarget> targets_;
-  Mailbox halo_, migration_;
+  mpi::Mailbox halo_, migration_;
   std::vector<std::byte> images_;  ///< of one target
   std::optional<ErrorInfo> lost_;
 };

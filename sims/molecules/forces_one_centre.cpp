@@ -4,10 +4,12 @@
 #include <cmath>
 #include <span>
 
+#include "base/simd.hpp"
 #include "forces.hpp"
-#include "lanes.hpp"
 
 namespace tailrace::molecules {
+
+using namespace simd;
 
 namespace {
 
@@ -54,15 +56,16 @@ class VectorList {
  public:
   void clear() noexcept { size_ = 0, cut_.clear(); }
   void append(const RowGrid::Run& run) {
-    const std::int64_t end = std::min(run.end, run.row_end - lanes + 1),
-                       count = std::max<std::int64_t>(0, (end - run.begin + lanes - 1) / lanes);
+    const std::int64_t end = std::min(run.end, run.row_end - lanes<double> + 1),
+                       count =
+                           std::max<std::int64_t>(0, (end - run.begin + lanes<double> - 1) / lanes<double>);
     if (static_cast<std::int64_t>(whole_.size()) < size_ + count + at_once)
       whole_.resize(2 * static_cast<std::size_t>(size_ + count + at_once));
     for (std::int64_t done = 0; done < count; done += at_once)
       for (std::int64_t k = 0; k < at_once; ++k)
-        whole_[size_ + done + k] = static_cast<std::int32_t>(run.begin + (done + k) * lanes);
+        whole_[size_ + done + k] = static_cast<std::int32_t>(run.begin + (done + k) * lanes<double>);
     size_ += count;
-    const std::int64_t last = run.begin + count * lanes;
+    const std::int64_t last = run.begin + count * lanes<double>;
     if (last < run.end) cut_.push_back({last, run.row_end - last});
   }
 
@@ -98,7 +101,7 @@ class BlockForces {
     Powers sums = powers;
     for (const std::int64_t j : list.whole()) {
       const auto reaction = block.act(
-          side, j, [](int) { return lanes_between(0, lanes); }, sums);
+          side, j, [](int) { return lanes_between(0, lanes<double>); }, sums);
       if constexpr (change) {
         store(side.fx + j, load(side.fx + j) + reaction.x);
         store(side.fy + j, load(side.fy + j) + reaction.y);
@@ -148,7 +151,7 @@ class BlockForces {
           ((coefficients_.c12 * inverse6 - coefficients_.c6) * (inverse4 * inverse4)) * between;
       powers.r12 += inverse6 * inverse6;
       powers.r6 += inverse6;
-      powers.pairs += molecules::count(within);
+      powers.pairs += simd::count(within);
       force_[b] += force;
       reaction -= force;
     }
@@ -156,7 +159,7 @@ class BlockForces {
   }
   static void add_some(const Side& side, std::int64_t j, std::int64_t some,
                        const Triple<Lanes>& reaction) noexcept {
-    const std::int64_t valid = std::min<std::int64_t>(some, lanes);
+    const std::int64_t valid = std::min<std::int64_t>(some, lanes<double>);
     add_first(side.fx + j, reaction.x, valid);
     add_first(side.fy + j, reaction.y, valid);
     add_first(side.fz + j, reaction.z, valid);
@@ -208,7 +211,7 @@ class RowForces {
     for_each_run(n_, block, [&](Partners partners, RowGrid::Run run) {
       if (partners == Partners::same_row) {
         forces.meet_each_other(own_, run.begin, run.row_end - run.begin, among_own);
-        run.begin += lanes;
+        run.begin += lanes<double>;
       }
       (partners == Partners::copies ? scratch_.copies : scratch_.own).append(run);
     });

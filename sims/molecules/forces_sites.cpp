@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/simd.hpp"
 #include "forces.hpp"
-#include "lanes.hpp"
 #include "site_forces.hpp"
 
 namespace tailrace::molecules {
+
+using namespace simd;
 
 namespace {
 
@@ -19,9 +21,9 @@ struct PartnerList {
   void clear() noexcept { size = 0; }
   /// Appends those of a run that are nearer than the root of `squared` to `from`.
   void append(const Columns& columns, const RowGrid::Run& run, const Triple<double>& from, double squared) {
-    if (static_cast<std::int64_t>(numbers.size()) < size + run.end - run.begin + lanes)
-      numbers.resize(2 * static_cast<std::size_t>(size + run.end - run.begin + lanes));
-    for (std::int64_t j = run.begin; j < run.end; j += lanes) {
+    if (static_cast<std::int64_t>(numbers.size()) < size + run.end - run.begin + lanes<double>)
+      numbers.resize(2 * static_cast<std::size_t>(size + run.end - run.begin + lanes<double>));
+    for (std::int64_t j = run.begin; j < run.end; j += lanes<double>) {
       const Triple<Lanes> between =
           from - Triple<Lanes>{load(columns.position[0].data() + j), load(columns.position[1].data() + j),
                                load(columns.position[2].data() + j)};
@@ -40,7 +42,7 @@ struct PartnerList {
 
 Lanes gather(const Numbers& column, const std::int32_t* numbers, int count) noexcept {
   Lanes values{};
-  for (int lane = 0; lane < lanes; ++lane) values[lane] = column[numbers[lane < count ? lane : 0]];
+  for (int lane = 0; lane < lanes<double>; ++lane) values[lane] = column[numbers[lane < count ? lane : 0]];
   return values;
 }
 
@@ -72,7 +74,8 @@ class MoleculeForces {
     for (std::int64_t first = 0, end = 0; first < list.size; first = end) {
       const std::size_t component = partners.component_of(list.numbers[first]);
       end = first + 1;
-      while (end < list.size && end < first + lanes && partners.component_of(list.numbers[end]) == component)
+      while (end < list.size && end < first + lanes<double> &&
+             partners.component_of(list.numbers[end]) == component)
         ++end;
       batch<change_partners>(list.numbers.data() + first, static_cast<int>(end - first), component, partners);
     }

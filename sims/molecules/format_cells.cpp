@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "cell_places.hpp"
-#include "deliver.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "phase_space_text.hpp"
@@ -93,8 +93,8 @@ class CellsFile final : public PhaseSpace {
   std::vector<RecordRange> records_of(const std::vector<CellRange>& wanted) {
     const auto first_records = read_counts();
     const auto part = part_of(start_.cells, comm().rank(), comm().size());
-    std::vector<Parcel<RecordRange>> answers;
-    for (const auto& question : deliver(comm(), questions_of(wanted))) {
+    std::vector<mpi::Parcel<RecordRange>> answers;
+    for (const auto& question : mpi::deliver(comm(), questions_of(wanted))) {
       answers.push_back({question.rank, {}});
       for (const auto& [begin, end] : question.values) {
         const std::int64_t first = first_records[static_cast<std::size_t>(begin - part.begin)];
@@ -103,7 +103,7 @@ class CellsFile final : public PhaseSpace {
       }
     }
     std::vector<RecordRange> ranges;
-    for (const auto& answer : deliver(comm(), answers))
+    for (const auto& answer : mpi::deliver(comm(), answers))
       for (const auto& range : answer.values)
         if (!ranges.empty() &&
             ranges.back().offset + ranges.back().count * transfer_record.bytes == range.offset)
@@ -143,8 +143,8 @@ class CellsFile final : public PhaseSpace {
   }
 
   /// Ranges of cells, cut where the parts of the ranks end that read the counts.
-  [[nodiscard]] std::vector<Parcel<CellRange>> questions_of(const std::vector<CellRange>& wanted) const {
-    std::vector<Parcel<CellRange>> questions;
+  [[nodiscard]] std::vector<mpi::Parcel<CellRange>> questions_of(const std::vector<CellRange>& wanted) const {
+    std::vector<mpi::Parcel<CellRange>> questions;
     for (auto range : wanted)
       while (range.begin < range.end) {
         const int rank = part_with(range.begin, start_.cells, comm().size());

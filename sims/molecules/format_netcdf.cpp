@@ -4,11 +4,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "base/bytes.hpp"
 #include "cell_places.hpp"
-#include "deliver.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 #include "netcdf_header.hpp"
 #include "phase_space_formats.hpp"
@@ -27,16 +27,11 @@ constexpr double largest_whole = 9007199254740992.0;
 // Places in a record, in doubles.
 constexpr int velocity = 3, orientation = 6, angular_momentum = 10, id = 13, component = 14;
 
-std::uint64_t swapped(std::uint64_t value) noexcept {
-  return __builtin_bswap64(value);
-}
-
 Molecule unpack_doubles(std::span<const std::byte> record) {
   std::array<double, doubles_each> values{};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, record.data() + 8 * i, sizeof bits);
-    values[i] = std::bit_cast<double>(swapped(bits));
+    const auto bits = value_at<std::uint64_t>(record, 8 * i);  // swapped, it might be a signalling NaN
+    values[i] = std::bit_cast<double>(big_endian(bits));
   }
   Molecule molecule;
   const auto copy = [&](auto& to, int from) { std::copy_n(values.begin() + from, to.size(), to.begin()); };
@@ -69,16 +64,14 @@ void pack_doubles(const Molecule& molecule, std::span<std::byte> out) {
   copy(molecule.angular_momentum, angular_momentum);
   values[id] = static_cast<double>(molecule.id);
   values[component] = molecule.component;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto bits = swapped(std::bit_cast<std::uint64_t>(values[i]));
-    std::memcpy(out.data() + 8 * i, &bits, sizeof bits);
-  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    put_at(out, 8 * i, big_endian(std::bit_cast<std::uint64_t>(values[i])));
 }
 
 /// Deals the cells out, so that all ranks read about as much. @collective
 std::vector<RecordRange> deal(mpi::CommView comm, const std::vector<RecordRange>& cells,
                               std::int64_t molecules) {
-  std::vector<Parcel<RecordRange>> parcels;
+  std::vector<mpi::Parcel<RecordRange>> parcels;
   std::int64_t before = 0;
   for (auto range : cells)
     while (range.count > 0) {
@@ -90,7 +83,7 @@ std::vector<RecordRange> deal(mpi::CommView comm, const std::vector<RecordRange>
       before += count;
     }
   std::vector<RecordRange> own;
-  for (const auto& parcel : deliver(comm, parcels)) own = parcel.values;
+  for (const auto& parcel : mpi::deliver(comm, parcels)) own = parcel.values;
   return own;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/random.hpp"
 #include "exact_sum.hpp"
 #include "rotation.hpp"
 
@@ -12,33 +13,19 @@ namespace tailrace::molecules {
 
 namespace {
 
-/// Numbers that look random and are the same everywhere for a seed and an id (SplitMix64; Steele, Lea, Flood
-/// 2014).
-class Random {
+/// Numbers that are the same everywhere for a seed and an id.
+class Random : SplitMix64 {
  public:
   Random(std::int64_t seed, std::uint64_t id) noexcept
-      : state_(mixed(static_cast<std::uint64_t>(seed)) ^ mixed(~id)) {}
+      : SplitMix64(mixed_bits(static_cast<std::uint64_t>(seed)) ^ mixed_bits(~id)) {}
 
   /// From 0 to 1, without 0.
-  double unit() noexcept {
-    constexpr double scale = 0x1.0p-53;
-    constexpr int dropped_bits = 11;
-    state_ += 0x9e3779b97f4a7c15U;
-    return static_cast<double>((mixed(state_) >> dropped_bits) + 1) * scale;
-  }
+  double unit() noexcept { return SplitMix64::unit() + resolution; }
   /// Of mean 0 and variance 1 (Box, Muller 1958).
   double normal() noexcept {
     const double radius = std::sqrt(-2 * std::log(unit()));
     return radius * std::cos(2 * std::numbers::pi * unit());
   }
-
- private:
-  static std::uint64_t mixed(std::uint64_t z) noexcept {
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-  std::uint64_t state_;
 };
 
 /// A face-centred cubic lattice over the box.

@@ -5,7 +5,7 @@
 #include "id_order.hpp"
 #include "model.hpp"
 #include "molecule_list.hpp"
-#include "output/core/file_content.hpp"
+#include "tailrace/file_content.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "trajectory.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "deliver.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -45,7 +45,7 @@ void IdOrder::find_borders(mpi::CommView comm, const std::vector<std::uint64_t>&
 }
 
 void IdOrder::gather_own(mpi::CommView comm, const std::vector<std::uint64_t>& sorted) {
-  std::vector<Parcel<std::uint64_t>> parcels;
+  std::vector<mpi::Parcel<std::uint64_t>> parcels;
   for (auto first = sorted.begin(); first != sorted.end();) {
     const int rank = owner(*first);
     const auto end =
@@ -53,7 +53,7 @@ void IdOrder::gather_own(mpi::CommView comm, const std::vector<std::uint64_t>& s
     parcels.push_back({rank, {first, end}});
     first = end;
   }
-  for (const auto& parcel : deliver(comm, parcels))
+  for (const auto& parcel : mpi::deliver(comm, parcels))
     own_.insert(own_.end(), parcel.values.begin(), parcel.values.end());
   std::sort(own_.begin(), own_.end());
 }

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "base/simd.hpp"
 #include "force_field.hpp"
 #include "triple.hpp"
 
 /// The rotation of a rigid body over a step: Fincham's explicit quaternion scheme (Mol. Simul. 8 (1992) 165).
 namespace tailrace::molecules {
+
+using simd::inverse_sqrt;
 
 /// Orientation and angular momentum, of one body or of one in each lane.
 template <class Number>

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bytes.hpp"
+
 namespace tailrace::molecules {
 
 static_assert(std::endian::native == std::endian::little, "records are copied as they stand in memory");
@@ -16,12 +18,12 @@ namespace {
 
 template <class T>
 void put(std::span<std::byte> out, int place, const T& values) noexcept {
-  if (place >= 0) std::memcpy(out.data() + place, &values, sizeof values);
+  if (place >= 0) put_at(out, static_cast<std::size_t>(place), values);
 }
 
 template <class T>
 void get(std::span<const std::byte> record, int place, T& values) noexcept {
-  if (place >= 0) std::memcpy(&values, record.data() + place, sizeof values);
+  if (place >= 0) values = value_at<T>(record, static_cast<std::size_t>(place));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "file_grid.hpp"
 #include "molecule_list.hpp"
 #include "region.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 
 namespace tailrace::molecules {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
 #include <string_view>
 
+#include "base/bytes.hpp"
 #include "words.hpp"
 
 namespace tailrace::molecules::netcdf {
@@ -25,8 +25,8 @@ class HeaderReader {
       refuse("is no netCDF file of the classic format");
     version_ = static_cast<Version>(number);
   }
-  std::uint32_t take32() { return __builtin_bswap32(take<std::uint32_t>()); }
-  std::int64_t take64() { return static_cast<std::int64_t>(__builtin_bswap64(take<std::uint64_t>())); }
+  std::uint32_t take32() { return big_endian(take<std::uint32_t>()); }
+  std::int64_t take64() { return big_endian(take<std::int64_t>()); }
   std::int64_t take_count() { return checked(version_ == Version::long_data ? take64() : take32()); }
   std::int64_t take_begin() { return checked(version_ == Version::classic ? take32() : take64()); }
   std::string take_text() {
@@ -62,9 +62,8 @@ class HeaderReader {
  private:
   template <class T>
   T take() {
-    T value{};
-    if (constexpr std::int64_t bytes = sizeof value; at_ + bytes > end_) fill(bytes);
-    std::memcpy(&value, buffer_.data() + (at_ - begin_), sizeof value);
+    if (constexpr std::int64_t bytes = sizeof(T); at_ + bytes > end_) fill(bytes);
+    const auto value = value_at<T>(buffer_, static_cast<std::size_t>(at_ - begin_));
     at_ += static_cast<std::int64_t>(sizeof value);
     return value;
   }

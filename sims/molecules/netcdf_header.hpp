@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "phase_space_formats.hpp"
 
 /// The header of netCDF files of the classic format, and molecules in them as variables v<CELL> of doubles.
@@ -28,9 +28,9 @@ class HeaderBytes {
   [[nodiscard]] const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(bytes_.size()); }
 
-  void add32(std::uint32_t value) { add(__builtin_bswap32(value)); }
-  void add64(std::uint64_t value) { add(__builtin_bswap64(value)); }
-  void add_double(double value) { add64(std::bit_cast<std::uint64_t>(value)); }
+  void add32(std::uint32_t value) { append_value(bytes_, big_endian(value)); }
+  void add64(std::uint64_t value) { append_value(bytes_, big_endian(value)); }
+  void add_double(double value) { append_value(bytes_, big_endian(value)); }
   /// A number whose width the version decides.
   void add_count(std::int64_t value) {
     if (version_ == Version::long_data)
@@ -41,7 +41,7 @@ class HeaderBytes {
   }
   void add_text(const std::string& text) {
     add_count(static_cast<std::int64_t>(text.size()));
-    for (const char letter : text) bytes_.push_back(static_cast<std::byte>(letter));
+    append_bytes(bytes_, std::as_bytes(std::span(text)));
     while (bytes_.size() % 4 != 0) bytes_.push_back(std::byte{0});
   }
   void add_list(std::uint32_t tag, std::int64_t count) {
@@ -50,12 +50,6 @@ class HeaderBytes {
   }
 
  private:
-  template <class T>
-  void add(T value) {
-    const auto raw = std::as_bytes(std::span(&value, 1));
-    bytes_.insert(bytes_.end(), raw.begin(), raw.end());
-  }
-
   Version version_;
   std::vector<std::byte> bytes_;
 };

@@ -13,6 +13,8 @@
 
 namespace tailrace::molecules {
 
+extern const run::ProgramInfo program_info;
+
 /// A file with the molecules of the start, in any format that `tailrace checkpoint convert` reads.
 struct StartFile {
   std::string path;

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "deliver.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 
@@ -141,7 +141,7 @@ void read_in_parts(mpi::CommView comm, const Share& share, const std::string& pa
                    const Take& take) {
   for (;;) {
     std::vector<Molecule> batch;
-    std::vector<Parcel<Molecule>> parcels(static_cast<std::size_t>(comm.size()));
+    std::vector<mpi::Parcel<Molecule>> parcels(static_cast<std::size_t>(comm.size()));
     for (std::size_t rank = 0; rank < parcels.size(); ++rank) parcels[rank].rank = static_cast<int>(rank);
     mpi::agree_on(comm, [&] {
       batch = next();
@@ -151,7 +151,7 @@ void read_in_parts(mpi::CommView comm, const Share& share, const std::string& pa
       }
     });
     if (mpi::max(comm, static_cast<std::int64_t>(batch.size())) == 0) return;
-    for (const auto& parcel : deliver(comm, parcels))
+    for (const auto& parcel : mpi::deliver(comm, parcels))
       for (const auto& molecule : parcel.values) take(molecule);
   }
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "phase_space_formats.hpp"
 #include "words.hpp"
 
@@ -260,11 +261,7 @@ constexpr std::string_view sum_mark = "# state-sum ";
 std::optional<std::uint64_t> sum_in(std::string_view text) {
   const auto at = text.find(sum_mark);
   if (at == std::string_view::npos) return {};
-  const auto digits = text.substr(at + sum_mark.size(), 16);
-  std::uint64_t sum = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), sum, 16);
-  if (code != std::errc() || end != digits.data() + digits.size()) return {};
-  return sum;
+  return parse_hex(text.substr(at + sum_mark.size(), 16));
 }
 
 std::string numbers(const Vec3& v) {

@@ -1,12 +1,14 @@
 #pragma once
 
-#include "lanes.hpp"
+#include "base/simd.hpp"
 #include "triple.hpp"
 
 /// Energies of two sites, their forces and torques. `between` points from site b to site a, r is its length;
 /// c_a and c_b are the cosines of it with the directions of the sites, g is that of the directions with each
 /// other.
 namespace tailrace::molecules {
+
+using simd::inverse_sqrt;
 
 enum class Multipole { charge, dipole, quadrupole };
 

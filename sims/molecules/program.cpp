@@ -5,32 +5,22 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <span>
 
 #include "base/system.hpp"
 #include "conversion.hpp"
 #include "h5md.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
+#include "output/session/session.hpp"
 #include "simulation.hpp"
 #include "start.hpp"
 #include "step_writers.hpp"
-#include "tailrace/run/program.hpp"
+#include "tailrace/run/case_program.hpp"
 #include "vtkhdf.hpp"
 
 namespace tailrace::molecules {
 
 namespace {
-
-constexpr const char* program_name = "tailrace-molecules";
-/// Datasets with the steps that the run is to take, and has taken once it has ended in good order.
-constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
-
-std::vector<std::byte> bytes_of(StepIndex step) {
-  const auto number = static_cast<std::uint64_t>(step);
-  const auto bytes = std::as_bytes(std::span(&number, 1));
-  return {bytes.begin(), bytes.end()};
-}
 
 /// Running sums and extremes of a run are in checkpoints of ours only.
 void refuse_sums(const std::vector<run::OutputTable>& tables, const std::string& subject) {
@@ -45,14 +35,22 @@ void refuse_sums(const std::vector<run::OutputTable>& tables, const std::string&
 }
 
 /// One run, from the options to the account.
-class Program {
+class Program final : public run::CaseProgram {
  public:
-  Program(mpi::CommView comm, Options& options, run::Run& run) : comm_(comm), options_(options), run_(run) {}
-
-  /// Returns the exit status. @collective
-  int execute();
+  Program(mpi::CommView comm, Options& options, run::Run& run)
+      : CaseProgram(program_info, comm, options, run), options_(options) {}
 
  private:
+  std::optional<int> instead() override;
+  void plan() override;
+  void describe() override;
+  run::SimulationCalls make() override { return run::calls_of(*simulation_); }
+  void begin(StepIndex done) override;
+  void opened(output::Session& session) override;
+  output::FieldLookup final_fields(output::Session& session) override;
+  [[nodiscard]] std::int64_t own_cells() const override { return simulation_->own_molecules(); }
+  [[nodiscard]] std::string rate(StepIndex steps_done) override;
+
   /// What is written, and where.
   struct Outputs {
     std::vector<run::OutputTable> tables;
@@ -60,54 +58,42 @@ class Program {
     run::CaseOutputs outputs;
   };
   [[nodiscard]] Outputs resolve(const std::vector<run::OutputTable>& tables, std::int64_t molecules) const;
-  int convert();
   StateInTransit state_of_run();
-  void plan();
+  void plan_outputs();
   void make_head(const std::vector<run::OutputTable>& tables);
-  void describe();
-  void describe_trajectory();
-  int close(const run::DriveResult& result);
-  void tell(const std::string& text) const {
-    if (comm_.is_root() && !options_.quiet) say(stdout, text);
-  }
   [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
 
-  mpi::CommView comm_;
   Options& options_;
-  run::Run& run_;
   std::optional<Simulation> simulation_;
-  output::FileHead head_;
   Trajectory trajectory_;
-  double started_s_ = 0;
 };
 
-int Program::execute() {
-  if (options_.conversion) return convert();
+/// Converts a checkpoint, with the state of a run where the case names one.
+std::optional<int> Program::instead() {
+  if (!options_.conversion) return {};
+  describe_options();
+  std::optional<StateInTransit> state;
+  if (options_.case_file.empty())
+    state.emplace(comm_);
+  else
+    state.emplace(state_of_run());
+  return convert([&](checkpoint::StateArchive& archive) { state->state(archive); }, state->formats());
+}
+
+void Program::plan() {
   std::vector<std::string> warnings = options_.warnings;
   const Start start(comm_, options_.problem, warnings, options_.subject());
   for (const auto& warning : warnings) run_.warn(warning);
-  if (options_.check_only) {
-    mpi::agree_on(comm_, [&] { static_cast<void>(resolve(options_.outputs, 1)); });
-    return run::success;
-  }
+  if (options_.check_only)
+    return mpi::agree_on(comm_, [&] { static_cast<void>(resolve(options_.outputs, 1)); });
   simulation_.emplace(comm_, problem(), run_.log());
   simulation_->place(start.molecules(comm_, simulation_->decomposition()));
-  plan();
-  run_.prepare_directory();
-  describe();
-  const StepIndex done = run_.restore(*simulation_);
-  if (done > 0)
-    tell(fmt::format("going on after step {} of {}\n", done, problem().steps));
-  else
-    simulation_->begin();
-  run_.open_output(options_.output, head_, simulation_->memory_bytes());
-  describe_trajectory();
-  started_s_ = monotonic_s();
-  run::ProgressLines progress(comm_, options_, done);
-  const auto result =
-      run_.drive(*simulation_, {.done = done, .last = problem().steps, .planned = problem().steps},
-                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { progress.note(step); });
-  return close(result);
+  plan_outputs();
+}
+
+void Program::begin(StepIndex done) {
+  CaseProgram::begin(done);
+  if (done == 0) simulation_->begin();
 }
 
 /// Outputs of so many molecules. @local. Errors (input): what does not fit.
@@ -117,31 +103,16 @@ Program::Outputs Program::resolve(const std::vector<run::OutputTable>& tables, s
   found.space = Samples::space(found.tables, molecules);
   std::vector<std::string> names;
   for (const auto& quantity : quantities) names.emplace_back(quantity.name);
-  found.outputs =
-      run::CaseOutputs(found.tables,
-                       {.points = found.space,
-                        .interior = Box::whole(found.space),
-                        .steps = problem().steps,
-                        .time_of_step_0_s = problem().time_of_step_0,
-                        .dt_s = problem().dt,
-                        .quantities = std::move(names),
-                        .taken_paths = {output::record_path, steps_path, steps_done_path, "/h5md"}},
-                       options_.subject());
+  found.outputs = run::CaseOutputs(found.tables,
+                                   {.points = found.space,
+                                    .interior = Box::whole(found.space),
+                                    .steps = problem().steps,
+                                    .time_of_step_0_s = problem().time_of_step_0,
+                                    .dt_s = problem().dt,
+                                    .quantities = std::move(names),
+                                    .taken_paths = {"/h5md"}},
+                                   options_.subject());
   return found;
-}
-
-/// Instead of a run: has the state of one checkpoint written as another. Returns the exit status.
-int Program::convert() {
-  run::describe(options_, "molecules", TAILRACE_COMPILER, run_.account());
-  std::optional<StateInTransit> state;
-  if (options_.case_file.empty())
-    state.emplace(comm_);
-  else
-    state.emplace(state_of_run());
-  const auto done = run_.convert([&](checkpoint::StateArchive& archive) { state->state(archive); },
-                                 *options_.conversion, state->formats());
-  if (comm_.is_root()) say(stdout, done + '\n');
-  return run::success;
 }
 
 /// Without molecules. The files of the reference hold no sums over time, so that no outputs are planned.
@@ -160,7 +131,7 @@ StateInTransit Program::state_of_run() {
 }
 
 /// Resolves what is written.
-void Program::plan() {
+void Program::plan_outputs() {
   const auto molecules = simulation_->order().size();
   Outputs found;
   mpi::agree_on(comm_, [&] { found = resolve(options_.outputs, molecules); });
@@ -181,24 +152,19 @@ void Program::plan() {
 
 void Program::make_head(const std::vector<run::OutputTable>& tables) {
   head_.attributes = {{"simulation", std::string("molecules"), 0}, {"title", options_.title, 0}};
-  for (const auto& [path, step] : {std::pair{steps_path, problem().steps}, {steps_done_path, StepIndex{0}}})
-    head_.datasets.push_back({{path, {1}, h5::ElementType::uint64, {}}, bytes_of(step)});
   add_h5md(comm_, head_, tables, trajectory_, problem().length, simulation_->order(), simulation_->list());
 }
 
 void Program::describe() {
-  run::describe(options_, "molecules", TAILRACE_COMPILER, run_.account());
   const Vec3& length = problem().length;
   const bool kd = problem().decomposition.kind == DecompositionOptions::Kind::kd;
-  tell(fmt::format(
-      "tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ranks ({}); {}, {}\n",
-      TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2], problem().steps,
-      comm_.size(), kd ? "k-d tree" : "regular", output::strategy_text(options_.write),
-      output::sink_text(options_.write)));
+  tell(fmt::format("tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ranks ({}); {}\n",
+                   TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2],
+                   problem().steps, comm_.size(), kd ? "k-d tree" : "regular", output_text()));
 }
 
 /// For ParaView; the run does without if it cannot be written. @local
-void Program::describe_trajectory() {
+void Program::opened(output::Session& /*session*/) {
   if (!comm_.is_root() || !output::writes_hdf5(options_.write)) return;
   try {
     write_vtkhdf(trajectory_, options_.output);
@@ -207,33 +173,22 @@ void Program::describe_trajectory() {
   }
 }
 
-int Program::close(const run::DriveResult& result) {
-  const double computed_s = monotonic_s() - started_s_;
-  const auto fields = [this](output::Session&) -> output::FieldLookup {
-    simulation_->gather_last();
-    return [this](const std::string& name) { return simulation_->field(name); };
-  };
-  const auto summary = run_.close(
-      result, fields,
-      [&] {
-        return output::FileTail{.attributes = {},
-                                .datasets = {{steps_done_path, bytes_of(result.steps_done)}}};
-      },
-      simulation_->own_molecules());
-  const auto& end = summary.end;
-  if (end.error) throw Error(*end.error);
+output::FieldLookup Program::final_fields(output::Session& session) {
+  simulation_->gather_last();
+  return CaseProgram::final_fields(session);
+}
+
+std::string Program::rate(StepIndex steps_done) {
   constexpr double us_per_s = 1e6;
-  const double updates =
-      static_cast<double>(simulation_->order().size() * std::max<StepIndex>(1, result.steps_done));
-  tell(run::end_text(summary, result.steps_done, run_.elapsed_s(),
-                     fmt::format(", {:.3f} us per molecule and step", us_per_s * computed_s / updates)));
-  return run::exit_status(end.status);
+  const auto updates = simulation_->order().size() * std::max<StepIndex>(1, steps_done);
+  return fmt::format(", {:.3f} us per molecule and step",
+                     us_per_s * computed_s_ / static_cast<double>(updates));
 }
 
 }  // namespace
 
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  return run::run_program<Program>(comm, program_name, [&] { return parse_options(argc, argv); });
+  return run::run_program<Program>(comm, program_info, [&] { return parse_options(argc, argv); });
 }
 
 }  // namespace tailrace::molecules

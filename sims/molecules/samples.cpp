@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/check.hpp"
-#include "deliver.hpp"
 #include "exact_sum.hpp"
+#include "mpi/parcels.hpp"
 #include "rotation.hpp"
 
 namespace tailrace::molecules {
@@ -153,9 +153,9 @@ void Samples::gather_by_id(const std::vector<Source*>& sources, const MoleculeLi
         message.push_back(std::bit_cast<std::uint64_t>(numbers[static_cast<std::size_t>(c)]));
     }
   }
-  std::vector<Parcel<std::uint64_t>> parcels;
+  std::vector<mpi::Parcel<std::uint64_t>> parcels;
   for (auto& [rank, message] : to) parcels.push_back({rank, std::move(message)});
-  for (const auto& parcel : deliver(comm_, parcels)) {
+  for (const auto& parcel : mpi::deliver(comm_, parcels)) {
     for (std::size_t k = 0; k + words <= parcel.values.size(); k += words) {
       const auto place = order_.place(parcel.values[k]);
       TAILRACE_CHECK(place >= 0, "every molecule has a place");

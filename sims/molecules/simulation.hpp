@@ -15,7 +15,7 @@
 #include "running_means.hpp"
 #include "samples.hpp"
 #include "step_writer.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"
 

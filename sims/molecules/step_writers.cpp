@@ -8,8 +8,8 @@
 #include <map>
 #include <sstream>
 
-#include "deliver.hpp"
 #include "growing_text.hpp"
+#include "mpi/parcels.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/raw_file.hpp"
 #include "phase_space.hpp"
@@ -245,17 +245,17 @@ const std::map<std::string, Maker>& makers() {
 }  // namespace
 
 std::vector<Molecule> in_order(mpi::CommView comm, const IdOrder& order, const MoleculeList& own) {
-  std::map<int, Parcel<Molecule>> to;
+  std::map<int, mpi::Parcel<Molecule>> to;
   for (std::int64_t i = 0; i < own.count; ++i) {
     const auto molecule = own.molecule(i);
     auto& parcel = to[order.owner(molecule.id)];
     parcel.rank = order.owner(molecule.id);
     parcel.values.push_back(molecule);
   }
-  std::vector<Parcel<Molecule>> parcels;
+  std::vector<mpi::Parcel<Molecule>> parcels;
   for (auto& [rank, parcel] : to) parcels.push_back(std::move(parcel));
   std::vector<Molecule> mine;
-  for (const auto& parcel : deliver(comm, parcels))
+  for (const auto& parcel : mpi::deliver(comm, parcels))
     mine.insert(mine.end(), parcel.values.begin(), parcel.values.end());
   std::sort(mine.begin(), mine.end(), [](const Molecule& a, const Molecule& b) { return a.id < b.id; });
   return mine;

@@ -16,8 +16,8 @@ struct WriterContext {
   mpi::CommView comm;
   const Problem& problem;
   const IdOrder& order;
-  std::string directory;         ///< of names without one
-  const output::Options& write;  ///< whose pace and faults are theirs too
+  std::string directory;              ///< of names without one
+  const output::WriteOptions& write;  ///< whose pace and faults are theirs too
 };
 
 /// The names that the reference's configurations have for its writers, as far as they are written here:

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/files.hpp"
+#include "h5/file.hpp"
 #include "h5md.hpp"
 
 namespace tailrace::molecules {

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/text.hpp"
 
 namespace tailrace::molecules {
 
@@ -25,10 +26,7 @@ std::vector<Word> words_of(std::string_view text);
 template <class T>
 std::optional<T> number_in(std::string_view word) {
   if (word.starts_with('+')) word.remove_prefix(1);
-  T number{};
-  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (code != std::errc() || end != word.data() + word.size()) return {};
-  return number;
+  return parse_number<T>(word);
 }
 
 }  // namespace tailrace::molecules

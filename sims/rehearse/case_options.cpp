@@ -7,10 +7,6 @@ namespace tailrace::rehearse {
 
 namespace {
 
-constexpr std::int64_t default_edge = 64;
-constexpr StepIndex default_steps = 50;
-constexpr std::int64_t most_multiple = 1 << 20;
-
 /// Reads the text of a key with a parser; what it finds wrong becomes a problem of the key.
 template <class Parse>
 void read(run::CaseFile& file, const std::string& key, const std::optional<std::string>& text,
@@ -30,7 +26,7 @@ void read(run::CaseFile& file, const std::string& key, const Parse& parse) {
 
 /// One number for a cube, three for a box.
 void read_cells(run::CaseFile& file, Options& options) {
-  auto cells = file.integers("domain.cells").value_or(std::vector<std::int64_t>{default_edge});
+  auto cells = *file.integers("domain.cells");
   if (cells.size() == 1) cells.resize(3, cells[0]);
   constexpr std::int64_t most_cells = std::int64_t{1} << 40;
   bool good = cells.size() == 3;
@@ -41,7 +37,7 @@ void read_cells(run::CaseFile& file, Options& options) {
   }
   if (!good) {
     file.add_problem("domain.cells", "is no size of a domain", "cells = [64] for a cube, or [128, 64, 32]");
-    cells.assign(3, default_edge);
+    cells.assign(3, 1);
   }
   options.formula.cells = {cells[0], cells[1], cells[2]};
 }
@@ -67,19 +63,17 @@ void read_type(run::CaseFile& file, Options& options) {
 }
 
 void read_load(run::CaseFile& file, LoadOptions& load) {
-  constexpr double most_ms = 1e7, most_factor = 1e3;
   read(file, "rehearse.compute", [&](const std::string& text) { load.work = parse_work(text); });
-  const auto ms = file.real("rehearse.compute_ms", {0, most_ms});
-  const auto units = file.integer("rehearse.compute_units", {0});
-  const auto imbalance = file.real("rehearse.imbalance", {0, 1});
-  const auto slow_rank = file.integer("rehearse.slow_rank", {0});
-  const auto factor = file.real("rehearse.slow_factor", {0, most_factor});
-  if (ms && units) file.add_problem("rehearse.compute_units", "stands beside compute_ms", "give one of them");
+  const auto ms = file.real("rehearse.compute_ms");
+  load.units = file.integer("rehearse.compute_units");
+  load.imbalance = *file.real("rehearse.imbalance");
+  const auto slow_rank = file.integer("rehearse.slow_rank");
+  const auto factor = file.real("rehearse.slow_factor");
+  if (ms && load.units)
+    file.add_problem("rehearse.compute_units", "stands beside compute_ms", "give one of them");
   if (factor && !slow_rank)
     file.add_problem("rehearse.slow_factor", "belongs to no rank", "slow_rank = 0, or leave it out");
   load.step_ms = ms.value_or(0);
-  load.units = units;
-  load.imbalance = imbalance.value_or(0);
   if (slow_rank) load.slow_rank = static_cast<int>(*slow_rank);
   load.slow_factor = factor.value_or(load.slow_factor);
   if (load.work == Work::broadcast && (load.imbalance > 0 || load.slow_rank))
@@ -88,18 +82,14 @@ void read_load(run::CaseFile& file, LoadOptions& load) {
 }
 
 void read_swarm(run::CaseFile& file, SwarmOptions& swarm) {
-  constexpr std::int64_t most_particles = std::int64_t{1} << 40;
-  constexpr int most_clustered = 100;
-  constexpr double fastest_cells = 1e6;
-  swarm.count = file.integer("rehearse.particles", {0, most_particles}).value_or(0);
-  const auto clustering = file.integer("rehearse.clustering", {1, most_clustered});
-  const auto drift = file.real("rehearse.drift", {-fastest_cells, fastest_cells});
-  swarm.clustering = static_cast<int>(clustering.value_or(swarm.clustering));
-  swarm.drift_cells = drift.value_or(swarm.drift_cells);
-  for (const auto& [key, given] :
-       {std::pair{"rehearse.clustering", clustering.has_value()}, {"rehearse.drift", drift.has_value()}})
-    if (given && swarm.count == 0)
-      file.add_problem(key, "belongs to no particles", "particles = 1000, or leave it out");
+  swarm.count = *file.integer("rehearse.particles");
+  if (swarm.count == 0) {
+    for (const char* key : {"rehearse.clustering", "rehearse.drift"})
+      file.refuse(key, "belongs to no particles", "particles = 1000, or leave it out");
+    return;
+  }
+  swarm.clustering = static_cast<int>(*file.integer("rehearse.clustering"));
+  swarm.drift_cells = *file.real("rehearse.drift");
 }
 
 output::Reduction read_reduction(run::CaseFile& file) {
@@ -122,9 +112,9 @@ output::Reduction read_reduction(run::CaseFile& file) {
 
 void read_selections(run::CaseFile& file, Options& options) {
   auto& context = options.selection_context;
-  context.every = file.integer("rehearse.every", {1}).value_or(1);
-  context.data_multiplier = file.integer("rehearse.data_multiplier", {1, most_multiple}).value_or(1);
-  context.write_multiplier = file.integer("rehearse.write_multiplier", {1, most_multiple}).value_or(1);
+  context.every = *file.integer("rehearse.every");
+  context.data_multiplier = *file.integer("rehearse.data_multiplier");
+  context.write_multiplier = *file.integer("rehearse.write_multiplier");
   context.reduction = read_reduction(file);
   context.cells = options.formula.cells;
   context.ownership = options.ownership;
@@ -140,7 +130,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
   run::read_case_table(file, "rehearse", options);
   read_cells(file, options);
-  options.steps = file.integer("time.steps", {1, largest_exact_float64 - 1}).value_or(default_steps);
+  options.steps = *file.integer("time.steps");
   check_range(file, options);
   read_type(file, options);
   read(file, "rehearse.decomposition",
@@ -149,50 +139,26 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_swarm(file, options.swarm);
   options.outputs = run::read_output_tables(file, {{quantity, unit}}, "");
   read_selections(file, options);
-  if (const auto verify = file.boolean("rehearse.verify")) options.verify = options.verify || *verify;
+  options.verify = *file.boolean("rehearse.verify") || options.verify;
   run::read_run_tables(file, line, options);
 }
 
-/// Makes the resolved case complete.
+/// What of the resolved case is not as it stands in the file.
 void set_defaults(run::CaseFile& file, const Options& options) {
-  const auto set = [&](const char* name, const auto& value) {
-    file.set_default(fmt::format("rehearse.{}", name), fmt::format("{}", value));
-  };
   const Index3& n = options.formula.cells;
   file.set_default("domain.cells", fmt::format("[{}, {}, {}]", n.x, n.y, n.z));
-  file.set_default("time.steps", fmt::format("{}", options.steps));
-  file.set_default("model.precision", type_name(options.formula.type));
-  set("decomposition", "slabs");
-  set("compute", to_string(options.load.work));
-  set("imbalance", options.load.imbalance);
-  set("particles", options.swarm.count);
-  if (options.swarm.count > 0) {
-    set("clustering", options.swarm.clustering);
-    set("drift", options.swarm.drift_cells);
-  }
-  set("every", options.selection_context.every);
-  set("data_multiplier", options.selection_context.data_multiplier);
-  set("write_multiplier", options.selection_context.write_multiplier);
-  set("reduce", output::to_string(options.selection_context.reduction));
-  set("verify", options.verify);
-  run::set_run_defaults(file, options);
-}
-
-run::CaseFile open_case(const CommandLine& line) {
-  if (!line.case_file.empty()) return run::CaseFile::read(line.case_file, line.settings);
-  std::vector<std::string> settings{"case.simulation=rehearse"};
-  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides("the command line", settings);
+  file.set_default("rehearse.verify", fmt::format("{}", options.verify));
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = open_case(line);
+  const std::vector<std::string> no_file{"case.simulation=rehearse"};
+  auto file =
+      run::open_case(program_info, line, line.case_file.empty() ? no_file : std::vector<std::string>());
   read_case(file, line);
   set_defaults(file, line.options);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
 }
 
 }  // namespace tailrace::rehearse

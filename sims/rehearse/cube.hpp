@@ -8,7 +8,7 @@
 #include "formula.hpp"
 #include "load.hpp"
 #include "particles.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"
 

@@ -83,21 +83,6 @@ void add_verify_options(CLI::App& app, bool& verify, std::string& file) {
   app.add_option("FILE", file, "with --verify: the file of an earlier run")->type_name("")->group(group);
 }
 
-constexpr const char* footer_text =
-    "Selections:\n"
-    "  whole, none               all points, or no output at all\n"
-    "  varying                   records of points, any number per step and rank; needs --sink hdf5-chunked\n"
-    "  x, y, z, x=12, ...        a cut across an axis, in the middle or at an index\n"
-    "  box:0,0,0,9,19,29         a box by its corners, inclusive\n"
-    "  boxes:N[,size=8x8x4]      N boxes, a dataset each; without a size they tile the domain\n"
-    "  points:N                  N points, one dataset\n"
-    "  ...,share=even            boxes and points lie all over the domain (default)\n"
-    "  ...,share=uneven          the denser the smaller y and z\n"
-    "  ...,share=one[,rank=R]    all within the part of one rank\n"
-    "  ...,seed=S                where they lie within that (default: 1)\n"
-    "Exit status: 0 finished, 1 values that are not those of the formula, 2 bad usage or input, 3 the run\n"
-    "failed, 4 stopped in good order.";
-
 void add_key_options(CLI::App& app, KeyTexts& texts) {
   for (std::size_t i = 0; i < key_options.size(); ++i)
     app.add_option(key_options[i].name, texts[i], key_options[i].help)
@@ -128,18 +113,11 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   CommandLine line;
   KeyTexts texts;
   std::string file;
-  CLI::App app(
-      "Rehearses the output of a simulation without its physics: a cube whose values follow a formula",
-      "tailrace-rehearse");
-  app.get_formatter()->column_width(34);
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  run::add_case_options(app, line);
-  add_verify_options(app, line.options.verify, file);
-  add_key_options(app, texts);
-  app.footer(footer_text);
-  if (auto help = run::read_words(app, argc, argv)) return run::Notice{std::move(*help)};
-  if (auto text = run::answer(line.run, app.get_name(), TAILRACE_COMPILER))
-    return run::Notice{std::move(*text)};
+  const auto app = run::make_parser(program_info);
+  run::add_case_options(*app, line);
+  add_verify_options(*app, line.options.verify, file);
+  add_key_options(*app, texts);
+  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
   if (auto options = verification(line, file)) return std::move(*options);
   run::settle(line, argc, argv, "", line.options);
   for (std::size_t i = 0; i < key_options.size(); ++i)

@@ -13,6 +13,8 @@
 
 namespace tailrace::rehearse {
 
+extern const run::ProgramInfo program_info;
+
 /// All that a user decides about a rehearsal.
 struct Options : run::CaseOptions {
   bool verify = false;      ///< compare the file with the formula after the run

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "numbers.hpp"
 #include "tailrace/decomposition.hpp"
 #include "tailrace/error.hpp"
@@ -42,7 +43,7 @@ Ownership parse_ownership(const std::string& text) {
   if (text == one) return {Kind::one_owner};
   if (text.starts_with(one + ":")) {
     constexpr int most_ranks = 1 << 24;
-    const auto rank = parse_integer(text.substr(one.size() + 1), 0, most_ranks);
+    const auto rank = parse_number<std::int64_t>(text.substr(one.size() + 1), 0, most_ranks);
     if (rank) return {Kind::one_owner, static_cast<int>(*rank)};
   }
   throw Error(ErrorInfo{.kind = ErrorKind::usage,

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "mpi/parcels.hpp"
 #include "tailrace/decomposition.hpp"
 
@@ -47,16 +48,8 @@ void Particles::advance() {
   }
   std::erase_if(particles_,
                 [&](const Particle& particle) { return !own_box().contains(swarm_.point(particle)); });
-  std::vector<mpi::Parcel> parcels;
-  for (const auto& [rank, some] : leaving) {
-    const auto bytes = std::as_bytes(std::span(some));
-    parcels.push_back({rank, {bytes.begin(), bytes.end()}});
-  }
-  for (const auto& parcel : mpi::deliver(comm_, std::move(parcels))) {
-    const auto first = particles_.size();
-    particles_.resize(first + parcel.bytes.size() / sizeof(Particle));
-    std::memcpy(particles_.data() + first, parcel.bytes.data(), parcel.bytes.size());
-  }
+  for (const auto& parcel : mpi::deliver(comm_, mpi::parcels_of(std::move(leaving))))
+    particles_.insert(particles_.end(), parcel.values.begin(), parcel.values.end());
   sort_into_cells();
 }
 
@@ -136,9 +129,7 @@ bool Particles::owns(std::uint64_t key, std::span<const std::byte>) const {
 }
 
 void Particles::add(std::uint64_t, std::span<const std::byte> record) {
-  Particle particle;
-  std::memcpy(&particle, record.data(), sizeof(Particle));
-  particles_.push_back(particle);
+  particles_.push_back(value_at<Particle>(record));
 }
 
 void Particles::end_restore() {

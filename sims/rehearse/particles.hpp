@@ -6,7 +6,7 @@
 #include "formula.hpp"
 #include "ownership.hpp"
 #include "swarm.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::rehearse {

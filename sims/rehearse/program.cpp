@@ -9,14 +9,13 @@
 #include "cube.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
-#include "tailrace/run/program.hpp"
+#include "tailrace/run/case_program.hpp"
 #include "verify.hpp"
 
 namespace tailrace::rehearse {
 
 namespace {
 
-constexpr const char* program_name = "tailrace-rehearse";
 constexpr int wrong_values = 1;
 
 /// Looks at a file on the root and tells the verdict. @collective{comm}, synchronises
@@ -38,59 +37,42 @@ int verify_file(mpi::CommView comm, const std::string& path) {
 }
 
 /// One rehearsal, from the options to the verdict on its file.
-class Program {
+class Program final : public run::CaseProgram {
  public:
   Program(mpi::CommView comm, const Options& options, run::Run& run)
-      : comm_(comm), options_(options), run_(run), own_box_(own_box()) {}
-
-  /// Returns the exit status. @collective
-  int execute();
+      : CaseProgram(program_info, comm, options, run), options_(options), own_box_(own_box()) {}
 
  private:
-  void plan();
+  std::optional<int> instead() override;
+  void plan() override;
+  void describe() override;
+  run::SimulationCalls make() override;
+  output::FileTail tail(StepIndex steps_done) override;
+  [[nodiscard]] std::int64_t own_cells() const override { return own_box_.volume(); }
+  run::Run::Summary close(const run::DriveResult& result) override;
+  int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
+
   [[nodiscard]] std::vector<run::OutputTable> all_tables(Problems& problems) const;
   [[nodiscard]] run::OutputDomain domain() const;
   void warn();
-  void describe();
   void calibrate();
-  int close(const run::DriveResult& result);
-  void tell(const std::string& text) const {
-    if (comm_.is_root() && !options_.quiet) say(stdout, text);
-  }
   [[nodiscard]] Box own_box() const {
     return options_.ownership.box(options_.formula.cells, comm_.size(), comm_.rank());
   }
 
-  mpi::CommView comm_;
   const Options& options_;
-  run::Run& run_;
   Box own_box_;
   std::optional<Load> load_;
   std::optional<Swarm> swarm_;
   std::optional<Particles> particles_;
+  std::optional<ParticleVerdict> particle_verdict_;  ///< at the end
   std::optional<Cube> cube_;
-  output::FileHead head_;
   bool rounds_ = false;  ///< some dataset holds float32
 };
 
-int Program::execute() {
-  if (!options_.verify_only.empty()) return verify_file(comm_, options_.verify_only);
-  plan();
-  if (options_.check_only) return run::success;
-  run_.prepare_directory();
-  warn();
-  calibrate();
-  describe();
-  if (swarm_) particles_.emplace(comm_, options_.formula, options_.ownership, *swarm_);
-  cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type, *load_,
-                particles_ ? &*particles_ : nullptr, run_.log());
-  const StepIndex done = run_.restore(*cube_);
-  if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
-  run_.open_output(options_.output, head_, cube_->memory_bytes());
-  run::ProgressLines progress(comm_, options_, done);
-  const auto result = run_.drive(*cube_, {.done = done, .last = options_.steps, .planned = options_.steps},
-                                 {.quantity = {}, .hint = {}}, [&](StepIndex step) { progress.note(step); });
-  return close(result);
+std::optional<int> Program::instead() {
+  if (options_.verify_only.empty()) return {};
+  return verify_file(comm_, options_.verify_only);
 }
 
 /// Resolves what is written, and refuses what does not fit.
@@ -139,15 +121,13 @@ std::vector<run::OutputTable> Program::all_tables(Problems& problems) const {
 
 run::OutputDomain Program::domain() const {
   const Index3& cells = options_.formula.cells;
-  auto taken = head_paths();
-  taken.emplace_back(output::record_path);
   return {.points = cells,
           .interior = Box::whole(cells),
           .steps = options_.steps,
           .time_of_step_0_s = 0,
           .dt_s = 1,
           .quantities = {quantity},
-          .taken_paths = std::move(taken)};
+          .taken_paths = head_paths()};
 }
 
 /// What may surprise.
@@ -164,9 +144,8 @@ void Program::calibrate() {
   load_.emplace(comm_, options_.load, options_.threads);
   load_->calibrate();
   const Index3& n = options_.formula.cells;
-  tell(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {} ranks; {}, {}\n",
-                   TAILRACE_VERSION, n.x, n.y, n.z, options_.steps, comm_.size(),
-                   output::strategy_text(options_.write), output::sink_text(options_.write)));
+  tell(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {} ranks; {}\n", TAILRACE_VERSION,
+                   n.x, n.y, n.z, options_.steps, comm_.size(), output_text()));
   if (load_->units() == 0) return tell("computing: nothing but the field\n");
   constexpr double us_per_s = 1e6;
   const auto cost = load_->unit_s() > 0 ? fmt::format(", {:.2f} us", us_per_s * load_->unit_s()) : "";
@@ -175,34 +154,38 @@ void Program::calibrate() {
 }
 
 void Program::describe() {
-  auto& account = run_.account();
-  run::describe(options_, "rehearse", TAILRACE_COMPILER, account);
-  account.config["rehearse"]["compute_units"] = load_->units();
+  warn();
+  calibrate();
+  run_.account().config["rehearse"]["compute_units"] = load_->units();
 }
 
-int Program::close(const run::DriveResult& result) {
-  const auto fields = [this](output::Session&) -> output::FieldLookup {
-    return [this](const std::string& name) { return cube_->field(name); };
-  };
-  std::optional<ParticleVerdict> particles;
-  if (particles_) particles = particles_->judge(result.steps_done);
-  const auto tail = [&] {
-    return make_tail(result.steps_done, particles ? std::optional(particles->sum) : std::nullopt);
-  };
-  const auto summary = run_.close(result, fields, tail, own_box_.volume());
-  const auto& end = summary.end;
-  if (end.error) throw Error(*end.error);
-  tell(run::end_text(summary, result.steps_done, run_.elapsed_s()));
-  if (particles) tell(to_string(*particles) + '\n');
+run::SimulationCalls Program::make() {
+  if (swarm_) particles_.emplace(comm_, options_.formula, options_.ownership, *swarm_);
+  return run::calls_of(cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type,
+                                     *load_, particles_ ? &*particles_ : nullptr, run_.log()));
+}
+
+run::Run::Summary Program::close(const run::DriveResult& result) {
+  if (particles_) particle_verdict_ = particles_->judge(result.steps_done);
+  return CaseProgram::close(result);
+}
+
+output::FileTail Program::tail(StepIndex steps_done) {
+  return make_tail(steps_done, particle_verdict_ ? std::optional(particle_verdict_->sum) : std::nullopt);
+}
+
+int Program::end(const run::DriveResult& result, const run::Run::Summary& summary) {
+  const int status = CaseProgram::end(result, summary);
+  if (particle_verdict_) tell(to_string(*particle_verdict_) + '\n');
   int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
-  if (particles && !particles->good()) verdict = wrong_values;
-  return verdict == run::success ? run::exit_status(end.status) : verdict;
+  if (particle_verdict_ && !particle_verdict_->good()) verdict = wrong_values;
+  return verdict == run::success ? status : verdict;
 }
 
 }  // namespace
 
 int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  return run::run_program<Program>(comm, program_name, [&] { return parse_options(argc, argv); });
+  return run::run_program<Program>(comm, program_info, [&] { return parse_options(argc, argv); });
 }
 
 }  // namespace tailrace::rehearse

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "base/text.hpp"
 #include "numbers.hpp"
 #include "tailrace/error.hpp"
 
@@ -23,7 +24,7 @@ Error bad(const std::string& text, const std::string& what) {
 }
 
 std::int64_t number(const std::string& whole, const std::string& text, std::int64_t least) {
-  const auto value = parse_integer(text, least, most);
+  const auto value = parse_number<std::int64_t>(text, least, most);
   if (!value) throw bad(whole, fmt::format("has \"{}\" where a number from {} on belongs", text, least));
   return *value;
 }

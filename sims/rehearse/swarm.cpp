@@ -70,9 +70,9 @@ Swarm Swarm::parse(Index3 cells, const std::string& text) {
 }
 
 std::uint64_t fingerprint(const Particle& particle) noexcept {
-  std::uint64_t mixed = Random::mixed(particle.id);
+  std::uint64_t mixed = Random(particle.id).next();
   for (const auto* numbers : {&particle.place, &particle.speed})
-    for (const auto number : *numbers) mixed = Random::mixed(mixed + static_cast<std::uint64_t>(number));
+    for (const auto number : *numbers) mixed = Random(mixed + static_cast<std::uint64_t>(number)).next();
   return mixed;
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/text.hpp"
 #include "file_reader.hpp"
 #include "numbers.hpp"
 #include "selection.hpp"
@@ -45,7 +46,8 @@ Formula read_formula(FileReader& file) {
   if (!cells || !type) throw damaged(file, "no rehearsal wrote this file");
   const auto parts = split_text(*cells, ' ');
   std::vector<std::int64_t> n;
-  for (const auto& part : parts) n.push_back(parse_integer(part, 1, largest_exact_float64).value_or(0));
+  for (const auto& part : parts)
+    n.push_back(parse_number<std::int64_t>(part, 1, largest_exact_float64).value_or(0));
   if (n.size() != 3 || std::count(n.begin(), n.end(), 0) > 0 || (*type != "float32" && *type != "float64"))
     throw damaged(file, fmt::format("\"{}\" of \"{}\" describes no rehearsal", *cells, *type));
   return {{n[0], n[1], n[2]}, *type == "float32" ? h5::ElementType::float32 : h5::ElementType::float64};

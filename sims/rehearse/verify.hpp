@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "formula.hpp"
-#include "output/core/file_content.hpp"
 #include "swarm.hpp"
+#include "tailrace/file_content.hpp"
 #include "tailrace/stream.hpp"
 
 namespace tailrace::rehearse {

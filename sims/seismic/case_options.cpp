@@ -13,22 +13,8 @@ namespace tailrace::seismic {
 
 namespace {
 
-constexpr double largest = 1e30;
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 constexpr const char* model_forms = R"(a number, "model.h5:/dataset", "model.rsf" or "model.sgy")";
-
-/// One of the words, or the first of them.
-std::size_t one_of(run::CaseFile& file, const std::string& key, const std::vector<std::string>& words) {
-  const auto text = file.text(key);
-  if (!text) return 0;
-  std::string list;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (*text == words[i]) return i;
-    list += (i == 0 ? "\"" : ", \"") + words[i] + "\"";
-  }
-  file.add_problem(key, fmt::format("\"{}\" is not known", *text), fmt::format("one of {}", list));
-  return 0;
-}
 
 void read_domain(run::CaseFile& file, Problem& problem) {
   constexpr std::int64_t most_cells = std::int64_t{1} << 40;
@@ -40,28 +26,25 @@ void read_domain(run::CaseFile& file, Problem& problem) {
     if (good) room /= n;
   }
   problem.cells = good ? Index3{cells[0], cells[1], cells[2]} : Index3{};
-  if (!good)
+  if (!good && file.has("domain.cells"))
     file.add_problem("domain.cells", "is no size of a domain", "cells = [120, 96, 80], points along x, y, z");
-  const auto spacing = file.reals("domain.spacing_m", {0, largest});
+  const auto spacing = file.reals("domain.spacing_m");
   good = spacing && spacing->size() == 3;
   for (std::size_t i = 0; good && i < 3; ++i) {
     good = (*spacing)[i] > 0;
     problem.spacing_m[i] = (*spacing)[i];
   }
-  if (!good)
+  if (!good && file.has("domain.spacing_m"))
     file.add_problem("domain.spacing_m", "is no distance of points",
                      "spacing_m = [12.5, 12.5, 10.0], along x, y, z");
 }
 
 void read_time(run::CaseFile& file, Options& options) {
-  const auto dt_s = file.real("time.dt_s", {0, largest});
-  options.problem.dt_s = dt_s.value_or(0);
-  if (!dt_s || *dt_s == 0) {
-    if (!file.has("time.dt_s") || dt_s) file.add_problem("time.dt_s", "is no time step", "dt_s = 0.001");
-    options.problem.dt_s = 1;
-  }
-  const auto steps = file.integer("time.steps", {1, most_steps});
-  const auto end_s = file.real("time.end_s", {0, largest});
+  const auto dt_s = file.real("time.dt_s");
+  if (dt_s == 0) file.add_problem("time.dt_s", "is no time step", "dt_s = 0.001");
+  options.problem.dt_s = dt_s.value_or(0) > 0 ? *dt_s : 1;
+  const auto steps = file.integer("time.steps");
+  const auto end_s = file.real("time.end_s");
   if (file.has("time.steps") == file.has("time.end_s"))
     file.add_problem("time.steps", "steps or end_s says how long to compute", "give one of them");
   options.steps = steps.value_or(1);
@@ -93,37 +76,32 @@ std::optional<DatasetName> parse_model(run::CaseFile& file, const std::string& k
 }
 
 /// A number or values in a file.
-void read_property(run::CaseFile& file, PropertyText& property, double fallback, bool required) {
+void read_property(run::CaseFile& file, PropertyText& property, double fallback) {
   property.value = fallback;
-  if (!file.has(property.key)) {
-    if (required) file.add_problem(property.key, "is missing", model_forms);
-    file.real(property.key, {});
-    return;
-  }
   if (file.is_text(property.key)) {
     if (const auto text = file.text(property.key)) property.dataset = parse_model(file, property.key, *text);
     return;
   }
-  property.value = file.real(property.key, {}).value_or(fallback);
+  property.value = file.real(property.key).value_or(fallback);
 }
 
 void read_model(run::CaseFile& file, Options& options) {
   auto& model = options.model;
   constexpr double usual_sigma = 0.75;
   constexpr std::array kinds{Equations::tti, Equations::vti, Equations::isotropic};
-  const auto equations = kinds[one_of(file, "model.equations", {"tti", "vti", "isotropic"})];
-  if (!file.has("model.equations"))
-    file.add_problem("model.equations", "is missing", "equations = \"tti\", \"vti\" or \"isotropic\"");
+  const auto equations = kinds[file.choice("model.equations")];
   options.problem.properties.equations = equations;
-  const auto precision = one_of(file, "model.precision", {"float32", "float64"});
+  const auto precision = file.choice("model.precision");
   options.problem.precision = precision == 0 ? h5::ElementType::float32 : h5::ElementType::float64;
-  read_property(file, model.vp_m_s, 1, true);
+  read_property(file, model.vp_m_s, 1);
   const bool anisotropic = equations != Equations::isotropic, tilted = equations == Equations::tti;
   const auto read_if = [&](bool used, PropertyText& property, double fallback) {
-    if (!used && file.has(property.key))
-      file.add_problem(property.key, fmt::format("has no meaning for {} media", to_string(equations)),
-                       "leave it out, or choose other equations");
-    read_property(file, property, fallback, false);
+    property.value = fallback;
+    if (used)
+      read_property(file, property, fallback);
+    else
+      file.refuse(property.key, fmt::format("has no meaning for {} media", to_string(equations)),
+                  "leave it out, or choose other equations");
   };
   read_if(anisotropic, model.epsilon, 0);
   read_if(anisotropic, model.delta, 0);
@@ -140,11 +118,11 @@ void read_model(run::CaseFile& file, Options& options) {
 
 void read_boundary(run::CaseFile& file, Options& options) {
   auto& boundary = options.problem.boundary;
-  constexpr std::int64_t usual_width = 16, most_width = 1 << 16;
+  constexpr std::int64_t usual_width = 16;
   constexpr std::array kinds{Boundary::Kind::zero, Boundary::Kind::random, Boundary::Kind::sponge};
-  boundary.kind = kinds[one_of(file, "boundary.kind", {"zero", "random", "sponge"})];
-  const auto width = file.integer("boundary.width", {0, most_width});
-  const auto seed = file.integer("boundary.seed", {0});
+  boundary.kind = kinds[file.choice("boundary.kind")];
+  const auto width = file.integer("boundary.width");
+  const auto seed = file.integer("boundary.seed");
   const bool layer = boundary.kind != Boundary::Kind::zero;
   if (!layer && width.value_or(0) > 0)
     file.add_problem("boundary.width", "is of no use where the fields just end",
@@ -158,7 +136,7 @@ void read_boundary(run::CaseFile& file, Options& options) {
 }
 
 std::vector<double> read_per_cell(run::CaseFile& file, const char* key, std::size_t cells, double fallback) {
-  auto values = file.reals(key, {}).value_or(std::vector<double>(cells, fallback));
+  auto values = file.reals(key).value_or(std::vector<double>(cells, fallback));
   if (values.size() != cells) {
     file.add_problem(key, fmt::format("has {} numbers for {} sources", values.size(), cells),
                      "one for each of source.cells");
@@ -195,9 +173,9 @@ void read_source(run::CaseFile& file, Options& options) {
   const auto count = sources.cells.size();
   sources.amplitudes = read_per_cell(file, "source.amplitudes", count, 1);
   sources.delays_s = read_per_cell(file, "source.delays_s", count, 0);
-  const auto wavelet = file.text("source.wavelet").value_or("ricker");
-  sources.samples = file.reals("source.samples", {});
-  const auto cutoff = file.real("source.fcut_hz", {0, largest});
+  const auto wavelet = *file.text("source.wavelet");
+  sources.samples = file.reals("source.samples");
+  const auto cutoff = file.real("source.fcut_hz");
   sources.cutoff_hz = cutoff.value_or(usual_cutoff_hz);
   if (cutoff && *cutoff == 0) file.add_problem("source.fcut_hz", "0 is no frequency", "fcut_hz = 40.0");
   if (wavelet != "ricker" && wavelet != "samples")
@@ -208,7 +186,7 @@ void read_source(run::CaseFile& file, Options& options) {
                      "give both, or neither");
   if (wavelet == "ricker") return;
   for (const char* key : {"source.fcut_hz", "source.delays_s"})
-    if (file.has(key)) file.add_problem(key, "belongs to wavelet = \"ricker\"", "leave it out");
+    file.refuse(key, "belongs to wavelet = \"ricker\"", "leave it out");
 }
 
 void read_case(run::CaseFile& file, CommandLine& line) {
@@ -233,7 +211,6 @@ void set_defaults(run::CaseFile& file, const Options& options) {
   };
   const auto& boundary = options.problem.boundary;
   set("time.steps", options.steps);
-  set("model.precision", h5::to_string(options.problem.precision));
   if (options.problem.properties.equations != Equations::isotropic) {
     set("model.epsilon", options.model.epsilon.value);
     set("model.delta", options.model.delta.value);
@@ -243,30 +220,20 @@ void set_defaults(run::CaseFile& file, const Options& options) {
     set("model.dip_rad", options.model.dip_rad.value);
     set("model.azimuth_rad", options.model.azimuth_rad.value);
   }
-  set("boundary.kind", "zero");
   set("boundary.width", boundary.width);
   if (boundary.kind == Boundary::Kind::random) set("boundary.seed", boundary.seed);
-  set("source.wavelet", "ricker");
   if (!options.sources.samples && !options.sources.dataset) set("source.fcut_hz", options.sources.cutoff_hz);
-  run::set_run_defaults(file, options);
-}
-
-run::CaseFile read_file(const CommandLine& line) {
-  if (line.proxy.empty()) return run::CaseFile::read(line.case_file, line.settings);
-  auto settings = proxy_settings(line.proxy);
-  settings.insert(settings.end(), line.settings.begin(), line.settings.end());
-  return run::CaseFile::from_overrides("the command line", settings);
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
-  auto file = read_file(line);
+  using Words = std::vector<std::string>;
+  auto file = run::open_case(program_info, line, line.proxy.empty() ? Words() : proxy_settings(line.proxy));
   read_case(file, line);
   if (!line.proxy.empty()) show_everything(line.options.problem);
   set_defaults(file, line.options);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
 }
 
 }  // namespace tailrace::seismic

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lanes.hpp"
+#include "base/simd.hpp"
 #include "rows.hpp"
 #include "tilted.hpp"
 #ifdef __SSE__

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanes.hpp"
+#include "base/random.hpp"
+#include "base/simd.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::seismic {
@@ -166,14 +167,8 @@ WaveSpeeds wave_speeds(double across, double moveout, double shear) {
 }
 
 double random_at(std::uint64_t seed, std::int64_t index) noexcept {
-  // A counter put through the mixing function of SplitMix64.
-  std::uint64_t bits = seed * 0xD1342543DE82EF95ULL + static_cast<std::uint64_t>(index) + 1;
-  bits *= 0x9E3779B97F4A7C15ULL;
-  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBULL;
-  bits ^= bits >> 31;
-  constexpr int mantissa_bits = 53;
-  return static_cast<double>(bits >> (64 - mantissa_bits)) / static_cast<double>(1ULL << mantissa_bits);
+  const std::uint64_t counter = seed * 0xD1342543DE82EF95ULL + static_cast<std::uint64_t>(index) + 1;
+  return SplitMix64::unit_of(mixed_bits(counter * SplitMix64::increment));
 }
 
 Extremes survey(const Properties& properties, const Box& region) {
@@ -217,7 +212,7 @@ void Medium<Real>::allocate(const Box& own, const std::array<bool, count>& varie
   const auto layout = ArrayLayout::of<Real>(own.extents(), 0);
   for (std::size_t i = 0; i < count; ++i) {
     auto& values = values_[i];
-    const auto size = varies[i] ? layout.size : own.extents().x + lanes<Real>;
+    const auto size = varies[i] ? layout.size : own.extents().x + simd::lanes<Real>;
     if (varies[i]) values.stride_y = layout.stride_y, values.stride_z = layout.stride_z;
     values.array.assign(static_cast<std::size_t>(size), Real{0});
   }

@@ -10,6 +10,8 @@
 
 namespace tailrace::seismic {
 
+extern const run::ProgramInfo program_info;
+
 /// Values in a file that a case names, as "FILE:/DATASET", or as "FILE" where the file holds one array.
 struct DatasetName {
   std::string key;  ///< of the case

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <numbers>
 
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::seismic {
@@ -48,12 +48,9 @@ std::vector<Form> forms() {
 
 template <class T>
 T number(const std::string& name, const std::string& word, T least) {
-  T value{};
-  const char* const end = word.data() + word.size();
-  const auto [stop, code] = std::from_chars(word.data(), end, value);
-  if (code != std::errc{} || stop != end || !(value >= least))
-    refuse(fmt::format("{}: \"{}\" is no number that can be", name, word));
-  return value;
+  const auto value = parse_number<T>(word);
+  if (!value || !(*value >= least)) refuse(fmt::format("{}: \"{}\" is no number that can be", name, word));
+  return *value;
 }
 
 /// As TOML has a floating-point number.

@@ -131,8 +131,7 @@ class Gather {
     std::fill_n(out.begin(), segy::trace_bytes, std::byte{0});
     put_header(number, out.first(segy::trace_bytes));
     for (std::int64_t i = 0; i < samples_; ++i) {
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, &values[static_cast<std::size_t>(i * stride)], sizeof bits);
+      const auto bits = std::bit_cast<std::uint32_t>(values[static_cast<std::size_t>(i * stride)]);
       segy::put(out, static_cast<int>(segy::trace_bytes + i * std::int64_t{sizeof bits}) + 1, bits);
     }
   }

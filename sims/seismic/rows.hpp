@@ -3,12 +3,14 @@
 #include <array>
 #include <cstdint>
 
+#include "base/simd.hpp"
 #include "kernel.hpp"
-#include "lanes.hpp"
 
 /// What the rows of all equations are made of: derivatives at a vector of points, and the step from one level
 /// to the next.
 namespace tailrace::seismic {
+
+using namespace simd;
 
 /// First and second derivative at a vector of points.
 template <class Real>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace tailrace::seismic {
 
@@ -75,12 +75,11 @@ class Reader {
     const auto key = fmt::format("n{}", axis);
     const auto text = value(key);
     if (text.empty()) return 1;
-    std::int64_t number = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code != std::errc{} || end != text.data() + text.size() || number < 0)
+    const auto number = parse_number<std::int64_t>(text);
+    if (!number || *number < 0)
       throw file_error(file_.path(), fmt::format("{}={} is no number of values", key, text),
                        "a number such as n1=120");
-    return number;
+    return *number;
   }
 
   void check_shape(Index3 cells) const {

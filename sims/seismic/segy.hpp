@@ -1,9 +1,11 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
+
+#include "base/bytes.hpp"
 
 /// SEG-Y revision 1: places of what is read and written here, and its numbers, big-endian all.
 namespace tailrace::seismic::segy {
@@ -55,24 +57,17 @@ enum TraceField : int {
 /// A number of a header, by its first byte counted from 1.
 template <class T>
 T get(std::span<const std::byte> header, int field) noexcept {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    bits = bits << 8U | std::to_integer<std::uint64_t>(header[static_cast<std::size_t>(field) - 1 + i]);
-  return static_cast<T>(bits);
+  return big_endian(value_at<T>(header, static_cast<std::size_t>(field) - 1));
 }
 template <class T>
 void put(std::span<std::byte> header, int field, T value) noexcept {
-  auto bits = static_cast<std::uint64_t>(value);
-  for (std::size_t i = sizeof(T); i-- > 0; bits >>= 8U)
-    header[static_cast<std::size_t>(field) - 1 + i] = static_cast<std::byte>(bits & 0xFFU);
+  put_at(header, static_cast<std::size_t>(field) - 1, big_endian(value));
 }
 
 /// A sample from its four bytes, taken as one number.
 double from_ibm(std::uint32_t bits) noexcept;
 inline float from_ieee(std::uint32_t bits) noexcept {
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  return std::bit_cast<float>(bits);
 }
 
 }  // namespace tailrace::seismic::segy

@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "base/aligned.hpp"
-#include "halo.hpp"
 #include "mpi/verdict.hpp"
 #include "sponge.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/halo.hpp"
 
 namespace tailrace::seismic {
 
@@ -35,6 +35,11 @@ Box part_of(const Box& box, const Problem& problem, std::int64_t margin) noexcep
   return inside.empty() ? Box{} : inside;
 }
 
+/// How the grid of a problem is cut if nothing else is asked for.
+layout::Decomposition decomposition_of(const Problem& problem, int ranks) {
+  return layout::Decomposition::bricks(problem.grid(), layout::least_cut_bricks(problem.grid(), ranks));
+}
+
 /// A value to be added at a point of the rank's arrays.
 struct LocalSource {
   std::int64_t at = 0;
@@ -50,12 +55,12 @@ double largest_stable_dt_s(const std::array<double, 3>& spacing_m, double speed_
 }
 
 Box own_cells(const Problem& problem, int ranks, int rank) {
-  return part_of(choose_bricks(problem.grid(), ranks).box(rank), problem, problem.margin);
+  return part_of(decomposition_of(problem, ranks).box(rank), problem, problem.margin);
 }
 
 Extremes survey(mpi::CommView comm, const Problem& problem) {
   Extremes all;
-  const Box own = part_of(choose_bricks(problem.grid(), comm.size()).box(comm.rank()), problem, 0);
+  const Box own = part_of(decomposition_of(problem, comm.size()).box(comm.rank()), problem, 0);
   mpi::agree_on(comm, [&] { all = survey(problem.properties, own); });
   all.speed_m_s = mpi::max(comm, all.speed_m_s);
   all.vp_m_s = mpi::max(comm, all.vp_m_s);
@@ -100,7 +105,12 @@ class Solver::StateOf final : public Solver::State {
         dt_s_(problem.dt_s),
         sources_(problem.sources),
         medium_(problem.properties, problem.boundary, extremes, problem.cells, own_, problem.dt_s),
-        halo_(comm, decomposition, layout_, sizeof(Real), problem.properties.equations == Equations::tti) {
+        halo_(comm, {.decomposition = decomposition,
+                     .layout = {layout_.stride_y, layout_.stride_z},
+                     .element_bytes = sizeof(Real),
+                     .width = reach,
+                     .points = problem.properties.equations == Equations::tti ? layout::HaloPoints::edges
+                                                                              : layout::HaloPoints::faces}) {
     fields_.resize(problem.properties.equations == Equations::isotropic ? 1 : 2);
     if (own_.empty()) return;
     for (auto& field : fields_)
@@ -115,8 +125,7 @@ class Solver::StateOf final : public Solver::State {
       lend_fields();
       for (const Box& shell : halo_.shells()) update(arrays_, shell);
     }
-    for (std::size_t f = 0; f < fields_.size(); ++f)
-      halo_.start(reinterpret_cast<std::byte*>(fields_[f][1 - now_].data()), static_cast<int>(f));
+    start_halos(1 - now_);
     update_interior();
     const trace::Scope scope(log_, trace::Kind::exchange, step);
     halo_.finish();
@@ -158,12 +167,16 @@ class Solver::StateOf final : public Solver::State {
   }
 
   void get_halos() override {
-    for (std::size_t f = 0; f < fields_.size(); ++f)
-      halo_.start(reinterpret_cast<std::byte*>(fields_[f][now_].data()), static_cast<int>(f));
+    start_halos(now_);
     halo_.finish();
   }
 
  private:
+  void start_halos(std::size_t level) {
+    if (own_.empty()) return;
+    for (std::size_t f = 0; f < fields_.size(); ++f)
+      halo_.start(fields_[f][level].data() + layout_.origin, static_cast<int>(f));
+  }
   [[nodiscard]] checkpoint::FieldState level_state(AlignedVector<Real>& level) const {
     return {.data = own_.empty() ? nullptr : level.data() + layout_.origin,
             .type = h5::element_type_of<Real>(),
@@ -247,7 +260,7 @@ class Solver::StateOf final : public Solver::State {
       piece.lo.z = interior.lo.z + planes * i / count;
       piece.hi.z = interior.lo.z + planes * (i + 1) / count;
       update(arrays_, piece);
-      halo_.poll();
+      halo_.progress();
     }
   }
 
@@ -263,13 +276,13 @@ class Solver::StateOf final : public Solver::State {
   std::array<AlignedVector<Real>, 3> damping_;
   std::vector<LocalSource> local_sources_;
   StepArrays<Real> arrays_;
-  Halo halo_;  ///< after the fields, whose memory its messages use
+  layout::Halo halo_;  ///< after the fields, whose memory its messages use
 };
 
 Solver::Solver(mpi::CommView comm, const Problem& problem, const Extremes& extremes, trace::Log& log,
                const layout::RankBricks* bricks) {
   const auto decomposition = bricks != nullptr ? layout::Decomposition::bricks(problem.grid(), *bricks)
-                                               : choose_bricks(problem.grid(), comm.size());
+                                               : decomposition_of(problem, comm.size());
   const Box own = decomposition.box(comm.rank());
   own_cells_ = part_of(own, problem, problem.margin);
   const Index3 in_grid = plus(own_cells_.lo, problem.boundary.width - problem.margin);

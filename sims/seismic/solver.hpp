@@ -8,7 +8,7 @@
 #include "h5/file.hpp"
 #include "kernel.hpp"
 #include "medium.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/decomposition.hpp"
 #include "tailrace/stream.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/aligned.hpp"
-#include "lanes.hpp"
+#include "base/simd.hpp"
 #include "tailrace/box.hpp"
 
 namespace tailrace::seismic {
@@ -31,7 +31,7 @@ struct Sponge {
 /// The damping at the points of a rank's range.
 template <class Real>
 AlignedVector<Real> damping_along(const Sponge& sponge, Range range) {
-  AlignedVector<Real> values(static_cast<std::size_t>(range.size() + lanes<Real>), Real{0});
+  AlignedVector<Real> values(static_cast<std::size_t>(range.size() + simd::lanes<Real>), Real{0});
   for (std::int64_t i = range.begin; i < range.end; ++i)
     values[static_cast<std::size_t>(i - range.begin)] = static_cast<Real>(sponge.damping(i));
   return values;

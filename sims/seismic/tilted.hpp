@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "base/aligned.hpp"
+#include "base/simd.hpp"
 #include "kernel.hpp"
-#include "lanes.hpp"
 #include "rows.hpp"
 
 /// The step of the tilted equations on a plane of a tile.

@@ -5,7 +5,6 @@
 
 #include "command_line.hpp"
 #include "tailrace/run/case_file.hpp"
-#include "tailrace/run/case_write.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -16,31 +15,25 @@ void read_record(run::CaseFile& file, CommandLine& line) {
   for (std::size_t i = 0; i < record_items.size(); ++i)
     if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
       record.wanted[i] = record.wanted[i] || *wanted;
-  if (const auto copy = file.boolean("record.copy_sensor_mask"))
-    record.copy_sensor_mask = record.copy_sensor_mask || *copy;
-  if (const auto start = file.integer("record.start", {1}); start && line.start == 0) line.start = *start;
+  record.copy_sensor_mask = *file.boolean("record.copy_sensor_mask") || record.copy_sensor_mask;
+  if (const auto start = file.integer("record.start"); start && line.start == 0) line.start = *start;
   if (line.options.outputs.empty()) record.apply_default();
 }
 
 /// Fills what the command line left open from the case, and lists what is wrong with it.
 void read_case(run::CaseFile& file, CommandLine& line) {
   auto& options = line.options;
-  const auto simulation = file.required_text("case.simulation", "simulation = \"ultrasound\"");
-  if (!simulation.empty() && simulation != "ultrasound")
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", simulation),
-                     "simulation = \"ultrasound\"");
-  options.title = file.text("case.title").value_or(std::filesystem::path(line.case_file).stem().string());
+  run::read_case_table(file, "ultrasound", options);
   file.text("input.script");  // makes the input; the launcher runs it
-  options.input = file.required_file_name("input.file", "file = \"input.h5\", a k-Wave input file");
-  if (const auto steps = file.integer("time.steps", {1}); steps && line.benchmark_steps == 0)
+  options.input = file.file_name("input.file").value_or("");
+  if (const auto steps = file.integer("time.steps"); steps && line.benchmark_steps == 0)
     line.benchmark_steps = *steps;
-  if (const auto name = file.text("model.precision"); name && line.precision.empty())
-    file.try_to([&] { options.precision = parse_precision("model.precision", *name); });
+  const auto precision = *file.text("model.precision");
+  if (line.precision.empty())
+    file.try_to([&] { options.precision = parse_precision("model.precision", precision); });
   options.outputs = run::read_output_tables(file, offered_quantities(), "pml");
   read_record(file, line);
-  run::read_write(file, line.write, options.write);
-  run::read_checkpoint(file, options.checkpoints);
-  options.trace = run::read_trace(file, line.trace);
+  run::read_run_tables(file, line, options);
 }
 
 /// Makes the resolved case complete.
@@ -52,27 +45,18 @@ void set_defaults(run::CaseFile& file, const CommandLine& line) {
     file.set_default(fmt::format("record.{}", record_items[i].name), truth(options.record.wanted[i]));
   file.set_default("record.copy_sensor_mask", truth(options.record.copy_sensor_mask));
   file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
-  run::set_write_defaults(file, options.write);
-  run::set_checkpoint_defaults(file, options.checkpoints);
-  run::set_trace_default(file, options.trace);
-}
-
-run::CaseFile open_case(const CommandLine& line, bool native_input) {
-  if (!native_input) return run::CaseFile::read(line.case_file, line.overrides);
-  std::vector<std::string> settings{"case.simulation=ultrasound", "input.file=" + line.case_file};
-  settings.insert(settings.end(), line.overrides.begin(), line.overrides.end());
-  return run::CaseFile::from_overrides(line.case_file, settings);
 }
 
 }  // namespace
 
 void apply_case(CommandLine& line) {
+  using Words = std::vector<std::string>;
   const bool native_input = std::filesystem::path(line.case_file).extension() != ".toml";
-  auto file = open_case(line, native_input);
+  const Words native{"case.simulation=ultrasound", "input.file=" + line.case_file};
+  auto file = run::open_case(program_info, line, native_input ? native : Words());
   read_case(file, line);
   set_defaults(file, line);
-  file.finish();
-  line.options.resolved = file.resolved();
+  run::finish_case(file, line.options);
   if (native_input) line.options.resolved["input"]["file"] = line.options.input;
 }
 

@@ -13,7 +13,9 @@
 
 #include "base/check.hpp"
 #include "base/files.hpp"
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
+#include "output/core/plan.hpp"
 
 namespace tailrace::ultrasound {
 
@@ -221,7 +223,7 @@ std::vector<std::string> checkpoint_arrays(Index3 points) {
 
 void write_checkpoint(mpi::CommView comm, const std::string& path, const CheckpointOrigin& origin,
                       StepIndex step, const std::vector<StateArray>& state, LeavingReductions reductions,
-                      const output::Options& options) {
+                      const output::WriteOptions& options) {
   auto writing = options;
   writing.strategy = "blocking";
   writing.sink = "hdf5";

@@ -42,7 +42,7 @@ struct LeavingReductions {
 /// @collective{comm}, synchronises; every rank throws the same error or none.
 void write_checkpoint(mpi::CommView comm, const std::string& path, const CheckpointOrigin& origin,
                       StepIndex step, const std::vector<StateArray>& state, LeavingReductions reductions,
-                      const output::Options& options);
+                      const output::WriteOptions& options);
 
 /// Looks at the file of a run on `points` that takes `steps` steps. @collective{comm}, synchronises. Errors
 /// (input), the same on all ranks: all that is wrong.

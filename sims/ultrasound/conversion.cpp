@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
+#include "output/core/plan.hpp"
+#include "output/core/resume.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
@@ -34,7 +37,7 @@ void read_reductions(const std::string& path, const CheckpointHeader& header, co
 }  // namespace
 
 run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& origin, StepIndex steps,
-                                const std::vector<StateArray>& state, const output::Options& write) {
+                                const std::vector<StateArray>& state, const output::WriteOptions& write) {
   return {.name = kwave_format_name,
           .recognises = is_kwave_checkpoint,
           .files = [](const std::string& path) { return std::vector{path}; },

@@ -12,6 +12,6 @@ inline constexpr const char* kwave_format_name = "kwave";
 /// k-Wave's checkpoint files, by that name, for `run::convert_checkpoint`: of a run of `steps` steps
 /// whose state is in `state`. It outlives the memory of the state as little as that does.
 run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& origin, StepIndex steps,
-                                const std::vector<StateArray>& state, const output::Options& write);
+                                const std::vector<StateArray>& state, const output::WriteOptions& write);
 
 }  // namespace tailrace::ultrasound

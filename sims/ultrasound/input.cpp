@@ -9,6 +9,7 @@
 #include "bad_values.hpp"
 #include "base/rehearsal.hpp"
 #include "base/system.hpp"
+#include "h5/file.hpp"
 #include "input_header.hpp"
 #include "input_sources.hpp"
 #include "mpi/verdict.hpp"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bad_values.hpp"
+#include "h5/file.hpp"
 #include "input.hpp"
 #include "input_sources.hpp"
 #include "tailrace/error.hpp"

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "bad_values.hpp"
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {
@@ -33,7 +34,7 @@ void Leg::begin(const CheckpointOrigin& origin, const Grid& grid, StepIndex step
                 const std::vector<output::Stream>& streams) {
   origin_ = origin;
   planned_ = steps;
-  if (!options_.checkpoint) return;
+  if (!options_.kwave_checkpoint) return;
   bool exists = false;
   mpi::agree_on_root(comm_, [&] {
     check_names();
@@ -65,8 +66,8 @@ void Leg::adopt(const std::vector<StateArray>& state, output::Session& session) 
 run::StepSpan Leg::steps() const noexcept {
   const StepIndex done = resumes() ? header_->step : 0;
   StepIndex last = planned_;
-  if (options_.checkpoint && options_.checkpoint->timesteps)
-    last = done + std::min(planned_ - done, *options_.checkpoint->timesteps);
+  if (options_.kwave_checkpoint && options_.kwave_checkpoint->timesteps)
+    last = done + std::min(planned_ - done, *options_.kwave_checkpoint->timesteps);
   return {.done = done, .last = last, .planned = planned_};
 }
 
@@ -78,7 +79,7 @@ PhaseTimes Leg::add_up(const PhaseTimes& mine) const noexcept {
 }
 
 bool Leg::stops(const run::DriveResult& result) const noexcept {
-  return options_.checkpoint && result.status != run::Status::failed && result.steps_done < planned_;
+  return options_.kwave_checkpoint && result.status != run::Status::failed && result.steps_done < planned_;
 }
 
 void Leg::save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const {
@@ -88,7 +89,7 @@ void Leg::save(StepIndex step, const std::vector<StateArray>& state, output::Ses
 }
 
 void Leg::remove() const {
-  if (!options_.checkpoint) return;
+  if (!options_.kwave_checkpoint) return;
   mpi::agree_on_root(comm_, [&] {
     std::error_code code;
     std::filesystem::remove(file(), code);

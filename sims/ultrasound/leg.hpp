@@ -44,7 +44,7 @@ class Leg {
   void remove() const;
 
  private:
-  [[nodiscard]] const std::string& file() const noexcept { return options_.checkpoint->file; }
+  [[nodiscard]] const std::string& file() const noexcept { return options_.kwave_checkpoint->file; }
   void check_names() const;
 
   mpi::CommView comm_;

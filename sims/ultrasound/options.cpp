@@ -18,6 +18,7 @@
 #include "h5/file.hpp"
 #include "output/core/sink.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/run/case_schema.hpp"
 #include "tailrace/run/command_line.hpp"
 #include "tailrace/run/conversion.hpp"
 
@@ -34,21 +35,21 @@ int default_threads() {
 void add_input_options(CLI::App& app, CommandLine& line) {
   auto& options = line.options;
   app.add_option("-i", options.input, "k-Wave input file")->type_name("FILE")->group("Files");
-  app.add_option("-o", options.output, "output file")->type_name("FILE")->group("Files");
+  app.add_option("-o", line.output, "output file")->type_name("FILE")->group("Files");
   app.add_option("--case", line.case_file, "case file (.toml) or k-Wave input (.h5), instead of -i and -o")
       ->type_name("FILE")
       ->group("Files");
   app.add_option("--out", line.out_directory, "run directory of --case; must not exist")
       ->type_name("DIR")
       ->group("Files");
-  app.add_option("--set", line.overrides, "override a key of the case, such as time.steps=50")
+  app.add_option("--set", line.settings, "override a key of the case, such as time.steps=50")
       ->type_name("KEY=VALUE")
       ->group("Files")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--overwrite", options.overwrite, "an existing run directory may be used")->group("Files");
-  app.add_flag("--check", options.check_only, "read and check everything, then stop")->group("Files");
-  app.add_option("--run-dir", options.run_directory,
+  app.add_flag("--overwrite", line.overwrite, "an existing run directory may be used")->group("Files");
+  app.add_flag("--check", line.check_only, "read and check everything, then stop")->group("Files");
+  app.add_option("--run-dir", line.run_directory,
                  "with -i and -o: also write run.json, progress and traces here")
       ->type_name("DIR")
       ->group("Files");
@@ -66,23 +67,25 @@ void add_run_options(CLI::App& app, CommandLine& line) {
                           CLI::Validator check) {
     app.add_option(name, value, help)->check(std::move(check))->type_name("N")->group("Run");
   };
-  number("-t", line.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
+  number("-t", line.run.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
   number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)",
          within(1, 100));
   number("-g", line.gpu, "accepted and ignored: the number of a GPU", within(0, 4096));
   number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", within(1, any));
   number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", within(1, any));
   number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", within(0, 2));
-  app.add_flag("--quiet", options.quiet, "print errors and warnings only")->group("Run");
+  app.add_flag("--quiet", line.run.quiet, "print errors and warnings only")->group("Run");
   app.add_option("--precision", line.precision, "float32 (default) or float64, of the whole computation")
       ->type_name("TYPE")
       ->group("Run");
-  app.add_option("--wall-limit", line.wall_limit, "stop in good order after this time, such as 3600 or 55min")
+  app.add_option("--wall-limit", line.run.wall_limit,
+                 "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
-  app.add_flag("--resume", options.resume, "go on from the newest checkpoint in the run directory")
+  app.add_flag("--resume", line.run.resume, "go on from the newest checkpoint in the run directory")
       ->group("Run");
-  app.add_flag("--version", line.version, "print the versions of program and libraries")->group("Run");
+  run::add_schema_options(app, line.run);
+  app.add_flag("--version", line.run.version, "print the versions of program and libraries")->group("Run");
 }
 
 void add_checkpoint_options(CLI::App& app, CommandLine& line) {
@@ -142,47 +145,44 @@ void combine(CommandLine& line) {
     throw Error(ErrorKind::usage,
                 "--checkpoint_file without a time. Fix: add --checkpoint_interval SECONDS or "
                 "--checkpoint_timesteps N");
-  if (triggered) options.checkpoint = {.file = line.checkpoint_file, .interval_s = {}, .timesteps = {}};
+  if (triggered) options.kwave_checkpoint = {.file = line.checkpoint_file, .interval_s = {}, .timesteps = {}};
   if (line.checkpoint_interval_s > 0)
-    options.checkpoint->interval_s = static_cast<double>(line.checkpoint_interval_s);
-  if (line.checkpoint_timesteps > 0) options.checkpoint->timesteps = line.checkpoint_timesteps;
-  if (!line.wall_limit.empty()) options.wall_limit_s = parse_seconds(line.wall_limit, "--wall-limit");
+    options.kwave_checkpoint->interval_s = static_cast<double>(line.checkpoint_interval_s);
+  if (line.checkpoint_timesteps > 0) options.kwave_checkpoint->timesteps = line.checkpoint_timesteps;
+  options.takes_checkpoints = !triggered;
+  if (triggered) options.pause_after_s = options.kwave_checkpoint->interval_s;
   if (!line.precision.empty()) options.precision = parse_precision("--precision", line.precision);
   options.gpu_named = line.gpu >= 0;
-  options.threads = line.threads > 0 ? line.threads : default_threads();
 }
 
 /// The files of k-Wave's options. What looks like an option is one whose value was forgotten.
-void check_files(const Options& options) {
+void check_files(const CommandLine& line) {
   const auto check = [](const char* option, const std::string& name) {
     if (name.empty() || name.starts_with("-"))
       throw Error(ErrorKind::usage,
                   fmt::format("{}: the file name is missing. Fix: add {} FILE", option, option));
   };
-  check("-i", options.input);
-  if (options.runs()) check("-o", options.output);
+  check("-i", line.options.input);
+  if (line.options.runs()) check("-o", line.output);
 }
 
-void finish_case_mode(CommandLine& line) {
-  auto& options = line.options;
-  if (!options.input.empty() || !options.output.empty())
+void check_case_mode(const CommandLine& line) {
+  if (!line.options.input.empty() || !line.output.empty())
     throw Error(ErrorKind::usage, "--case stands for -i and -o: give one or the other");
-  if (options.checkpoint)
+  if (line.options.kwave_checkpoint)
     throw Error(ErrorKind::usage, "the --checkpoint options belong to -i and -o: leave them out with --case");
-  if (line.out_directory.empty() && options.runs())
+  if (line.out_directory.empty() && line.options.runs())
     throw Error(ErrorKind::usage, "--case needs a run directory. Fix: add --out DIR");
-  options.case_mode = true;
-  options.case_file = std::filesystem::absolute(line.case_file).lexically_normal().string();
-  options.run_directory = line.out_directory;
-  options.output = (std::filesystem::path(line.out_directory) / "output.h5").string();
-  apply_case(line);
 }
 
 void finish_native_mode(CommandLine& line) {
   auto& options = line.options;
-  if (!line.overrides.empty()) throw Error(ErrorKind::usage, "--set changes a case. Fix: use it with --case");
+  if (!line.settings.empty()) throw Error(ErrorKind::usage, "--set changes a case. Fix: use it with --case");
+  options.overwrite = true;
+  options.run_directory = line.run_directory;
   options.write = output::parse_options(line.write);
-  if (options.checkpoint) output::check_resumes(options.write);
+  options.plan_only = line.write.plan;
+  if (options.kwave_checkpoint) output::check_resumes(options.write);
   if (!line.trace.empty()) options.trace = trace::parse_mode("--trace", line.trace);
   options.record.apply_default();
   options.title = std::filesystem::path(options.input).stem().string();
@@ -205,12 +205,7 @@ void finish_native_mode(CommandLine& line) {
 
 /// Defines all options; values go to `line`, which has to outlive the parser.
 std::unique_ptr<CLI::App> make_parser(CommandLine& line) {
-  auto app = std::make_unique<CLI::App>(
-      "Ultrasound in heterogeneous, absorbing, non-linear media: reads k-Wave input files, writes k-Wave "
-      "output files",
-      "tailrace-ultrasound");
-  app->get_formatter()->column_width(34);
-  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  auto app = run::make_parser(program_info);
   app->allow_extras();  // a forgotten value is told before the word that is left over by it
   add_input_options(*app, line);
   add_run_options(*app, line);
@@ -245,32 +240,37 @@ Precision parse_precision(const char* name, const std::string& text) {
                         .hint = "one of float32, float64"});
 }
 
-std::variant<Options, Notice> parse_options(int argc, const char* const* argv) {
+std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
+  line.run.threads = 0;
   const auto app = make_parser(line);
   auto arguments = resolve_arguments({argv + 1, argv + argc}, forms_of(*app));
   try {
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
     app->parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    return Notice{app->help()};
+    return run::Notice{app->help()};
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
   }
-  if (line.version) return Notice{version_text()};
-  line.options.conversion = run::asked_for(line.conversion);
-  if (line.case_file.empty()) check_files(line.options);
+  if (line.run.version) return run::Notice{version_text()};
+  if (auto text = run::answer_schema(line.run, *program_info.schema)) return run::Notice{std::move(*text)};
+  auto& options = line.options;
+  options.check_only = line.check_only;
+  options.conversion = run::asked_for(line.conversion);
+  options.case_mode = !line.case_file.empty();
+  if (!options.case_mode) check_files(line);
   if (const auto left = app->remaining(); !left.empty())
     throw Error(ErrorKind::usage,
                 fmt::format("not understood: {}. Fix: --help lists the options", fmt::join(left, " ")));
   combine(line);
-  line.case_file.empty() ? finish_native_mode(line) : finish_case_mode(line);
-  auto& options = line.options;
-  options.arguments = run::arguments(argc, argv);
-  options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
+  if (options.case_mode) check_case_mode(line);
+  run::settle(line, argc, argv, "", options);
+  if (options.threads == 0) options.threads = default_threads();
+  options.case_mode ? apply_case(line) : finish_native_mode(line);
   options.record.start = std::max<StepIndex>(line.start, 1);
-  if (line.benchmark_steps > 0) options.steps = line.benchmark_steps;
-  return options;
+  options.steps = line.benchmark_steps;
+  return std::move(options);
 }
 
 std::string help_text() {

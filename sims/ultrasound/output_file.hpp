@@ -3,9 +3,9 @@
 #include <string>
 
 #include "input.hpp"
-#include "output/core/file_content.hpp"
 #include "record.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/file_content.hpp"
 
 /// The parts of a k-Wave output file beside its streams (docs/formats/ultrasound_output.md).
 namespace tailrace::ultrasound {

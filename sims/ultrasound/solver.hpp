@@ -13,7 +13,7 @@
 #include "source.hpp"
 #include "source_term.hpp"
 #include "sweeps.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"

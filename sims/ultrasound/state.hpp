@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "h5/file.hpp"
-#include "tailrace/archive.hpp"
 #include "tailrace/box.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::ultrasound {

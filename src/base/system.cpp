@@ -7,14 +7,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -111,13 +112,12 @@ static Error bad_unit(std::string message, std::string hint) {
 /// Splits "12.5MB" into the number and the unit behind it.
 static std::pair<double, std::string> number_and_unit(const std::string& text, const std::string& what,
                                                       const char* example) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || !std::isfinite(value) || value < 0)
+  std::string_view unit(text);
+  const auto value = take_number(unit);
+  if (!value || !std::isfinite(*value) || *value < 0)
     throw bad_unit(fmt::format("{}: cannot read \"{}\"", what, text),
                    fmt::format("write it like {}", example));
-  std::string unit(end, text.data() + text.size());
-  return {value, unit.substr(std::min(unit.find_first_not_of(' '), unit.size()))};
+  return {*value, std::string(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())))};
 }
 
 double parse_bytes(const std::string& text, const std::string& what) {

@@ -1,4 +1,4 @@
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "checkpoint/compression.hpp"
+#include "tailrace/checkpoint_options.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "tailrace/error.hpp"
 #include "zstd.hpp"
 
@@ -24,12 +24,8 @@ Compression parse_compression(const char* name, const std::string& text) {
   constexpr std::string_view zstd = "zstd", with_level = "zstd:";
   if (text == "none") return {};
   int level = text == zstd ? default_level : 0;
-  if (text.starts_with(with_level)) {
-    const auto* const begin = text.data() + with_level.size();
-    const auto* const end = text.data() + text.size();
-    if (const auto read = std::from_chars(begin, end, level); read.ec != std::errc() || read.ptr != end)
-      level = 0;
-  }
+  if (text.starts_with(with_level))
+    level = parse_number<int>(std::string_view(text).substr(with_level.size())).value_or(0);
   if (level < 1 || level > highest_level)
     refuse(fmt::format("{} = \"{}\" is not known", name, text),
            fmt::format("none, zstd or zstd:LEVEL with a level from 1 to {}", highest_level));

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/text.hpp"
+#include "h5/file.hpp"
 #include "record_type.hpp"
 #include "tailrace/error.hpp"
 #include "zstd.hpp"
@@ -71,8 +72,7 @@ h5::ElementType type_of(const h5::File& file, const std::string& data) {
 
 std::int64_t values_each(const h5::File& file, const std::string& data) {
   const auto digits = attribute(file, data, "values_each");
-  std::int64_t count = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  const auto count = parse_number<std::int64_t>(digits).value_or(0);
   if (count < 1) refuse(file, fmt::format("{}: values_each is \"{}\", not a count", data, digits));
   return count;
 }

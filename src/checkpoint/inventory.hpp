@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "output/core/file_content.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
+#include "tailrace/file_content.hpp"
 
 namespace tailrace::checkpoint {
 

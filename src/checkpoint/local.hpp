@@ -4,22 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/compression.hpp"
 #include "checkpoint/save.hpp"
 #include "output/core/options.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
+#include "tailrace/checkpoint_options.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::checkpoint {
-
-/// The first level of checkpoints, on devices of the nodes.
-struct LocalLevel {
-  std::string directory;  ///< on each node; empty: there is no such level
-  bool partner = false;   ///< each node keeps copies for another one, too
-  int copy_every = 1;     ///< each so many of them is for the file system that all nodes share
-
-  [[nodiscard]] bool wanted() const noexcept { return !directory.empty(); }
-};
 
 /// Checkpoints on two levels: each is first written to the nodes' own devices, part by part, and counts from
 /// there on; behind the computation the parts of one after the other go into the container in the directory

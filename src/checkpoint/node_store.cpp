@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "sealed_json.hpp"
 #include "tailrace/error.hpp"
 
@@ -49,10 +49,7 @@ std::optional<std::int64_t> number_in(std::string_view name, std::string_view pr
   if (!name.starts_with(prefix) || !name.ends_with(ending)) return {};
   name.remove_prefix(prefix.size());
   name.remove_suffix(std::min(ending.size(), name.size()));
-  std::int64_t number = 0;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (code != std::errc() || end != name.data() + name.size()) return {};
-  return number;
+  return parse_number<std::int64_t>(name);
 }
 
 /// Calls `action(path, number)` for all entries whose names have this form; none if there is no directory.

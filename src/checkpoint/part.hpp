@@ -8,7 +8,7 @@
 #include "checkpoint/save.hpp"
 #include "h5/file.hpp"
 #include "outgoing.hpp"
-#include "output/core/file_content.hpp"
+#include "tailrace/file_content.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -8,7 +8,7 @@
 #include "base/files.hpp"
 #include "contents.hpp"
 #include "manifest.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::checkpoint {
@@ -39,19 +39,5 @@ class Checkpoint {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// What `restore_newest` did.
-struct Restored {
-  StepIndex step = 0;
-  std::string path;
-  std::vector<std::string> warnings;  ///< the same on all ranks: checkpoints that were skipped and why, parts
-                                      ///< that nobody asked for
-};
-
-/// Restores the newest checkpoint in `directory` that is whole; what is damaged or incomplete is skipped,
-/// with a warning. @collective{comm}, synchronises. Errors (input), on all ranks: there is none, with the
-/// reason for each that was looked at.
-Restored restore_newest(mpi::CommView comm, const std::string& directory, const std::string& simulation,
-                        const StateFunction& state);
 
 }  // namespace tailrace::checkpoint

@@ -270,4 +270,12 @@ std::int64_t Saving::bytes() const noexcept {
   return impl_->bytes();
 }
 
+void save(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
+          int keep) {
+  trace::Log log("checkpoint");
+  Saving saving(comm, directory, origin, state, output::Options(), Packing(), log);
+  saving.seal([&] { prune_checkpoints(directory, keep); });  // on rank 0
+  saving.finish();
+}
+
 }  // namespace tailrace::checkpoint

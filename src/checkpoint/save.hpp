@@ -5,27 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/compression.hpp"
 #include "output/core/options.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
+#include "tailrace/checkpoint_options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::checkpoint {
-
-/// Whose state is saved, and when.
-struct Origin {
-  std::string simulation;  ///< as in run.json
-  std::string program;     ///< name and version
-  StepIndex step = 0;
-  double time_s = 0;
-};
-
-/// How a state is kept on its way to the file, and how it is stored there.
-struct Packing {
-  std::int64_t buffer_bytes = 256 << 20;  ///< most bytes of buffers, on each rank
-  Compression compression = {};
-};
 
 /// What a `Saving` takes on this rank.
 struct SavingMemory {

@@ -3,19 +3,9 @@
 #include <optional>
 
 #include "tailrace/box.hpp"
+#include "tailrace/checkpoint_options.hpp"
 
 namespace tailrace::checkpoint {
-
-/// When a run is to take checkpoints; each rule that is given makes some due. None: never.
-struct Rules {
-  std::optional<StepIndex> every_steps;
-  std::optional<double> every_s;  ///< of wall-clock time
-  /// Mean time between failures of the machine: the interval follows from it and from what checkpoints cost,
-  /// as measured.
-  std::optional<double> mtbf_s;
-
-  [[nodiscard]] bool any() const noexcept { return every_steps || every_s || mtbf_s; }
-};
 
 /// Time of work between two checkpoints that loses least to checkpoints and failures, where each costs
 /// `cost_s`: J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, Future

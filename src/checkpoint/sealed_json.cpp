@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <span>
 #include <stdexcept>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "digest.hpp"
 #include "manifest.hpp"
 #include "tailrace/error.hpp"
@@ -65,11 +65,9 @@ Json parse_sealed(const std::string& path, const std::string& text, const std::s
 }
 
 std::uint64_t number_of(const std::string& digits) {
-  std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  if (code != std::errc() || end != digits.data() + digits.size() || digits.size() != 16)
-    throw std::invalid_argument("a digest");
-  return number;
+  const auto number = parse_hex(digits);
+  if (!number || digits.size() != 16) throw std::invalid_argument("a digest");
+  return *number;
 }
 
 }  // namespace tailrace::checkpoint

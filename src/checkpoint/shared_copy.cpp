@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "checkpoint/store.hpp"
+#include "h5/file.hpp"
 #include "manifest.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/sink.hpp"

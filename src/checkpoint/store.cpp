@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
@@ -35,10 +35,7 @@ std::optional<StepIndex> step_of(std::string_view name) {
   if (!name.starts_with(prefix)) return {};
   name.remove_prefix(prefix.size());
   if (name.size() < least_digits) return {};
-  StepIndex step = 0;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), step);
-  if (code != std::errc() || end != name.data() + name.size() || step < 0) return {};
-  return step;
+  return parse_number<StepIndex>(name, 0, std::numeric_limits<StepIndex>::max());
 }
 
 /// The names in a directory.

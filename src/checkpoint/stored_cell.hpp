@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "checkpoint/compression.hpp"
+#include "tailrace/checkpoint_options.hpp"
 #include "zstd.hpp"
 
 /// The bytes of a cell in a compressed set (docs/formats/checkpoint.md): a frame of zstd with the first byte

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "output/core/resume.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -8,8 +8,9 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
+
+#include "tailrace/dataset.hpp"
 
 /// Serial HDF5 behind owning handles. Every call is checked; HDF5's own error stack goes into the exception.
 /// No function here communicates. Threads may call it at the same time, each with files of its own: they take
@@ -51,35 +52,6 @@ class Handle {
   Closer closer_ = nullptr;
 };
 
-/// Element types that Tailrace reads and writes.
-enum class ElementType { float32, float64, int64, uint64, other };
-std::size_t size_bytes(ElementType type) noexcept;
-const char* to_string(ElementType type) noexcept;
-
-template <class T>
-constexpr ElementType element_type_of() noexcept {
-  if constexpr (std::is_same_v<T, float>) return ElementType::float32;
-  if constexpr (std::is_same_v<T, double>) return ElementType::float64;
-  if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
-  if constexpr (std::is_same_v<T, std::uint64_t>) return ElementType::uint64;
-  return ElementType::other;
-}
-
-/// Extents of a dataset, slowest first, as HDF5 counts them.
-using Shape = std::vector<std::uint64_t>;
-/// The product of the extents; the largest number there is where it does not fit.
-std::uint64_t element_count(const Shape& shape) noexcept;
-std::string to_string(const Shape& shape);
-
-/// A named attribute: text or a number, or several of them side by side.
-struct Attribute {
-  std::string name;
-  std::variant<std::string, double, std::int64_t, std::vector<std::string>, std::vector<std::int64_t>> value;
-  /// For text: bytes reserved in the file, so that a longer value can replace it later; 0 takes the text's
-  /// length.
-  std::size_t reserved_bytes = 0;
-};
-
 /// What a name in a file stands for.
 enum class Found {
   nothing,       ///< no such name, or a link that leads nowhere
@@ -106,14 +78,6 @@ struct ExternalName {
   std::string file;          ///< the name
   std::uint64_t place = 0;   ///< of the bytes in the HDF5 file
   std::uint64_t number = 0;  ///< that stands there
-};
-
-/// A dataset to create.
-struct DatasetSpec {
-  std::string path;  ///< absolute, missing groups are made
-  Shape shape;
-  ElementType type = ElementType::float32;
-  std::vector<Attribute> attributes;
 };
 
 /// A box of a dataset whose values stand in another file, in a dataset of the same path and of the box's

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 
 #include "h5/file.hpp"
 
@@ -17,7 +18,9 @@ class LibraryLock {
   std::unique_lock<std::recursive_mutex> lock_;
 };
 
-/// Throws `Error` (io) with HDF5's reason.
+/// The innermost descriptions of HDF5's error stack, the part that names the reason.
+std::string reason();
+/// Throws `Error` (io) with it.
 [[noreturn]] void fail(const Operation& operation);
 void check(herr_t code, const Operation& operation);
 

@@ -1,6 +1,7 @@
 #include "tailrace/decomposition.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.hpp"
 
@@ -46,12 +47,39 @@ Box with_range(Box box, Axis axis, Range range) noexcept {
   return box;
 }
 
+namespace {
+/// The values in the faces between bricks; the largest number if a rank would have none.
+double cost_of_cuts(Index3 extents, RankBricks bricks) {
+  if (bricks.x > extents.x || bricks.y > extents.y || bricks.z > extents.z)
+    return std::numeric_limits<double>::max();
+  constexpr double cost_across_x = 4;  // of a value in a face across x, relative to other faces
+  const auto nx = static_cast<double>(extents.x), ny = static_cast<double>(extents.y),
+             nz = static_cast<double>(extents.z);
+  return (bricks.x - 1) * ny * nz * cost_across_x + (bricks.y - 1) * nx * nz + (bricks.z - 1) * nx * ny;
+}
+}  // namespace
+
 RankGrid near_square_grid(int ranks) {
   TAILRACE_CHECK(ranks > 0, "a grid of ranks needs a rank");
   int columns = 1;
   for (int divisor = 1; divisor <= ranks / divisor; ++divisor)
     if (ranks % divisor == 0) columns = divisor;
   return {.rows = ranks / columns, .columns = columns};
+}
+
+RankBricks least_cut_bricks(Index3 extents, int ranks) {
+  RankBricks best{.x = 1, .y = 1, .z = ranks};
+  double least = std::numeric_limits<double>::max();
+  for (int z = ranks; z >= 1; --z) {
+    if (ranks % z != 0) continue;
+    for (int y = ranks / z; y >= 1; --y) {
+      if (ranks / z % y != 0) continue;
+      const RankBricks bricks{.x = ranks / z / y, .y = y, .z = z};
+      const double cost = cost_of_cuts(extents, bricks);
+      if (cost < least) best = bricks, least = cost;
+    }
+  }
+  return best;
 }
 
 Decomposition::Decomposition(Index3 extents, RankBricks parts) : extents_(extents), parts_(parts) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "array_block.hpp"
 #include "base/check.hpp"
 #include "mpi/message.hpp"
 
@@ -34,28 +35,12 @@ Box piece_of(const Box& box, Axis axis, int pieces, int k) {
   return with_range(box, axis, {range.begin + part.begin, range.begin + part.end});
 }
 
-/// One side of a transpose: the array of this rank.
-struct Side {
-  Box box;
-  LocalLayout layout;
-  std::int64_t element_bytes;
-
-  [[nodiscard]] bool holds_box() const noexcept {
-    return box.empty() || (layout.stride_y >= box.x().size() &&
-                           layout.stride_z >= layout.stride_y * (box.y().size() - 1) + box.x().size());
-  }
-  [[nodiscard]] std::int64_t offset_bytes(Index3 point) const noexcept {
-    return element_bytes * ((point.z - box.lo.z) * layout.stride_z + (point.y - box.lo.y) * layout.stride_y +
-                            point.x - box.lo.x);
-  }
-  [[nodiscard]] mpi::BlockShape shape(Index3 extents) const noexcept {
-    return {.row_bytes = extents.x * element_bytes,
-            .rows = extents.y,
-            .planes = extents.z,
-            .row_distance_bytes = layout.stride_y * element_bytes,
-            .plane_distance_bytes = layout.stride_z * element_bytes};
-  }
-};
+/// Whether rows and planes of an array do not overlap.
+bool holds_box(const ArrayBlock& array) noexcept {
+  const auto& [box, layout, bytes] = array;
+  return box.empty() || (layout.stride_y >= box.x().size() &&
+                         layout.stride_z >= layout.stride_y * (box.y().size() - 1) + box.x().size());
+}
 
 struct Message {
   int peer, piece;
@@ -75,7 +60,7 @@ class BlockTypes {
 };
 
 /// Copies the points of `part`, which both arrays hold, with all threads where that pays.
-void copy_own(const Side& to, std::byte* to_array, const Side& from, const std::byte* from_array,
+void copy_own(const ArrayBlock& to, std::byte* to_array, const ArrayBlock& from, const std::byte* from_array,
               const Box& part) {
   constexpr std::int64_t worth_threads_bytes =
       256 * 1024;  // below, starting the threads costs more than it saves
@@ -99,7 +84,7 @@ struct Transpose::Plan {
   void plan_sends();
   void plan_receives();
   /// Adds the messages that carry `block`.
-  void add(std::vector<Message>& messages, int peer, int piece, const Box& block, const Side& side);
+  void add(std::vector<Message>& messages, int peer, int piece, const Box& block, const ArrayBlock& side);
   [[nodiscard]] bool leaves_out(int rank) const {
     return std::find(config.left_out.begin(), config.left_out.end(), rank) != config.left_out.end();
   }
@@ -113,7 +98,7 @@ struct Transpose::Plan {
   TransposeConfig config;
   mpi::Comm comm;
   BlockTypes types;
-  Side from, to;                         ///< of this rank
+  ArrayBlock from, to;                   ///< of this rank
   std::vector<Message> sends, receives;  ///< sends in the order of their pieces
   std::vector<std::size_t> piece_begin;  ///< the sends of piece k are piece_begin[k] to piece_begin[k + 1]
   int slots = 0, begun = 0, open = 0;    ///< ranges of tags for flights; flights so far; flights now
@@ -140,11 +125,11 @@ void Transpose::Plan::check_config() const {
                      config.largest_message_bytes <= longest_bytes,
                  "elements have a size and fit into messages of at most 1 GiB");
   TAILRACE_CHECK(config.pieces > 0 && config.pieces <= 1024, "a transpose has 1 to 1024 pieces");
-  TAILRACE_CHECK(from.holds_box() && to.holds_box(), "rows and planes of a layout do not overlap");
+  TAILRACE_CHECK(holds_box(from) && holds_box(to), "rows and planes of a layout do not overlap");
 }
 
 void Transpose::Plan::add(std::vector<Message>& messages, int peer, int piece, const Box& block,
-                          const Side& side) {
+                          const ArrayBlock& side) {
   std::vector<Box> parts;
   split_into(parts, block, static_cast<std::int64_t>(config.largest_message_bytes / config.element_bytes));
   for (const Box& part : parts)

@@ -10,18 +10,6 @@
 
 namespace tailrace::layout {
 
-/// Where the points of a rank's box lie in its memory: x contiguous, rows and planes at these distances in
-/// elements.
-struct LocalLayout {
-  std::int64_t stride_y = 0, stride_z = 0;
-
-  /// Without gaps.
-  static constexpr LocalLayout dense(const Box& box) noexcept {
-    return {box.x().size(), box.x().size() * box.y().size()};
-  }
-  friend bool operator==(const LocalLayout&, const LocalLayout&) = default;
-};
-
 struct TransposeConfig {
   Decomposition from, to;              ///< of the same extents, over as many ranks as the communicator has
   LocalLayout from_layout, to_layout;  ///< of this rank; may differ between ranks

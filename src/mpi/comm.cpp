@@ -7,10 +7,12 @@
 #include <array>
 #include <climits>
 #include <limits>
+#include <numeric>
 
 #include "base/check.hpp"
 #include "base/system.hpp"
 #include "mpi/file.hpp"
+#include "mpi/parcels.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
@@ -204,8 +206,8 @@ std::vector<std::int64_t> exclusive_scan(CommView comm, const std::vector<std::i
   return before;
 }
 
-std::vector<std::string> gather(CommView comm, const std::string& text, int root) {
-  const int length = static_cast<int>(text.size());
+std::vector<std::vector<std::byte>> gather(CommView comm, const std::vector<std::byte>& bytes, int root) {
+  const int length = static_cast<int>(bytes.size());
   const bool here = comm.rank() == root;
   std::vector<int> lengths(here ? static_cast<std::size_t>(comm.size()) : 0);
   complete(
@@ -214,21 +216,25 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
       },
       "MPI_Igather");
   std::vector<int> offsets(lengths.size());
-  int total = 0;
-  for (std::size_t r = 0; r < lengths.size(); ++r) {
-    offsets[r] = total;
-    total += lengths[r];
-  }
-  std::string all(static_cast<std::size_t>(total), ' ');
+  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
+  std::vector<std::byte> all(here ? static_cast<std::size_t>(offsets.back() + lengths.back()) : 0);
   complete(
       [&](MPI_Request* r) {
-        return MPI_Igatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(),
-                            MPI_CHAR, root, comm.get(), r);
+        return MPI_Igatherv(bytes.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(),
+                            MPI_BYTE, root, comm.get(), r);
       },
       "MPI_Igatherv");
-  std::vector<std::string> texts;
+  std::vector<std::vector<std::byte>> parts;
   for (std::size_t r = 0; r < lengths.size(); ++r)
-    texts.push_back(all.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(lengths[r])));
+    parts.emplace_back(all.begin() + offsets[r], all.begin() + offsets[r] + lengths[r]);
+  return parts;
+}
+
+std::vector<std::string> gather(CommView comm, const std::string& text, int root) {
+  const auto bytes = std::as_bytes(std::span(text));
+  std::vector<std::string> texts;
+  for (const auto& part : gather(comm, std::vector(bytes.begin(), bytes.end()), root))
+    texts.emplace_back(reinterpret_cast<const char*>(part.data()), part.size());  // NOLINT: bytes are letters
   return texts;
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <limits>
 #include <string>
 
+#include "base/text.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -21,15 +21,12 @@ namespace {
 int read_largest_node() {
   const char* text = std::getenv("TAILRACE_RANKS_PER_NODE");
   if (text == nullptr) return std::numeric_limits<int>::max();
-  const std::string value(text);
-  int most = 0;
-  const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), most);
-  if (code == std::errc() && end == value.data() + value.size() && most > 0) return most;
-  throw Error(
-      ErrorInfo{.kind = ErrorKind::usage,
-                .message = fmt::format("environment variable TAILRACE_RANKS_PER_NODE = \"{}\"", value),
-                .path = {},
-                .hint = "a number of at least 1, or unset it"});
+  const auto most = parse_number<int>(text, 1, std::numeric_limits<int>::max());
+  if (most) return *most;
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("environment variable TAILRACE_RANKS_PER_NODE = \"{}\"", text),
+                        .path = {},
+                        .hint = "a number of at least 1, or unset it"});
 }
 
 /// The same on all ranks, or the same error.

@@ -30,13 +30,13 @@ class Inbox {
   }
 
   /// The parcels, after all of them have arrived. @local, waits for the rest of their bytes.
-  std::vector<Parcel> finish() {
+  std::vector<Parcel<>> finish() {
     wait_all(requests_);
-    std::vector<Parcel> parcels;
+    std::vector<Parcel<>> parcels;
     for (auto& [rank, pieces] : pieces_) {
-      Parcel parcel{rank, std::move(pieces.front())};
+      Parcel<> parcel{rank, std::move(pieces.front())};
       for (auto piece = std::next(pieces.begin()); piece != pieces.end(); ++piece)
-        parcel.bytes.insert(parcel.bytes.end(), piece->begin(), piece->end());
+        parcel.values.insert(parcel.values.end(), piece->begin(), piece->end());
       parcels.push_back(std::move(parcel));
     }
     return parcels;
@@ -49,11 +49,11 @@ class Inbox {
 };
 
 /// Starts messages that are complete when the receivers have found them.
-std::vector<MPI_Request> send_all(CommView comm, const std::vector<Parcel>& parcels) {
+std::vector<MPI_Request> send_all(CommView comm, const std::vector<Parcel<>>& parcels) {
   std::vector<MPI_Request> requests;
-  for (const Parcel& parcel : parcels)
-    for (std::size_t done = 0; done < parcel.bytes.size(); done += piece_bytes) {
-      const auto piece = std::span(parcel.bytes).subspan(done);
+  for (const Parcel<>& parcel : parcels)
+    for (std::size_t done = 0; done < parcel.values.size(); done += piece_bytes) {
+      const auto piece = std::span(parcel.values).subspan(done);
       requests.push_back(start_patient_send(comm, piece.first(std::min(piece.size(), piece_bytes)),
                                             parcel.rank, parcel_tag));
     }
@@ -78,7 +78,7 @@ void receive_all(CommView comm, Inbox& inbox, std::vector<MPI_Request>& sends) {
 
 }  // namespace
 
-std::vector<Parcel> deliver(CommView comm, std::vector<Parcel> outgoing) {
+std::vector<Parcel<>> deliver(CommView comm, const std::vector<Parcel<>>& outgoing) {
   // Nobody sends before all have found what the call before this one sent.
   barrier(comm);
   Inbox inbox(comm);

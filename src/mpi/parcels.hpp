@@ -1,25 +1,56 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::mpi {
 
-/// Bytes for another rank, or from it.
+/// The bytes of all ranks in rank order, on the root only; empty elsewhere. @collective{comm}
+std::vector<std::vector<std::byte>> gather(CommView comm, const std::vector<std::byte>& bytes, int root);
+
+/// Values for another rank, or from it.
+template <Sendable T = std::byte>
 struct Parcel {
   int rank = 0;
-  std::vector<std::byte> bytes;
+  std::vector<T> values;
 
   friend bool operator==(const Parcel&, const Parcel&) = default;
 };
+
+/// The parcels to the ranks of a map.
+template <Sendable T>
+std::vector<Parcel<T>> parcels_of(std::map<int, std::vector<T>> by_rank) {
+  std::vector<Parcel<T>> parcels;
+  for (auto& [rank, values] : by_rank) parcels.push_back({rank, std::move(values)});
+  return parcels;
+}
 
 /// Sends bytes to ranks that do not expect them, at most one parcel to each, oneself included; returns what
 /// came, by rank; empty ones are not sent. Nothing else may be under way on `comm` with this function's tag.
 /// @collective{comm}, synchronises. Cost: two barriers and the messages that there are; no number per rank
 /// of the communicator (Hoefler, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse
 /// data exchange, 2010).
-std::vector<Parcel> deliver(CommView comm, std::vector<Parcel> outgoing);
+std::vector<Parcel<>> deliver(CommView comm, const std::vector<Parcel<>>& outgoing);
+
+/// The same for values.
+template <Sendable T>
+std::vector<Parcel<T>> deliver(CommView comm, const std::vector<Parcel<T>>& outgoing) {
+  std::vector<Parcel<>> packed;
+  for (const auto& [rank, values] : outgoing) {
+    packed.push_back({rank, {}});
+    append_bytes(packed.back().values, std::as_bytes(std::span(values)));
+  }
+  std::vector<Parcel<T>> arrived;
+  for (const auto& [rank, bytes] : deliver(comm, packed)) {
+    arrived.push_back({rank, {}});
+    append_values(arrived.back().values, bytes);
+  }
+  return arrived;
+}
 
 }  // namespace tailrace::mpi

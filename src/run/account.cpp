@@ -1,4 +1,4 @@
-#include "tailrace/run/account.hpp"
+#include "run/rank_account.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/system.hpp"
+#include "mpi/verdict.hpp"
 
 namespace tailrace::run {
 
@@ -191,7 +192,7 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
     account["binding"] = json::array();
     for (const auto& text : seats) account["binding"].push_back(json::parse(text));
     account["writers"] = json::array();
-    for (const auto& writer : run.writers) account["writers"].push_back(to_json(writer));
+    for (const auto& writer : mine.writers) account["writers"].push_back(to_json(writer));
     write_whole(directory, account);
   });
 }

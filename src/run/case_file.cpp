@@ -1,10 +1,13 @@
 #include "tailrace/run/case_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <toml++/toml.h>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,8 +17,9 @@ struct CaseFile::State {
   std::string path;  // of the case file; for native inputs the input
   bool is_file = true;
   toml::table table;
+  const CaseSchema* schema = nullptr;
   std::set<std::string> known;
-  std::vector<std::pair<std::string, std::string>> defaults;  // key and TOML value
+  std::map<std::string, std::string> defaults;  // TOML values
   Problems problems{""};
 };
 
@@ -92,6 +96,20 @@ void list_keys(const toml::table& table, const std::string& prefix, std::vector<
   }
 }
 
+bool holds(const Limits& limits, double value) noexcept {
+  return value >= limits.least && value <= limits.most;
+}
+
+std::optional<std::int64_t> integer_of(const toml::node& node, const Limits& limits) {
+  const auto value = node.value_exact<std::int64_t>();
+  return value && holds(limits, static_cast<double>(*value)) ? value : std::nullopt;
+}
+
+std::optional<double> real_of(const toml::node& node, const Limits& limits) {
+  const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+  return value && holds(limits, *value) ? value : std::nullopt;
+}
+
 /// The integers of a list, or nothing if it is no list or holds anything else.
 std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node) {
   const auto* list = node.as_array();
@@ -105,13 +123,13 @@ std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node) {
   return values;
 }
 
-std::optional<std::vector<double>> reals_of(const toml::node& node, Limits<double> limits) {
+std::optional<std::vector<double>> reals_of(const toml::node& node, const Limits& limits) {
   const auto* list = node.as_array();
   if (list == nullptr) return {};
   std::vector<double> values;
   for (const auto& item : *list) {
-    const auto value = item.value<double>();
-    if (!item.is_number() || !value || !(*value >= limits.least && *value <= limits.most)) return {};
+    const auto value = real_of(item, limits);
+    if (!value) return {};
     values.push_back(*value);
   }
   return values;
@@ -163,6 +181,14 @@ std::string shown(const toml::node& node) {
   return to_json(node).dump();
 }
 
+/// "an integer from 1 to 1000".
+template <class T>
+std::string limits_text(const char* kind, const Limits& limits) {
+  const auto least = static_cast<T>(limits.least);
+  if (limits.most == std::numeric_limits<double>::max()) return fmt::format("{} of at least {}", kind, least);
+  return fmt::format("{} from {} to {}", kind, least, static_cast<T>(limits.most));
+}
+
 }  // namespace
 
 CaseFile::CaseFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -170,8 +196,10 @@ CaseFile::CaseFile(CaseFile&&) noexcept = default;
 CaseFile& CaseFile::operator=(CaseFile&&) noexcept = default;
 CaseFile::~CaseFile() = default;
 
-CaseFile CaseFile::read(const std::string& path, const std::vector<std::string>& overrides) {
+CaseFile CaseFile::read(const std::string& path, const std::vector<std::string>& overrides,
+                        const CaseSchema& schema) {
   auto state = std::make_unique<State>();
+  state->schema = &schema;
   state->path = path;
   state->problems = Problems(path);
   if (!std::filesystem::is_regular_file(path))
@@ -193,8 +221,10 @@ CaseFile CaseFile::read(const std::string& path, const std::vector<std::string>&
   return CaseFile(std::move(state));
 }
 
-CaseFile CaseFile::from_overrides(const std::string& subject, const std::vector<std::string>& overrides) {
+CaseFile CaseFile::from_overrides(const std::string& subject, const std::vector<std::string>& overrides,
+                                  const CaseSchema& schema) {
   auto state = std::make_unique<State>();
+  state->schema = &schema;
   state->path = subject;
   state->is_file = false;
   state->problems = Problems(subject);
@@ -206,59 +236,82 @@ void CaseFile::add_problem(const std::string& key, const std::string& what, cons
   state_->problems.add(key.empty() ? what : fmt::format("{}: {}", key, what), fix);
 }
 
+/// What `take` makes of the key's value or default; a value of which it makes nothing becomes a problem, with
+/// `what` behind it.
+template <class T, class Take>
+std::optional<T> CaseFile::value(const std::string& key, const Take& take, const std::string& what,
+                                 const std::string& fix) {
+  const Key& row = state_->schema->at(key);
+  state_->known.insert(key);
+  if (const auto node = state_->table.at_path(key)) {
+    if (auto found = take(*node.node())) return found;
+    add_problem(key, fmt::format("{} {}", shown(*node.node()), what), fix);
+  } else if (row.required) {
+    add_problem(key, "is missing", row.fix);
+  } else if (!row.fallback.empty()) {
+    set_default(key, row.toml_fallback());
+  }
+  if (row.fallback.empty()) return {};
+  const auto fallback = toml::parse("value = " + row.toml_fallback());
+  return take(*fallback.get("value"));
+}
+
 std::optional<bool> CaseFile::boolean(const std::string& key) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  if (const auto value = node.value_exact<bool>()) return value;
-  add_problem(key, fmt::format("{} is not true or false", shown(*node.node())), "write true or false");
-  return {};
+  return value<bool>(
+      key, [](const toml::node& node) { return node.value_exact<bool>(); }, "is not true or false",
+      "write true or false");
 }
 
-std::optional<std::int64_t> CaseFile::integer(const std::string& key, Limits<std::int64_t> limits) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  const auto value = node.value_exact<std::int64_t>();
-  if (value && *value >= limits.least && *value <= limits.most) return value;
-  const bool open = limits.most == std::numeric_limits<std::int64_t>::max();
-  add_problem(key, fmt::format("{} is not accepted", shown(*node.node())),
-              open ? fmt::format("an integer of at least {}", limits.least)
-                   : fmt::format("an integer from {} to {}", limits.least, limits.most));
-  return {};
+std::optional<std::int64_t> CaseFile::integer(const std::string& key) {
+  const auto& limits = state_->schema->at(key).limits;
+  return value<std::int64_t>(
+      key, [&](const toml::node& node) { return integer_of(node, limits); }, "is not accepted",
+      limits_text<std::int64_t>("an integer", limits));
 }
 
-std::optional<double> CaseFile::real(const std::string& key, Limits<double> limits) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  const auto value = node.value<double>();
-  if (node.is_number() && value && *value >= limits.least && *value <= limits.most) return value;
-  add_problem(key, fmt::format("{} is not accepted", shown(*node.node())),
-              limits.most == std::numeric_limits<double>::max()
-                  ? fmt::format("a number of at least {}", limits.least)
-                  : fmt::format("a number from {} to {}", limits.least, limits.most));
-  return {};
+std::optional<double> CaseFile::real(const std::string& key) {
+  const auto& limits = state_->schema->at(key).limits;
+  return value<double>(
+      key, [&](const toml::node& node) { return real_of(node, limits); }, "is not accepted",
+      limits_text<double>("a number", limits));
 }
 
 std::optional<std::string> CaseFile::text(const std::string& key) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  if (const auto value = node.value_exact<std::string>(); value && !value->empty()) return value;
-  add_problem(key, fmt::format("{} is not a text", shown(*node.node())), "write it in quotes");
-  return {};
+  const auto take = [](const toml::node& node) {
+    auto found = node.value_exact<std::string>();
+    return found && !found->empty() ? found : std::nullopt;
+  };
+  return value<std::string>(key, take, "is not a text", "write it in quotes");
 }
 
 std::optional<std::vector<std::string>> CaseFile::texts(const std::string& key) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  auto values = texts_of(*node.node());
-  if (!values)
-    add_problem(key, fmt::format("{} is not a list of texts", shown(*node.node())),
-                "write them as [\"one\", \"two\"]");
-  return values;
+  return value<std::vector<std::string>>(key, texts_of, "is not a list of texts",
+                                         "write them as [\"one\", \"two\"]");
+}
+
+std::optional<std::vector<std::int64_t>> CaseFile::integers(const std::string& key) {
+  return value<std::vector<std::int64_t>>(key, integers_of, "is not a list of integers",
+                                          "write them as [10, 20]");
+}
+
+std::optional<std::vector<double>> CaseFile::reals(const std::string& key) {
+  const auto& limits = state_->schema->at(key).limits;
+  const bool open = limits.least == std::numeric_limits<double>::lowest();
+  return value<std::vector<double>>(
+      key, [&](const toml::node& node) { return reals_of(node, limits); },
+      fmt::format("is not a list of numbers{}", open ? "" : fmt::format(" of at least {}", limits.least)),
+      "write them as [1.5, 20]");
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> CaseFile::integer_lists(const std::string& key) {
+  return value<std::vector<std::vector<std::int64_t>>>(
+      key, integer_lists_of, "is not a list of lists of integers", "write them as [[1, 2, 3], [4, 5, 6]]");
+}
+
+std::optional<std::string> CaseFile::file_name(const std::string& key) {
+  auto name = text(key);
+  if (name) name = resolve_file_name(*name);
+  return name;
 }
 
 std::optional<std::vector<std::string>> CaseFile::file_names(const std::string& key) {
@@ -268,40 +321,21 @@ std::optional<std::vector<std::string>> CaseFile::file_names(const std::string& 
   return names;
 }
 
-std::optional<std::vector<double>> CaseFile::reals(const std::string& key, Limits<double> limits) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  auto values = reals_of(*node.node(), limits);
-  if (values) return values;
-  const bool open = limits.least == std::numeric_limits<double>::lowest();
-  add_problem(key,
-              fmt::format("{} is not a list of numbers{}", shown(*node.node()),
-                          open ? "" : fmt::format(" of at least {}", limits.least)),
-              "write them as [1.5, 20]");
-  return {};
+std::size_t CaseFile::choice(const std::string& key) {
+  const auto given = text(key);
+  const auto& words = state_->schema->at(key).words;
+  const auto found = std::find(words.begin(), words.end(), given.value_or(words.front()));
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  add_problem(key, fmt::format("\"{}\" is not accepted", *given),
+              fmt::format("one of {}", fmt::join(words, ", ")));
+  return 0;
 }
 
-std::optional<std::vector<std::int64_t>> CaseFile::integers(const std::string& key) {
+bool CaseFile::refuse(const std::string& key, const std::string& what, const std::string& fix) {
+  static_cast<void>(state_->schema->at(key));
   state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  auto values = integers_of(*node.node());
-  if (!values)
-    add_problem(key, fmt::format("{} is not a list of integers", shown(*node.node())),
-                "write them as [10, 20]");
-  return values;
-}
-
-std::optional<std::vector<std::vector<std::int64_t>>> CaseFile::integer_lists(const std::string& key) {
-  state_->known.insert(key);
-  const auto node = state_->table.at_path(key);
-  if (!node) return {};
-  auto lists = integer_lists_of(*node.node());
-  if (!lists)
-    add_problem(key, fmt::format("{} is not a list of lists of integers", shown(*node.node())),
-                "write them as [[1, 2, 3], [4, 5, 6]]");
-  return lists;
+  if (has(key)) add_problem(key, what, fix);
+  return has(key);
 }
 
 std::size_t CaseFile::tables(const std::string& key) {
@@ -331,20 +365,6 @@ bool CaseFile::is_text(const std::string& key) const {
   return state_->table.at_path(key).is_string();
 }
 
-std::string CaseFile::required_text(const std::string& key, const std::string& fix) {
-  if (!has(key)) {
-    state_->known.insert(key);
-    add_problem(key, "is missing", fix);
-    return {};
-  }
-  return text(key).value_or("");
-}
-
-std::string CaseFile::required_file_name(const std::string& key, const std::string& fix) {
-  const auto name = required_text(key, fix);
-  return name.empty() ? name : resolve_file_name(name);
-}
-
 std::string CaseFile::resolve_file_name(const std::string& name) const {
   if (!state_->is_file) return name;
   return (std::filesystem::path(state_->path).parent_path() / name).string();
@@ -352,7 +372,7 @@ std::string CaseFile::resolve_file_name(const std::string& name) const {
 
 void CaseFile::set_default(const std::string& key, const std::string& toml_value) {
   state_->known.insert(key);
-  state_->defaults.emplace_back(key, toml_value);
+  state_->defaults[key] = toml_value;
 }
 
 void CaseFile::finish() {

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
+
+#include "output/core/groups.hpp"
+#include "run/xdmf.hpp"
 
 namespace tailrace::run {
 
 namespace {
 
 constexpr std::array axis_names{"x", "y", "z"};
-/// HDF5 keeps attributes of up to 64 KiB.
-constexpr std::size_t longest_selection_text = 60'000;
 
 /// Compares one table with the domain and the steps of the run.
 class Resolver {
@@ -34,34 +33,27 @@ class Resolver {
     if (std::find(offered.begin(), offered.end(), table_.quantity) == offered.end())
       problem("quantity", fmt::format("\"{}\" does not exist in this domain", table_.quantity),
               fmt::format("one of {}", fmt::join(offered, ", ")));
-    const bool series = table_.reduction == output::Reduction::none;
     const bool records = table_.shape == OutputTable::Shape::records;
     if (table_.open || records)
       stream.growth = output::Growth{
           .group = "/" + table_.name, .time_of_step_0_s = domain_.time_of_step_0_s, .dt_s = domain_.dt_s};
-    const auto samples = stream.growth ? 0 : series ? stream.cadence.samples() : 1;
-    h5::Shape shape{static_cast<std::uint64_t>(samples)};
     if (records) {
       stream.selection = output::Records{table_.components};
-      shape.push_back(static_cast<std::uint64_t>(table_.components));
     } else if (table_.shape == OutputTable::Shape::points) {
       stream.selection = points();
-      shape.push_back(table_.corners.size());
     } else if (table_.place) {
       stream.quantity = table_.place->source;
       stream.selection = output::Boxes{{table_.place->box}};
-      shape.insert(shape.end(), table_.place->shape.begin(), table_.place->shape.end());
-    } else {
-      const Box selected = box();
-      const Index3 n = selected.extents();
-      for (const auto extent : {n.z, n.y, n.x}) shape.push_back(static_cast<std::uint64_t>(extent));
-      if (selected == Box::whole(domain_.points))
-        stream.selection = output::Whole{};
-      else
-        stream.selection = output::Boxes{{selected}};
+    } else if (const Box selected = box(); selected != Box::whole(domain_.points)) {
+      stream.selection = output::Boxes{{selected}};
     }
     stream.on_failure = table_.on_failure;
-    stream.datasets.push_back({"/" + table_.name + "/values", shape, table_.type, {}});
+    auto values = output::values_dataset(stream, domain_.points, table_.type);
+    if (table_.place) {  // as the simulation sees them
+      values.shape.resize(1);
+      values.shape.insert(values.shape.end(), table_.place->shape.begin(), table_.place->shape.end());
+    }
+    stream.datasets = {std::move(values)};
     return stream;
   }
 
@@ -190,71 +182,6 @@ class Resolver {
   bool outside_ = false;
 };
 
-nlohmann::json as_json(Index3 p) {
-  return {p.x, p.y, p.z};
-}
-
-/// The selection as a reader of the file finds it: with what was left out left out, corners inclusive.
-std::string selection_text(const output::Selection& selection) {
-  if (std::holds_alternative<output::Whole>(selection)) return "whole";
-  if (std::holds_alternative<output::Records>(selection)) return "records";
-  nlohmann::json json;
-  if (const auto* boxes = std::get_if<output::Boxes>(&selection)) {
-    const Box& box = boxes->boxes.front();
-    json["box"] = {as_json(box.lo), as_json({box.hi.x - 1, box.hi.y - 1, box.hi.z - 1})};
-    return json.dump();
-  }
-  for (const auto& point : std::get<output::Points>(selection).points)
-    json["points"].push_back(as_json(point));
-  auto text = json.dump();
-  return text.size() <= longest_selection_text ? text : "points";
-}
-
-template <class T>
-output::StaticDataset dataset_of(const std::string& path, h5::Shape shape, const std::vector<T>& values) {
-  output::StaticDataset dataset{{path, std::move(shape), h5::element_type_of<T>(), {}}, {}};
-  const auto bytes = std::as_bytes(std::span(values));
-  dataset.values.assign(bytes.begin(), bytes.end());
-  return dataset;
-}
-
-bool is_series(const output::Stream& stream) {
-  return stream.reduction == output::Reduction::none;
-}
-
-/// The time of the samples, evenly spaced or not.
-output::Axis time_axis(const output::Cadence& cadence, const XdmfFrame& frame) {
-  output::Axis axis{.label = "time", .unit = "s"};
-  axis.origin = frame.time_of_step_0_s + frame.dt_s * static_cast<double>(cadence.step_of(0));
-  axis.spacing = frame.dt_s * static_cast<double>(cadence.every);
-  const StepIndex intervals = cadence.samples() - 1;
-  if (cadence.at.empty() || intervals < 1) return axis;
-  const StepIndex span = cadence.last - cadence.first;
-  axis.spacing = frame.dt_s * static_cast<double>(span) / static_cast<double>(intervals);
-  for (StepIndex i = 0; i <= intervals; ++i)
-    axis.even = axis.even && (cadence.step_of(i) - cadence.first) * intervals == span * i;
-  return axis;
-}
-
-/// The dimensions of a stream's values, slowest first.
-std::vector<output::Axis> axes_of(const output::Stream& stream, const XdmfFrame& frame) {
-  std::vector<output::Axis> axes{is_series(stream) ? time_axis(stream.cadence, frame) : output::Axis{}};
-  if (std::holds_alternative<output::Points>(stream.selection)) {
-    axes.push_back({.label = "point", .unit = ""});
-    return axes;
-  }
-  const auto* boxes = std::get_if<output::Boxes>(&stream.selection);
-  const Index3 low = boxes == nullptr ? Index3{} : boxes->boxes.front().lo;
-  const auto& h = frame.spacing_m;
-  const std::array first{low.x, low.y, low.z};
-  for (const std::size_t i : {2U, 1U, 0U})
-    axes.push_back({.label = axis_names[i],
-                    .unit = "m",
-                    .origin = static_cast<double>(first[i]) * h[i],
-                    .spacing = h[i]});
-  return axes;
-}
-
 }  // namespace
 
 CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDomain& domain,
@@ -262,18 +189,19 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
     : frame_{.domain = domain.points,
              .spacing_m = domain.spacing_m,
              .time_of_step_0_s = domain.time_of_step_0_s,
-             .dt_s = domain.dt_s} {
+             .dt_s = domain.dt_s},
+      steps_(domain.steps) {
   Problems problems(subject);
+  auto taken = domain.taken_paths;
+  taken.insert(taken.end(), {output::record_path, steps_path, steps_done_path});
   for (const auto& table : tables) {
-    const auto& taken = domain.taken_paths;
     if (std::count(taken.begin(), taken.end(), fmt::format("/{}", table.name)) > 0)
       problems.add(fmt::format("{}.name: \"{}\" is the name of something else in the output file", table.key,
                                table.name),
                    "choose another name");
     streams_.push_back(Resolver(table, domain, problems).resolve());
-    described_.push_back({.quantity = table.quantity,
-                          .selection = table.place ? "whole" : selection_text(streams_.back().selection),
-                          .on_grid = !table.place});
+    auto& words = described_.emplace_back(output::words_of(streams_.back()));
+    if (table.place) words = {.quantity = table.quantity, .selection = "whole", .on_grid = false};
   }
   problems.throw_if_any();
 }
@@ -285,51 +213,33 @@ void CaseOutputs::describe_grids(const std::string& output) const {
   write_xdmf(grids, frame_, output);
 }
 
-void CaseOutputs::add_steps(output::FileHead& head, const output::Stream& stream) const {
-  // A reduction has no step before it is written.
-  const auto steps = is_series(stream) ? stream.cadence.steps() : std::vector<StepIndex>{0};
-  std::vector<double> times_s;
-  for (const auto step : steps) times_s.push_back(time_s(step));
-  head.datasets.push_back(dataset_of("/" + stream.name + "/step", {steps.size()}, steps));
-  head.datasets.push_back(dataset_of("/" + stream.name + "/time_s", {steps.size()}, times_s));
+bool CaseOutputs::add_step_counts(output::FileHead& head) const {
+  const auto has = [&](const char* path) {
+    return std::any_of(head.datasets.begin(), head.datasets.end(),
+                       [&](const auto& dataset) { return dataset.spec.path == path; });
+  };
+  if (steps_ == 0 || has(steps_path)) return false;
+  const auto count = [](const char* path, StepIndex step) {
+    return output::static_dataset(path, {1}, std::vector{static_cast<std::uint64_t>(step)});
+  };
+  head.datasets.insert(head.datasets.begin(), {count(steps_path, steps_), count(steps_done_path, 0)});
+  return true;
+}
+
+void CaseOutputs::add_step_count(output::FileTail& tail, StepIndex steps_done) const {
+  tail.datasets.emplace_back(
+      steps_done_path,
+      output::static_dataset(steps_done_path, {1}, std::vector{static_cast<std::uint64_t>(steps_done)})
+          .values);
 }
 
 void CaseOutputs::add_to(output::FileHead& head) const {
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const auto& stream = streams_[i];
-    const std::string group = "/" + stream.name;
-    if (!stream.growth) add_steps(head, stream);
-    if (const auto* points = std::get_if<output::Points>(&stream.selection)) {
-      std::vector<std::int64_t> indices;
-      for (const auto& p : points->points) indices.insert(indices.end(), {p.x, p.y, p.z});
-      head.datasets.push_back(dataset_of(group + "/points", {points->points.size(), 3}, indices));
-    }
-    const auto add = [&](const char* name, const std::string& text) {
-      head.group_attributes.push_back({group, {.name = name, .value = text, .reserved_bytes = 0}});
-    };
-    add("quantity", described_[i].quantity);
-    add("unit", stream.unit);
-    add("selection", described_[i].selection);
-    add("reduction", output::to_string(stream.reduction));
-    if (described_[i].on_grid) head.axes.emplace(stream.datasets.front().path, axes_of(stream, frame_));
-  }
+  for (std::size_t i = 0; i < streams_.size(); ++i)
+    output::add_group(streams_[i], described_[i], frame_, head);
 }
 
 void CaseOutputs::add_to(output::FileTail& tail, StepIndex steps_done) const {
-  const auto put = [&](const std::string& path, const auto& value) {
-    const auto bytes = std::as_bytes(std::span(&value, 1));
-    tail.datasets.emplace_back(path, std::vector<std::byte>(bytes.begin(), bytes.end()));
-  };
-  for (const auto& stream : streams_) {
-    if (is_series(stream)) continue;
-    const bool last_state = stream.reduction == output::Reduction::final;
-    const auto taken = stream.cadence.samples_until(steps_done);
-    const StepIndex step = last_state  ? std::min(steps_done, stream.cadence.last)
-                           : taken > 0 ? stream.cadence.steps()[static_cast<std::size_t>(taken - 1)]
-                                       : 0;
-    put("/" + stream.name + "/step", step);
-    put("/" + stream.name + "/time_s", time_s(step));
-  }
+  for (const auto& stream : streams_) output::add_last_step(stream, frame_, steps_done, tail);
 }
 
 }  // namespace tailrace::run

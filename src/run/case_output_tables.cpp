@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_output.hpp"
 
 namespace tailrace::run {
@@ -32,12 +33,12 @@ class TableReader {
     if (!layers.empty()) read_layers(layers, table);
     read_reduce(table);
     read_steps(table);
-    const auto type = one_of("type", {"float32", "float64"});
+    const auto type = file_.choice(at("type"));
     table.type = type == 1 ? h5::ElementType::float64 : h5::ElementType::float32;
     using output::OnFailure;
     constexpr std::array policies{OnFailure::stop, OnFailure::retry, OnFailure::drop,
                                   OnFailure::switch_directory};
-    table.on_failure = policies[one_of("on_failure", {"stop", "retry", "drop", "switch"})];
+    table.on_failure = policies[file_.choice(at("on_failure"))];
     return table;
   }
 
@@ -47,18 +48,8 @@ class TableReader {
     file_.add_problem(at(name), what, fix);
   }
 
-  /// The position of a text in a list; 0 if it is absent or wrong.
-  std::size_t one_of(const std::string& name, const std::vector<std::string>& accepted) {
-    const auto text = file_.text(at(name));
-    if (!text) return 0;
-    const auto found = std::find(accepted.begin(), accepted.end(), *text);
-    if (found != accepted.end()) return static_cast<std::size_t>(found - accepted.begin());
-    problem(name, fmt::format("\"{}\" is not accepted", *text), listed(accepted));
-    return 0;
-  }
-
   void read_name(OutputTable& table) {
-    table.name = file_.required_text(at("name"), "name = \"snap\", the group in the output file");
+    table.name = file_.text(at("name")).value_or("");
     const auto word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
     const bool good = table.name.size() <= 64 && std::all_of(table.name.begin(), table.name.end(), word);
     if (!good)
@@ -68,7 +59,7 @@ class TableReader {
   void read_quantity(const std::vector<OfferedQuantity>& offered, OutputTable& table) {
     std::vector<std::string> names;
     for (const auto& quantity : offered) names.push_back(quantity.name);
-    table.quantity = file_.required_text(at("quantity"), listed(names));
+    table.quantity = file_.text(at("quantity")).value_or("");
     if (table.quantity.empty()) return;
     const auto found = std::find(names.begin(), names.end(), table.quantity);
     if (found == names.end())
@@ -82,7 +73,7 @@ class TableReader {
     const auto has = [&](const char* name) { return std::count(shapes.begin(), shapes.end(), name) > 0; };
     const int given = has("box") + has("points") + has("plane");
     if (shapes.empty()) {
-      one_of("select", {"whole"});
+      read_place();
     } else if (given != 1) {
       if (given > 1 || shapes.empty())
         problem("select", "names more than one place", "give one of box, points, plane");
@@ -94,6 +85,12 @@ class TableReader {
       table.shape = has("box") ? OutputTable::Shape::box : OutputTable::Shape::points;
       read_corners(has("box") ? "select.box" : "select.points", table);
     }
+  }
+
+  void read_place() {
+    const auto text = file_.text(at("select"));
+    if (text && *text != "whole")
+      problem("select", fmt::format("\"{}\" is not accepted", *text), "one of whole");
   }
 
   void read_corners(const std::string& name, OutputTable& table) {
@@ -112,7 +109,7 @@ class TableReader {
     table.shape = OutputTable::Shape::plane;
     int given = 0;
     for (std::size_t axis = 0; axis < axis_names.size(); ++axis) {
-      const auto index = file_.integer(at("select.plane.") + axis_names[axis], {0});
+      const auto index = file_.integer(at("select.plane.") + axis_names[axis]);
       if (!index) continue;
       ++given;
       table.plane_axis = axis;
@@ -122,8 +119,8 @@ class TableReader {
   }
 
   void read_layers(const std::string& layers, OutputTable& table) {
-    const bool given = file_.text(at(layers)).has_value();
-    table.interior = one_of(layers, {"included", "excluded"}) == 1;
+    const bool given = file_.has(at(layers));
+    table.interior = file_.choice(at(layers)) == 1;
     if (given && table.shape == OutputTable::Shape::points)
       problem(layers, "says nothing of single points", "leave it out");
   }
@@ -132,17 +129,15 @@ class TableReader {
     using output::Reduction;
     const std::array all{Reduction::none, Reduction::min,  Reduction::max,
                          Reduction::rms,  Reduction::mean, Reduction::final};
-    std::vector<std::string> names;
-    for (const auto reduction : all) names.emplace_back(output::to_string(reduction));
-    table.reduction = all[one_of("reduce", names)];
+    table.reduction = all[file_.choice(at("reduce"))];
   }
 
   void read_steps(OutputTable& table) {
-    table.every = file_.integer(at("every"), {1}).value_or(0);
-    table.first = file_.integer(at("first"), {1}).value_or(0);
-    table.last = file_.integer(at("last"), {1}).value_or(0);
-    table.every_s = file_.real(at("every_s"), {0}).value_or(0);
-    table.initial = file_.boolean(at("initial")).value_or(false);
+    table.every = file_.integer(at("every")).value_or(0);
+    table.first = file_.integer(at("first")).value_or(0);
+    table.last = file_.integer(at("last")).value_or(0);
+    table.every_s = file_.real(at("every_s")).value_or(0);
+    table.initial = *file_.boolean(at("initial"));
     const auto list = file_.integers(at("at"));
     if (list) table.at = *list;
     const bool ascending =
@@ -154,7 +149,7 @@ class TableReader {
     read_period(list.has_value(), table);
     const bool rhythm =
         table.every > 0 || table.first > 0 || table.last > 0 || table.initial || table.every_s > 0;
-    table.open = one_of("samples", {"planned", "open"}) == 1;
+    table.open = file_.choice(at("samples")) == 1;
     if (table.open &&
         (list || table.last > 0 || table.every_s > 0 || table.reduction != output::Reduction::none))
       problem("samples", "\"open\" stands beside at, last, every_s or reduce",

@@ -1,14 +1,17 @@
 #include "tailrace/run/case_write.hpp"
+#include "tailrace/run/case_file.hpp"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "output/core/options.hpp"
+
 namespace tailrace::run {
 
 namespace {
 
-void read_directories(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
+void read_directories(CaseFile& file, const output::OptionTexts& typed, output::WriteOptions& options) {
   auto directories = file.file_names("write.directories");
   const auto stripe = file.text("write.stripe");
   const char* const name = typed.directories.empty() ? "write.directories" : "--directories";
@@ -21,9 +24,8 @@ void read_directories(CaseFile& file, const output::OptionTexts& typed, output::
                      "add write.directories (--directories), or leave the stripe out");
 }
 
-void read_lustre(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
-  if (const auto count = file.integer("write.lustre_count", {1, output::most_lustre_stripes}))
-    options.lustre.count = static_cast<int>(*count);
+void read_lustre(CaseFile& file, const output::OptionTexts& typed, output::WriteOptions& options) {
+  if (const auto count = file.integer("write.lustre_count")) options.lustre.count = static_cast<int>(*count);
   if (const auto size = file.text("write.lustre_size"))
     file.try_to([&] { output::parse_lustre_size("write.lustre_size", *size, options); });
   if (!typed.lustre_count.empty())
@@ -34,14 +36,13 @@ void read_lustre(CaseFile& file, const output::OptionTexts& typed, output::Optio
 
 }  // namespace
 
-void read_write(CaseFile& file, const output::OptionTexts& typed, output::Options& options) {
-  const auto strategy = file.text("write.strategy"), sink = file.text("write.sink"),
-             flush = file.text("write.flush");
-  const auto buffers = file.integer("write.buffers", {1, output::most_buffers});
-  if (buffers) options.buffers = static_cast<int>(*buffers);  // unless the strategy names another number
-  if (strategy) file.try_to([&] { output::parse_strategy("write.strategy", *strategy, options); });
-  if (sink) file.try_to([&] { output::parse_sink("write.sink", *sink, options); });
-  if (flush) file.try_to([&] { output::parse_flush("write.flush", *flush, options); });
+void read_write(CaseFile& file, const output::OptionTexts& typed, output::WriteOptions& options) {
+  const auto strategy = *file.text("write.strategy"), sink = *file.text("write.sink"),
+             flush = *file.text("write.flush");
+  options.buffers = static_cast<int>(*file.integer("write.buffers"));  // unless the strategy names a number
+  file.try_to([&] { output::parse_strategy("write.strategy", strategy, options); });
+  file.try_to([&] { output::parse_sink("write.sink", sink, options); });
+  file.try_to([&] { output::parse_flush("write.flush", flush, options); });
   if (!typed.write.empty()) file.try_to([&] { output::parse_strategy("--write", typed.write, options); });
   if (!typed.sink.empty()) file.try_to([&] { output::parse_sink("--sink", typed.sink, options); });
   if (!typed.flush.empty()) file.try_to([&] { output::parse_flush("--flush", typed.flush, options); });
@@ -50,11 +51,10 @@ void read_write(CaseFile& file, const output::OptionTexts& typed, output::Option
   if (!typed.fault.empty()) file.try_to([&] { options.faults = output::parse_faults(typed.fault); });
   read_directories(file, typed, options);
   read_lustre(file, typed, options);
-  options.plan_only = typed.plan;
   file.try_to([&] { output::fit_strategy(options); });
 }
 
-void set_write_defaults(CaseFile& file, const output::Options& options) {
+void set_write_defaults(CaseFile& file, const output::WriteOptions& options) {
   file.set_default("write.strategy", output::strategy_text(options));
   file.set_default("write.buffers", fmt::format("{}", output::buffer_count(options)));
   file.set_default("write.sink", output::sink_text(options));

@@ -1,4 +1,4 @@
-#include "tailrace/run/clock_comparison.hpp"
+#include "run/clock_comparison.hpp"
 
 #include <algorithm>
 #include <limits>

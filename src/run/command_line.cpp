@@ -6,19 +6,22 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
+#include "output/core/options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/run/case_schema.hpp"
 
 namespace tailrace::run {
 
 namespace {
 
-std::string version_text(const std::string& program, const std::string& compiler) {
+std::string version_text(const std::string& program) {
   return fmt::format("{} {}\n  MPI:      {}\n  HDF5:     {}\n  compiler: {}\n", program, TAILRACE_VERSION,
-                     mpi::Environment::library_version(), h5::library_version(), compiler);
+                     mpi::Environment::library_version(), h5::library_version(), TAILRACE_COMPILER);
 }
 
 /// A line per strategy: its form, a tab, the forms of its sinks.
@@ -57,6 +60,11 @@ void add_trace_option(CLI::App& app, std::string& text) {
       ->group("Output");
 }
 
+void add_schema_options(CLI::App& app, RunWords& words) {
+  app.add_flag("--case-template", words.case_template, "print a case with all keys")->group("Run");
+  app.add_flag("--case-schema", words.case_schema, "print the JSON schema of a case")->group("Run");
+}
+
 void add_run_options(CLI::App& app, RunWords& words) {
   constexpr int most_threads = 4096;
   words.threads = std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads() : 1;
@@ -73,6 +81,7 @@ void add_run_options(CLI::App& app, RunWords& words) {
   app.add_flag("--quiet", words.quiet, "print errors and warnings only")->group("Run");
   app.add_flag("--version", words.version, "print the versions of program and libraries")->group("Run");
   app.add_flag("--list", words.list, "print the strategies, each with the sinks it serves")->group("Run");
+  add_schema_options(app, words);
 }
 
 std::optional<std::string> read_words(CLI::App& app, int argc, const char* const* argv) {
@@ -86,10 +95,15 @@ std::optional<std::string> read_words(CLI::App& app, int argc, const char* const
   return {};
 }
 
-std::optional<std::string> answer(const RunWords& words, const std::string& program,
-                                  const std::string& compiler) {
-  if (words.version) return version_text(program, compiler);
+std::optional<std::string> answer(const RunWords& words, const std::string& program) {
+  if (words.version) return version_text(program);
   if (words.list) return list_text();
+  return {};
+}
+
+std::optional<std::string> answer_schema(const RunWords& words, const CaseSchema& schema) {
+  if (words.case_template) return case_template(schema);
+  if (words.case_schema) return json_schema(schema).dump(1) + "\n";
   return {};
 }
 

@@ -1,4 +1,5 @@
-#include "tailrace/run/conversion.hpp"
+#include "output/core/resume.hpp"
+#include "run/convert_checkpoint.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,7 @@
 #include <filesystem>
 
 #include "checkpoint/restore.hpp"
+#include "checkpoint/save.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"

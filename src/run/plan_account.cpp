@@ -1,4 +1,4 @@
-#include "tailrace/run/plan_account.hpp"
+#include "run/plan_account.hpp"
 
 #include <fmt/format.h>
 

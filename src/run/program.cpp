@@ -7,7 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "h5/file.hpp"
+#include "base/system.hpp"
+#include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_write.hpp"
 
 namespace tailrace::run {
@@ -21,15 +22,26 @@ RunOptions run_options(const std::string& program, const CaseOptions& options) {
           .directory = options.run_directory,
           .overwrite = options.overwrite,
           .wall_limit_s = options.wall_limit_s,
+          .pause_after_s = options.pause_after_s,
           .write = options.write,
+          .plan_only = options.plan_only,
           .tells_plan = options.tells_plan && !options.quiet,
-          .checkpoint = options.checkpoint,
+          .checkpoint = options.takes_checkpoints ? std::optional(options.checkpoint) : std::nullopt,
           .resume = options.resume,
           .arguments = options.arguments,
           .trace = options.trace};
 }
 
 }  // namespace
+
+std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info) {
+  constexpr std::size_t column = 34;
+  auto app = std::make_unique<CLI::App>(info.purpose, info.program());
+  app->get_formatter()->column_width(column);
+  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app->footer(info.footer);
+  return app;
+}
 
 void add_case_options(CLI::App& app, CaseWords& words) {
   const std::string group = "Files";
@@ -50,6 +62,18 @@ void add_case_options(CLI::App& app, CaseWords& words) {
   add_write_options(app, words.write);
   add_trace_option(app, words.trace);
   add_run_options(app, words.run);
+}
+
+void print_notice(const Notice& notice) noexcept {
+  say(stdout, notice.text);
+}
+
+std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
+                                 const char* const* argv) {
+  if (auto help = read_words(app, argc, argv)) return Notice{std::move(*help)};
+  if (auto text = answer(words.run, app.get_name())) return Notice{std::move(*text)};
+  if (auto text = answer_schema(words.run, *info.schema)) return Notice{std::move(*text)};
+  return {};
 }
 
 void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
@@ -73,38 +97,37 @@ void settle(const CaseWords& words, int argc, const char* const* argv, const std
   options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
 }
 
+CaseFile open_case(const ProgramInfo& info, const CaseWords& words,
+                   const std::vector<std::string>& settings) {
+  auto all = settings;
+  all.insert(all.end(), words.settings.begin(), words.settings.end());
+  if (settings.empty()) return CaseFile::read(words.case_file, all, *info.schema);
+  return CaseFile::from_overrides(words.case_file.empty() ? "the command line" : words.case_file, all,
+                                  *info.schema);
+}
+
 void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options) {
-  const auto wanted = fmt::format("simulation = \"{}\"", simulation);
-  const auto given = file.required_text("case.simulation", wanted);
-  if (!given.empty() && given != simulation)
-    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", given),
-                     wanted);
+  const auto given = file.text("case.simulation");
+  if (given && *given != simulation)
+    file.add_problem("case.simulation", fmt::format("\"{}\" is not what this program computes", *given),
+                     fmt::format("simulation = \"{}\"", simulation));
   const auto name = options.case_file.empty() ? simulation : fs::path(options.case_file).stem().string();
   options.title = file.text("case.title").value_or(name);
 }
 
 void read_run_tables(CaseFile& file, const CaseWords& words, CaseOptions& options) {
   read_write(file, words.write, options.write);
+  options.plan_only = words.write.plan;
   read_checkpoint(file, options.checkpoint);
   options.trace = read_trace(file, words.trace);
 }
 
-void set_run_defaults(CaseFile& file, const CaseOptions& options) {
+void finish_case(CaseFile& file, CaseOptions& options) {
   set_write_defaults(file, options.write);
   set_checkpoint_defaults(file, options.checkpoint);
   set_trace_default(file, options.trace);
-}
-
-void describe(const CaseOptions& options, const std::string& simulation, const std::string& compiler,
-              RunAccount& account) {
-  account.title = options.title;
-  account.simulation = simulation;
-  account.case_file = options.case_file;
-  account.command = options.command;
-  account.config = options.resolved;
-  account.versions = {
-      {"mpi", mpi::Environment::library_version()}, {"hdf5", h5::library_version()}, {"compiler", compiler}};
-  account.threads = options.threads;
+  file.finish();
+  options.resolved = file.resolved();
 }
 
 ProgressLines::ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done)
@@ -136,15 +159,15 @@ std::string end_text(const Run::Summary& summary, StepIndex steps_done, double e
                      elapsed_s, rate, summary.wait_s, hidden);
 }
 
-int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
-             const std::function<int(mpi::CommView computing, Run& run)>& execute) {
-  const auto status_of = [](ErrorKind kind) { return exit_status(kind); };
-  const auto on_ranks = [&](mpi::CommView computing) {
-    Run run(computing, run_options(program, options));
+int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
+             const std::function<int(mpi::CommView computing, Run& run)>& execute,
+             const std::function<int(ErrorKind)>& status_of) {
+  const auto on_ranks = [&](mpi::CommView computing, output::Crew* crew) {
+    Run run(computing, run_options(program, options), crew);
     return run.guard([&] { return execute(computing, run); }, status_of);
   };
   omp_set_num_threads(options.threads);
-  if (!options.runs()) return on_ranks(world);  // no samples are written, on however many ranks
+  if (!options.runs()) return on_ranks(world, nullptr);  // no samples are written, on however many ranks
   return with_crew(world, program, options.write, on_ranks, status_of);
 }
 

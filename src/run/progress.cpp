@@ -1,4 +1,4 @@
-#include "tailrace/run/progress.hpp"
+#include "run/progress.hpp"
 
 #include <cstdio>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "tailrace/run/stop.hpp"
+#include "run/stop.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tailrace/run/tracing.hpp"
+#include "run/tracing.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tailrace/run/xdmf.hpp"
+#include "run/xdmf.hpp"
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ std::optional<Box> grid_of(const output::Stream& stream, Index3 domain) {
 /// One stream as a collection of grids, one for each sample.
 class Series {
  public:
-  Series(const output::Stream& stream, const Box& box, const XdmfFrame& frame, const std::string& file)
+  Series(const output::Stream& stream, const Box& box, const output::Frame& frame, const std::string& file)
       : stream_(stream), box_(box), n_(box.extents()), frame_(frame), file_(escaped(file)) {}
 
   [[nodiscard]] std::string text() const {
@@ -73,8 +73,7 @@ class Series {
     };
     const auto type = stream_.datasets.front().type;
     return fmt::format("   <Grid Name=\"{}\" GridType=\"Uniform\">\n", stream_.name) +
-           fmt::format("    <Time Value=\"{:.17g}\"/>\n",
-                       frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step)) +
+           fmt::format("    <Time Value=\"{:.17g}\"/>\n", frame_.time_s(step)) +
            fmt::format("    <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"{}\"/>\n", shape) +
            "    <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n" +
            three(fmt::format("{:.17g} {:.17g} {:.17g}", at(box_.lo.z, dz), at(box_.lo.y, dy),
@@ -97,13 +96,13 @@ class Series {
   const output::Stream& stream_;
   Box box_;
   Index3 n_;
-  const XdmfFrame& frame_;
+  const output::Frame& frame_;
   std::string file_;
 };
 
 }  // namespace
 
-std::string xdmf_text(const std::vector<output::Stream>& streams, const XdmfFrame& frame,
+std::string xdmf_text(const std::vector<output::Stream>& streams, const output::Frame& frame,
                       const std::string& hdf5_file) {
   std::string grids;
   for (const auto& stream : streams)
@@ -113,7 +112,7 @@ std::string xdmf_text(const std::vector<output::Stream>& streams, const XdmfFram
   return "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\">\n <Domain>\n" + grids + " </Domain>\n</Xdmf>\n";
 }
 
-void write_xdmf(const std::vector<output::Stream>& streams, const XdmfFrame& frame,
+void write_xdmf(const std::vector<output::Stream>& streams, const output::Frame& frame,
                 const std::string& output) {
   const std::filesystem::path hdf5_file(output);
   const auto path = std::filesystem::path(output).replace_extension(".xdmf");

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
 
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::trace {
@@ -18,11 +18,8 @@ namespace {
 
 constexpr const char* variable = "TAILRACE_CLOCK_SKEW";
 
-double parse_number(std::string_view text, const char* whole) {
-  double value = 0;
-  const auto* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, value);
-  if (code == std::errc() && rest == end && !text.empty()) return value;
+double parse_skew(std::string_view text, const char* whole) {
+  if (const auto value = parse_number<double>(text)) return *value;
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
                         .message = fmt::format("{}={}: not a number of seconds", variable, whole),
                         .path = {},
@@ -43,8 +40,8 @@ Clock Clock::of_rank(int rank) {
   if (text == nullptr || *text == '\0') return {};
   const std::string_view whole = text;
   const auto comma = whole.find(',');
-  const double offset_s = parse_number(whole.substr(0, comma), text);
-  const double drift = comma == std::string_view::npos ? 0 : parse_number(whole.substr(comma + 1), text);
+  const double offset_s = parse_skew(whole.substr(0, comma), text);
+  const double drift = comma == std::string_view::npos ? 0 : parse_skew(whole.substr(comma + 1), text);
   return {rank * offset_s, rank * drift};
 }
 

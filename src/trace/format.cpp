@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/bytes.hpp"
+
 namespace tailrace::trace {
 
 static_assert(std::endian::native == std::endian::little, "trace files are little endian");
@@ -35,14 +37,12 @@ std::uint32_t checksum(std::uint32_t before, std::span<const std::byte> bytes) n
 
 template <class T>
 void Encoder::put(T value) {
-  const auto position = bytes_.size();
-  bytes_.resize(position + sizeof value);
-  put_at(position, value);
+  append_value(bytes_, value);
 }
 
 template <class T>
 void Encoder::put_at(std::size_t position, T value) noexcept {
-  std::memcpy(bytes_.data() + position, &value, sizeof value);
+  tailrace::put_at(bytes_, position, value);
 }
 
 /// Cuts the text, or fills it up with zeros; at least one is there.

@@ -11,17 +11,6 @@
 
 namespace tailrace::trace {
 
-/// What is recorded beside the totals.
-enum class Mode {
-  off,
-  on,
-  papi,  ///< with the hardware counters that PAPI reads
-};
-const char* to_string(Mode mode) noexcept;
-/// Reads "off", "on" or "papi". Errors (usage): another text, with `name` for where it comes from; "papi"
-/// where the program was built without PAPI or the machine has no hardware counters.
-Mode parse_mode(const char* name, const std::string& text);
-
 /// What a process does in the run.
 enum class Role : std::uint8_t { compute, writer };
 

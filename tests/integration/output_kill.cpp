@@ -9,7 +9,7 @@
 #include "../unit/output_pattern.hpp"
 #include "base/system.hpp"
 #include "h5/file.hpp"
-#include "output/core/file_content.hpp"
+#include "tailrace/file_content.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -11,7 +12,8 @@ import pytest
 
 import jobs
 
-SOURCE = Path(__file__).resolve().parents[2] / "examples" / "minimal_sim"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SOURCE = EXAMPLES / "minimal_sim"
 BUILD_LIMIT_S = 300
 
 
@@ -23,23 +25,33 @@ def command(*words) -> None:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory) -> Path:
-    """Built as a user would, against what `cmake --install` made."""
+def build_example(tmp_path_factory) -> Callable[[str], Path]:
+    """Builds an example as a user would, against what `cmake --install` made, and returns its program."""
     build = jobs.REHEARSE.parent.parent
     cache = build / "CMakeCache.txt"
     if not cache.is_file():
         pytest.skip("the programs are not in a build directory")
-    directory = tmp_path_factory.mktemp("minimal")
+    directory = tmp_path_factory.mktemp("examples")
     command("cmake", "--install", build, "--prefix", directory / "prefix", "--component", "devel")
     compiler = re.search(r"^MPI_CXX_COMPILER:\w+=(.+)$", cache.read_text(), re.MULTILINE)[1]
     words = ["-G", "Ninja", f"-DCMAKE_PREFIX_PATH={directory / 'prefix'}", f"-DMPI_CXX_COMPILER={compiler}"]
-    command("cmake", "-S", SOURCE, "-B", directory / "build", *words)
-    command("cmake", "--build", directory / "build")
-    return directory / "build" / "minimal_sim"
+
+    def built(name: str, program: str) -> Path:
+        command("cmake", "-S", EXAMPLES / name, "-B", directory / name, *words)
+        command("cmake", "--build", directory / name)
+        return directory / name / program
+
+    return built
+
+
+@pytest.fixture(scope="module")
+def program(build_example) -> Path:
+    return build_example("minimal_sim", "tailrace-minimal")
 
 
 def start(program: Path, run_dir: Path, *options, ranks: int) -> jobs.Ended:
-    return jobs.Job([SOURCE / "case.toml", run_dir, *options], ranks, command=[str(program)]).wait()
+    words = ["--case", SOURCE / "case.toml", "--out", run_dir, *options]
+    return jobs.Job(words, ranks, command=[str(program)]).wait()
 
 
 def reference() -> tuple[np.ndarray, np.ndarray]:
@@ -60,8 +72,9 @@ def reference() -> tuple[np.ndarray, np.ndarray]:
     return np.array(slices), hottest
 
 
-def test_less_than_150_lines():
-    assert len((SOURCE / "minimal_sim.cpp").read_text().splitlines()) < 150
+def test_less_than_100_lines_and_no_call_of_mpi():
+    text = (SOURCE / "minimal_sim.cpp").read_text()
+    assert len(text.splitlines()) < 100 and "MPI_" not in text
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 1)])
@@ -73,6 +86,8 @@ def test_it_runs_and_goes_on(program, first, second, tmp_path):
         slices, hottest = reference()
         assert np.allclose(file["slices/values"][()].reshape(slices.shape), slices, rtol=1e-5, atol=1e-9)
         assert np.allclose(file["hottest/values"][()].reshape(hottest.shape), hottest, rtol=1e-5, atol=1e-9)
+    again = start(program, whole, ranks=first)
+    assert again.status == 2 and "the run directory exists" in again.err, again
     legs = tmp_path / "legs"
     shutil.copytree(whole, legs)
     for step in (40, 60):  # as if it had been killed after step 20
@@ -89,6 +104,26 @@ def test_it_runs_and_goes_on(program, first, second, tmp_path):
 
 def test_bad_input(program, tmp_path):
     case = tmp_path / "case.toml"
-    case.write_text("[heat]\ncels = 3\n")
-    ended = jobs.Job([case, tmp_path / "run"], 2, command=[str(program)]).wait()
+    case.write_text('[case]\nsimulation = "minimal"\n[heat]\ncels = 3\n')
+    words = ["--case", case, "--out", tmp_path / "run"]
+    ended = jobs.Job(words, 2, command=[str(program)]).wait()
     assert ended.status == 2 and "did you mean heat.cells?" in ended.err, ended
+
+
+def test_a_loop_of_its_own_writes_the_same_file(program, build_example, tmp_path):
+    plain = build_example("plain_mpi", "plain_mpi")
+    assert start(program, tmp_path / "run", ranks=2).status == 0
+    ended = jobs.Job([tmp_path / "out.h5"], 3, command=[str(plain)]).wait()
+    assert ended.status == 0, ended
+    expected, found = jobs.read_datasets(tmp_path / "run/output.h5"), jobs.read_datasets(tmp_path / "out.h5")
+    assert len(found) > 6  # values, step and time_s of both groups, and the record
+    for group in ("slices", "hottest"):
+        for name in ("values", "step", "time_s"):
+            path = f"{group}/{name}"
+            assert found[path].dtype == expected[path].dtype, path
+            assert found[path].tobytes() == expected[path].tobytes(), path
+
+
+def test_the_plain_program_names_what_is_wrong(build_example, tmp_path):
+    ended = jobs.Job([tmp_path / "missing/out.h5"], 2, command=[str(build_example("plain_mpi", "plain_mpi"))]).wait()
+    assert ended.status == 3 and "missing/out.h5" in ended.err, ended

@@ -319,7 +319,7 @@ def test_the_page_names_the_keys(tmp_path):
     page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "case_file.md").read_text()
     documented = set(re.findall(r"^\| `([a-z]+\.[\w.]+)` \|", page, re.M))
     assert {f"{table}.{key}" for table, entries in config.items() for key in entries} <= documented
-    own = [key for key in documented if key.startswith(("rehearse.", "domain."))]
+    own = [key for key in documented if key.startswith(("rehearse.", "domain.cells"))]
     settings = [word for key in own for word in ("--set", f"{key}=[[true]]")]
     refused = jobs.rehearse("-o", tmp_path / "x.h5", "--quiet", *settings)
     assert refused.status == 2 and "unknown key" not in refused.err, refused

@@ -317,57 +317,74 @@ MPI_CASE("any byte that changes is found", ranks{1}) {
   }
 }
 
-MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
-  const SharedDir directory(comm);
-  State state(comm, slabs(comm.size()));
-  state.set();
-  save(comm, directory.path(), 1, state, trial::options_of("threads"));
-  const auto path = checkpoint_path(directory.path(), 1);
-  const auto reason = [&](const StateFunction& function, const char* simulation = "trial") {
-    const auto error = failure_of([&] { Checkpoint(comm, path, simulation).restore(function); });
+namespace {
+void check_words(const std::string& text, const char* words) {
+  CAPTURE(text);
+  CHECK(text.find(words) != std::string::npos);
+}
+
+/// A checkpoint of a state, and why others do not restore it.
+struct Refusals {
+  explicit Refusals(mpi::CommView of) : comm(of), directory(of), state(of, slabs(of.size())) {
+    state.set();
+    save(comm, directory.path(), 1, state, trial::options_of("threads"));
+  }
+  [[nodiscard]] std::string path() const { return checkpoint_path(directory.path(), 1); }
+  [[nodiscard]] std::string reason(const StateFunction& function, const char* simulation = "trial") const {
+    const auto error = failure_of([&] { Checkpoint(comm, path(), simulation).restore(function); });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::input);
     return error->message;
-  };
-  const auto has = [](const std::string& text, const char* words) {
-    CAPTURE(text);
-    CHECK(text.find(words) != std::string::npos);
-  };
-  has(reason(passing(state), "seismic"), "is of the simulation trial, not of seismic");
-  has(reason([&](StateArchive& archive) { archive.component("nix", 1, [](int) {}); }),
-      "this component is missing");
-  has(reason([&](StateArchive& archive) { archive.component("fields", 2, [](int) {}); }),
-      "fields has version 3, this program knows 2");
-  has(reason([&](StateArchive& archive) {
-        archive.component("run", 1, [&](int) { archive.value("stepps", state.steps); });
-      }),
-      "run/stepps: is missing");
-  has(reason([&](StateArchive& archive) {
-        archive.component("run", 1, [&](int) { archive.value("energy", state.steps); });
-      }),
-      "holds numbers of");
-  has(reason([&](StateArchive& archive) {
-        archive.component("fields", 3, [&](int) {
-          auto field = state.pressure.state();
-          field.domain.x += 1;
-          archive.field("pressure", field);
-        });
-      }),
-      "has 13 11 17 points, this run has 14 11 17");
-  has(reason([&](StateArchive& archive) {
-        archive.component("fields", 3, [&](int) { archive.field("velocity", state.pressure.state()); });
-      }),
-      "this run computes in");
-  const auto left = Checkpoint(comm, path, "trial").restore([&](StateArchive& archive) {
-    archive.component("run", 1, [&](int) { archive.value("steps", state.steps); });
+  }
+
+  mpi::CommView comm;
+  SharedDir directory;
+  State state;
+};
+}  // namespace
+
+MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
+  Refusals refusals(comm);
+  check_words(refusals.reason(passing(refusals.state), "seismic"),
+              "is of the simulation trial, not of seismic");
+  check_words(refusals.reason([&](StateArchive& archive) { archive.component("nix", 1, [](int) {}); }),
+              "this component is missing");
+  check_words(refusals.reason([&](StateArchive& archive) { archive.component("fields", 2, [](int) {}); }),
+              "fields has version 3, this program knows 2");
+  check_words(refusals.reason([&](StateArchive& archive) {
+    archive.component("run", 1, [&](int) { archive.value("stepps", refusals.state.steps); });
+  }),
+              "run/stepps: is missing");
+  check_words(refusals.reason([&](StateArchive& archive) {
+    archive.component("run", 1, [&](int) { archive.value("energy", refusals.state.steps); });
+  }),
+              "holds numbers of");
+  check_words(refusals.reason([&](StateArchive& archive) {
+    archive.component("fields", 3, [&](int) {
+      auto field = refusals.state.pressure.state();
+      field.domain.x += 1;
+      archive.field("pressure", field);
+    });
+  }),
+              "has 13 11 17 points, this run has 14 11 17");
+  check_words(refusals.reason([&](StateArchive& archive) {
+    archive.component("fields", 3, [&](int) { archive.field("velocity", refusals.state.pressure.state()); });
+  }),
+              "this run computes in");
+}
+
+MPI_CASE("what a program does not ask for is named, and what is not there refused", ranks{1, 2}) {
+  Refusals refusals(comm);
+  const auto left = Checkpoint(comm, refusals.path(), "trial").restore([&](StateArchive& archive) {
+    archive.component("run", 1, [&](int) { archive.value("steps", refusals.state.steps); });
   });
   CHECK(std::find(left.begin(), left.end(), "molecules/argon") != left.end());
   CHECK(std::find(left.begin(), left.end(), "run/seed") != left.end());
-  CHECK(failure_of([&] { Checkpoint(comm, path + "0", "trial"); }));
-  const auto none =
-      failure_of([&] { restore_newest(comm, directory.path() + "/nix", "trial", passing(state)); });
+  CHECK(failure_of([&] { Checkpoint(comm, refusals.path() + "0", "trial"); }));
+  const auto none = failure_of(
+      [&] { restore_newest(comm, refusals.directory.path() + "/nix", "trial", passing(refusals.state)); });
   REQUIRE(none);
-  has(none->message, "no checkpoint to go on from");
+  check_words(none->message, "no checkpoint to go on from");
 }
 
 MPI_CASE("the newest are kept", ranks{1}) {

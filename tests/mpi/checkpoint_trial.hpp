@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "checkpoint/compression.hpp"
 #include "output/core/options.hpp"
-#include "tailrace/archive.hpp"
+#include "tailrace/checkpoint.hpp"
+#include "tailrace/checkpoint_options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/decomposition.hpp"
 #include "tailrace/error.hpp"

@@ -344,62 +344,81 @@ MPI_CASE("states that cannot be are refused, with the molecule", ranks{1, 3}) {
   CHECK(has(refused([](Molecule& m) { m.position = {0, 0, 0}; }), "at the same point"));
 }
 
-MPI_CASE("counts that do not fit, files of other states and of other machines", ranks{1, 3}) {
-  const SharedDir dir(comm);
-  const Vec3 box{9, 7, 5.5};
-  const auto share = slabs(comm.rank(), comm.size(), box, 2);
-  const auto has = [](const std::string& message, const char* part) {
-    CAPTURE(message);
-    return message.find(part) != std::string::npos;
-  };
-  const auto replaced = [&](const std::string& path, const std::string& from, const std::string& to) {
+namespace {
+bool contains(const std::string& message, const char* part) {
+  CAPTURE(message);
+  return message.find(part) != std::string::npos;
+}
+
+/// Files of a state, damaged in one way or another, and how reading them ends.
+struct DamagedFiles {
+  explicit DamagedFiles(mpi::CommView of) : comm(of), dir(of) {}
+
+  [[nodiscard]] PhaseSpaceFiles make(PhaseSpaceFormat format) const {
+    const auto files = files_of(format, dir.file("state"));
+    write(comm, files, crowd(60, box), mixture(), box, {2, 2, 2});
+    return files;
+  }
+  void replace(const std::string& path, const std::string& from, const std::string& to) const {
     auto text = bytes_of(comm, path);
     text.replace(text.find(from), from.size(), to);
     mpi::barrier(comm);
     put_bytes(comm, path, text);
-  };
-  const auto make = [&](PhaseSpaceFormat format, int count = 60) {
-    const auto files = files_of(format, dir.file("state"));
-    write(comm, files, crowd(count, box), mixture(), box, {2, 2, 2});
-    return files;
-  };
-  const auto reading = [&](const PhaseSpaceFiles& files) {
-    return refusal([&] { read(comm, files, share); });
-  };
+  }
+  void reverse_bytes(const std::string& path, std::ptrdiff_t begin, std::ptrdiff_t end) const {
+    auto bytes = bytes_of(comm, path);
+    std::reverse(bytes.begin() + begin, bytes.begin() + end);
+    put_bytes(comm, path, bytes);
+  }
+  [[nodiscard]] std::string reading(const PhaseSpaceFiles& files) const {
+    return refusal([&] { read(comm, files, slabs(comm.rank(), comm.size(), box, 2)); });
+  }
 
+  mpi::CommView comm;
+  SharedDir dir;
+  Vec3 box{9, 7, 5.5};
+};
+}  // namespace
+
+MPI_CASE("counts that do not fit are refused", ranks{1, 3}) {
+  const DamagedFiles files(comm);
   for (const char* number : {"59", "61"}) {
-    const auto ascii = make(PhaseSpaceFormat::ascii);
-    replaced(ascii.data, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
-    CHECK(has(reading(ascii), number[1] == '9' ? "more than 59 molecules" : "it is truncated"));
-    const auto binary = make(PhaseSpaceFormat::binary);
-    replaced(binary.header, "<number>60", fmt::format("<number>{}", number));
-    CHECK(has(reading(binary), "bytes where"));
-    const auto cells = make(PhaseSpaceFormat::cells);
-    replaced(cells.header, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
-    CHECK(has(reading(cells), "tells of 60 molecules"));
-    const auto netcdf = make(PhaseSpaceFormat::netcdf);
-    replaced(netcdf.header, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
-    CHECK(has(reading(netcdf), "holds 60 molecules"));
+    const auto ascii = files.make(PhaseSpaceFormat::ascii);
+    files.replace(ascii.data, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
+    CHECK(contains(files.reading(ascii), number[1] == '9' ? "more than 59 molecules" : "it is truncated"));
+    const auto binary = files.make(PhaseSpaceFormat::binary);
+    files.replace(binary.header, "<number>60", fmt::format("<number>{}", number));
+    CHECK(contains(files.reading(binary), "bytes where"));
+    const auto cells = files.make(PhaseSpaceFormat::cells);
+    files.replace(cells.header, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
+    CHECK(contains(files.reading(cells), "tells of 60 molecules"));
+    const auto netcdf = files.make(PhaseSpaceFormat::netcdf);
+    files.replace(netcdf.header, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
+    CHECK(contains(files.reading(netcdf), "holds 60 molecules"));
   }
+}
+
+MPI_CASE("a file of another state than its header is refused", ranks{1, 3}) {
+  const DamagedFiles files(comm);
   for (const auto format : {PhaseSpaceFormat::cells, PhaseSpaceFormat::binary, PhaseSpaceFormat::netcdf}) {
-    const auto files = make(format);
-    const auto header = bytes_of(comm, files.header);
-    auto other = crowd(60, box);
+    const auto made = files.make(format);
+    const auto header = bytes_of(comm, made.header);
+    auto other = crowd(60, files.box);
     other[9].velocity[0] += 1e-12;
-    write(comm, files, other, mixture(), box, {2, 2, 2});
-    put_bytes(comm, files.header, header);
-    CHECK(has(reading(files), "others than its header tells of"));
+    write(comm, made, other, mixture(), files.box, {2, 2, 2});
+    put_bytes(comm, made.header, header);
+    CHECK(contains(files.reading(made), "others than its header tells of"));
   }
-  const auto cells = make(PhaseSpaceFormat::cells);
-  auto swapped = bytes_of(comm, cells.data);
-  std::reverse(swapped.begin(), swapped.begin() + 8);
-  put_bytes(comm, cells.data, swapped);
-  CHECK(has(reading(cells), "another byte order"));
-  const auto restart = make(PhaseSpaceFormat::mpi_restart);
-  swapped = bytes_of(comm, restart.data);
-  std::reverse(swapped.begin() + 52, swapped.begin() + 56);
-  put_bytes(comm, restart.data, swapped);
-  CHECK(has(reading(restart), "the other byte order"));
+}
+
+MPI_CASE("files of machines of another byte order are refused", ranks{1, 3}) {
+  const DamagedFiles files(comm);
+  const auto cells = files.make(PhaseSpaceFormat::cells);
+  files.reverse_bytes(cells.data, 0, 8);
+  CHECK(contains(files.reading(cells), "another byte order"));
+  const auto restart = files.make(PhaseSpaceFormat::mpi_restart);
+  files.reverse_bytes(restart.data, 52, 56);
+  CHECK(contains(files.reading(restart), "the other byte order"));
 }
 
 MPI_CASE("both orders of records of the MPI-IO checkpoint are told apart", ranks{1, 2}) {

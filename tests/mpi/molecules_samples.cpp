@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "decomposition.hpp"
 #include "generator.hpp"
@@ -40,6 +41,30 @@ std::vector<std::uint64_t> ids_of(const std::vector<Molecule>& molecules) {
   std::vector<std::uint64_t> ids;
   for (const auto& molecule : molecules) ids.push_back(molecule.id);
   return ids;
+}
+
+/// Outputs of these quantities at every second step.
+std::vector<run::OutputTable> tables_of(std::span<const char* const> names) {
+  std::vector<run::OutputTable> tables(names.size());
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    tables[i].key = "output";
+    tables[i].name = tables[i].quantity = names[i];
+    tables[i].every = 2;
+  }
+  return tables;
+}
+
+run::CaseOutputs outputs_of(const std::vector<run::OutputTable>& placed, Index3 space) {
+  std::vector<std::string> offered;
+  for (const auto& quantity : quantities) offered.emplace_back(quantity.name);
+  return {placed,
+          {.points = space,
+           .interior = Box::whole(space),
+           .steps = 4,
+           .dt_s = 1,
+           .quantities = offered,
+           .taken_paths = {}},
+          "case"};
 }
 
 }  // namespace
@@ -129,28 +154,14 @@ MPI_CASE("samples of molecules lie in the order of their ids, those of bins add 
   const StartLattice lattice{.density = 0.5, .temperature = 1.7, .seed = 11, .fractions = {}, .droplet = {}};
   const auto own = start(comm, lattice);
   const IdOrder order(comm, ids_of(own));
-  std::vector<run::OutputTable> tables(4);
   const std::array names{"position", "orientation", "density", "observables"};
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    tables[i].key = "output";
-    tables[i].name = tables[i].quantity = names[i];
-    tables[i].every = 2;
-  }
+  const auto tables = tables_of(names);
   const std::vector<Bins> bins{{1, 1, 1}, {1, 1, 1}, {3, 2, 1}, {1, 1, 1}};
   const auto placed = Samples::placed(tables, bins, order.size());
   CHECK(placed.size() == 3 + Observable::count);
   const auto space = Samples::space(placed, order.size());
   CHECK(space == Index3{6, order.size(), 1});
-  std::vector<std::string> offered;
-  for (const auto& quantity : quantities) offered.emplace_back(quantity.name);
-  const run::CaseOutputs outputs(placed,
-                                 {.points = space,
-                                  .interior = Box::whole(space),
-                                  .steps = 4,
-                                  .dt_s = 1,
-                                  .quantities = offered,
-                                  .taken_paths = {}},
-                                 "case");
+  const auto outputs = outputs_of(placed, space);
   Samples samples(comm, outputs.streams(), space, box, model, order);
   CHECK(!samples.due(1));
   REQUIRE(samples.due(2));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "base/system.hpp"
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/system.hpp"
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 #include "writer_ground.hpp"

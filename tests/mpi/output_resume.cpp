@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

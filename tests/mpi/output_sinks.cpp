@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "h5/file.hpp"
 #include "mpi/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "base/system.hpp"
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output/core/raw_file.hpp"
 #include "output_trial.hpp"

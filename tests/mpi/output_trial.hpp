@@ -5,6 +5,7 @@
 #include <span>
 
 #include "../unit/output_pattern.hpp"
+#include "h5/file.hpp"
 #include "h5/parallel.hpp"
 #include "mpi/verdict.hpp"
 #include "output/session/session.hpp"

@@ -10,8 +10,8 @@
 #include "mpi/message.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
-#include "tailrace/run/clock_comparison.hpp"
-#include "tailrace/run/tracing.hpp"
+#include "run/clock_comparison.hpp"
+#include "run/tracing.hpp"
 #include "temp_dir.hpp"
 
 /// Clocks of ranks that are made wrong, and put together again.

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
+#include "output/session/session.hpp"
 #include "tailrace/run/run.hpp"
 #include "temp_dir.hpp"
 
@@ -61,13 +63,15 @@ using AfterStep = std::function<void(output::Session&, StepIndex)>;
 /// 50 steps, watched every 8; the last rank fails at `bad_step` if it has points.
 Outcome run_counter(
     mpi::CommView comm, StepIndex bad_step, bool ends_run,
-    const AfterStep& after_step = [](output::Session&, StepIndex) {}, const output::Options& write = {}) {
+    const AfterStep& after_step = [](output::Session&, StepIndex) {},
+    const output::WriteOptions& write = {}) {
   std::optional<test::TempDir> directory;
   if (comm.is_root()) directory.emplace();
   const auto path = mpi::broadcast(comm, directory ? directory->file("run") : "", 0);
   constexpr StepIndex steps = 50, never = 1000;
   Run run(comm,
-          {.program = "a test", .directory = path, .overwrite = false, .wall_limit_s = {}, .write = write});
+          {.program = "a test", .directory = path, .overwrite = false, .wall_limit_s = {}, .write = write},
+          nullptr);
   run.prepare_directory();
   const Range planes{domain.z * comm.rank() / comm.size(), domain.z * (comm.rank() + 1) / comm.size()};
   const Box box{{0, 0, planes.begin}, {domain.x, domain.y, planes.end}};
@@ -77,7 +81,7 @@ Outcome run_counter(
   Counter counter(box, fails ? bad_step : never);
   auto& session = run.open_output(path + "/output.h5", {}, counter.memory_bytes());
   const Watch watch{.quantity = "n", .every = 8, .ends_run = ends_run, .hint = "count less"};
-  const auto result = run.drive(counter, {.last = steps, .planned = steps}, watch,
+  const auto result = run.drive(calls_of(counter), {.last = steps, .planned = steps}, watch,
                                 [&](StepIndex step) { after_step(session, step); });
   Outcome outcome{run.close(
                       result,
@@ -174,16 +178,18 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
   StepIndex done = 0;
   for (const bool last_leg : {false, true}) {
     const std::optional<double> pause_after_s = last_leg ? std::nullopt : std::optional(0.0);
-    Run run(comm, {.program = "a test",
-                   .directory = {},
-                   .wall_limit_s = {},
-                   .pause_after_s = pause_after_s,
-                   .write = {}});
+    Run run(comm,
+            {.program = "a test",
+             .directory = {},
+             .wall_limit_s = {},
+             .pause_after_s = pause_after_s,
+             .write = {}},
+            nullptr);
     run.plan({stream}, {}, box, domain);
     Counter counter(box, 1000);
     run.open_output(path, {}, counter.memory_bytes(), {.after = done});
     const auto result =
-        run.drive(counter, {.done = done, .last = steps, .planned = steps}, {}, [](StepIndex) {});
+        run.drive(calls_of(counter), {.done = done, .last = steps, .planned = steps}, {}, [](StepIndex) {});
     bool saved = false;
     const auto save = [&](output::Session&) { saved = true; };
     const auto fields = [&](output::Session&) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "checkpoint.hpp"
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 

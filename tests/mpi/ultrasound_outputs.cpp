@@ -4,6 +4,7 @@
 #include <fstream>
 #include <optional>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/box.hpp"
 #include "temp_dir.hpp"

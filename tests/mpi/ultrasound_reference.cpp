@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "temp_dir.hpp"
 #include "ultrasound_run.hpp"

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_trial.hpp"
 #include "ultrasound_run.hpp"

@@ -1,4 +1,4 @@
-#include "checkpoint/compression.hpp"
+#include "tailrace/checkpoint_options.hpp"
 
 #include <doctest/doctest.h>
 

@@ -138,63 +138,65 @@ TEST_CASE("asynchronous: a failed record and a failed flush are failures") {
   CHECK(bench.reached.written() == 1);
 }
 
-TEST_CASE("asynchronous: faults and pace decide about operations, and the caller never sleeps") {
-  SUBCASE("an error needs no system call") {
-    Bench bench(3, "write:step=2,error=EROFS");
-    for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
-    CHECK(bench.queue->asked.size() == 1);
-    bench.writer->drain();
-    CHECK(bench.writer->failure()->message.find("Read-only") != std::string::npos);
-    CHECK(bench.recorded() == 1);
-  }
-  SUBCASE("short ones go on") {
-    Bench bench(2, "short:every=2;short:probability=0.5");
-    for (StepIndex step = 1; step <= last_step; ++step) bench.submit(step);
-    bench.writer->drain();
-    CHECK(bench.recorded() == last_step);
-    CHECK(bench.wrong_values(last_step) == 0);
-  }
-  SUBCASE("a stall holds back what follows, but no record") {
-    Bench bench(2, "stall:nth=1,s=1h");
-    const double now_s = monotonic_s();
+TEST_CASE("asynchronous: an injected error needs no system call") {
+  Bench bench(3, "write:step=2,error=EROFS");
+  for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
+  CHECK(bench.queue->asked.size() == 1);
+  bench.writer->drain();
+  CHECK(bench.writer->failure()->message.find("Read-only") != std::string::npos);
+  CHECK(bench.recorded() == 1);
+}
+
+TEST_CASE("asynchronous: short writes go on") {
+  Bench bench(2, "short:every=2;short:probability=0.5");
+  for (StepIndex step = 1; step <= last_step; ++step) bench.submit(step);
+  bench.writer->drain();
+  CHECK(bench.recorded() == last_step);
+  CHECK(bench.wrong_values(last_step) == 0);
+}
+
+TEST_CASE("asynchronous: a stall holds back what follows, but no record") {
+  Bench bench(2, "stall:nth=1,s=1h");
+  const double now_s = monotonic_s();
+  bench.submit(1);
+  bench.submit(2);
+  REQUIRE(bench.queue->asked.size() == 2);
+  CHECK(bench.queue->asked[0].not_before_s >= now_s + 3600);
+  CHECK(bench.queue->asked[1].not_before_s == bench.queue->asked[0].not_before_s);
+  bench.queue->complete(0);
+  bench.writer->progress();
+  CHECK(bench.queue->asked[1].not_before_s == 0);
+  bench.writer->drain();
+}
+
+TEST_CASE("asynchronous: a pace spreads operations") {
+  Bench bench(3, {}, "bandwidth=1kB/s,latency=10s");
+  for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
+  REQUIRE(bench.queue->asked.size() == 3);
+  const double each_s = 10 + static_cast<double>(sample_bytes) * 1e-3;
+  for (std::size_t i = 1; i < 3; ++i)
+    CHECK(bench.queue->asked[i].not_before_s - bench.queue->asked[i - 1].not_before_s ==
+          doctest::Approx(each_s));
+  bench.writer->drain();
+}
+
+TEST_CASE("asynchronous: a kill leaves half a write") {
+  Bench bench(2, "kill:step=2");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
     bench.submit(1);
+    bench.writer->drain();
     bench.submit(2);
-    REQUIRE(bench.queue->asked.size() == 2);
-    CHECK(bench.queue->asked[0].not_before_s >= now_s + 3600);
-    CHECK(bench.queue->asked[1].not_before_s == bench.queue->asked[0].not_before_s);
-    bench.queue->complete(0);
-    bench.writer->progress();
-    CHECK(bench.queue->asked[1].not_before_s == 0);
-    bench.writer->drain();
+    _exit(0);
   }
-  SUBCASE("a pace spreads them") {
-    Bench bench(3, {}, "bandwidth=1kB/s,latency=10s");
-    for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
-    REQUIRE(bench.queue->asked.size() == 3);
-    const double each_s = 10 + static_cast<double>(sample_bytes) * 1e-3;
-    for (std::size_t i = 1; i < 3; ++i)
-      CHECK(bench.queue->asked[i].not_before_s - bench.queue->asked[i - 1].not_before_s ==
-            doctest::Approx(each_s));
-    bench.writer->drain();
-  }
-  SUBCASE("kill leaves half a write") {
-    Bench bench(2, "kill:step=2");
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      bench.submit(1);
-      bench.writer->drain();
-      bench.submit(2);
-      _exit(0);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));
-    CHECK(bench.recorded() == 1);
-    CHECK(bench.wrong_values(1) == 0);
-    CHECK(std::filesystem::file_size(bench.directory.file("file")) ==
-          static_cast<std::uintmax_t>(data_at + sample_bytes + sample_bytes / 2));
-  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(bench.recorded() == 1);
+  CHECK(bench.wrong_values(1) == 0);
+  CHECK(std::filesystem::file_size(bench.directory.file("file")) ==
+        static_cast<std::uintmax_t>(data_at + sample_bytes + sample_bytes / 2));
 }
 
 TEST_CASE("asynchronous: a queue that breaks ends the writing without a hang") {

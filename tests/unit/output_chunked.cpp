@@ -11,11 +11,12 @@
 #include <thread>
 
 #include "base/system.hpp"
-#include "output/core/file_content.hpp"
+#include "h5/file.hpp"
 #include "output/core/options.hpp"
 #include "output/sinks/hdf5_chunked/file.hpp"
 #include "output_pattern.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/file_content.hpp"
 #include "temp_dir.hpp"
 
 using namespace tailrace;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "mpi/file.hpp"
 #include "output/core/options.hpp"
 #include "tailrace/error.hpp"
 

@@ -247,14 +247,19 @@ TEST_CASE("a full file system is an error with the byte it happened at") {
   CHECK(message.find("No space left on device") != std::string::npos);
 }
 
-TEST_CASE("a process killed in mid-write leaves a file that opens with everything recorded") {
-  const Directory directory;
-  const auto path = directory / "file.h5";
-  constexpr std::uint64_t samples = 10, values = 1000;
+namespace {
+constexpr std::uint64_t killed_samples = 10, killed_values = 1000;
+
+/// Places in a file of samples and of the number of those that were recorded.
+struct RecordedFile {
+  std::int64_t data_at, record_at;
+};
+
+RecordedFile create_recorded(const std::string& path) {
   auto file = h5::File::create(path);
   h5::DatasetSpec data, record;
   data.path = "/p";
-  data.shape = {samples, values};
+  data.shape = {killed_samples, killed_values};
   record.path = "/record";
   record.shape = {1};
   record.type = h5::ElementType::uint64;
@@ -262,21 +267,31 @@ TEST_CASE("a process killed in mid-write leaves a file that opens with everythin
   const auto record_at = static_cast<std::int64_t>(file.create_dataset(record).value());
   file.write<std::uint64_t>("/record", std::vector<std::uint64_t>{0});
   file.close();
+  return {data_at, record_at};
+}
 
+/// Writes samples and records until it is killed.
+[[noreturn]] void write_until_killed(const std::string& path, const RecordedFile& places) {
+  RawFile raw(path, make_write_call(with_fault("kill:step=6"), 0));
+  for (std::uint64_t step = 1; step <= killed_samples; ++step) {
+    std::vector<float> sample(killed_values, static_cast<float>(step));
+    iovec piece{sample.data(), killed_values * sizeof(float)};
+    raw.write(std::span(&piece, 1),
+              places.data_at + static_cast<std::int64_t>((step - 1) * killed_values * sizeof(float)),
+              static_cast<StepIndex>(step));
+    raw.write_directly(std::as_bytes(std::span(&step, 1)), places.record_at);
+  }
+  _exit(0);
+}
+}  // namespace
+
+TEST_CASE("a process killed in mid-write leaves a file that opens with everything recorded") {
+  const Directory directory;
+  const auto path = directory / "file.h5";
+  const auto places = create_recorded(path);
   const pid_t child = fork();
   REQUIRE(child >= 0);
-  if (child == 0) {
-    RawFile raw(path, make_write_call(with_fault("kill:step=6"), 0));
-    for (std::uint64_t step = 1; step <= samples; ++step) {
-      std::vector<float> sample(values, static_cast<float>(step));
-      iovec piece{sample.data(), values * sizeof(float)};
-      raw.write(std::span(&piece, 1),
-                data_at + static_cast<std::int64_t>((step - 1) * values * sizeof(float)),
-                static_cast<StepIndex>(step));
-      raw.write_directly(std::as_bytes(std::span(&step, 1)), record_at);
-    }
-    _exit(0);
-  }
+  if (child == 0) write_until_killed(path, places);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
@@ -286,11 +301,11 @@ TEST_CASE("a process killed in mid-write leaves a file that opens with everythin
   std::vector<std::uint64_t> recorded(1);
   left.read("/record", std::span(recorded));
   CHECK(recorded[0] == 5);
-  std::vector<float> all(samples * values);
+  std::vector<float> all(killed_samples * killed_values);
   left.read("/p", std::span(all));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::size_t step = i / values + 1;
-    const bool there = step <= 5 || (step == 6 && i % values < values / 2);
+    const std::size_t step = i / killed_values + 1;
+    const bool there = step <= 5 || (step == 6 && i % killed_values < killed_values / 2);
     REQUIRE(all[i] == (there ? static_cast<float>(step) : 0.0F));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "base/text.hpp"
 #include "options.hpp"
 #include "tailrace/error.hpp"
 #include "temp_dir.hpp"
@@ -57,34 +58,12 @@ TEST_CASE("defaults of a rehearsal") {
 }
 
 TEST_CASE("options become keys of the case") {
-  const auto options = options_of({"--cells",
-                                   "8,6,4",
-                                   "--steps",
-                                   "7",
-                                   "--precision",
-                                   "float32",
-                                   "--compute",
-                                   "memory",
-                                   "--compute-ms",
-                                   "1.5",
-                                   "--imbalance",
-                                   "0.25",
-                                   "--slow-rank",
-                                   "1",
-                                   "--slow-factor",
-                                   "3",
-                                   "--select",
-                                   "x=2",
-                                   "--select",
-                                   "boxes:4,size=1x2x3,share=one,rank=1,seed=9",
-                                   "--every",
-                                   "2",
-                                   "--write",
-                                   "threads:3",
-                                   "--decomposition",
-                                   "one-owner:1",
-                                   "--write-multiplier",
-                                   "5"});
+  const auto options =
+      options_of(split_text("--cells 8,6,4 --steps 7 --precision float32 --compute memory --compute-ms 1.5 "
+                            "--imbalance 0.25 --slow-rank 1 --slow-factor 3 --select x=2 "
+                            "--select boxes:4,size=1x2x3,share=one,rank=1,seed=9 --every 2 --write threads:3 "
+                            "--decomposition one-owner:1 --write-multiplier 5",
+                            ' '));
   CHECK(options.formula.cells == Index3{8, 6, 4});
   CHECK(options.steps == 7);
   CHECK(options.formula.type == h5::ElementType::float32);

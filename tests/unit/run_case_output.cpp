@@ -1,4 +1,5 @@
 #include "tailrace/run/case_output.hpp"
+#include "tailrace/run/case_file.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,6 +15,12 @@ namespace {
 
 const std::vector<OfferedQuantity> offered{{"p", "Pa"}, {"ux", "m/s"}, {"uz", "m/s"}};
 
+const CaseSchema schema = make_schema("test", {"p", "ux", "uz"},
+                                      {{.name = "output[].pml",
+                                        .meaning = "",
+                                        .fallback = "included",
+                                        .words = {"included", "excluded"}}});
+
 struct Parsed {
   std::vector<OutputTable> tables;
   std::string problems;
@@ -25,7 +32,7 @@ Parsed parse(const std::string& text, const std::vector<std::string>& overrides 
   const auto path = directory.file("case.toml");
   std::ofstream(path) << text;
   Parsed parsed;
-  auto file = CaseFile::read(path, overrides);
+  auto file = CaseFile::read(path, overrides, schema);
   parsed.tables = read_output_tables(file, offered, "pml");
   try {
     file.finish();
@@ -299,6 +306,23 @@ TEST_CASE("the file gets steps, times and what the values are") {
                                           "/a selection {\"points\":[[3,2,1]]}", "/a reduction none",
                                           "/b quantity ux", "/b unit m/s",
                                           "/b selection {\"box\":[[2,2,2],[17,7,5]]}", "/b reduction max"});
+}
+
+TEST_CASE("the numbers of steps come first, unless the format of the simulation has them") {
+  const CaseOutputs outputs({}, small_domain(), "case");
+  output::FileHead head;
+  head.datasets.push_back({{"/a", {1}, h5::ElementType::float64, {}}, {}});
+  CHECK(outputs.add_step_counts(head));
+  REQUIRE(head.datasets.size() == 3);
+  CHECK(head.datasets[0].spec.path == "/Nt");
+  CHECK(integer_in(head.datasets[0].values) == 100);
+  CHECK(head.datasets[1].spec.path == "/t_index");
+  CHECK(integer_in(head.datasets[1].values) == 0);
+  CHECK_FALSE(outputs.add_step_counts(head));
+  CHECK(head.datasets.size() == 3);
+  output::FileTail tail;
+  outputs.add_step_count(tail, 70);
+  CHECK(integer_in(tail.datasets.at(0).second) == 70);
 }
 
 TEST_CASE("a reduction gets the step of its last sample at the end") {

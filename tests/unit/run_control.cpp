@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/system.hpp"
-#include "tailrace/run/account.hpp"
-#include "tailrace/run/progress.hpp"
-#include "tailrace/run/stop.hpp"
+#include "run/progress.hpp"
+#include "run/rank_account.hpp"
+#include "run/stop.hpp"
 #include "temp_dir.hpp"
 
 namespace tailrace::run {

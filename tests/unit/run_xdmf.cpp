@@ -1,4 +1,4 @@
-#include "tailrace/run/xdmf.hpp"
+#include "run/xdmf.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ output::Stream stream(const std::string& name, output::Selection selection, cons
           {{fmt::format("/{}/values", name), shape, h5::ElementType::float32, {}}}};
 }
 
-const run::XdmfFrame frame{
+const output::Frame frame{
     .domain = {4, 3, 2}, .spacing_m = {0.5, 0.25, 2}, .time_of_step_0_s = -1, .dt_s = 0.5};
 
 bool holds(const std::string& text, const std::string& part) {

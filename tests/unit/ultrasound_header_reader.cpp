@@ -1,3 +1,4 @@
+#include "h5/file.hpp"
 #include "header_reader.hpp"
 
 #include <doctest/doctest.h>

@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::variant<Options, Notice> parse(const Words& words) {
+std::variant<Options, run::Notice> parse(const Words& words) {
   std::vector<const char*> argv{"tailrace-ultrasound"};
   for (const auto& word : words) argv.push_back(word.c_str());
   return parse_options(static_cast<int>(argv.size()), argv.data());
@@ -62,8 +62,9 @@ TEST_CASE("k-Wave's command line with nothing but files") {
   CHECK(options.progress_percent == 5);
   CHECK(options.write.sink == "hdf5");
   CHECK(options.precision == Precision::float32);
-  CHECK_FALSE(options.checkpoint);
-  CHECK_FALSE(options.steps);
+  CHECK_FALSE(options.kwave_checkpoint);
+  CHECK(options.takes_checkpoints);
+  CHECK(options.steps == 0);
   CHECK_FALSE(options.gpu_named);
 }
 
@@ -110,13 +111,14 @@ TEST_CASE("the level of compression chooses the sink") {
 
 TEST_CASE("checkpoint options come together") {
   const auto options = options_of({"--checkpoint_file", "c.h5", "--checkpoint_interval", "60"});
-  REQUIRE(options.checkpoint);
-  CHECK(options.checkpoint->file == "c.h5");
-  CHECK(options.checkpoint->interval_s == 60.0);
-  CHECK_FALSE(options.checkpoint->timesteps);
+  REQUIRE(options.kwave_checkpoint);
+  CHECK_FALSE(options.takes_checkpoints);
+  CHECK(options.kwave_checkpoint->file == "c.h5");
+  CHECK(options.kwave_checkpoint->interval_s == 60.0);
+  CHECK_FALSE(options.kwave_checkpoint->timesteps);
   const auto both = options_of({"--checkpoint_t=7", "--checkpoint_f", "c.h5", "--checkpoint_i=5"});
-  CHECK(both.checkpoint->timesteps == 7);
-  CHECK(both.checkpoint->interval_s == 5.0);
+  CHECK(both.kwave_checkpoint->timesteps == 7);
+  CHECK(both.kwave_checkpoint->interval_s == 5.0);
   CHECK(holds(message_with_files({"--checkpoint_interval", "60"}), "add --checkpoint_file FILE"));
   CHECK(holds(message_with_files({"--checkpoint_file", "c.h5"}), "--checkpoint_timesteps N"));
   CHECK(holds(message_with_files({"--checkpoint_file=c.h5", "--checkpoint_timesteps=0"}),
@@ -141,8 +143,8 @@ TEST_CASE("what is not understood is named") {
 TEST_CASE("help and version end the program") {
   for (const auto& word : {"-h", "--help", "--hel", "--version", "--vers"}) {
     const auto parsed = parse({word});
-    REQUIRE(std::holds_alternative<Notice>(parsed));
-    CHECK_FALSE(std::get<Notice>(parsed).text.empty());
+    REQUIRE(std::holds_alternative<run::Notice>(parsed));
+    CHECK_FALSE(std::get<run::Notice>(parsed).text.empty());
   }
 }
 

@@ -5,30 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "base/placement.hpp"
-#include "output/session/session.hpp"
-#include "output/strategies/crew.hpp"
-#include "tailrace/comm.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/run/checkpointing.hpp"
-#include "tailrace/run/driver.hpp"
-#include "tailrace/trace.hpp"
 
-/// run.json: the machine-readable account of a run (docs/formats/run_directory.md).
 namespace tailrace::run {
 
-/// What one rank has to say.
-struct RankAccount {
-  std::int64_t cells = 0;
-  double setup_s = 0, compute_s = 0, exchange_s = 0, pack_s = 0;
-  output::Account output;
-  Seat seat;
-  std::int64_t predicted_memory_bytes = 0;
-  CheckpointAccount checkpoint;
-};
-
-/// Times of computation and exchange from a rank's log; the compute spans enclose the exchanges.
-RankAccount account_from(const trace::Log& log);
+enum class Status { finished, stopped, failed };
+const char* to_string(Status status) noexcept;
 
 /// What the whole run has in common.
 struct RunAccount {
@@ -47,8 +30,7 @@ struct RunAccount {
   double restore_s = 0;        ///< reading it
   int threads = 1;
   std::string strategy, sink;
-  nlohmann::json plan{{"mode", "fixed"}};      ///< see `describe_plan`
-  std::vector<output::WriterAccount> writers;  ///< processes that only write; on the root
+  nlohmann::json plan{{"mode", "fixed"}};  ///< see `describe_plan`
   std::vector<std::string> warnings;
 };
 
@@ -59,19 +41,5 @@ struct RunEnd {
   std::optional<ErrorInfo> error;
   StepIndex steps_done = 0;
 };
-
-/// The share of the writing that the computation did not wait for, from sums over all ranks; nothing where
-/// nothing was written. @local
-std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept;
-
-/// Gathers the accounts of all ranks and writes DIR/run.json (rank 0). @collective{comm}
-void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
-                   const RankAccount& mine);
-
-/// Writes DIR/run.json for a failure that only this rank knows of, before it aborts the job. @local
-void write_lone_failure(const std::string& directory, const RunAccount& run, const ErrorInfo& error);
-
-/// Description of a stream's datasets for `RunAccount::outputs`.
-nlohmann::json describe_streams(const std::vector<output::Stream>& streams);
 
 }  // namespace tailrace::run

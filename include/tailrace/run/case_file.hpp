@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -9,44 +8,47 @@
 #include <vector>
 
 #include "tailrace/error.hpp"
+#include "tailrace/run/case_schema.hpp"
 
 namespace tailrace::run {
 
-/// Accepted values of a number.
-template <class T>
-struct Limits {
-  T least = std::numeric_limits<T>::lowest(), most = std::numeric_limits<T>::max();
-};
-
-/// A case: a TOML file with overrides from the command line. Reading a key marks it as known; `finish`
-/// reports every key that nobody asked for, together with all other problems. Keys are written with dots
-/// ("record.p_max"), elements of lists of tables with their number ("output[0].name").
+/// A case: a TOML file with overrides from the command line, whose keys a schema states. Reading a key marks
+/// it as known; `finish` reports every key that nobody asked for, together with all other problems. Keys are
+/// written with dots ("record.p_max"), elements of lists of tables with their number ("output[0].name").
 class CaseFile {
  public:
   /// Reads `path` and applies "key=value" overrides, whose values are read as TOML and otherwise taken as
-  /// text. Errors (input): unreadable file, TOML syntax with line and column, an override without "=".
-  static CaseFile read(const std::string& path, const std::vector<std::string>& overrides);
+  /// text. The schema outlives the case. Errors (input): unreadable file, TOML syntax with line and column,
+  /// an override without "=".
+  static CaseFile read(const std::string& path, const std::vector<std::string>& overrides,
+                       const CaseSchema& schema);
   /// A case without a file, for native inputs: only overrides.
-  static CaseFile from_overrides(const std::string& subject, const std::vector<std::string>& overrides);
+  static CaseFile from_overrides(const std::string& subject, const std::vector<std::string>& overrides,
+                                 const CaseSchema& schema);
 
   CaseFile(CaseFile&&) noexcept;
   CaseFile& operator=(CaseFile&&) noexcept;
   ~CaseFile();
 
-  /// The value of a key, or nothing if it is absent. A value of another type or outside the limits becomes a
-  /// problem.
+  /// The value of a key; if it is absent, its default, which `resolved` tells then, or nothing if it has
+  /// none. A value of another type or outside the limits becomes a problem, and so does the absence of a
+  /// required one.
   std::optional<bool> boolean(const std::string& key);
-  std::optional<std::int64_t> integer(const std::string& key, Limits<std::int64_t> limits);
-  std::optional<double> real(const std::string& key, Limits<double> limits);
+  std::optional<std::int64_t> integer(const std::string& key);
+  std::optional<double> real(const std::string& key);
   std::optional<std::string> text(const std::string& key);
   std::optional<std::vector<std::string>> texts(const std::string& key);
-  /// As `texts`, for file names: relative ones are taken from the directory of the case file.
-  std::optional<std::vector<std::string>> file_names(const std::string& key);
-  /// A list of numbers; each within the limits.
-  std::optional<std::vector<double>> reals(const std::string& key, Limits<double> limits);
-  /// A list of integers, or of such lists: "at" and "select.box" for example.
   std::optional<std::vector<std::int64_t>> integers(const std::string& key);
+  std::optional<std::vector<double>> reals(const std::string& key);
   std::optional<std::vector<std::vector<std::int64_t>>> integer_lists(const std::string& key);
+  /// As `text` and `texts`, for file names: relative ones are taken from the directory of the case file.
+  std::optional<std::string> file_name(const std::string& key);
+  std::optional<std::vector<std::string>> file_names(const std::string& key);
+  /// The position of a text among those that the schema accepts; 0 if it is absent or wrong.
+  std::size_t choice(const std::string& key);
+  /// A key that goes with other choices than this case's: known, and a problem if it is there. Returns
+  /// whether it is.
+  bool refuse(const std::string& key, const std::string& what, const std::string& fix);
   /// Number of tables that stand under [[key]]; their keys are written "key[0].name". Something else than
   /// tables there becomes a problem.
   std::size_t tables(const std::string& key);
@@ -58,10 +60,6 @@ class CaseFile {
   [[nodiscard]] bool is_text(const std::string& key) const;
   /// A file name as the case means it: a relative one is taken from the directory of the case file.
   [[nodiscard]] std::string resolve_file_name(const std::string& name) const;
-  /// Text that has to be there; its absence becomes a problem with the fix given.
-  std::string required_text(const std::string& key, const std::string& fix);
-  /// As `required_text`, for a file name: a relative one is taken from the directory of the case file.
-  std::string required_file_name(const std::string& key, const std::string& fix);
 
   /// For the reader of the case: something is wrong with a key, or, if it is empty, as `what` says by itself.
   void add_problem(const std::string& key, const std::string& what, const std::string& fix);
@@ -85,6 +83,9 @@ class CaseFile {
 
  private:
   struct State;
+  template <class T, class Take>
+  std::optional<T> value(const std::string& key, const Take& take, const std::string& what,
+                         const std::string& fix);
   void add_unknown_key(const std::string& key);
   explicit CaseFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

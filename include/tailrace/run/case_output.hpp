@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "output/core/file_content.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/run/case_file.hpp"
-#include "tailrace/run/xdmf.hpp"
+#include "tailrace/file_content.hpp"
 #include "tailrace/stream.hpp"
 
 /// The [[output]] tables of a case (docs/reference/case_file.md): what any simulation can be asked to write,
 /// at which points and steps.
 namespace tailrace::run {
+
+class CaseFile;
 
 /// A quantity that a simulation offers for [[output]].
 struct OfferedQuantity {
@@ -58,6 +58,10 @@ struct OutputTable {
 std::vector<OutputTable> read_output_tables(CaseFile& file, const std::vector<OfferedQuantity>& offered,
                                             const std::string& layers);
 
+/// Datasets of every output file: the steps that the run is to take, and those that it has taken once it has
+/// ended in good order, 0 before.
+inline constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
+
 /// What a run gives to its outputs.
 struct OutputDomain {
   Index3 points;
@@ -66,7 +70,7 @@ struct OutputDomain {
   double time_of_step_0_s = 0, dt_s = 0;
   std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
   std::vector<std::string> quantities;       ///< that exist in this domain
-  std::vector<std::string> taken_paths;      ///< what the file holds besides
+  std::vector<std::string> taken_paths{};    ///< what the simulation puts into the file besides
 };
 
 /// The outputs of a case on their way to the file: group /NAME with `values`, `step` and `time_s`.
@@ -80,24 +84,22 @@ class CaseOutputs {
   /// Describes the grids among them beside the output file, for viewers; see `run::write_xdmf`. @local
   void describe_grids(const std::string& output) const;
   /// The time of the state after a step. @local
-  [[nodiscard]] double time_s(StepIndex step) const noexcept {
-    return frame_.time_of_step_0_s + frame_.dt_s * static_cast<double>(step);
-  }
+  [[nodiscard]] double time_s(StepIndex step) const noexcept { return frame_.time_s(step); }
+  /// Adds the numbers of steps, before all else, unless the simulation's own format has them in the head or
+  /// nobody said how many steps there are. Returns whether it did.
+  bool add_step_counts(output::FileHead& head) const;
+  /// Adds the number of steps taken, to a file whose head got it here.
+  void add_step_count(output::FileTail& tail, StepIndex steps_done) const;
   /// Adds steps, times and attributes of the groups.
   void add_to(output::FileHead& head) const;
   /// Adds the steps that reductions ended with, which are known at the end.
   void add_to(output::FileTail& tail, StepIndex steps_done) const;
 
  private:
-  void add_steps(output::FileHead& head, const output::Stream& stream) const;
   std::vector<output::Stream> streams_;
-  /// A stream as its group tells of it.
-  struct Described {
-    std::string quantity, selection;
-    bool on_grid = true;
-  };
-  std::vector<Described> described_;  ///< per stream
-  XdmfFrame frame_;
+  std::vector<output::GroupWords> described_;  ///< per stream
+  output::Frame frame_;
+  StepIndex steps_ = 0;
 };
 
 }  // namespace tailrace::run

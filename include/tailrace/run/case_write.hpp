@@ -1,16 +1,17 @@
 #pragma once
 
-#include "output/core/options.hpp"
-#include "tailrace/run/case_file.hpp"
-#include "trace/recorder.hpp"
+#include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::run {
 
+class CaseFile;
+
 /// Reads the table [write] of a case into the options of the output; what the command line says goes before
 /// it. What is wrong becomes problems of the file. @local
-void read_write(CaseFile& file, const output::OptionTexts& typed, output::Options& options);
+void read_write(CaseFile& file, const output::OptionTexts& typed, output::WriteOptions& options);
 /// Makes the table of the resolved case complete. @local
-void set_write_defaults(CaseFile& file, const output::Options& options);
+void set_write_defaults(CaseFile& file, const output::WriteOptions& options);
 
 /// What the key trace.mode of a case asks for; `typed`, the option --trace, goes before it unless it is
 /// empty. What is wrong becomes problems of the file. @local

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "output/core/options.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace CLI {
 class App;
@@ -29,14 +29,14 @@ struct RunWords {
   std::string wall_limit;  ///< a duration as typed, empty if there is none
   bool resume = false;     ///< go on from the newest checkpoint
   bool quiet = false;
-  bool version = false, list = false;  ///< requests that end the program at once
+  bool version = false, list = false, case_template = false,
+       case_schema = false;  ///< requests that end the program at once
 };
-/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version and --list; `words`
-/// outlives the parser.
+/// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version, --list and the schema
+/// options; `words` outlives the parser.
 void add_run_options(CLI::App& app, RunWords& words);
-/// What to print for --version or --list, if one of them is given. `compiler` built the program. @local
-std::optional<std::string> answer(const RunWords& words, const std::string& program,
-                                  const std::string& compiler);
+/// What to print for --version or --list, if one of them is given. @local
+std::optional<std::string> answer(const RunWords& words, const std::string& program);
 /// The words of a command line behind the name of the program. @local
 std::vector<std::string> arguments(int argc, const char* const* argv);
 /// Seconds of --wall-limit. @local. Errors (usage): it is no duration.

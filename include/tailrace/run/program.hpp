@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdio>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,17 +10,30 @@
 #include <variant>
 #include <vector>
 
-#include "base/system.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/run/case_checkpoint.hpp"
 #include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/command_line.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/run.hpp"
 
 /// What native programs that run cases have in common, from the command line to the exit status.
 namespace tailrace::run {
+
+class CaseFile;
+struct CaseSchema;
+
+/// What a program says of itself.
+struct ProgramInfo {
+  std::string simulation;              ///< "seismic"; the program is tailrace-seismic
+  std::string purpose;                 ///< in one line, for --help
+  const CaseSchema* schema = nullptr;  ///< the keys of its cases
+  std::string footer =
+      "Exit status: 0 finished, 2 bad usage or input, 3 the run failed, 4 stopped in good order.";
+
+  [[nodiscard]] std::string program() const { return "tailrace-" + simulation; }
+};
 
 /// All that a user decides about a run of any program.
 struct CaseOptions {
@@ -33,15 +46,18 @@ struct CaseOptions {
   bool quiet = false;
   bool tells_plan = true;  ///< the planner's decisions are printed, unless quiet
   std::optional<double> wall_limit_s;
-  bool resume = false;                   ///< go on from the newest checkpoint in the run directory
+  std::optional<double> pause_after_s;   ///< see `RunOptions`
+  bool resume = false;                   ///< from the newest checkpoint in the run directory
+  bool takes_checkpoints = true;         ///< into the run directory
   std::optional<Conversion> conversion;  ///< of a checkpoint, instead of a run
   std::vector<std::string> arguments;    ///< as typed, behind the name of the program
   CheckpointOptions checkpoint;
   int threads = 1;
   std::string title;
-  StepIndex steps = 0;
+  StepIndex steps = 0;               ///< 0: as many as the input says
   std::vector<OutputTable> outputs;  ///< the [[output]] tables of the case
-  output::Options write;
+  output::WriteOptions write;
+  bool plan_only = false;  ///< see `RunOptions`
   trace::Mode trace = trace::Mode::on;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 
@@ -61,31 +77,43 @@ struct CaseWords {
   RunWords run;
 };
 
+/// The parser of a program's command line, without options. @local
+std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info);
 /// Adds --case, --out, -o, --set, --overwrite and --check, and what `add_write_options`, `add_trace_option`
 /// and `add_run_options` add; `words` outlives the parser.
 void add_case_options(CLI::App& app, CaseWords& words);
+/// A request that ends the program at once: help or version.
+struct Notice {
+  std::string text;
+};
+/// Prints what was asked for on standard output. @local
+void print_notice(const Notice& notice) noexcept;
+/// Reads the words of the command line into what the options of `app` name. @local. Returns what to print if
+/// that was asked for. Errors (usage): a word that no option takes, or a wrong value.
+std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
+                                 const char* const* argv);
 /// What was typed, as far as no case is needed for it. The output goes to -o, into the run directory, or to
 /// `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the output.
 void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
             CaseOptions& options);
 
+/// The case file that the words name, or what `settings` alone say if they name none. @local
+CaseFile open_case(const ProgramInfo& info, const CaseWords& words, const std::vector<std::string>& settings);
 /// Reads [case]: that the case is one of this simulation, and the title. What is wrong becomes problems of
 /// the file. @local
 void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options);
 /// Reads [write], [checkpoint] and [trace], over which the words go; likewise. @local
 void read_run_tables(CaseFile& file, const CaseWords& words, CaseOptions& options);
-/// Makes these tables of the resolved case complete. @local
-void set_run_defaults(CaseFile& file, const CaseOptions& options);
-
-/// Puts into the account what the options say; `compiler` built the program. @local
-void describe(const CaseOptions& options, const std::string& simulation, const std::string& compiler,
-              RunAccount& account);
+/// Makes these tables of the resolved case complete, and keeps it in the options. @local. Errors (input): all
+/// problems of the case together.
+void finish_case(CaseFile& file, CaseOptions& options);
 
 /// A line on standard output every ten seconds, which tells how far the steps are.
 class ProgressLines {
  public:
-  /// Silent on all ranks but the root, and with --quiet. The clock starts now.
+  /// Silent on all ranks but the root, and with --quiet. The clock starts now. @local
   ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done);
+  /// Prints a line if it is time for one. @local
   void note(StepIndex step);
 
  private:
@@ -98,43 +126,46 @@ class ProgressLines {
 std::string end_text(const Run::Summary& summary, StepIndex steps_done, double elapsed_s,
                      const std::string& rate = {});
 
-/// A request that ends the program at once: help or version.
-struct Notice {
-  std::string text;
-};
+/// Prints an error of the command line or the case and returns the exit status. @local
+using RefuseCommandLine = std::function<int(const ErrorInfo&)>;
 
 /// What `parse` makes of the command line, or the exit status if the program ends with it: a request is
-/// answered, an error printed, by the root. Every rank reads the same words and files and comes to the same
-/// result. @collective{comm}
+/// answered by the root, an error told by `refuse` on the root. Every rank reads the same words and files and
+/// comes to the same result. @collective{comm}
 template <class Parse>
-auto read_command_line(mpi::CommView comm, const std::string& program, const Parse& parse)
+auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseCommandLine& refuse)
     -> std::variant<std::variant_alternative_t<0, std::invoke_result_t<Parse>>, int> {
   try {
     auto parsed = parse();
     if (auto* options = std::get_if<0>(&parsed)) return std::move(*options);
-    if (comm.is_root()) say(stdout, std::get<Notice>(parsed).text);
+    if (comm.is_root()) print_notice(std::get<Notice>(parsed));
     return success;
   } catch (const Error& error) {
-    if (comm.is_root()) print_error(program, error.info());
-    return exit_status(error.info().kind);
+    return refuse(error.info());
   }
 }
 
-/// Makes the run with `execute`, on the ranks that compute, and returns its exit status. `options.write` gets
-/// its crew. @collective{world}
-int run_case(mpi::CommView world, const std::string& program, CaseOptions& options,
-             const std::function<int(mpi::CommView computing, Run& run)>& execute);
+/// Makes the run with `execute`, on the ranks that compute, and returns its exit status; an error's status is
+/// `status_of(kind)`. @collective{world}
+int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
+             const std::function<int(mpi::CommView computing, Run& run)>& execute,
+             const std::function<int(ErrorKind)>& status_of);
 
 /// A whole program: `Program`, made of the ranks that compute, what `parse` returned, and the run, does the
 /// rest in `execute`. Returns the exit status. @collective{world}
 template <class Program, class Parse>
-int run_program(mpi::CommView world, const std::string& program, const Parse& parse) {
-  auto parsed = read_command_line(world, program, parse);
+int run_program(mpi::CommView world, const ProgramInfo& info, const Parse& parse) {
+  const auto program = info.program();
+  auto parsed = read_command_line(world, parse, [&](const ErrorInfo& error) {
+    if (world.is_root()) print_error(program, error);
+    return int{exit_status(error.kind)};
+  });
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   auto& options = std::get<0>(parsed);
-  return run_case(world, program, options, [&](mpi::CommView computing, Run& run) {
-    return Program(computing, options, run).execute();
-  });
+  return run_case(
+      world, program, options,
+      [&](mpi::CommView computing, Run& run) { return Program(computing, options, run).execute(); },
+      [](ErrorKind kind) { return exit_status(kind); });
 }
 
 }  // namespace tailrace::run

@@ -6,14 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "base/system.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/file_content.hpp"
+#include "tailrace/resume.hpp"
 #include "tailrace/run/account.hpp"
+#include "tailrace/run/case_checkpoint.hpp"
 #include "tailrace/run/case_output.hpp"
-#include "tailrace/run/checkpointing.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/driver.hpp"
-#include "tailrace/run/progress.hpp"
-#include "tailrace/run/tracing.hpp"
+#include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
+
+namespace tailrace::output {
+class Crew;
+class Session;
+}  // namespace tailrace::output
 
 /// The life of a run, from its directory to its account: what does not depend on the simulation.
 namespace tailrace::run {
@@ -29,21 +36,22 @@ int exit_status(Status status) noexcept;
 void print_error(const std::string& program, const ErrorInfo& error) noexcept;
 
 /// Runs `simulate` on the ranks that compute, while those that the strategy of `write` sets apart serve them,
-/// and returns its exit status, 0 on the others; `write` gets its crew. What is wrong with the number of
-/// ranks is printed and returned as `status_of(kind)`. @collective{world}
-int with_crew(mpi::CommView world, const std::string& program, output::Options& write,
-              const std::function<int(mpi::CommView computing)>& simulate,
+/// and returns its exit status, 0 on the others. What is wrong with the number of ranks is printed and
+/// returned as `status_of(kind)`. @collective{world}
+int with_crew(mpi::CommView world, const std::string& program, const output::WriteOptions& write,
+              const std::function<int(mpi::CommView computing, output::Crew* crew)>& simulate,
               const std::function<int(ErrorKind)>& status_of);
 
 /// What a user decides about any run.
 struct RunOptions {
-  std::string program;    ///< as it names itself in messages
-  std::string directory;  ///< where run.json, progress and traces go; empty: nowhere
-  bool overwrite = true;  ///< the directory may exist
+  std::string program;     ///< as it names itself in messages
+  std::string directory;   ///< where run.json, progress and traces go; empty: nowhere
+  bool overwrite = false;  ///< the directory may exist
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
-  output::Options write;
-  bool tells_plan = true;                            ///< the planner's decisions are printed
+  output::WriteOptions write;
+  bool plan_only = false;  ///< measure and predict as `auto` does, and end the run then
+  bool tells_plan = true;  ///< the planner's decisions are printed
   std::optional<CheckpointOptions> checkpoint = {};  ///< none are taken without, nor without a directory
   bool resume = false;                               ///< from the newest checkpoint in the directory
   std::vector<std::string> arguments = {};  ///< of the program, kept for a run that goes on with this one
@@ -55,13 +63,18 @@ struct RunOptions {
 /// One object per process.
 class Run {
  public:
-  Run(mpi::CommView comm, RunOptions options);
+  /// `crew` is what `with_crew` gives to ranks that compute; null: no processes write for others. @local
+  Run(mpi::CommView comm, RunOptions options, output::Crew* crew);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
-  /// What run.json tells; the simulation fills in what it knows.
-  [[nodiscard]] RunAccount& account() noexcept { return account_; }
-  [[nodiscard]] trace::Log& log() noexcept { return log_; }
+  /// What run.json tells; the simulation fills in what it knows. @local
+  [[nodiscard]] RunAccount& account() noexcept;
+  /// The log of the thread that runs the steps. @local
+  [[nodiscard]] trace::Log& log() noexcept;
   /// Seconds since the start. @local
-  [[nodiscard]] double elapsed_s() const noexcept { return monotonic_s() - account_.start_s; }
+  [[nodiscard]] double elapsed_s() const noexcept;
   /// What the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
@@ -79,20 +92,14 @@ class Run {
   /// does not fit leaves the directory as it was. Returns 0 otherwise.
   /// @collective{comm}, synchronises. Errors, on all ranks: (input) there is no such checkpoint; (io) the
   /// earlier leg cannot be put aside.
-  template <Resumable S>
-  StepIndex restore(S& simulation) {
-    if (!options_.resume) return 0;
-    const auto step = restore_state([&](checkpoint::StateArchive& archive) { simulation.state(archive); });
-    simulation.restored(step);
-    begin_leg();
-    return step;
-  }
+  StepIndex restore(const SimulationCalls& simulation);
   /// Instead of a run, once it is planned: converts a checkpoint, with the state of the simulation. Returns a
   /// line that says what was done. @collective{comm}, synchronises. Errors: as `convert_checkpoint`.
   std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
                       const std::vector<ForeignFormat>& formats);
-  /// Creates the output file with what was planned; the outputs of the case are added to the head. The
-  /// simulation stands, with arrays of `simulation_bytes`, and has talked to the other ranks once.
+  /// Creates the output file with what was planned; the outputs of the case and the numbers of steps are
+  /// added to the head. The simulation stands, with arrays of `simulation_bytes`, and has talked to the other
+  /// ranks once.
   /// @collective{comm}, synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes);
@@ -102,24 +109,11 @@ class Run {
                                std::int64_t simulation_bytes, const output::Resume& resume);
   /// Largest memory of this rank during the run, known once the output is open; from the first step on with
   /// the buffers of checkpoints. @local
-  [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
+  [[nodiscard]] std::int64_t predicted_bytes() const noexcept;
 
   /// Runs the steps; see `run::drive`. @collective{comm}
-  template <Simulation S>
-  DriveResult drive(S& simulation, const StepSpan& steps, const Watch& watch,
-                    const std::function<void(StepIndex)>& after_step) {
-    start_steps(steps, watch);
-    if constexpr (Resumable<S>) begin_checkpoints(steps.done, state_of(simulation, *session_));
-    const auto result = run::drive(
-        comm_, simulation, *session_, steps, watch_, stop_, checkpointing_ ? &*checkpointing_ : nullptr,
-        [&](const DriveResult& so_far) {
-          note_step(so_far);
-          after_step(so_far.steps_done);
-        },
-        log_);
-    progress_->update("closing", result.steps_done);
-    return result;
-  }
+  DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
+                    const std::function<void(StepIndex)>& after_step);
 
   /// Computes, from what is recorded, what the final fields need beside the simulation, and returns where to
   /// find them. @collective
@@ -156,51 +150,8 @@ class Run {
   int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
 
  private:
-  void describe_grids(const std::string& path);
-  [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
-  void begin_leg();
-  void set_leg_aside();
-  void begin_traces();
-  void clear_directory();
-  void keep_arguments();
-  StepIndex restore_state(const checkpoint::StateFunction& simulation);
-  /// Name and version.
-  [[nodiscard]] std::string program() const;
-  void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
-  std::size_t predict_checkpoints(const checkpoint::StateFunction& state);
-  void start_steps(const StepSpan& steps, const Watch& watch);
-  void note_step(const DriveResult& so_far);
-  void tell_not_finite(StepIndex step);
-  void tell_warnings();
-  void tell_plan();
-  [[nodiscard]] std::string stop_reason() const;
-  void check_finite(const DriveResult& result);
-  Summary end_with(const DriveResult& result, const std::string& reason,
-                   const std::function<void()>& complete_output, std::int64_t cells);
-  void warn_of_dropped();
-  void write_account(const RunEnd& end, std::int64_t cells);
-  void leave_account(const ErrorInfo& error) const noexcept;
-  void open_crew();
-
-  mpi::CommView comm_;
-  RunOptions options_;
-  StopRequest stop_;
-  trace::Log log_{"main"};
-  RunAccount account_;
-  std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
-  CaseOutputs outputs_;
-  output::Plan plan_;
-  std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
-  StepIndex resumed_after_ = 0;
-  std::unique_ptr<output::Session> session_;
-  std::optional<Checkpointing> checkpointing_;
-  std::optional<ProgressFile> progress_;
-  std::optional<Tracing> tracing_;
-  Watch watch_;
-  bool told_not_finite_ = false;
-  std::size_t told_warnings_ = 0;     ///< of the session
-  std::size_t told_checkpoints_ = 0;  ///< warnings of these
-  std::size_t told_decisions_ = 1;    ///< the first one says what the output begins with
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tailrace::run

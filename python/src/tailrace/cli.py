@@ -9,6 +9,7 @@ from tailrace import __version__
 
 COMMANDS = (
     "run",
+    "case",
     "resume",
     "report",
     "trace",

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -109,6 +112,10 @@ Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain);
 void number_pieces(Plan& plan) noexcept;
 /// The pieces by their numbers; they belong to the plan.
 std::vector<const Piece*> pieces_of(const Plan& plan);
+
+/// Makes the values [first, first + count) of a piece.
+using PieceFill =
+    std::function<void(const Piece& piece, std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
 
 /// The plan for people, a few lines per stream.
 std::string to_string(const Plan& plan);

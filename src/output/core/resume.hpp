@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "output/core/plan.hpp"
-#include "tailrace/box.hpp"
+#include "tailrace/resume.hpp"
 
 namespace tailrace::output {
 
@@ -32,15 +32,6 @@ class KeptReductions {
  private:
   std::vector<std::vector<std::byte>> values_;
   std::vector<RunningReduction> all_;
-};
-
-/// Where a run takes up an output file that an earlier run left.
-struct Resume {
-  StepIndex after = 0;  ///< the file holds the samples up to this step, which is at least 1
-  /// File with the running reductions as they were after that step, put there by
-  /// `Session::write_accumulators`. Empty: they stand unfinished in the output file itself.
-  std::string accumulators = {};
-  const KeptReductions* kept = nullptr;  ///< instead of both
 };
 
 /// Group in which a checkpoint keeps the running reductions, under the paths of their datasets in the output.

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "output/core/file_content.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
 #include "output/core/running_stream.hpp"
+#include "tailrace/file_content.hpp"
 
 namespace tailrace::output {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "output/core/file_content.hpp"
 #include "output/core/meter.hpp"
 #include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/raw_file.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/file_content.hpp"
 
 namespace tailrace::output {
 
@@ -169,12 +169,12 @@ struct SinkContext {
 };
 
 /// Errors (usage): the sink that the options name cannot go on in a file that an earlier run left. @local
-void check_resumes(const Options& options);
+void check_resumes(const WriteOptions& options);
 /// Errors (usage): a stream's policy for failures is not one that the sink can keep, in a new file or, with
 /// `resume_after`, in one that is there. @local
-void check_policies(const Plan& plan, const Options& options, StepIndex resume_after);
+void check_policies(const Plan& plan, const WriteOptions& options, StepIndex resume_after);
 /// Errors (usage): a stream grows, which the sink cannot. @local
-void check_growth(const Plan& plan, const Options& options);
+void check_growth(const Plan& plan, const WriteOptions& options);
 
 /// Creates the file of the sink that the options name. @collective{context.comm}, synchronises; every rank
 /// throws the same error or none.

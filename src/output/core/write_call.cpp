@@ -17,7 +17,7 @@ std::unique_ptr<WriteCall> make_plain_call() {
   return std::make_unique<PlainCall>();
 }
 
-std::unique_ptr<WriteCall> make_write_call(const Options& options, int rank,
+std::unique_ptr<WriteCall> make_write_call(const WriteOptions& options, int rank,
                                            std::unique_ptr<WriteCall> real) {
   auto call = std::move(real);
   if (options.pace) call = make_paced_call(std::move(call), *options.pace, rank);

@@ -31,7 +31,7 @@ class WriteCall {
 
 std::unique_ptr<WriteCall> make_plain_call();
 /// The real call behind the faults meant for `rank`, in the pace asked for.
-std::unique_ptr<WriteCall> make_write_call(const Options& options, int rank,
+std::unique_ptr<WriteCall> make_write_call(const WriteOptions& options, int rank,
                                            std::unique_ptr<WriteCall> real = make_plain_call());
 std::unique_ptr<WriteCall> make_paced_call(std::unique_ptr<WriteCall> next, const Pace& pace, int rank);
 std::unique_ptr<WriteCall> make_faulty_call(std::unique_ptr<WriteCall> next, const Fault& fault, int rank);

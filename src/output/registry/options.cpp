@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "output/registry/registry.hpp"
 #include "tailrace/error.hpp"
 
@@ -32,28 +32,15 @@ constexpr const char* fault_form =
     "nth, every, "
     "probability; seed; error (of write: EIO, ENOSPC, EDQUOT, EFBIG, EROFS, EBADF); s (of stall, seconds)";
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0;;) {
-    const auto end = text.find(separator, start);
-    parts.push_back(text.substr(start, end - start));
-    if (end == std::string::npos) return parts;
-    start = end + 1;
-  }
-}
-
 Error bad(const std::string& what) {
   return {ErrorKind::usage, what};
 }
 
 template <class T>
 T number(const std::string& key, const std::string& text, T least, T most) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc{} || stop != end || !(value >= least && value <= most))
-    throw bad(fmt::format("{}={}: not a number from {} to {}", key, text, least, most));
-  return value;
+  const auto value = parse_number<T>(text, least, most);
+  if (!value) throw bad(fmt::format("{}={}: not a number from {} to {}", key, text, least, most));
+  return *value;
 }
 
 constexpr std::int64_t large = std::int64_t{1} << 62;
@@ -61,7 +48,7 @@ constexpr std::int64_t large = std::int64_t{1} << 62;
 /// Calls `set(key, value)` for each KEY=VALUE of a list; `set` returns false for keys that it does not know.
 void for_each_pair(const std::string& list,
                    const std::function<bool(const std::string&, const std::string&)>& set) {
-  for (const auto& pair : split(list, ',')) {
+  for (const auto& pair : split_text(list, ',')) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos) throw bad(fmt::format("\"{}\" is not KEY=VALUE", pair));
     if (!set(pair.substr(0, equals), pair.substr(equals + 1)))
@@ -160,7 +147,7 @@ std::int64_t parse_stripe_size(const char* name, const std::string& text, std::i
 /// Whether this build has what a sink needs; its parser refuses it otherwise.
 bool is_available(const SinkEntry& sink) {
   try {
-    Options options;
+    WriteOptions options;
     sink.parse("", options);
     return true;
   } catch (const Error&) {
@@ -170,7 +157,7 @@ bool is_available(const SinkEntry& sink) {
 
 /// Reads NAME or NAME:ARGUMENT by the entry of the name, which is returned.
 template <class Find>
-const auto& parse_entry(const std::string& text, const Find& find, Options& options) {
+const auto& parse_entry(const std::string& text, const Find& find, WriteOptions& options) {
   const auto colon = text.find(':');
   const auto& entry = find(text.substr(0, colon));
   if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing stands behind the colon");
@@ -197,46 +184,46 @@ std::vector<Service> services() {
   return list;
 }
 
-void parse_strategy(const char* name, const std::string& text, Options& options) {
+void parse_strategy(const char* name, const std::string& text, WriteOptions& options) {
   with_form(name, text, "one of " + strategy_forms(),
             [&] { options.strategy = parse_entry(text, find_strategy, options).name; });
   options.strategy_given = true;
 }
 
-void parse_sink(const char* name, const std::string& text, Options& options) {
+void parse_sink(const char* name, const std::string& text, WriteOptions& options) {
   with_form(name, text, "one of " + sink_forms(), [&] {
     options.mpi_hints.clear();  // of a sink that was named elsewhere
     options.sink = parse_entry(text, find_sink, options).name;
   });
 }
 
-void parse_flush(const char* name, const std::string& text, Options& options) {
+void parse_flush(const char* name, const std::string& text, WriteOptions& options) {
   with_form(name, text, "one of none, sample", [&] {
     if (text != "none" && text != "sample") throw bad("unknown");
     options.flush_samples = text == "sample";
   });
 }
 
-void parse_stripe(const char* name, const std::string& text, Options& options) {
+void parse_stripe(const char* name, const std::string& text, WriteOptions& options) {
   constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
   options.stripe_bytes = parse_stripe_size(name, text, most_stripe_bytes, "1TiB");
 }
 
-void parse_lustre_size(const char* name, const std::string& text, Options& options) {
+void parse_lustre_size(const char* name, const std::string& text, WriteOptions& options) {
   constexpr std::int64_t most_bytes = (std::int64_t{1} << 32) - least_stripe_bytes;  // Lustre: below 4 GiB
   options.lustre.bytes = parse_stripe_size(name, text, most_bytes, "4095MiB");
 }
 
-void parse_lustre_count(const char* name, const std::string& text, Options& options) {
+void parse_lustre_count(const char* name, const std::string& text, WriteOptions& options) {
   with_form(name, text, "a number of stripes, such as 8",
             [&] { options.lustre.count = number<int>("count", text, 1, most_lustre_stripes); });
 }
 
 std::vector<std::string> parse_directories(const std::string& text) {
-  return split(text, ',');
+  return split_text(text, ',');
 }
 
-void take_directories(const char* name, std::vector<std::string> directories, Options& options) {
+void take_directories(const char* name, std::vector<std::string> directories, WriteOptions& options) {
   std::set<std::filesystem::path> known;
   for (const auto& directory : directories)
     with_form(name, directory, "name directories that exist and may be written, each once", [&] {
@@ -250,7 +237,7 @@ void take_directories(const char* name, std::vector<std::string> directories, Op
   options.directories = std::move(directories);
 }
 
-void parse_bind(const char* name, const std::string& text, Options& options) {
+void parse_bind(const char* name, const std::string& text, WriteOptions& options) {
   with_form(name, text, "one of auto, none", [&] {
     if (text != "auto" && text != "none") throw bad("unknown");
     options.bind = text == "auto";
@@ -282,13 +269,13 @@ Pace parse_pace(const std::string& text) {
 std::vector<Fault> parse_faults(const std::string& text) {
   return with_form("--fault", text, fault_form, [&] {
     std::vector<Fault> faults;
-    for (const auto& part : split(text, ';')) faults.push_back(parse_fault(part));
+    for (const auto& part : split_text(text, ';')) faults.push_back(parse_fault(part));
     return faults;
   });
 }
 
-Options parse_options(const OptionTexts& texts) {
-  Options options;
+WriteOptions parse_options(const OptionTexts& texts) {
+  WriteOptions options;
   Problems problems("output options");
   const auto read = [&](const std::string& text, const std::function<void()>& parse) {
     try {
@@ -310,7 +297,6 @@ Options parse_options(const OptionTexts& texts) {
   read(texts.stripe, [&] { parse_stripe("--stripe", texts.stripe, options); });
   if (!texts.stripe.empty() && texts.directories.empty())
     problems.add("--stripe: stripes are for several directories, and none is named", "add --directories");
-  options.plan_only = texts.plan;
   if (problems.empty()) fit_strategy(options);
   problems.throw_if_any(ErrorKind::usage);
   return options;

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/text.hpp"
 #include "h5/parallel.hpp"
+#include "mpi/file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
@@ -15,48 +16,46 @@ namespace tailrace::output {
 namespace {
 
 /// For names behind which nothing may stand.
-void parse_nothing(const std::string& argument, Options&) {
+void parse_nothing(const std::string& argument, WriteOptions&) {
   if (!argument.empty()) throw Error(ErrorKind::usage, fmt::format("takes no \"{}\"", argument));
 }
-std::string no_argument(const Options&) {
+std::string no_argument(const WriteOptions&) {
   return {};
 }
 
 /// A number from 1 to `most`; `fallback` if there is none.
-int parse_number(const std::string& argument, const char* what, int most, int fallback) {
+int parse_count(const std::string& argument, const char* what, int most, int fallback) {
   if (argument.empty()) return fallback;
-  int number = 0;
-  const char* const end = argument.data() + argument.size();
-  const auto [stop, code] = std::from_chars(argument.data(), end, number);
-  if (code != std::errc{} || stop != end || number < 1 || number > most)
+  const auto number = parse_number<int>(argument, 1, most);
+  if (!number)
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is no {} from 1 to {}", argument, what, most));
-  return number;
+  return *number;
 }
 
-void parse_buffers(const std::string& argument, Options& options) {
-  options.buffers = parse_number(argument, "number of buffers", most_buffers, options.buffers);
+void parse_buffers(const std::string& argument, WriteOptions& options) {
+  options.buffers = parse_count(argument, "number of buffers", most_buffers, options.buffers);
 }
 
 /// GROUP or GROUP,buffers=N.
-void parse_leaders(const std::string& argument, Options& options) {
+void parse_leaders(const std::string& argument, WriteOptions& options) {
   constexpr std::string_view key = ",buffers=";
   const auto comma = std::min(argument.find(','), argument.size());
   const auto group = argument.substr(0, comma), buffers = argument.substr(comma);
   if (!buffers.empty() && (group.empty() || !buffers.starts_with(key) || buffers == key))
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is not GROUP,buffers=N", argument));
   const bool node = group == "node";
-  options.group = node ? 0 : parse_number(group, "size of a group (node or a number)", most_group, 0);
+  options.group = node ? 0 : parse_count(group, "size of a group (node or a number)", most_group, 0);
   if (!buffers.empty()) parse_buffers(buffers.substr(key.size()), options);
 }
 
-std::string leaders_argument(const Options& options) {
+std::string leaders_argument(const WriteOptions& options) {
   const auto group = options.group == 0 ? std::string("node") : std::to_string(options.group);
   return fmt::format(":{},buffers={}", group, options.buffers);
 }
 
-void parse_level(const std::string& argument, Options& options) {
+void parse_level(const std::string& argument, WriteOptions& options) {
   constexpr int most_level = 9;  // of zlib
-  options.deflate_level = parse_number(argument, "level", most_level, options.deflate_level);
+  options.deflate_level = parse_count(argument, "level", most_level, options.deflate_level);
 }
 
 /// KEY=VALUE,KEY=VALUE; `what` says what each is.
@@ -74,15 +73,15 @@ mpi::Hints parse_pairs(const std::string& argument, const char* what) {
   return hints;
 }
 
-void parse_hints(const std::string& argument, Options& options) {
+void parse_hints(const std::string& argument, WriteOptions& options) {
   options.mpi_hints = parse_pairs(argument, "a hint for MPI-IO");
 }
-std::string hints_argument(const Options& options) {
+std::string hints_argument(const WriteOptions& options) {
   if (options.mpi_hints.empty()) return {};
   return fmt::format(":{}", mpi::to_string(options.mpi_hints));
 }
 
-void parse_hdf5_parallel(const std::string& argument, Options& options) {
+void parse_hdf5_parallel(const std::string& argument, WriteOptions& options) {
   if (!h5::has_parallel())
     throw Error(ErrorKind::usage,
                 "this build has no parallel HDF5: install the one of its MPI (Debian: libhdf5-openmpi-dev or "
@@ -95,7 +94,7 @@ constexpr auto create_pnetcdf = create_pnetcdf_sink;
 constexpr auto parse_pnetcdf = parse_hints;
 #else
 constexpr std::unique_ptr<Sink> (*create_pnetcdf)(const SinkContext&) = nullptr;
-void parse_pnetcdf(const std::string&, Options&) {
+void parse_pnetcdf(const std::string&, WriteOptions&) {
   throw Error(ErrorKind::usage,
               "this build has no PnetCDF: install the one of its MPI (Debian, for Open MPI: libpnetcdf-dev) "
               "and build again");
@@ -113,7 +112,7 @@ constexpr std::array adios2_parameters{
     "DirectIOAlignBuffer", "GrowthFactor", "InitialBufferSize", "MinDeferredSize", "DirectIOAlignOffset",
     "NumAggregators",      "StatsLevel",   "StatsBlockSize",    "StripeSize"};
 
-void parse_adios2(const std::string& argument, Options& options) {
+void parse_adios2(const std::string& argument, WriteOptions& options) {
   auto parameters = parse_pairs(argument, "a parameter of ADIOS2's engine BP5");
   for (const auto& [key, value] : parameters)
     if (std::find(adios2_parameters.begin(), adios2_parameters.end(), key) == adios2_parameters.end())
@@ -123,7 +122,7 @@ void parse_adios2(const std::string& argument, Options& options) {
 }
 #else
 constexpr std::unique_ptr<Sink> (*create_adios2)(const SinkContext&) = nullptr;
-void parse_adios2(const std::string&, Options&) {
+void parse_adios2(const std::string&, WriteOptions&) {
   throw Error(
       ErrorKind::usage,
       "this build has no ADIOS2: install one of version 2.9 or later that was built for its MPI, name "
@@ -132,22 +131,22 @@ void parse_adios2(const std::string&, Options&) {
 #endif
 
 /// Reads "N", "N,send" and "N,isend".
-void parse_ranks(const std::string& argument, Options& options) {
+void parse_ranks(const std::string& argument, WriteOptions& options) {
   const auto comma = argument.find(',');
   const auto way = comma == std::string::npos ? "isend" : argument.substr(comma + 1);
   if (way != "send" && way != "isend")
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is neither send nor isend", way));
-  options.writers = parse_number(argument.substr(0, comma), "number of ranks", most_writers, 1);
+  options.writers = parse_count(argument.substr(0, comma), "number of ranks", most_writers, 1);
   options.send_waits = way == "send";
 }
 
-void parse_processes(const std::string& argument, Options& options) {
-  options.writers = parse_number(argument, "number of processes", most_writers, 1);
+void parse_processes(const std::string& argument, WriteOptions& options) {
+  options.writers = parse_count(argument, "number of processes", most_writers, 1);
 }
 
 /// One process would leave nothing to take turns with.
-void parse_turns(const std::string& argument, Options& options) {
-  options.writers = parse_number(argument, "number of processes", most_writers, 2);
+void parse_turns(const std::string& argument, WriteOptions& options) {
+  options.writers = parse_count(argument, "number of processes", most_writers, 2);
 }
 
 bool can_be_joined(const SinkTraits& sink) {
@@ -160,7 +159,7 @@ constexpr std::array strategy_table{
                   .form = "auto",
                   .parse = parse_nothing,
                   .argument = no_argument,
-                  .buffers = [](const Options& options) { return options.buffers; },
+                  .buffers = [](const WriteOptions& options) { return options.buffers; },
                   .make = make_threads_writer,  // where no session measures and chooses
                   .serves = [](const SinkTraits& sink) { return sink.any_thread; },
                   .needs = "a sink that leaves a choice: one that takes samples on any thread"},
@@ -168,42 +167,43 @@ constexpr std::array strategy_table{
                   .form = "blocking",
                   .parse = parse_nothing,
                   .argument = no_argument,
-                  .buffers = [](const Options&) { return 1; },
+                  .buffers = [](const WriteOptions&) { return 1; },
                   .make = make_blocking_writer,
                   .serves = [](const SinkTraits&) { return true; },
                   .needs = "nothing"},
     StrategyEntry{.name = "threads",
                   .form = "threads[:BUFFERS]",
                   .parse = parse_buffers,
-                  .argument = [](const Options& options) { return fmt::format(":{}", options.buffers); },
-                  .buffers = [](const Options& options) { return options.buffers; },
+                  .argument = [](const WriteOptions& options) { return fmt::format(":{}", options.buffers); },
+                  .buffers = [](const WriteOptions& options) { return options.buffers; },
                   .make = make_threads_writer,
                   .serves = [](const SinkTraits& sink) { return sink.any_thread; },
                   .needs = "a sink that takes samples on any thread"},
-    StrategyEntry{.name = "ranks",
-                  .form = "ranks[:N[,send|,isend]]",
-                  .parse = parse_ranks,
-                  .argument =
-                      [](const Options& options) {
-                        return fmt::format(":{}{}", options.writers, options.send_waits ? ",send" : "");
-                      },
-                  .buffers = [](const Options& options) { return options.send_waits ? 1 : options.buffers; },
-                  .make = make_ranks_writer,
-                  .serves = can_be_joined,
-                  .needs = a_joinable_sink},
+    StrategyEntry{
+        .name = "ranks",
+        .form = "ranks[:N[,send|,isend]]",
+        .parse = parse_ranks,
+        .argument =
+            [](const WriteOptions& options) {
+              return fmt::format(":{}{}", options.writers, options.send_waits ? ",send" : "");
+            },
+        .buffers = [](const WriteOptions& options) { return options.send_waits ? 1 : options.buffers; },
+        .make = make_ranks_writer,
+        .serves = can_be_joined,
+        .needs = a_joinable_sink},
     StrategyEntry{.name = "spawn",
                   .form = "spawn[:N]",
                   .parse = parse_processes,
-                  .argument = [](const Options& options) { return fmt::format(":{}", options.writers); },
-                  .buffers = [](const Options& options) { return options.buffers; },
+                  .argument = [](const WriteOptions& options) { return fmt::format(":{}", options.writers); },
+                  .buffers = [](const WriteOptions& options) { return options.buffers; },
                   .make = make_spawn_writer,
                   .serves = can_be_joined,
                   .needs = a_joinable_sink},
     StrategyEntry{.name = "spawn-each",
                   .form = "spawn-each[:N]",
                   .parse = parse_turns,
-                  .argument = [](const Options& options) { return fmt::format(":{}", options.writers); },
-                  .buffers = [](const Options& options) { return options.buffers; },
+                  .argument = [](const WriteOptions& options) { return fmt::format(":{}", options.writers); },
+                  .buffers = [](const WriteOptions& options) { return options.buffers; },
                   .make = make_spawn_writer,
                   .serves = [](const SinkTraits& sink) { return sink.joins && sink.splits; },
                   .needs = "a sink that can put each sample into a file of its own",
@@ -212,15 +212,15 @@ constexpr std::array strategy_table{
                   .form = "leaders[:GROUP[,buffers=N]]",
                   .parse = parse_leaders,
                   .argument = leaders_argument,
-                  .buffers = [](const Options& options) { return options.buffers; },
+                  .buffers = [](const WriteOptions& options) { return options.buffers; },
                   .make = make_leaders_writer,
                   .serves = [](const SinkTraits& sink) { return sink.any_thread && sink.any_source; },
                   .needs = "a sink that takes samples of several ranks on any thread"},
     StrategyEntry{.name = "uring",
                   .form = "uring[:BUFFERS]",
                   .parse = parse_buffers,
-                  .argument = [](const Options& options) { return fmt::format(":{}", options.buffers); },
-                  .buffers = [](const Options& options) { return options.buffers; },
+                  .argument = [](const WriteOptions& options) { return fmt::format(":{}", options.buffers); },
+                  .buffers = [](const WriteOptions& options) { return options.buffers; },
                   .make = make_uring_writer,
                   .serves = [](const SinkTraits& sink) { return sink.places; },
                   .needs = "a sink whose samples have known places in a plain file"},
@@ -255,7 +255,7 @@ constexpr std::array sink_table{
         .name = "hdf5-chunked",
         .form = "hdf5-chunked[:LEVEL]",
         .parse = parse_level,
-        .argument = [](const Options& options) { return fmt::format(":{}", options.deflate_level); },
+        .argument = [](const WriteOptions& options) { return fmt::format(":{}", options.deflate_level); },
         .create = create_hdf5_chunked_sink,
         .traits = {.any_thread = true, .any_source = false, .joins = false, .places = false, .grows = true}},
     SinkEntry{
@@ -317,11 +317,11 @@ const SinkEntry& find_sink(const std::string& name) {
   return find(sink_table, name, "sink");
 }
 
-bool can_go_on(const Options& options) {
+bool can_go_on(const WriteOptions& options) {
   return find_sink(options.sink).traits.resumes;
 }
 
-void check_resumes(const Options& options) {
+void check_resumes(const WriteOptions& options) {
   if (can_go_on(options)) return;
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
                         .message = fmt::format("a run cannot go on in a file of --sink {}", options.sink),
@@ -343,7 +343,7 @@ std::unique_ptr<Writer> create_writer(const WriterContext& context) {
 
 namespace {
 
-void check_directories(const SinkEntry& sink, const Options& options) {
+void check_directories(const SinkEntry& sink, const WriteOptions& options) {
   if (options.directories.empty()) return;
   if (splits_samples(options))
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
@@ -381,7 +381,7 @@ void add_hint(const char* key, std::int64_t value, mpi::Hints& hints) {
   hints.emplace_back(key, text);
 }
 
-void fit_lustre(const SinkEntry& sink, Options& options) {
+void fit_lustre(const SinkEntry& sink, WriteOptions& options) {
   if (!options.lustre.given()) return;
   if (!options.directories.empty() || splits_samples(options) || !sink.traits.one_file)
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
@@ -402,7 +402,7 @@ Error refusal_of(const PlannedStream& stream, const std::string& why, const std:
       .hint = fmt::format("{}, or on_failure = \"stop\"", fix)});
 }
 
-void check_policy(const PlannedStream& stream, const SinkEntry& sink, const Options& options,
+void check_policy(const PlannedStream& stream, const SinkEntry& sink, const WriteOptions& options,
                   StepIndex resume_after) {
   const bool switches = stream.on_failure == OnFailure::switch_directory;
   if (stream.on_failure == OnFailure::stop) return;
@@ -419,7 +419,7 @@ void check_policy(const PlannedStream& stream, const SinkEntry& sink, const Opti
 
 }  // namespace
 
-void fit_strategy(Options& options) {
+void fit_strategy(WriteOptions& options) {
   const auto& sink = find_sink(options.sink);
   check_directories(sink, options);
   fit_lustre(sink, options);
@@ -437,12 +437,12 @@ void fit_strategy(Options& options) {
   options.strategy = serving.front();
 }
 
-void check_policies(const Plan& plan, const Options& options, StepIndex resume_after) {
+void check_policies(const Plan& plan, const WriteOptions& options, StepIndex resume_after) {
   for (const auto& stream : plan.streams)
     check_policy(stream, find_sink(options.sink), options, resume_after);
 }
 
-void check_growth(const Plan& plan, const Options& options) {
+void check_growth(const Plan& plan, const WriteOptions& options) {
   if (find_sink(options.sink).traits.grows) return;
   const auto growing = std::find_if(plan.streams.begin(), plan.streams.end(),
                                     [](const auto& stream) { return stream.growth.has_value(); });
@@ -458,23 +458,23 @@ void check_growth(const Plan& plan, const Options& options) {
       .hint = fmt::format("--sink {}", fmt::join(able, " or "))});
 }
 
-std::string strategy_text(const Options& options) {
+std::string strategy_text(const WriteOptions& options) {
   return options.strategy + find_strategy(options.strategy).argument(options);
 }
 
-std::string sink_text(const Options& options) {
+std::string sink_text(const WriteOptions& options) {
   return options.sink + find_sink(options.sink).argument(options);
 }
 
-bool splits_samples(const Options& options) {
+bool splits_samples(const WriteOptions& options) {
   return find_strategy(options.strategy).splits;
 }
 
-bool writes_hdf5(const Options& options) {
+bool writes_hdf5(const WriteOptions& options) {
   return find_sink(options.sink).traits.hdf5;
 }
 
-int buffer_count(const Options& options) {
+int buffer_count(const WriteOptions& options) {
   return find_strategy(options.strategy).buffers(options);
 }
 

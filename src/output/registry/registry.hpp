@@ -29,9 +29,9 @@ struct StrategyEntry {
   const char* name;
   const char* form;  ///< as the user writes it
   /// Reads what stands behind the colon, nothing if there is none. Errors (usage).
-  void (*parse)(const std::string& argument, Options& options);
-  std::string (*argument)(const Options& options);  ///< the reverse of `parse`, with the colon
-  int (*buffers)(const Options& options);           ///< staging buffers per rank
+  void (*parse)(const std::string& argument, WriteOptions& options);
+  std::string (*argument)(const WriteOptions& options);  ///< the reverse of `parse`, with the colon
+  int (*buffers)(const WriteOptions& options);           ///< staging buffers per rank
   std::unique_ptr<Writer> (*make)(const WriterContext& context);
   /// Whether it can serve such a sink.
   bool (*serves)(const SinkTraits& traits);
@@ -44,8 +44,8 @@ struct SinkEntry {
   const char* name;
   const char* form;  ///< as the user writes it
   /// Reads what stands behind the colon, nothing if there is none. Errors (usage).
-  void (*parse)(const std::string& argument, Options& options);
-  std::string (*argument)(const Options& options);  ///< the reverse of `parse`, with the colon
+  void (*parse)(const std::string& argument, WriteOptions& options);
+  std::string (*argument)(const WriteOptions& options);  ///< the reverse of `parse`, with the colon
   std::unique_ptr<Sink> (*create)(const SinkContext& context);
   SinkTraits traits;
 };

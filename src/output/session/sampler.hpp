@@ -4,10 +4,11 @@
 #include <vector>
 
 #include "output/core/plan.hpp"
+#include "output/core/resume.hpp"
 #include "output/core/running_stream.hpp"
 #include "output/session/outlet.hpp"
-#include "output/session/session.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::output {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/placement.hpp"
-#include "output/core/file_content.hpp"
 #include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
@@ -16,20 +15,11 @@
 #include "output/planner/plan_report.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/file_content.hpp"
 #include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::output {
-
-/// Finds the field of a quantity on this rank at the time of a sample.
-using FieldLookup = std::function<FieldView(const std::string& quantity)>;
-
-/// Finds the records of a quantity on this rank at the time of a sample.
-using RecordsLookup = std::function<RecordsView(const std::string& quantity)>;
-
-/// Makes the values [first, first + count) of a piece.
-using PieceFill =
-    std::function<void(const Piece& piece, std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
 
 /// The life of one output file: created with its whole layout before the first step, filled behind the
 /// computation, closed with its reductions.

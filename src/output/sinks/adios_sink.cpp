@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "mpi/file.hpp"
 #include "mpi/node.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/raw_file.hpp"

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/raw_file.hpp"
 #include "output/sinks/raw_directories.hpp"

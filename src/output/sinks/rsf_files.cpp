@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/check.hpp"
+#include "h5/file.hpp"
 #include "output/sinks/new_file.hpp"
 #include "tailrace/error.hpp"
 

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "output/core/write_call.hpp"
 #include "output/sinks/new_file.hpp"
 #include "tailrace/error.hpp"
@@ -31,11 +31,7 @@ std::string name_of(StepIndex step) {
 std::optional<StepIndex> step_of(const std::string& name) {
   const auto end = name.find(name_end);
   if (!name.starts_with(name_start) || end == std::string::npos) return {};
-  StepIndex step = 0;
-  const char* const last = name.data() + end;
-  const auto [stop, code] = std::from_chars(name.data() + name_start.size(), last, step);
-  if (code != std::errc{} || stop != last) return {};
-  return step;
+  return parse_number<StepIndex>(std::string_view(name).substr(name_start.size(), end - name_start.size()));
 }
 
 /// The box of a dataset that is one of `samples`, which follow each other in the order of its elements.

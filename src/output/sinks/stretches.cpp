@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "h5/file.hpp"
 
 namespace tailrace::output {
 

@@ -28,16 +28,16 @@ void Link::progress() {
 }
 
 void Link::take(std::span<const std::byte> answer) {
-  wire::Unpacker unpacker(answer);
+  Unpacker unpacker(answer);
   const auto kind = unpacker.get<wire::Answer>();
-  if (kind == wire::Answer::report) return get(unpacker, accounts_.emplace_back());
-  if (kind == wire::Answer::clock) return get(unpacker, reading_.emplace());
+  if (kind == wire::Answer::report) return wire::get(unpacker, accounts_.emplace_back());
+  if (kind == wire::Answer::clock) return wire::get(unpacker, reading_.emplace());
   const auto listener = listeners_.find(unpacker.get<std::int64_t>());
   if (listener != listeners_.end()) listener->second->take(kind, unpacker);
 }
 
 wire::ClockReading Link::read_clock(int writer) {
-  wire::Packer packer;
+  Packer packer;
   packer.put(wire::Command::clock);
   reading_.reset();
   post(packer.take(), writer);
@@ -68,9 +68,10 @@ void Link::begin_traces(const std::string& directory, trace::Mode mode, const tr
   clock_ = clock;
   zero_s_ = zero_s;
   for (int writer = compute_ranks_; writer < comm_.size(); ++writer) {
-    wire::Packer packer;
+    Packer packer;
     packer.put(wire::Command::trace);
-    put(packer, wire::TraceRequest{.directory = directory, .mode = mode, .point = compare_clock(writer)});
+    wire::put(packer,
+              wire::TraceRequest{.directory = directory, .mode = mode, .point = compare_clock(writer)});
     post(packer.take(), writer);
   }
 }
@@ -78,7 +79,7 @@ void Link::begin_traces(const std::string& directory, trace::Mode mode, const tr
 std::vector<WriterAccount> Link::report() {
   accounts_.clear();
   for (int writer = compute_ranks_; writer < comm_.size(); ++writer) {
-    wire::Packer packer;
+    Packer packer;
     packer.put(wire::Command::report);
     packer.put(compare_clock(writer));
     post(packer.take(), writer);
@@ -90,7 +91,7 @@ std::vector<WriterAccount> Link::report() {
 }
 
 void Link::end() {
-  wire::Packer packer;
+  Packer packer;
   packer.put(wire::Command::end);
   post(packer.take());
   for (Backoff backoff; !all_left(); backoff.pause()) continue;

@@ -18,7 +18,7 @@ class Link {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void take(wire::Answer kind, wire::Unpacker& answer) = 0;
+    virtual void take(wire::Answer kind, Unpacker& answer) = 0;
   };
 
   /// The first `compute_ranks` of `comm` compute, the others write. `comm` outlives the link.

@@ -92,7 +92,7 @@ bool CrewServer::take_commands() {
 }
 
 void CrewServer::take(int rank, std::span<const std::byte> command) {
-  wire::Unpacker message(command);
+  Unpacker message(command);
   switch (message.get<wire::Command>()) {
     case wire::Command::open:
       return open(rank, wire::read<wire::OpenRequest>(message));
@@ -113,7 +113,7 @@ void CrewServer::take(int rank, std::span<const std::byte> command) {
 }
 
 void CrewServer::open(int rank, wire::OpenRequest request) {
-  wire::Packer packer;
+  Packer packer;
   packer.put(wire::Answer::opened);
   packer.put(request.session);
   try {
@@ -123,12 +123,12 @@ void CrewServer::open(int rank, wire::OpenRequest request) {
   } catch (...) {
     ErrorInfo error = describe_current_exception();
     error.rank = process_;
-    put(packer, error);
+    wire::put(packer, error);
   }
   answer(rank, std::move(packer));
 }
 
-void CrewServer::take_job(int rank, wire::Unpacker& message) {
+void CrewServer::take_job(int rank, Unpacker& message) {
   const auto head = message.get<wire::JobHead>();
   ServedSession& session = *sessions_.at(head.session);
   Member& member = session.members().at(rank);
@@ -233,16 +233,16 @@ void CrewServer::answer(const Batch& batch) {
       done.dropped_bytes = batch.cost.dropped_bytes;
     }
     if (!batch.failure) done.bytes = bytes;
-    wire::Packer packer;
+    Packer packer;
     packer.put(wire::Answer::done);
     packer.put(batch.session->id());
     packer.put(done);
-    if (batch.failure) put(packer, *batch.failure);
+    if (batch.failure) wire::put(packer, *batch.failure);
     answer(job.rank, std::move(packer));
   }
 }
 
-void CrewServer::answer(int rank, wire::Packer packer) {
+void CrewServer::answer(int rank, Packer packer) {
   Outgoing& outgoing = answers_.emplace_back(Outgoing{packer.take(), MPI_REQUEST_NULL});
   outgoing.request = mpi::start_send(comm_, outgoing.answer, rank, wire::answer_tag);
 }
@@ -253,9 +253,9 @@ bool CrewServer::send_answers() {
 }
 
 void CrewServer::tell_time(int rank) {
-  wire::Packer packer;
+  Packer packer;
   packer.put(wire::Answer::clock);
-  put(packer, wire::ClockReading{.now_s = clock_.now_s(), .identity = clock_.identity()});
+  wire::put(packer, wire::ClockReading{.now_s = clock_.now_s(), .identity = clock_.identity()});
   answer(rank, std::move(packer));
 }
 
@@ -275,9 +275,9 @@ bool CrewServer::report() {
   if (reports_.empty() || batch_) return false;
   const auto [rank, point] = std::move(reports_.front());
   reports_.pop_front();
-  wire::Packer packer;
+  Packer packer;
   packer.put(wire::Answer::report);
-  put(packer, account(point));
+  wire::put(packer, account(point));
   answer(rank, std::move(packer));
   return true;
 }

@@ -70,11 +70,11 @@ class CrewServer {
 
   void take(int rank, std::span<const std::byte> command);
   void open(int rank, wire::OpenRequest request);
-  void take_job(int rank, wire::Unpacker& message);
+  void take_job(int rank, Unpacker& message);
   void close(int rank, std::int64_t session);
   [[nodiscard]] bool worth_waiting(const ServedSession& session) const;
   void answer(const Batch& batch);
-  void answer(int rank, wire::Packer packer);
+  void answer(int rank, Packer packer);
   [[nodiscard]] bool over() const noexcept;
   void tell_time(int rank);
   void begin_trace(const wire::TraceRequest& request);

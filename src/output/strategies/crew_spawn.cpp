@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -22,58 +20,6 @@ namespace {
 /// What both sides must be to understand each other.
 constexpr const char* build_name = TAILRACE_VERSION " protocol 3";
 
-#ifdef OMPI_MAJOR_VERSION
-/// Processes for which the launcher has reserved places, those that run included; nothing if it does not
-/// tell.
-std::optional<int> reserved_places() {
-  int* places = nullptr;
-  int known = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, static_cast<void*>(&places), &known);
-  return known != 0 ? std::optional(*places) : std::nullopt;
-}
-
-bool says(const char* variable, std::string_view word) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return false;
-  std::string value(text);
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
-  return value.find(word) != std::string::npos;
-}
-
-/// Whether the launcher may put more processes on a node than it has places.
-bool may_oversubscribe() {
-  return says("OMPI_MCA_rmaps_base_oversubscribe", "1") ||
-         says("OMPI_MCA_rmaps_base_oversubscribe", "true") ||
-         says("OMPI_MCA_rmaps_base_mapping_policy", "oversubscribe") ||
-         says("PRTE_MCA_rmaps_default_mapping_policy", "oversubscribe");
-}
-
-/// Open MPI's launcher, asked for processes for which it has no places, never ends the job afterwards.
-std::string refusal_of_launcher(int writers) {
-  const auto places = reserved_places();
-  if (!places || may_oversubscribe()) return {};
-  int running = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &running);
-  if (*places - running >= writers) return {};
-  return fmt::format(
-      "the launcher has places for {} processes, {} are running, and {} more are wanted (--oversubscribe, or "
-      "more "
-      "slots, would allow it)",
-      *places, running, writers);
-}
-#else
-std::string refusal_of_launcher(int) {
-  return {};
-}
-#endif
-
-std::string text_of(int code) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  return {text.data(), static_cast<std::size_t>(length)};
-}
-
 /// Why there is no use in trying; looked for on the root.
 std::string refusal_in_advance(mpi::CommView comm, int writers, std::string& program) {
   std::string refusal;
@@ -82,33 +28,9 @@ std::string refusal_in_advance(mpi::CommView comm, int writers, std::string& pro
     program = find_writer_program(looked_at);
     refusal = program.empty()
                   ? fmt::format("there is no program tailrace-writer that can be started ({})", looked_at)
-                  : refusal_of_launcher(writers);
+                  : mpi::refusal_of_launcher(writers);
   }
   return mpi::broadcast(comm, refusal, 0);
-}
-
-/// Starts the program; returns MPI's code.
-int spawn(mpi::CommView comm, const std::string& program, int writers, MPI_Comm& bridge) {
-  MPI_Info info = MPI_INFO_NULL;
-  mpi::check(MPI_Info_create(&info), "MPI_Info_create");
-  std::error_code code;
-  const auto directory = std::filesystem::current_path(code);  // names of files may be relative
-  if (!code) MPI_Info_set(info, "wdir", directory.c_str());
-  std::vector<int> codes(static_cast<std::size_t>(writers));
-  const int result =
-      MPI_Comm_spawn(program.c_str(), MPI_ARGV_NULL, writers, info, 0, comm.get(), &bridge, codes.data());
-  MPI_Info_free(&info);
-  return result;
-}
-
-/// One communicator of both sides, the ranks that compute first.
-mpi::Comm merge(MPI_Comm bridge, bool writes) {
-  MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
-  MPI_Comm merged = MPI_COMM_NULL;
-  mpi::check(MPI_Intercomm_merge(bridge, writes ? 1 : 0, &merged), "MPI_Intercomm_merge");
-  auto all = mpi::Comm::duplicate(mpi::CommView(merged));
-  mpi::check(MPI_Comm_free(&merged), "MPI_Comm_free");
-  return all;
 }
 
 /// Whether both sides come from the same build. @collective{all}
@@ -139,22 +61,15 @@ std::string joined(const std::vector<std::string>& texts) {
 /// Starts a group of writers; adds it to the result, or the refusal. @collective{comm}
 void spawn_group(mpi::CommView comm, const std::string& program, int writers, const Muster& muster,
                  SpawnResult& result) {
-  const auto mine = mpi::Comm::duplicate(comm);  // errors are returned there
-  MPI_Comm bridge = MPI_COMM_NULL;
-  const int code = spawn(mine, program, writers, bridge);
-  if (mpi::max(comm, std::int64_t{code != MPI_SUCCESS || bridge == MPI_COMM_NULL}) != 0) {
-    result.refusal = mpi::broadcast(comm, "MPI_Comm_spawn refused: " + text_of(code), 0);
-    return;
-  }
-  auto all = merge(bridge, false);
-  if (same_build(all)) {
-    share(all, muster);
-    result.writers.emplace_back(bridge, std::move(all), comm.size());
+  auto spawned = mpi::Spawned::start(comm, program, writers, result.refusal);
+  if (spawned.empty()) return;
+  if (same_build(spawned.all())) {
+    share(spawned.all(), muster);
+    result.writers.emplace_back(std::move(spawned), comm.size());
     return;
   }
   result.refusal = mpi::broadcast(comm, program + " belongs to another version of Tailrace", 0);
-  all.close();
-  mpi::check(MPI_Comm_disconnect(&bridge), "MPI_Comm_disconnect");
+  spawned.disconnect();
 }
 
 /// Tells every writer of all processes of the job, so that those of different groups have different seats.
@@ -209,13 +124,12 @@ std::string find_writer_program(std::string& looked_at) {
   return {};
 }
 
-SpawnedWriters::SpawnedWriters(MPI_Comm bridge, mpi::Comm all, int compute_ranks)
-    : bridge_(bridge), all_(std::move(all)), link_(std::make_unique<Link>(all_, compute_ranks)) {}
+SpawnedWriters::SpawnedWriters(mpi::Spawned processes, int compute_ranks)
+    : processes_(std::move(processes)), link_(std::make_unique<Link>(processes_.all(), compute_ranks)) {}
 
 void SpawnedWriters::dismiss() {
   link_->end();
-  all_.close();
-  mpi::check(MPI_Comm_disconnect(&bridge_), "MPI_Comm_disconnect");
+  processes_.disconnect();
 }
 
 SpawnResult spawn_together(mpi::CommView comm, int writers, bool bind) {
@@ -228,25 +142,23 @@ SpawnResult spawn_one_by_one(mpi::CommView comm, int writers, bool bind) {
 
 int serve_as_spawned(mpi::CommView world) {
   for (const int number : {SIGTERM, SIGINT, SIGUSR2, SIGXFSZ}) std::signal(number, SIG_IGN);
-  MPI_Comm bridge = MPI_COMM_NULL;
-  mpi::check(MPI_Comm_get_parent(&bridge), "MPI_Comm_get_parent");
-  if (bridge == MPI_COMM_NULL)
+  auto spawned = mpi::Spawned::by_parent();
+  if (spawned.empty())
     throw Error(
         ErrorInfo{.kind = ErrorKind::usage,
                   .message = "this program is started by simulations, with --write spawn:N or spawn-each:N",
                   .path = {},
                   .hint = "give --write spawn:N to the simulation"});
-  auto all = merge(bridge, true);
+  const auto all = spawned.all();
   if (same_build(all)) {
     const auto muster = share(all, {});
     const int process = muster.first_writer + world.rank();
     const auto seat = take_seat(all, process, muster.bind);
-    CrewServer(all, all.view().size() - world.size(),
+    CrewServer(all, all.size() - world.size(),
                {.process = process, .processes = muster.processes, .seat = seat})
         .run();
   }
-  all.close();
-  mpi::check(MPI_Comm_disconnect(&bridge), "MPI_Comm_disconnect");
+  spawned.disconnect();
   return 0;
 }
 

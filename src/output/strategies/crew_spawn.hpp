@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/spawn.hpp"
 #include "output/strategies/crew_link.hpp"
 
 namespace tailrace::output {
@@ -11,18 +12,15 @@ namespace tailrace::output {
 /// Processes that were started to write for the ranks of a communicator.
 class SpawnedWriters {
  public:
-  SpawnedWriters() = default;
-  /// Takes over both. `bridge` joins the ranks that compute and the writers, which come last in `all`.
-  SpawnedWriters(MPI_Comm bridge, mpi::Comm all, int compute_ranks);
+  SpawnedWriters(mpi::Spawned processes, int compute_ranks);
 
-  [[nodiscard]] mpi::CommView all() const noexcept { return all_; }
+  [[nodiscard]] mpi::CommView all() const noexcept { return processes_.all(); }
   [[nodiscard]] Link& link() const noexcept { return *link_; }
   /// Lets them go. @collective{the ranks that compute}
   void dismiss();
 
  private:
-  MPI_Comm bridge_ = MPI_COMM_NULL;
-  mpi::Comm all_;
+  mpi::Spawned processes_;
   std::unique_ptr<Link> link_;
 };
 

@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
+
+#include "base/text.hpp"
 
 namespace tailrace::output {
 
@@ -38,10 +39,8 @@ void KernelWorkers::look() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
     std::string name;
     std::getline(std::ifstream(task.path() / "comm"), name);
-    const auto number = task.path().filename().string();
-    long key = 0;
-    std::from_chars(number.data(), number.data() + number.size(), key);
-    if (name == name_) now[key] = thread_s(task.path());
+    const auto number = parse_number<std::int64_t>(task.path().filename().string());
+    if (name == name_ && number) now[*number] = thread_s(task.path());
   }
   for (const auto& [number, s] : now) {
     const auto before = seen_s_.find(number);

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 #include <new>
 #include <string>
 
+#include "base/bytes.hpp"
 #include "mpi/node.hpp"
+#include "mpi/parcels.hpp"
+#include "output/strategies/wire.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
@@ -23,65 +25,6 @@ struct Offer {
   int source = 0;
   std::size_t pieces = 0;
 };
-
-/// A piece before its runs.
-struct PieceHead {
-  std::size_t dataset, number, runs;
-  h5::ElementType type;
-  OnFailure on_failure;
-  std::int64_t part_values, values;
-};
-
-template <class T>
-void append(std::string& text, std::span<const T> values) {
-  text.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-}
-
-/// Takes values off the front of a text.
-template <class T>
-void take(std::string_view& text, std::span<T> values) {
-  std::memcpy(values.data(), text.data(), values.size_bytes());
-  text.remove_prefix(values.size_bytes());
-}
-template <class T>
-T take(std::string_view& text) {
-  T value{};
-  take(text, std::span(&value, 1));
-  return value;
-}
-
-std::string encode(const Offer& offer, std::span<const Piece* const> pieces) {
-  std::string text;
-  append(text, std::span(&offer, 1));
-  for (const auto* piece : pieces) {
-    const PieceHead head{.dataset = piece->dataset,
-                         .number = piece->number,
-                         .runs = piece->runs.size(),
-                         .type = piece->type,
-                         .on_failure = piece->on_failure,
-                         .part_values = piece->part_values,
-                         .values = piece->values};
-    append(text, std::span(&head, 1));
-    append(text, std::span(piece->runs));
-  }
-  return text;
-}
-
-std::vector<Piece> decode_pieces(std::string_view text, std::size_t count) {
-  std::vector<Piece> pieces(count);
-  for (auto& piece : pieces) {
-    const auto head = take<PieceHead>(text);
-    piece.dataset = head.dataset;
-    piece.number = head.number;
-    piece.type = head.type;
-    piece.on_failure = head.on_failure;
-    piece.part_values = head.part_values;
-    piece.values = head.values;
-    piece.runs.resize(head.runs);
-    take(text, std::span(piece.runs));
-  }
-  return pieces;
-}
 
 /// The way of one rank into its group; what stands in it is kept as a text, so that all go on together.
 class Joining {
@@ -139,30 +82,34 @@ class Joining {
     return handle[0];
   }
 
-  std::string offer() {
-    std::string text;
+  std::vector<std::byte> offer() {
+    std::vector<std::byte> message;
     attempt([&] {
-      text = encode({.memory = own_.handle(),
-                     .shape = shape_,
-                     .source = context_.comm.rank(),
-                     .pieces = context_.pieces.size()},
-                    context_.pieces);
-      if (text.size() > static_cast<std::size_t>(INT_MAX / group_.size()))
+      Packer packer;
+      packer.put(Offer{.memory = own_.handle(),
+                       .shape = shape_,
+                       .source = context_.comm.rank(),
+                       .pieces = context_.pieces.size()});
+      for (const auto* piece : context_.pieces) wire::put(packer, *piece);
+      message = packer.take();
+      if (message.size() > static_cast<std::size_t>(INT_MAX / group_.size()))
         throw Error(ErrorKind::resource, "the lists of places in the file are too long to be passed on");
     });
-    return refusal_.empty() ? text : std::string();
+    return refusal_.empty() ? message : std::vector<std::byte>();
   }
 
-  void open_others(const std::vector<std::string>& offers) {
+  void open_others(const std::vector<std::vector<std::byte>>& offers) {
     for (std::size_t rank = 0; rank < offers.size(); ++rank) {
       if (offers[rank].empty()) continue;  // it knows why
-      std::string_view text(offers[rank]);
-      const auto offer = take<Offer>(text);
+      Unpacker message(offers[rank]);
+      const auto offer = message.get<Offer>();
       if (rank > 0) others_.push_back(SharedRegion::open(offer.memory));
       const auto memory = rank == 0 ? own_.bytes() : others_.back().bytes();
+      std::vector<Piece> pieces(offer.pieces);
+      for (auto& piece : pieces) wire::get(message, piece);
       members_.push_back({.source = offer.source,
                           .jobs = SharedJobs::attach(memory, offer.shape),
-                          .pieces = decode_pieces(text, offer.pieces)});
+                          .pieces = std::move(pieces)});
     }
   }
 

@@ -81,12 +81,6 @@ void fields(Archive& archive, ArchivedBy<Archive, ErrorInfo>& error) {
 
 }  // namespace
 
-void Packer::put_bytes(std::span<const std::byte> bytes) {
-  const std::size_t before = bytes_.size();
-  bytes_.resize(before + bytes.size());
-  if (!bytes.empty()) std::memcpy(bytes_.data() + before, bytes.data(), bytes.size());
-}
-
 template <class T>
 void put(Packer& packer, const T& value) {
   fields(packer, value);
@@ -101,10 +95,12 @@ template void put(Packer&, const TraceRequest&);
 template void put(Packer&, const ClockReading&);
 template void put(Packer&, const WriterAccount&);
 template void put(Packer&, const ErrorInfo&);
+template void put(Packer&, const Piece&);
 template void get(Unpacker&, OpenRequest&);
 template void get(Unpacker&, TraceRequest&);
 template void get(Unpacker&, ClockReading&);
 template void get(Unpacker&, WriterAccount&);
 template void get(Unpacker&, ErrorInfo&);
+template void get(Unpacker&, Piece&);
 
 }  // namespace tailrace::output::wire

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/check.hpp"
+#include "base/bytes.hpp"
 #include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/staging.hpp"
@@ -41,77 +41,6 @@ enum class Answer : std::int32_t {
   done,    ///< session, `JobDone`, then the error if there is one
   clock,   ///< `ClockReading`
   report,  ///< `WriterAccount`
-};
-
-/// A message that is being put together.
-class Packer {
- public:
-  template <mpi::Sendable T>
-  void put(const T& value) {
-    put_bytes(std::as_bytes(std::span(&value, 1)));
-  }
-  template <mpi::Sendable T>
-  void put(const std::vector<T>& values) {
-    put(values.size());
-    put_bytes(std::as_bytes(std::span(values)));
-  }
-  void put(const std::string& text) {
-    put(text.size());
-    put_bytes(std::as_bytes(std::span(text)));
-  }
-  template <class... Values>
-  void operator()(const Values&... values) {
-    (put(values), ...);
-  }
-  [[nodiscard]] std::vector<std::byte> take() noexcept { return std::move(bytes_); }
-
- private:
-  void put_bytes(std::span<const std::byte> bytes);
-  std::vector<std::byte> bytes_;
-};
-
-/// A message that is being taken apart, in the order in which it was put together.
-class Unpacker {
- public:
-  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  template <mpi::Sendable T>
-  void get(T& value) {
-    copy(&value, sizeof(T));
-  }
-  template <mpi::Sendable T>
-  void get(std::vector<T>& values) {
-    values.resize(length(sizeof(T)));
-    copy(values.data(), values.size() * sizeof(T));
-  }
-  void get(std::string& text) {
-    text.resize(length(1));
-    copy(text.data(), text.size());
-  }
-  template <class T>
-  T get() {
-    T value{};
-    get(value);
-    return value;
-  }
-  template <class... Values>
-  void operator()(Values&... values) {
-    (get(values), ...);
-  }
-  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-
- private:
-  std::size_t length(std::size_t element_bytes) {
-    const auto count = get<std::size_t>();
-    TAILRACE_CHECK(count <= bytes_.size() / element_bytes, "a message between ranks and writers is whole");
-    return count;
-  }
-  void copy(void* to, std::size_t bytes) {
-    TAILRACE_CHECK(bytes <= bytes_.size(), "a message between ranks and writers is whole");
-    if (bytes > 0) std::memcpy(to, bytes_.data(), bytes);
-    bytes_ = bytes_.subspan(bytes);
-  }
-  std::span<const std::byte> bytes_;
 };
 
 /// A value of type T as an archive takes it: a packer does not change it.
@@ -160,7 +89,7 @@ struct ClockReading {
   std::string identity;
 };
 
-/// Of the messages above, of `WriterAccount` and of `ErrorInfo`.
+/// Of the messages above, of `WriterAccount`, of `ErrorInfo` and of pieces, which pass on no blocks.
 template <class T>
 void put(Packer& packer, const T& value);
 template <class T>

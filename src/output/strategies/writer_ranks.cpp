@@ -29,7 +29,7 @@ class Desk final : public Link::Listener {
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
   ~Desk() override {
-    wire::Packer packer;
+    Packer packer;
     packer.put(wire::Command::close);
     packer.put(session_);
     link_.post(packer.take());
@@ -47,9 +47,9 @@ class Desk final : public Link::Listener {
                               .streams = context.plan->streams,
                               .pieces = {}};
     for (const auto* piece : context.pieces) request.pieces.push_back(*piece);
-    wire::Packer packer;
+    Packer packer;
     packer.put(wire::Command::open);
-    put(packer, request);
+    wire::put(packer, request);
     link_.post(packer.take());
     for (Backoff backoff; !opened_; backoff.pause()) progress();
     if (failure_) throw Error(*failure_);
@@ -64,7 +64,7 @@ class Desk final : public Link::Listener {
   /// returns. With `records` the writer notes the record in the file.
   std::vector<std::byte> send(const Staging& job, std::int64_t number, bool records, bool patiently,
                               std::vector<MPI_Request>& requests) {
-    wire::Packer packer;
+    Packer packer;
     packer.put(wire::Command::job);
     packer.put(wire::JobHead{.session = session_,
                              .number = number,
@@ -87,13 +87,13 @@ class Desk final : public Link::Listener {
   }
 
  private:
-  void take(wire::Answer kind, wire::Unpacker& answer) override {
+  void take(wire::Answer kind, Unpacker& answer) override {
     if (kind == wire::Answer::opened) opened_ = true;
     if (kind == wire::Answer::done) {
       --unanswered_;
       answered_(answer.get<wire::JobDone>());
     }
-    if (!answer.empty() && !failure_) get(answer, failure_.emplace());
+    if (!answer.empty() && !failure_) wire::get(answer, failure_.emplace());
   }
 
   Link& link_;

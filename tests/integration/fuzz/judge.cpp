@@ -12,6 +12,7 @@
 #include <map>
 #include <vector>
 
+#include "h5/file.hpp"
 #include "mutate.hpp"
 #include "program.hpp"
 #include "tailrace/error.hpp"

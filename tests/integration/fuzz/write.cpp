@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "case.hpp"
+#include "h5/file.hpp"
 
 /// The forms of datasets, written with HDF5's own functions: `tailrace::h5` makes well-behaved ones only.
 namespace tailrace::fuzz {
@@ -222,6 +223,14 @@ void make_virtual(Parts& parts) {
   create(parts, parts.file_type(), 0, nullptr);
 }
 
+/// The item under another name, without its form.
+void create_plain(const Parts& parts, const std::string& name) {
+  Item plain = parts.item;
+  plain.form = Form::plain;
+  Parts elsewhere(parts.file, name, plain, parts.directory);
+  create(elsewhere, elsewhere.file_type(), elsewhere.memory_type(), elsewhere.values());
+}
+
 void make_link_form(Parts& parts, const std::string& path) {
   const char* const name = parts.name.c_str();
   const std::string target = parts.name + "_elsewhere", pipe = parts.directory + "/pipe.h5",
@@ -231,17 +240,13 @@ void make_link_form(Parts& parts, const std::string& path) {
   };
   switch (parts.item.form) {
     case Form::linked_soft:
-    case Form::linked_hard: {
-      Item plain = parts.item;
-      plain.form = Form::plain;
-      Parts elsewhere(parts.file, target, plain, parts.directory);
-      create(elsewhere, elsewhere.file_type(), elsewhere.memory_type(), elsewhere.values());
+    case Form::linked_hard:
+      create_plain(parts, target);
       if (parts.item.form == Form::linked_soft)
         H5Lcreate_soft(("/" + target).c_str(), parts.file, name, H5P_DEFAULT, H5P_DEFAULT);
       else
         H5Lcreate_hard(parts.file, target.c_str(), parts.file, name, H5P_DEFAULT, H5P_DEFAULT);
       return;
-    }
     case Form::dangling:
       H5Lcreate_soft("/nowhere/at/all", parts.file, name, H5P_DEFAULT, H5P_DEFAULT);
       return;

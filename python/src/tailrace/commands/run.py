@@ -20,17 +20,26 @@ from tailrace.commands.options import (
     Write,
 )
 
+Directory = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Run directory to make (default: runs/CASE, runs/CASE-2, ...)."
+    ),
+]
+Trace = Annotated[
+    str | None,
+    typer.Option(metavar="MODE", help="Trace of every thread: off, on, papi (with hardware counters)."),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing run directory.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
+Json = Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")]
+
 
 def run(
     case: Case,
     ranks: Ranks = 1,
     threads: Threads = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Run directory to make (default: runs/CASE, runs/CASE-2, ...)."
-        ),
-    ] = None,
+    out: Directory = None,
     settings: Settings = None,
     write: Write = None,
     sink: Sink = None,
@@ -39,16 +48,11 @@ def run(
     oversubscribe: Oversubscribe = False,
     fault: Fault = None,
     pace: Pace = None,
-    trace: Annotated[
-        str | None,
-        typer.Option(metavar="MODE", help="Trace of every thread: off, on, papi (with hardware counters)."),
-    ] = None,
+    trace: Trace = None,
     wall_limit: WallLimit = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing run directory.")
-    ] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")] = False,
+    overwrite: Overwrite = False,
+    no_report: NoReport = False,
+    json: Json = False,
 ) -> None:
     """Run a case; the result, its account and a report go into one new directory.
 

@@ -7,8 +7,8 @@
 #include "base/check.hpp"
 #include "base/system.hpp"
 #include "output/core/background_thread.hpp"
-#include "output/core/file_content.hpp"
 #include "output/sinks/new_file.hpp"
+#include "tailrace/file_content.hpp"
 
 namespace tailrace::output {
 

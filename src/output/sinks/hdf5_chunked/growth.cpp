@@ -15,7 +15,7 @@ constexpr std::int64_t record_chunk_bytes = 64 << 10;
 constexpr std::uint64_t count_chunk_rows = 1024;
 
 template <class T>
-void append_value(GrowingDataset& dataset, T value) {
+void append_element(GrowingDataset& dataset, T value) {
   dataset.append(std::as_bytes(std::span(&value, 1)));
 }
 
@@ -135,7 +135,7 @@ GrowingStream::GrowingStream(const GrowingStreamSetup& setup)
       .offsets = {file, growth.offsets(), setup.level, counted},
       .samples = samples_,
       .waiting = {}});
-  if (counted == 0) append_value(records_->offsets, std::int64_t{0});
+  if (counted == 0) append_element(records_->offsets, std::int64_t{0});
 }
 
 void GrowingStream::take(int source, std::int64_t sample, std::span<const std::byte> records) {
@@ -155,7 +155,7 @@ std::int64_t GrowingStream::place(StepIndex arrived) {
         records_->values.append(part);
         bytes += static_cast<std::int64_t>(part.size());
       }
-    append_value(records_->offsets, records_->values.rows());
+    append_element(records_->offsets, records_->values.rows());
   }
   return bytes;
 }
@@ -164,8 +164,8 @@ void GrowingStream::save(StepIndex complete) {
   const auto& growth = *stream_.growth;
   for (const auto end = samples_present(stream_, complete); samples_ < end; ++samples_) {
     const StepIndex step = stream_.cadence.step_of(samples_);
-    append_value(step_, step);
-    append_value(time_s_, growth.time_of_step_0_s + growth.dt_s * static_cast<double>(step));
+    append_element(step_, step);
+    append_element(time_s_, growth.time_of_step_0_s + growth.dt_s * static_cast<double>(step));
   }
   if (records_) {
     records_->values.save();

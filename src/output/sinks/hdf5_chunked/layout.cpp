@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "output/core/file_content.hpp"
 #include "output/sinks/hdf5_chunked/grid.hpp"
 #include "output/sinks/hdf5_chunked/growth.hpp"
 #include "output/sinks/new_file.hpp"
+#include "tailrace/file_content.hpp"
 
 namespace tailrace::output {
 

@@ -1,25 +1,14 @@
 #include "output/sinks/hdf5_chunked/parcel.hpp"
 
 #include <chrono>
-#include <cstring>
 #include <utility>
+
+#include "base/bytes.hpp"
 
 namespace tailrace::output {
 
-namespace {
-
-void append(std::vector<std::byte>& message, const void* bytes, std::size_t count) {
-  const std::size_t before = message.size();
-  message.resize(before + count);
-  if (count > 0) std::memcpy(message.data() + before, bytes, count);
-}
-
-}  // namespace
-
 ParcelHead Parcel::head() const noexcept {
-  ParcelHead head;
-  std::memcpy(&head, message.data(), sizeof head);
-  return head;
+  return value_at<ParcelHead>(message);
 }
 
 std::span<const std::byte> Parcel::content() const noexcept {
@@ -29,20 +18,19 @@ std::span<const std::byte> Parcel::content() const noexcept {
 Parcel make_parcel(const ParcelHead& head, std::span<const std::byte> content) {
   Parcel parcel;
   parcel.message.reserve(sizeof head + content.size());
-  append(parcel.message, &head, sizeof head);
-  append(parcel.message, content.data(), content.size());
+  append_value(parcel.message, head);
+  append_bytes(parcel.message, content);
   return parcel;
 }
 
 void add_stretch(Parcel& parcel, const StretchHead& head, std::span<const std::byte> bytes) {
-  append(parcel.message, &head, sizeof head);
-  append(parcel.message, bytes.data(), bytes.size());
+  append_value(parcel.message, head);
+  append_bytes(parcel.message, bytes);
 }
 
 std::pair<StretchHead, std::span<const std::byte>> next_stretch(
     std::span<const std::byte>& content) noexcept {
-  StretchHead head;
-  std::memcpy(&head, content.data(), sizeof head);
+  const auto head = value_at<StretchHead>(content);
   const auto bytes = content.subspan(sizeof head, static_cast<std::size_t>(head.bytes));
   content = content.subspan(sizeof head + bytes.size());
   return {head, bytes};

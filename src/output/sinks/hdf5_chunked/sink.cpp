@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/system.hpp"
+#include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/raw_file.hpp"
 #include "output/sinks/hdf5_chunked/file.hpp"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "h5/file.hpp"
 #include "h5/storage.hpp"
 #include "output/core/raw_file.hpp"
 #include "tailrace/error.hpp"

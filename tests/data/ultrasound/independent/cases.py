@@ -10,47 +10,54 @@ from source_cases import one_component, pressure_sources, several_sources, trans
 
 
 def two_dimensions() -> list[Case]:
-    cases = []
+    return [initial_pressure_2d(), heterogeneous_2d(), stokes_2d(), velocity_source_2d()]
+
+
+def initial_pressure_2d() -> Case:
     media, sensors = make.medium(PLANE), make.sensor_points(PLANE, 15, seed=1)
-    cases.append(
-        Case(
-            "2d_initial_pressure",
-            "2D, homogeneous, lossless, initial pressure",
-            PLANE,
-            assembled(PLANE, media, sensors, make.initial_pressure(PLANE, 1e5)),
-            [*SERIES, "--p_rms", "--p_max", "--p_min", "--u_rms", "--p_final", "--u_final"],
-            {"no initial pressure": no("p0_source_flag")},
-        )
+    return Case(
+        "2d_initial_pressure",
+        "2D, homogeneous, lossless, initial pressure",
+        PLANE,
+        assembled(PLANE, media, sensors, make.initial_pressure(PLANE, 1e5)),
+        [*SERIES, "--p_rms", "--p_max", "--p_min", "--u_rms", "--p_final", "--u_final"],
+        {"no initial pressure": no("p0_source_flag")},
     )
+
+
+def heterogeneous_2d() -> Case:
     grid = Grid((37, 31, 1), steps=90, pml_size=(5, 6, 0), pml_alpha=(2.0, 1.5, 0))
     media = make.tissue(grid, b_on_a=(5.0, 4.0), alpha=(0.5, 1.0), power=1.5)
     where = patch(grid, -10, 6)
     source = make.pressure_source(grid, media, where, "additive", signals(where.sum(), 70), 5e6)
     boxes = make.sensor_boxes((9, 8, 1, 16, 15, 1), (30, 1, 1, 30, 31, 1), (20, 16, 1, 20, 16, 1))
-    cases.append(
-        Case(
-            "2d_heterogeneous_nonlinear",
-            "2D, odd sizes, heterogeneous, non-linear, power law, additive source of many signals, boxes",
-            grid,
-            assembled(grid, media, boxes, source),
-            ["-s", "31", "--p_raw", "--p_max", "--u_rms", "--p_min_all", "--p_final"],
-            {"no absorption": no("absorbing_flag"), "linear": no("nonlinear_flag")},
-        )
+    return Case(
+        "2d_heterogeneous_nonlinear",
+        "2D, odd sizes, heterogeneous, non-linear, power law, additive source of many signals, boxes",
+        grid,
+        assembled(grid, media, boxes, source),
+        ["-s", "31", "--p_raw", "--p_max", "--u_rms", "--p_min_all", "--p_final"],
+        {"no absorption": no("absorbing_flag"), "linear": no("nonlinear_flag")},
     )
+
+
+def stokes_2d() -> Case:
     media = make.tissue(PLANE, alpha=(3.0, 2.0), power=2)
+    sensors = make.sensor_points(PLANE, 15, seed=1)
     source = make.pressure_source(
         PLANE, make.medium(PLANE), patch(PLANE, -14, 5), "dirichlet", burst(60), 1e6
     )
-    cases.append(
-        Case(
-            "2d_stokes",
-            "2D, heterogeneous, Stokes absorption, Dirichlet pressure source of one signal",
-            PLANE,
-            assembled(PLANE, media, sensors, source),
-            [*SERIES, "--p_max_all"],
-            {"no absorption": no("absorbing_flag")},
-        )
+    return Case(
+        "2d_stokes",
+        "2D, heterogeneous, Stokes absorption, Dirichlet pressure source of one signal",
+        PLANE,
+        assembled(PLANE, media, sensors, source),
+        [*SERIES, "--p_max_all"],
+        {"no absorption": no("absorbing_flag")},
     )
+
+
+def velocity_source_2d() -> Case:
     grid = Grid((40, 37, 1), steps=90, spacing=(1e-4, 1.3e-4, 0), pml_size=(5, 6, 0))
     media = make.tissue(grid)
     where = patch(grid, -8, 5)
@@ -58,25 +65,22 @@ def two_dimensions() -> list[Case]:
     source = make.velocity_source(
         grid, media, where, "additive", ux=signals(columns, 60), uy=signals(columns, 45)[:, ::-1]
     )
-    cases.append(
-        Case(
-            "2d_velocity_source",
-            "2D, even and odd, unequal spacing, velocity source of many signals, non-staggered velocity",
-            grid,
-            assembled(grid, media, make.sensor_points(grid, 15, seed=2), source),
-            [
-                "--p_raw",
-                "--u_non_staggered_raw",
-                "--u_max",
-                "--u_min",
-                "--u_max_all",
-                "--u_min_all",
-                "--u_final",
-            ],
-            {"no ux": no("ux_source_flag"), "no uy": no("uy_source_flag")},
-        )
+    return Case(
+        "2d_velocity_source",
+        "2D, even and odd, unequal spacing, velocity source of many signals, non-staggered velocity",
+        grid,
+        assembled(grid, media, make.sensor_points(grid, 15, seed=2), source),
+        [
+            "--p_raw",
+            "--u_non_staggered_raw",
+            "--u_max",
+            "--u_min",
+            "--u_max_all",
+            "--u_min_all",
+            "--u_final",
+        ],
+        {"no ux": no("ux_source_flag"), "no uy": no("uy_source_flag")},
     )
-    return cases
 
 
 def stokes() -> list[Case]:
@@ -177,10 +181,13 @@ def media_and_recording() -> list[Case]:
         "medium_absorption_only": {"one coefficient": {"alpha_coeff": make.real(0.2)}},
         "medium_reference_speed": {"c_ref = c0": {"c_ref": make.real(1500.0)}},
     }
-    cases = [
+    return [
         Case(name, text_of(name), BOX, assembled(BOX, medium, sensors, initial), SERIES, others[name])
         for name, medium in media.items()
-    ]
+    ] + recording()
+
+
+def recording() -> list[Case]:
     grid = Grid((17, 14, 13), steps=60, pml_size=(3, 5, 4), pml_alpha=(1.0, 2.5, 4.0))
     every = [
         f"--{stem}_{what}" for stem in "pu" for what in ("rms", "max", "min", "max_all", "min_all", "final")
@@ -189,7 +196,7 @@ def media_and_recording() -> list[Case]:
     plain = assembled(grid, make.medium(grid), make.sensor_list(points), make.initial_pressure(grid, 1e5))
     layers = {f"same strength in {axis}": {f"pml_{axis}_alpha": make.real(2.0)} for axis in "xyz"}
     repeated = make.sensor_list([*points[::-1], points[0], points[3], points[0]])
-    cases.append(
+    return [
         Case(
             "reductions",
             "every reduction; thickness and strength of the layers differ",
@@ -197,9 +204,7 @@ def media_and_recording() -> list[Case]:
             plain,
             every,
             layers,
-        )
-    )
-    cases.append(
+        ),
         Case(
             "sensors_unsorted",
             "sensor points neither sorted nor unique, nothing asked for but the start",
@@ -207,9 +212,8 @@ def media_and_recording() -> list[Case]:
             plain | repeated,
             ["-s", "21"],
             {},
-        )
-    )
-    return cases
+        ),
+    ]
 
 
 def text_of(name: str) -> str:

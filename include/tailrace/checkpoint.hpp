@@ -11,8 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "h5/file.hpp"
 #include "tailrace/box.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/dataset.hpp"
 
 /// Checkpoints: what a simulation says of its state, and how that reaches a disk and comes back on any number
 /// of ranks (docs/formats/checkpoint.md).
@@ -87,6 +88,13 @@ concept Number = std::integral<T> || std::floating_point<T>;
 
 /// What passes through the one function `state(StateArchive&)` of a simulation: it names all that its future
 /// depends on, and the archive saves or restores it. All ranks name the same things in the same order.
+/// One function serves both directions:
+///
+///     const auto state = [&](StateArchive& archive) {
+///       archive.component("heat", 1, [&](int) { archive.field("temperature", {...}); });
+///     };
+///     save(comm, directory, origin, state, 2);              // all ranks; to disk
+///     restore_newest(comm, directory, "heat", state);       // all ranks, of any number; from there
 class StateArchive {
  public:
   StateArchive() = default;
@@ -153,5 +161,37 @@ class StateArchive {
 
 /// Names the state of a simulation to an archive. @collective
 using StateFunction = std::function<void(StateArchive&)>;
+
+/// Whose state is saved, and when.
+struct Origin {
+  std::string simulation;  ///< as in run.json
+  std::string program;     ///< name and version
+  StepIndex step = 0;
+  double time_s = 0;
+};
+
+/// Saves a state and waits until it is on the device, under its name in the directory of checkpoints.
+/// @collective{comm}, synchronises. Errors, the same on all ranks: the state is refused (input), or cannot be
+/// written (io); older checkpoints stay as they are.
+/// @param directory  of the checkpoints of one run, made if need be; seen by all ranks
+/// @param origin  whose state it is; the same on all ranks
+/// @param state  names the state; called more than once
+/// @param keep  the newest checkpoints that stay, this one included; older ones are removed. At least 1
+void save(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
+          int keep);
+
+/// What `restore_newest` did.
+struct Restored {
+  StepIndex step = 0;
+  std::string path;
+  std::vector<std::string> warnings;  ///< the same on all ranks: checkpoints that were skipped and why, parts
+                                      ///< that nobody asked for
+};
+
+/// Restores the newest checkpoint in `directory` that is whole; what is damaged or incomplete is skipped,
+/// with a warning. @collective{comm}, synchronises. Errors (input), on all ranks: there is none, with the
+/// reason for each that was looked at.
+Restored restore_newest(mpi::CommView comm, const std::string& directory, const std::string& simulation,
+                        const StateFunction& state);
 
 }  // namespace tailrace::checkpoint

@@ -1,4 +1,4 @@
-#include "mailbox.hpp"
+#include "mpi/mailbox.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "mpi/message.hpp"
 
-namespace tailrace::molecules {
+namespace tailrace::mpi {
 
 namespace {
 constexpr std::size_t head_bytes = sizeof(std::uint64_t);  // the size of the whole message
@@ -14,7 +14,7 @@ constexpr std::size_t first_expectation_bytes = 4096;
 }  // namespace
 
 Mailbox::~Mailbox() {
-  mpi::abandon(receiving_, sending_);
+  abandon(receiving_, sending_);
 }
 
 void Mailbox::reset(std::span<const int> to, std::span<const int> from) {
@@ -42,7 +42,7 @@ std::size_t Mailbox::size_of(const Partner& partner) noexcept {
 void Mailbox::start() {
   for (Partner& partner : from_) {
     partner.bytes.resize(partner.expected_bytes);
-    receiving_.push_back(mpi::start_receive(comm_, partner.bytes, partner.rank, tag_));
+    receiving_.push_back(start_receive(comm_, partner.bytes, partner.rank, tag_));
   }
   for (Partner& partner : to_) partner.bytes.resize(head_bytes);
 }
@@ -53,25 +53,23 @@ void Mailbox::send(std::size_t i) {
   std::memcpy(partner.bytes.data(), &size, head_bytes);
   const auto bytes = std::span<const std::byte>(partner.bytes);
   const std::size_t first = std::min(bytes.size(), partner.expected_bytes);
-  sending_.push_back(mpi::start_send(comm_, bytes.first(first), partner.rank, tag_));
-  if (first < bytes.size())
-    sending_.push_back(mpi::start_send(comm_, bytes.subspan(first), partner.rank, tag_));
+  sending_.push_back(start_send(comm_, bytes.first(first), partner.rank, tag_));
+  if (first < bytes.size()) sending_.push_back(start_send(comm_, bytes.subspan(first), partner.rank, tag_));
   partner.expect(bytes.size());
 }
 
 void Mailbox::finish() {
-  mpi::wait_all(receiving_);
+  wait_all(receiving_);
   receiving_.clear();
   for (Partner& partner : from_) {
     const std::size_t first = partner.expected_bytes, size = size_of(partner);
     partner.expect(size);
     if (size <= first) continue;
     partner.bytes.resize(size);
-    receiving_.push_back(
-        mpi::start_receive(comm_, std::span(partner.bytes).subspan(first), partner.rank, tag_));
+    receiving_.push_back(start_receive(comm_, std::span(partner.bytes).subspan(first), partner.rank, tag_));
   }
-  mpi::wait_all(receiving_);
-  mpi::wait_all(sending_);
+  wait_all(receiving_);
+  wait_all(sending_);
   receiving_.clear();
   sending_.clear();
 }
@@ -88,4 +86,4 @@ std::int64_t Mailbox::memory_bytes() const noexcept {
   return static_cast<std::int64_t>(sum);
 }
 
-}  // namespace tailrace::molecules
+}  // namespace tailrace::mpi

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "run/clock_comparison.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/run/clock_comparison.hpp"
 #include "trace/recorder.hpp"
 
 namespace tailrace::run {

@@ -9,23 +9,16 @@
 /// A description of the grids in an output file for ParaView, VisIt and other readers of XDMF 3.
 namespace tailrace::run {
 
-/// Where and when the samples of streams are.
-struct XdmfFrame {
-  Index3 domain;                      ///< points of the whole domain
-  std::array<double, 3> spacing_m{};  ///< along x, y, z
-  double time_of_step_0_s = 0, dt_s = 0;
-};
-
 /// The description of the streams that form grids: the whole domain, boxes and planes, with a time for each
 /// sample; points form none and are left out. `hdf5_file` is the name of the output file as seen from where
 /// the description will be. Empty if no stream forms a grid. @local. Source: the XDMF model and format,
 /// version 3, 3DCoRectMesh with hyperslabs.
-std::string xdmf_text(const std::vector<output::Stream>& streams, const XdmfFrame& frame,
+std::string xdmf_text(const std::vector<output::Stream>& streams, const output::Frame& frame,
                       const std::string& hdf5_file);
 
 /// Puts the description, unless it is empty, beside the output file: "out.xdmf" for "out.h5". @local. Errors
 /// (io): it cannot be written.
-void write_xdmf(const std::vector<output::Stream>& streams, const XdmfFrame& frame,
+void write_xdmf(const std::vector<output::Stream>& streams, const output::Frame& frame,
                 const std::string& output);
 
 }  // namespace tailrace::run

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "h5/file.hpp"
+#include "tailrace/dataset.hpp"
 
 namespace tailrace::output {
 
@@ -23,6 +23,11 @@ struct Axis {
   bool even = true;                ///< else `spacing` is the mean
 };
 
+/// What the attributes of a group say, where the stream cannot tell.
+struct GroupWords {
+  std::string quantity, selection;
+  bool on_grid = true;  ///< the values stand at points of the domain
+};
 /// What a file holds beside the streams.
 struct FileHead {
   std::vector<StaticDataset> datasets;

@@ -7,7 +7,7 @@
 
 #include "tailrace/comm.hpp"
 
-namespace tailrace::molecules {
+namespace tailrace::mpi {
 
 /// Messages of varying size, one in each round to every one of some ranks, and from every one of some. A
 /// message goes in one piece up to the size that both sides expect; one that is larger takes two, and raises
@@ -15,7 +15,7 @@ namespace tailrace::molecules {
 class Mailbox {
  public:
   /// `tag`: of its messages alone on `comm`.
-  Mailbox(mpi::CommView comm, int tag) : comm_(comm), tag_(tag) {}
+  Mailbox(CommView comm, int tag) : comm_(comm), tag_(tag) {}
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
@@ -50,10 +50,10 @@ class Mailbox {
   };
   static std::size_t size_of(const Partner& partner) noexcept;
 
-  mpi::CommView comm_;
+  CommView comm_;
   int tag_;
   std::vector<Partner> to_, from_;
   std::vector<MPI_Request> sending_, receiving_;
 };
 
-}  // namespace tailrace::molecules
+}  // namespace tailrace::mpi

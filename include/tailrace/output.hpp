@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/stream.hpp"
+#include "tailrace/write_options.hpp"
+
+/// Output behind the computation, for programs with a main loop of their own.
+namespace tailrace::output {
+
+/// What goes into an output file, as one rank sees it.
+struct OutputContents {
+  Frame frame;                  ///< the domain, the spacing and the time step; the same on all ranks
+  Box own_box;                  ///< the points of this rank; the boxes of all ranks cover the domain once
+  std::vector<Stream> streams;  ///< the same on all ranks; see `make_stream`
+};
+
+/// A stream of one quantity with a group of its own in the file: /NAME/values, /NAME/step, /NAME/time_s.
+/// @local
+/// @param name  of the group; no other stream of the file has it
+/// @param quantity  what `OutputFile::sample` asks for
+/// @param selection  the whole domain, one box, or points, in global indices
+/// @param cadence  the steps at which samples are taken; its end is known
+/// @param domain  the points of the whole domain
+Stream make_stream(const std::string& name, const std::string& quantity, Selection selection, Cadence cadence,
+                   Reduction reduction, Index3 domain);
+
+/// An HDF5 file that is filled while the program computes. Calls come in this order, all on the thread that
+/// initialised MPI:
+///
+///     OutputFile file(comm, "out.h5", contents, options);   // all ranks; the whole layout is in the file
+///     now file.sample(0, field);                                // each rank alone, never waiting for
+///     another one for (StepIndex step = 1; step <= steps; ++step) {
+///       compute();                                          // writer threads work meanwhile
+///       file.sample(step, field);
+///     }
+///     file.finish(steps);                                   // all ranks
+///
+/// `flush` may stand anywhere between the first sample and `finish`. A file that is not finished stays valid
+/// HDF5, with the samples that were written.
+class OutputFile {
+ public:
+  /// Creates the file, or empties one that exists, and starts the writers. @collective{comm}, synchronises.
+  /// Errors (input, usage, io), the same on all ranks: what is wrong with the streams, an option that does
+  /// not go together with another one, a place that cannot be written.
+  /// @param comm  the ranks that compute; it is duplicated. Processes that only write are not possible here
+  /// @param path  of the file; the same on all ranks
+  /// @param options  who writes, and what the file is; the same on all ranks
+  OutputFile(mpi::CommView comm, const std::string& path, OutputContents contents,
+             const WriteOptions& options);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Copies the samples that are due at `step`, so that the fields may change afterwards. @local. Waits while
+  /// no buffer is free; with the strategy `auto` also for ranks that are a step late. After a failed write it
+  /// takes nothing more.
+  /// @param step  number of the state that the fields have; ascending, all steps in which samples are due
+  /// @param field  finds the values of a quantity on this rank; called during the call only
+  void sample(StepIndex step, const FieldLookup& field);
+
+  /// Whether a write of this rank has failed; `flush` and `finish` have the reason. @local
+  [[nodiscard]] bool failed() const;
+
+  /// Waits until all samples taken so far are on the device, where any process may read them. Returns the
+  /// step up to which they are: the last one, but for sinks that keep small samples until more come.
+  /// @collective{comm}, synchronises. Errors (io), the same on all ranks: a write of any rank has failed.
+  StepIndex flush();
+
+  /// Writes the reductions and closes the file. The object takes no more calls. @collective{comm},
+  /// synchronises. Errors (io), the same on all ranks: a write of any rank has failed; the file tells then
+  /// which samples it holds.
+  /// @param last_step  the step of the last state, whether a sample was due or not; the same on all ranks
+  void finish(StepIndex last_step);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tailrace::output

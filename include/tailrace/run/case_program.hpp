@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tailrace/run/program.hpp"
+
+namespace tailrace::run {
+
+/// The way of a case from its options to its account, the same for every simulation. A program derives from
+/// it and says what is special; `execute` calls that on all ranks, in the order of the functions below.
+class CaseProgram {
+ public:
+  CaseProgram(const CaseProgram&) = delete;
+  CaseProgram& operator=(const CaseProgram&) = delete;
+  virtual ~CaseProgram() = default;
+
+  /// Makes the run and returns the exit status. @collective{comm}
+  int execute();
+
+ protected:
+  /// `options` and `run` outlive the program.
+  CaseProgram(const ProgramInfo& info, mpi::CommView comm, const CaseOptions& options, Run& run);
+
+  /// Does something else than a run, if that is asked for, and returns its exit status.
+  virtual std::optional<int> instead() { return {}; }
+  /// Reads what the case names, refuses what cannot be computed, and resolves with `Run::plan` what is
+  /// written; with --check the program ends after that.
+  virtual void plan() = 0;
+  /// Says what is computed: in the account, and to people with `tell`.
+  virtual void describe() {}
+  /// Makes the simulation, whose calls stay good until the end.
+  virtual SimulationCalls make() = 0;
+  /// The simulation stands after step `done`, 0 without a checkpoint.
+  virtual void begin(StepIndex done);
+  /// What an earlier run left in the output file; see `Run::open_output`.
+  [[nodiscard]] virtual output::Resume resume() const { return {}; }
+  /// The output file is there.
+  virtual void opened(output::Session& /*session*/) {}
+  /// The steps that the run takes.
+  [[nodiscard]] virtual StepSpan steps(StepIndex done) const;
+  /// A step is done.
+  virtual void progress(StepIndex step) { progress_->note(step); }
+  /// Completes the output and the account: with `Run::close`, to which it gives the next four.
+  virtual Run::Summary close(const DriveResult& result);
+  virtual output::FieldLookup final_fields(output::Session& /*session*/) { return simulation_.field; }
+  virtual output::FileTail tail(StepIndex /*steps_done*/) { return {}; }
+  virtual void derive(StepIndex /*steps_done*/) {}
+  [[nodiscard]] virtual std::int64_t own_cells() const = 0;
+  /// Tells how the run ended and returns the exit status; throws the error of one that failed.
+  virtual int end(const DriveResult& result, const Run::Summary& summary);
+  /// How fast it was, for the last line.
+  [[nodiscard]] virtual std::string rate(StepIndex /*steps_done*/) { return {}; }
+
+  /// Prints to people, once and unless they want it quiet. @local
+  void tell(const std::string& text) const;
+  /// Puts into the account what the options say. @local
+  void describe_options();
+  /// Converts a checkpoint with the state of the simulation; see `Run::convert`. @collective{comm}
+  int convert(const checkpoint::StateFunction& state, const std::vector<ForeignFormat>& formats);
+  /// "1.0: threads:2, hdf5" of the first line. @local
+  [[nodiscard]] std::string output_text() const;
+
+  mpi::CommView comm_;
+  Run& run_;
+  Watch watch_;            ///< of the field that tells an unstable computation, if there is one
+  output::FileHead head_;  ///< of the output file
+  SimulationCalls simulation_;
+  double computed_s_ = 0;  ///< all steps of this run, known at the end
+
+ private:
+  const ProgramInfo& info_;
+  const CaseOptions& options_;
+  std::optional<ProgressLines> progress_;
+};
+
+}  // namespace tailrace::run

@@ -1,0 +1,8 @@
+#pragma once
+
+/// Everything that a program with a main loop of its own needs (examples/plain_mpi). Programs that run cases
+/// find the frame in tailrace/run/ (examples/minimal_sim).
+#include "tailrace/checkpoint.hpp"  // IWYU pragma: export
+#include "tailrace/error.hpp"       // IWYU pragma: export
+#include "tailrace/output.hpp"      // IWYU pragma: export
+#include "tailrace/trace.hpp"       // IWYU pragma: export

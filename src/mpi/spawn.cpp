@@ -1,0 +1,115 @@
+#include "mpi/spawn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace tailrace::mpi {
+
+namespace {
+std::string text_of(int code) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+/// Starts the processes; returns MPI's code.
+int start_processes(CommView comm, const std::string& program, int count, MPI_Comm& bridge) {
+  MPI_Info info = MPI_INFO_NULL;
+  check(MPI_Info_create(&info), "MPI_Info_create");
+  std::error_code code;
+  const auto directory = std::filesystem::current_path(code);  // names of files may be relative
+  if (!code) MPI_Info_set(info, "wdir", directory.c_str());
+  std::vector<int> codes(static_cast<std::size_t>(count));
+  const int result =
+      MPI_Comm_spawn(program.c_str(), MPI_ARGV_NULL, count, info, 0, comm.get(), &bridge, codes.data());
+  MPI_Info_free(&info);
+  return result;
+}
+}  // namespace
+
+Spawned::Spawned(MPI_Comm bridge, bool is_started) : bridge_(bridge) {
+  MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
+  MPI_Comm merged = MPI_COMM_NULL;
+  check(MPI_Intercomm_merge(bridge, is_started ? 1 : 0, &merged), "MPI_Intercomm_merge");
+  all_ = Comm::duplicate(CommView(merged));
+  check(MPI_Comm_free(&merged), "MPI_Comm_free");
+}
+
+Spawned Spawned::start(CommView comm, const std::string& program, int count, std::string& refusal) {
+  const auto mine = Comm::duplicate(comm);  // errors are returned there
+  MPI_Comm bridge = MPI_COMM_NULL;
+  const int code = start_processes(mine, program, count, bridge);
+  if (max(comm, std::int64_t{code != MPI_SUCCESS || bridge == MPI_COMM_NULL}) == 0) return {bridge, false};
+  refusal = broadcast(comm, "MPI_Comm_spawn refused: " + text_of(code), 0);
+  return {};
+}
+
+Spawned Spawned::by_parent() {
+  MPI_Comm bridge = MPI_COMM_NULL;
+  check(MPI_Comm_get_parent(&bridge), "MPI_Comm_get_parent");
+  if (bridge == MPI_COMM_NULL) return {};
+  return {bridge, true};
+}
+
+void Spawned::disconnect() {
+  all_.close();
+  check(MPI_Comm_disconnect(&bridge_), "MPI_Comm_disconnect");
+}
+
+#ifdef OMPI_MAJOR_VERSION
+namespace {
+/// Processes for which the launcher has reserved places, those that run included; nothing if it does not
+/// tell.
+std::optional<int> reserved_places() {
+  int* places = nullptr;
+  int known = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, static_cast<void*>(&places), &known);
+  return known != 0 ? std::optional(*places) : std::nullopt;
+}
+
+bool says(const char* variable, std::string_view word) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return false;
+  std::string value(text);
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+  return value.find(word) != std::string::npos;
+}
+
+/// Whether the launcher may put more processes on a node than it has places.
+bool may_oversubscribe() {
+  return says("OMPI_MCA_rmaps_base_oversubscribe", "1") ||
+         says("OMPI_MCA_rmaps_base_oversubscribe", "true") ||
+         says("OMPI_MCA_rmaps_base_mapping_policy", "oversubscribe") ||
+         says("PRTE_MCA_rmaps_default_mapping_policy", "oversubscribe");
+}
+}  // namespace
+
+/// Open MPI's launcher, asked for processes for which it has no places, never ends the job afterwards.
+std::string refusal_of_launcher(int count) {
+  const auto places = reserved_places();
+  if (!places || may_oversubscribe()) return {};
+  int running = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &running);
+  if (*places - running >= count) return {};
+  return fmt::format(
+      "the launcher has places for {} processes, {} are running, and {} more are wanted (--oversubscribe, or "
+      "more "
+      "slots, would allow it)",
+      *places, running, count);
+}
+#else
+std::string refusal_of_launcher(int) {
+  return {};
+}
+#endif
+
+}  // namespace tailrace::mpi

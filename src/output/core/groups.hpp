@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "output/core/plan.hpp"
+#include "tailrace/file_content.hpp"
+#include "tailrace/stream.hpp"
+
+/// Streams as groups of a file: /NAME with `values`, `step`, `time_s`, and attributes that describe them.
+namespace tailrace::output {
+
+/// A small dataset of the head, with its values. @local
+template <class T>
+StaticDataset static_dataset(const std::string& path, h5::Shape shape, const std::vector<T>& values) {
+  StaticDataset dataset{{path, std::move(shape), h5::element_type_of<T>(), {}}, {}};
+  const auto bytes = std::as_bytes(std::span(values));
+  dataset.values.assign(bytes.begin(), bytes.end());
+  return dataset;
+}
+
+/// The dataset of a stream's values in its group. The selection is one part. @local
+h5::DatasetSpec values_dataset(const Stream& stream, Index3 domain, h5::ElementType type);
+
+/// The words of a stream whose quantity is a field of the domain. @local
+GroupWords words_of(const Stream& stream);
+
+/// Adds what a group holds beside the values: steps, times, points, attributes. @local
+void add_group(const Stream& stream, const GroupWords& words, const Frame& frame, FileHead& head);
+/// Adds the step that a reduction ended with, which is known at the end. @local
+void add_last_step(const Stream& stream, const Frame& frame, StepIndex steps_done, FileTail& tail);
+
+}  // namespace tailrace::output

@@ -1,0 +1,70 @@
+#include "output/core/groups.hpp"
+#include "output/session/session.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::output {
+
+Stream make_stream(const std::string& name, const std::string& quantity, Selection selection, Cadence cadence,
+                   Reduction reduction, Index3 domain) {
+  Stream stream{.name = name,
+                .quantity = quantity,
+                .unit = {},
+                .selection = std::move(selection),
+                .reduction = reduction,
+                .cadence = std::move(cadence),
+                .datasets = {}};
+  stream.datasets = {values_dataset(stream, domain, h5::ElementType::float32)};
+  return stream;
+}
+
+namespace {
+
+FileHead head_of(const OutputContents& contents) {
+  FileHead head;
+  for (const auto& stream : contents.streams) add_group(stream, words_of(stream), contents.frame, head);
+  return head;
+}
+
+}  // namespace
+
+class OutputFile::Impl {
+ public:
+  Impl(mpi::CommView comm, const std::string& path, OutputContents contents, const WriteOptions& options)
+      : contents_(std::move(contents)),
+        session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
+                 head_of(contents_), options, log_) {}
+
+  Session& session() noexcept { return session_; }
+
+  void finish(StepIndex last_step) {
+    FileTail tail;
+    for (const auto& stream : contents_.streams) add_last_step(stream, contents_.frame, last_step, tail);
+    session_.finish(last_step, tail);
+  }
+
+ private:
+  OutputContents contents_;
+  trace::Log log_{"main"};
+  Session session_;
+};
+
+OutputFile::OutputFile(mpi::CommView comm, const std::string& path, OutputContents contents,
+                       const WriteOptions& options)
+    : impl_(std::make_unique<Impl>(comm, path, std::move(contents), options)) {}
+
+OutputFile::~OutputFile() = default;
+
+void OutputFile::sample(StepIndex step, const FieldLookup& field) {
+  impl_->session().sample(step, field);
+}
+bool OutputFile::failed() const {
+  return impl_->session().failure().has_value();
+}
+StepIndex OutputFile::flush() {
+  return impl_->session().drain();
+}
+void OutputFile::finish(StepIndex last_step) {
+  impl_->finish(last_step);
+}
+
+}  // namespace tailrace::output

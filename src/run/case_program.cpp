@@ -1,0 +1,101 @@
+#include "tailrace/run/case_program.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/system.hpp"
+#include "h5/file.hpp"
+#include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
+#include "tailrace/run/simulate.hpp"
+
+namespace tailrace::run {
+
+CaseProgram::CaseProgram(const ProgramInfo& info, mpi::CommView comm, const CaseOptions& options, Run& run)
+    : comm_(comm), run_(run), info_(info), options_(options) {}
+
+int CaseProgram::execute() {
+  if (const auto status = instead()) return *status;
+  plan();
+  if (options_.check_only) return success;
+  run_.prepare_directory();
+  describe_options();
+  describe();
+  simulation_ = make();
+  const StepIndex done = run_.restore(simulation_);
+  begin(done);
+  auto& session = run_.open_output(options_.output, head_, simulation_.memory_bytes(), resume());
+  opened(session);
+  progress_.emplace(comm_, options_, done);
+  const double start_s = monotonic_s();
+  const auto result =
+      run_.drive(simulation_, steps(done), watch_, [this](StepIndex step) { progress(step); });
+  computed_s_ = monotonic_s() - start_s;
+  return end(result, close(result));
+}
+
+void CaseProgram::begin(StepIndex done) {
+  if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
+}
+
+StepSpan CaseProgram::steps(StepIndex done) const {
+  return {.done = done, .last = options_.steps, .planned = options_.steps};
+}
+
+Run::Summary CaseProgram::close(const DriveResult& result) {
+  return run_.close(
+      result, [this](output::Session& session) { return final_fields(session); },
+      [&] { return tail(result.steps_done); }, own_cells(), [&] { derive(result.steps_done); });
+}
+
+int CaseProgram::end(const DriveResult& result, const Run::Summary& summary) {
+  if (summary.end.error) throw Error(*summary.end.error);
+  tell(end_text(summary, result.steps_done, run_.elapsed_s(), rate(result.steps_done)));
+  return exit_status(summary.end.status);
+}
+
+void CaseProgram::tell(const std::string& text) const {
+  if (comm_.is_root() && !options_.quiet) say(stdout, text);
+}
+
+void CaseProgram::describe_options() {
+  auto& account = run_.account();
+  account.title = options_.title;
+  account.simulation = info_.simulation;
+  account.case_file = options_.case_file;
+  account.command = options_.command;
+  account.config = options_.resolved;
+  account.versions = {{"mpi", mpi::Environment::library_version()},
+                      {"hdf5", h5::library_version()},
+                      {"compiler", TAILRACE_COMPILER}};
+  account.threads = options_.threads;
+}
+
+int CaseProgram::convert(const checkpoint::StateFunction& state, const std::vector<ForeignFormat>& formats) {
+  const auto done = run_.convert(state, *options_.conversion, formats);
+  if (comm_.is_root()) say(stdout, done + '\n');
+  return success;
+}
+
+std::string CaseProgram::output_text() const {
+  return fmt::format("{}, {}", output::strategy_text(options_.write), output::sink_text(options_.write));
+}
+
+CaseOutputs resolve_outputs(mpi::CommView comm, const CaseOptions& options, const OutputDomain& domain) {
+  CaseOutputs outputs;
+  mpi::agree_on(comm, [&] { outputs = CaseOutputs(options.outputs, domain, options.subject()); });
+  return outputs;
+}
+
+std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words, int argc,
+                                      const char* const* argv, CaseOptions& options) {
+  const auto app = make_parser(info);
+  add_case_options(*app, words);
+  if (auto notice = read_words(*app, info, words, argc, argv)) return notice;
+  if (words.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
+  settle(words, argc, argv, "", options);
+  return {};
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,109 @@
+#include "tailrace/run/driver.hpp"
+
+#include "checkpoint/streams.hpp"
+#include "mpi/verdict.hpp"
+#include "output/session/session.hpp"
+#include "run/checkpointing.hpp"
+#include "run/stop.hpp"
+
+namespace tailrace::run {
+
+namespace {
+
+/// One drive, from the first step to the verdict on the last.
+class Drive {
+ public:
+  Drive(const SimulationCalls& simulation, const StepSpan& steps, const DriveContext& context)
+      : simulation_(simulation), steps_(steps), context_(context), verdict_(context.comm) {
+    result_.steps_done = steps.done;
+    if (simulation.state) state_ = whole_state(simulation, context.session);
+  }
+
+  DriveResult run() {
+    if (steps_.done == 0) sample(0);  // the state before the first step
+    for (StepIndex step = steps_.done + 1; step <= steps_.last && going_on(); ++step) take(step);
+    if (going_on() && verdict_.finish().failing_rank >= 0) result_.status = Status::failed;
+    end_checkpoints();
+    return result_;
+  }
+
+ private:
+  [[nodiscard]] bool going_on() const noexcept { return result_.status == Status::finished; }
+
+  void sample(StepIndex step) { context_.session.sample(step, simulation_.field, simulation_.records); }
+
+  void take(StepIndex step) {
+    advance(step);
+    sample(step);
+    result_.steps_done = step;
+    look(step);
+    const auto outcome = verdict_.finish();  // of the step before
+    context_.session.note_committed(outcome.least);
+    judge(outcome, step);
+    if (!going_on()) return;
+    if (context_.checkpoints != nullptr && step < steps_.last)
+      context_.checkpoints->after_step(step, outcome.wish, !outcome.waiting, state_, context_.session);
+    start_verdict();
+    context_.after_step(result_);
+  }
+
+  void advance(StepIndex step) {
+    const trace::Scope scope(context_.log, trace::Kind::compute, step);
+    simulation_.advance(step);
+  }
+
+  /// Whether the watched field went wrong.
+  void look(StepIndex step) {
+    const auto& watch = context_.watch;
+    if (result_.not_finite_at || !watch.is_due(step, steps_.last)) return;
+    if (!is_finite(simulation_.field(watch.quantity))) result_.not_finite_at = step;
+  }
+
+  template <class Outcome>
+  void judge(const Outcome& outcome, StepIndex step) {
+    if (outcome.failing_rank >= 0)
+      result_.status = Status::failed;
+    else if (outcome.stop && step < steps_.last)
+      result_.status = Status::stopped;
+  }
+
+  void start_verdict() {
+    auto& [comm, session, stop, log, watch, checkpoints, after_step] = context_;
+    verdict_.start({.failed = session.failure().has_value() || (watch.ends_run && result_.not_finite_at),
+                    .stop = stop.requested() || session.planned(),
+                    .number = session.reached(output::WriteState::durable),
+                    .wish = stop.take_checkpoint_wish() || (checkpoints != nullptr && checkpoints->wants()),
+                    .waiting = checkpoints != nullptr && checkpoints->waits(session)});
+  }
+
+  void end_checkpoints() {
+    auto* const checkpoints = context_.checkpoints;
+    if (checkpoints == nullptr) return;
+    if (result_.status == Status::stopped && !context_.session.planned())
+      checkpoints->take_last(result_.steps_done, state_, context_.session);
+    else if (result_.status != Status::failed)
+      checkpoints->finish(result_.steps_done, context_.session);
+  }
+
+  const SimulationCalls& simulation_;
+  StepSpan steps_;
+  const DriveContext& context_;
+  mpi::StepVerdict verdict_;
+  checkpoint::StateFunction state_;
+  DriveResult result_;
+};
+
+}  // namespace
+
+checkpoint::StateFunction whole_state(const SimulationCalls& simulation, output::Session& session) {
+  return [&](checkpoint::StateArchive& archive) {
+    simulation.state(archive);
+    checkpoint::pass_reductions(archive, session.running_reductions());
+  };
+}
+
+DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const DriveContext& context) {
+  return Drive(simulation, steps, context).run();
+}
+
+}  // namespace tailrace::run

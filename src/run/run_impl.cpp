@@ -1,0 +1,485 @@
+#include "run/run_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "checkpoint/local.hpp"
+#include "checkpoint/restore.hpp"
+#include "checkpoint/store.hpp"
+#include "checkpoint/streams.hpp"
+#include "mpi/verdict.hpp"
+#include "run/convert_checkpoint.hpp"
+#include "run/plan_account.hpp"
+#include "run/rank_account.hpp"
+
+namespace tailrace::run {
+
+Run::Impl::Impl(mpi::CommView comm, RunOptions options, output::Crew* crew)
+    : comm_(comm),
+      options_(std::move(options)),
+      crew_(crew),
+      stop_(options_.wall_limit_s, options_.pause_after_s) {
+  account_.program = options_.program;
+  account_.start_s = monotonic_s();
+  account_.started = iso_time_now();
+  account_.strategy = output::strategy_text(options_.write);
+  account_.sink = output::sink_text(options_.write);
+}
+
+output::Options Run::Impl::session_options() const {
+  output::Options options = options_.write;
+  options.plan_only = options_.plan_only;
+  options.crew = crew_;
+  return options;
+}
+
+void Run::Impl::warn(const std::string& message) {
+  account_.warnings.push_back(message);
+  if (comm_.is_root()) say(stderr, fmt::format("{}: warning: {}\n", options_.program, message));
+}
+
+void Run::Impl::prepare_directory() {
+  if (options_.directory.empty()) return;
+  mpi::agree_on_root(comm_, [&] {
+    namespace fs = std::filesystem;
+    const fs::path directory = options_.directory;
+    const auto fail = [&](const std::string& what, const std::string& hint) {
+      throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                            .message = fmt::format("{}: {}", options_.directory, what),
+                            .path = options_.directory,
+                            .hint = hint});
+    };
+    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty() &&
+        !checkpoint::has_local_level(checkpoint_directory()))
+      fail("has no checkpoint to go on from", "start the run anew, without --resume");
+    if (options_.resume) return;
+    if (fs::exists(directory) && !options_.overwrite)
+      fail("the run directory exists", "choose another --out, or add --overwrite");
+    clear_directory();
+    std::error_code code;
+    fs::create_directories(directory / "trace", code);
+    if (code) fail("cannot be made: " + code.message(), "choose a directory that you may write to");
+    keep_arguments();
+  });
+  if (!options_.resume) begin_traces();
+}
+
+void Run::Impl::begin_traces() {
+  tracing_.emplace(comm_, options_.directory, options_.trace, account_.start_s);
+}
+
+/// What of an earlier run would be taken for this one's.
+void Run::Impl::clear_directory() {
+  namespace fs = std::filesystem;
+  const fs::path directory = options_.directory;
+  std::error_code code;
+  for (const char* old : {"run.json", "report.html", "progress.json"}) fs::remove(directory / old, code);
+  for (const char* old : {"trace", "checkpoints", "legs"}) fs::remove_all(directory / old, code);
+}
+
+/// The state is restored: the directory is this leg's from now on. @collective{comm}
+void Run::Impl::begin_leg() {
+  mpi::agree_on_root(comm_, [&] { set_leg_aside(); });
+  begin_traces();
+}
+
+/// Moves the account and the traces of the leg before to legs/N, and removes the report, which knows of no
+/// more.
+void Run::Impl::set_leg_aside() {
+  namespace fs = std::filesystem;
+  const fs::path directory = options_.directory;
+  int leg = 1;
+  while (fs::exists(directory / "legs" / std::to_string(leg))) ++leg;
+  const auto place = directory / "legs" / std::to_string(leg);
+  std::error_code code;
+  const auto fail_if = [&](const fs::path& path, const std::string& what) {
+    if (!code) return;
+    throw Error(ErrorInfo{.kind = ErrorKind::io,
+                          .message = fmt::format("{}: {}: {}", path.string(), what, code.message()),
+                          .path = path.string(),
+                          .hint = "check the permissions of the run directory"});
+  };
+  fs::create_directories(place, code);
+  for (const char* old : {"run.json", "progress.json", "trace"}) {
+    if (!fs::exists(directory / old)) continue;
+    fs::rename(directory / old, place / old, code);
+    fail_if(directory / old, fmt::format("cannot be moved to {}", place.string()));
+  }
+  fs::remove(directory / "report.html", code);
+  fs::create_directories(directory / "trace", code);
+  fail_if(directory / "trace", "cannot be made");
+}
+
+/// For `tailrace resume`.
+void Run::Impl::keep_arguments() {
+  if (options_.arguments.empty()) return;
+  std::error_code code;
+  const auto path = fmt::format("{}/start.json", options_.directory);
+  std::ofstream file(path);
+  file << nlohmann::ordered_json{{"program", options_.program},
+                                 {"arguments", options_.arguments},
+                                 {"directory", std::filesystem::current_path(code).string()},
+                                 {"ranks", comm_.size()}}
+              .dump(1)
+       << '\n'
+       << std::flush;
+  if (!file)
+    warn(fmt::format("{} cannot be written: `tailrace resume` will not know how the run was started", path));
+}
+
+StepIndex Run::Impl::restore(const SimulationCalls& simulation) {
+  if (!options_.resume) return 0;
+  const auto step = restore_state(simulation.state);
+  simulation.restored(step);
+  begin_leg();
+  return step;
+}
+
+StepIndex Run::Impl::restore_state(const checkpoint::StateFunction& simulation) {
+  if (options_.directory.empty())
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = "--resume: there is no run directory with checkpoints",
+                          .path = {},
+                          .rank = 0,
+                          .hint = "name it with --out, and the case with --case"});
+  const double start_s = monotonic_s();
+  kept_.emplace(plan_);
+  const auto state = [&](checkpoint::StateArchive& archive) {
+    simulation(archive);
+    checkpoint::pass_reductions(archive, kept_->all());
+  };
+  for (const auto& warning : checkpoint::complete_from_nodes(comm_, checkpoint_directory(), options_.write))
+    warn(warning);
+  const auto restored = checkpoint::restore_newest(comm_, checkpoint_directory(), account_.simulation, state);
+  for (const auto& warning : restored.warnings) warn(warning);
+  resumed_after_ = restored.step;
+  account_.restore_s = monotonic_s() - start_s;
+  return restored.step;
+}
+
+std::string Run::Impl::convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                               const std::vector<ForeignFormat>& formats) {
+  return convert_checkpoint(comm_, conversion, formats,
+                            {.simulation = account_.simulation,
+                             .program = program(),
+                             .simulation_state = simulation,
+                             .plan = plan_,
+                             .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
+                             .write = options_.write},
+                            log_);
+}
+
+std::string Run::Impl::program() const {
+  return fmt::format("{} {}", options_.program, TAILRACE_VERSION);
+}
+
+/// Adds what checkpoints take to the predicted memory. Returns the bytes that are to be made ready for them.
+/// @collective{comm}
+std::size_t Run::Impl::predict_checkpoints(const checkpoint::StateFunction& state) {
+  const auto& packing = options_.checkpoint->packing;
+  const auto& local = options_.checkpoint->local;
+  checkpoint::SavingMemory memory;
+  if (local.wanted()) {
+    memory.beside = checkpoint::memory_of_levels(comm_, local, packing.compression);
+  } else {
+    memory = checkpoint::memory_for(comm_, state, packing);
+    predicted_bytes_ += trace::Recorder::memory_bytes(1, options_.trace);  // of the thread that writes them
+  }
+  predicted_bytes_ += static_cast<std::int64_t>(memory.buffers + memory.beside);
+  return memory.buffers;
+}
+
+/// Unless there is no place for them, or nobody could go on in such an output.
+void Run::Impl::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
+  if (!options_.checkpoint || options_.directory.empty() || options_.plan_only) return;
+  if (!output::can_go_on(options_.write)) {
+    if (options_.checkpoint->rules.any())
+      warn(fmt::format("no checkpoints are taken: a run cannot go on in an output of --sink {}",
+                       options_.write.sink));
+    return;
+  }
+  const auto memory = options_.checkpoint->rules.any() ? predict_checkpoints(state) : 0;
+  auto write = session_options();
+  write.seats = session_->options().seats;
+  checkpointing_.emplace(
+      comm_, *options_.checkpoint,
+      Checkpointing::Context{.directory = checkpoint_directory(),
+                             .simulation = account_.simulation,
+                             .program = program(),
+                             .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
+                             .write = std::move(write),
+                             .from = done,
+                             .buffer_memory = memory},
+      log_);
+}
+
+void Run::Impl::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box,
+                     Index3 domain) {
+  outputs_ = std::move(outputs);
+  streams.insert(streams.end(), outputs_.streams().begin(), outputs_.streams().end());
+  account_.outputs = describe_streams(streams);
+  account_.grid = domain;
+  mpi::agree_on(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
+}
+
+output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
+                                        std::int64_t simulation_bytes) {
+  return open_output(path, head, simulation_bytes, output::Resume{});
+}
+
+output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
+                                        std::int64_t simulation_bytes, const output::Resume& resume) {
+  constexpr int logs = 2;  // of this thread and of the writer's
+  // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
+  // they keep. None of it grows afterwards.
+  predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
+  auto whole_head = head;
+  counts_steps_ = outputs_.add_step_counts(whole_head);
+  outputs_.add_to(whole_head);
+  auto from = resume;
+  if (resumed_after_ > 0) from = {.after = resumed_after_, .kept = &*kept_};
+  session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, session_options(),
+                                               log_, from);
+  kept_.reset();
+  if (output::writes_hdf5(options_.write)) describe_grids(path);
+  predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
+  open_crew();
+  tell_warnings();
+  log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
+  return *session_;
+}
+
+/// For viewers; the run does without if it cannot be written. @local
+void Run::Impl::describe_grids(const std::string& path) {
+  if (!comm_.is_root()) return;
+  try {
+    outputs_.describe_grids(path);
+  } catch (const Error& error) {
+    warn(error.info().message);
+  }
+}
+
+DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
+                             const std::function<void(StepIndex)>& after_step) {
+  start_steps(steps, watch);
+  if (simulation.state) begin_checkpoints(steps.done, whole_state(simulation, *session_));
+  const auto result = run::drive(simulation, steps,
+                                 {.comm = comm_,
+                                  .session = *session_,
+                                  .stop = stop_,
+                                  .log = log_,
+                                  .watch = watch_,
+                                  .checkpoints = checkpointing_ ? &*checkpointing_ : nullptr,
+                                  .after_step = [&](const DriveResult& so_far) {
+                                    note_step(so_far);
+                                    after_step(so_far.steps_done);
+                                  }});
+  progress_->update("closing", result.steps_done);
+  return result;
+}
+
+void Run::Impl::start_steps(const StepSpan& steps, const Watch& watch) {
+  account_.steps_planned = steps.planned;
+  account_.resumed_from = steps.done;
+  watch_ = watch;
+  progress_.emplace(comm_.is_root() ? options_.directory : "", steps.planned);
+}
+
+void Run::Impl::note_step(const DriveResult& so_far) {
+  progress_->update("running", so_far.steps_done);
+  tell_warnings();
+  tell_plan();
+  if (!watch_.ends_run && so_far.not_finite_at) tell_not_finite(*so_far.not_finite_at);
+}
+
+/// Warns once of a field that went wrong.
+void Run::Impl::tell_not_finite(StepIndex step) {
+  if (std::exchange(told_not_finite_, true)) return;
+  warn(
+      fmt::format("{} holds NaN or infinity at step {}: the computation is unstable", watch_.quantity, step));
+}
+
+/// Passes on what the session has had to say since the last time.
+void Run::Impl::tell_warnings() {
+  for (const auto& warnings = session_->warnings(); told_warnings_ < warnings.size(); ++told_warnings_)
+    warn(warnings[told_warnings_]);
+  if (!checkpointing_) return;
+  for (const auto& warnings = checkpointing_->warnings(); told_checkpoints_ < warnings.size();
+       ++told_checkpoints_)
+    warn(warnings[told_checkpoints_]);
+}
+
+/// Prints what the planner has decided since the last time.
+void Run::Impl::tell_plan() {
+  const auto& decisions = session_->plan_report().decisions;
+  if (!comm_.is_root() || !options_.tells_plan || options_.plan_only) return;
+  for (; told_decisions_ < decisions.size(); ++told_decisions_)
+    say(stdout, fmt::format("{}: {}\n", options_.program, describe_decision(decisions[told_decisions_])));
+}
+
+std::string Run::Impl::stop_reason() const {
+  return session_->planned() ? "the output is planned" : stop_.reason();
+}
+
+/// If the watched field went wrong on any rank: throws on all if that ended the run, else sees that the root
+/// has warned of it. @collective{comm}
+void Run::Impl::check_finite(const DriveResult& result) {
+  if (!watch_.ends_run) {
+    constexpr auto never = std::numeric_limits<StepIndex>::max();
+    const auto first = mpi::min(comm_, result.not_finite_at.value_or(never));
+    if (first != never) tell_not_finite(first);
+  }
+  if (result.status != Status::failed) return;
+  std::optional<ErrorInfo> mine;
+  if (result.not_finite_at)
+    mine = ErrorInfo{.kind = ErrorKind::unstable,
+                     .message = fmt::format(
+                         "{} holds NaN or infinity at step {} (looked at every {} steps): the computation is "
+                         "unstable",
+                         watch_.quantity, *result.not_finite_at, watch_.every),
+                     .path = {},
+                     .hint = watch_.hint};
+  mpi::agree(comm_, mine);
+}
+
+Run::Summary Run::Impl::close(const DriveResult& result, const FinalFields& fields,
+                              const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  return close(result, fields, tail, cells, [] {});
+}
+
+Run::Summary Run::Impl::close(const DriveResult& result, const FinalFields& fields,
+                              const std::function<output::FileTail()>& tail, std::int64_t cells,
+                              const std::function<void()>& derive) {
+  return end_with(
+      result, result.status == Status::stopped ? stop_reason() : "",
+      [&] {
+        session_->sample_final(result.steps_done, fields(*session_));
+        auto whole_tail = tail();
+        outputs_.add_to(whole_tail, result.steps_done);
+        if (counts_steps_) outputs_.add_step_count(whole_tail, result.steps_done);
+        session_->finish(result.steps_done, whole_tail);
+        check_finite(result);
+        derive();
+      },
+      cells);
+}
+
+Run::Summary Run::Impl::suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
+                                const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  const bool paused = mpi::max(comm_, std::int64_t{stop_.ends_run()}) == 0;
+  auto stopped = result;
+  stopped.status = Status::stopped;
+  auto summary = end_with(
+      stopped, paused ? "paused, to be gone on with" : stop_.reason(),
+      [&] {
+        {
+          const trace::Scope scope(log_, trace::Kind::checkpoint, result.steps_done);
+          save(*session_);
+        }
+        session_->suspend(result.steps_done, tail());
+        check_finite(stopped);
+      },
+      cells);
+  summary.paused = paused && !summary.end.error;
+  return summary;
+}
+
+Run::Summary Run::Impl::end_with(const DriveResult& result, const std::string& reason,
+                                 const std::function<void()>& complete_output, std::int64_t cells) {
+  Summary summary{
+      .end = {.status = result.status, .reason = reason, .error = {}, .steps_done = result.steps_done},
+      .hidden_fraction = {}};
+  auto& end = summary.end;
+  try {
+    complete_output();
+  } catch (const Error& error) {
+    end.status = Status::failed;
+    end.error = error.info();
+  }
+  tell_warnings();
+  warn_of_dropped();
+  try {
+    write_account(end, cells);
+  } catch (const Error& error) {
+    if (!end.error) end.error = error.info();  // what failed first is what the user has to know
+  }
+  const auto& output = session_->account();
+  summary.wait_s = mpi::max(comm_, output.wait_s);
+  summary.hidden_fraction = hidden_fraction(mpi::sum(comm_, output.wait_s), mpi::sum(comm_, output.write_s));
+  return summary;
+}
+
+/// @collective{comm}
+void Run::Impl::warn_of_dropped() {
+  const auto bytes = mpi::sum(comm_, session_->account().dropped_bytes);
+  if (bytes > 0)
+    warn(
+        fmt::format("{} of samples could not be written and were left out; {} in the output file tells from "
+                    "which step on",
+                    human_bytes(static_cast<double>(bytes)), output::dropped_path));
+}
+
+void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
+  if (options_.directory.empty()) return;
+  if (comm_.is_root()) progress_->finish();
+  account_.plan = describe_plan(session_->plan_report());
+  auto mine = account_from(log_);
+  mine.cells = cells;
+  mine.output = session_->account();
+  mine.seat = session_->seat();
+  mine.predicted_memory_bytes = predicted_bytes_;
+  if (checkpointing_) mine.checkpoint = checkpointing_->account();
+  try {
+    tracing_->close();
+  } catch (const Error& error) {
+    account_.warnings.push_back(error.info().message);
+  }
+  if (crew_ != nullptr && comm_.is_root()) mine.writers = crew_->report();
+  run::write_account(comm_, options_.directory, account_, end, mine);
+}
+
+/// The processes that write are there now, or could not be started: the account tells who writes then.
+void Run::Impl::open_crew() {
+  if (crew_ == nullptr) return;
+  if (tracing_ && comm_.is_root())
+    crew_->begin_traces(options_.directory, options_.trace, tracing_->clock(), tracing_->zero_s());
+  if (crew_->refusal().empty()) return;
+  auto instead = options_.write;
+  instead.strategy = output::spawn_fallback;
+  account_.strategy = output::strategy_text(instead);
+}
+
+int Run::Impl::guard(const std::function<int()>& body,
+                     const std::function<int(ErrorKind)>& status_of) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    const auto error = describe_current_exception();
+    // An error that went through a verdict names its rank and stands on all ranks; any other is known here
+    // alone.
+    const bool shared = error.rank >= 0;
+    if (!shared || comm_.is_root()) print_error(options_.program, error);
+    if (!shared && tracing_) tracing_->abandon();
+    if (!shared || (comm_.is_root() && session_)) leave_account(error);
+    if (shared) return status_of(error.kind);
+    mpi::Environment::abort(status_of(error.kind));
+  }
+}
+
+/// Of a failure in mid-run, if there is no account yet and the directory is this run's. @local
+void Run::Impl::leave_account(const ErrorInfo& error) const noexcept {
+  std::error_code code;
+  if (!tracing_ || std::filesystem::exists(options_.directory + "/run.json", code)) return;
+  try {
+    write_lone_failure(options_.directory, account_, error);
+  } catch (const Error& second) {
+    if (error.rank < 0) print_error(options_.program, second.info());  // one that all share is told already
+  }
+}
+
+}  // namespace tailrace::run

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/system.hpp"
+#include "output/core/options.hpp"
+#include "output/core/plan.hpp"
+#include "output/core/resume.hpp"
+#include "output/session/session.hpp"
+#include "run/checkpointing.hpp"
+#include "run/progress.hpp"
+#include "run/stop.hpp"
+#include "run/tracing.hpp"
+#include "tailrace/run/run.hpp"
+
+namespace tailrace::run {
+
+/// What stands behind `Run`, where its functions are described.
+class Run::Impl {
+ public:
+  Impl(mpi::CommView comm, RunOptions options, output::Crew* crew);
+
+  [[nodiscard]] RunAccount& account() noexcept { return account_; }
+  [[nodiscard]] trace::Log& log() noexcept { return log_; }
+  [[nodiscard]] double elapsed_s() const noexcept { return monotonic_s() - account_.start_s; }
+  void warn(const std::string& message);
+  void prepare_directory();
+  void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
+  StepIndex restore(const SimulationCalls& simulation);
+  std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
+                      const std::vector<ForeignFormat>& formats);
+  output::Session& open_output(const std::string& path, const output::FileHead& head,
+                               std::int64_t simulation_bytes);
+  output::Session& open_output(const std::string& path, const output::FileHead& head,
+                               std::int64_t simulation_bytes, const output::Resume& resume);
+  [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
+  DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
+                    const std::function<void(StepIndex)>& after_step);
+  Summary close(const DriveResult& result, const FinalFields& fields,
+                const std::function<output::FileTail()>& tail, std::int64_t cells);
+  Summary close(const DriveResult& result, const FinalFields& fields,
+                const std::function<output::FileTail()>& tail, std::int64_t cells,
+                const std::function<void()>& derive);
+  Summary suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
+                  const std::function<output::FileTail()>& tail, std::int64_t cells);
+  int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
+
+ private:
+  void describe_grids(const std::string& path);
+  /// What the session goes by: what the user decided, and the processes that write.
+  [[nodiscard]] output::Options session_options() const;
+  [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
+  void begin_leg();
+  void set_leg_aside();
+  void begin_traces();
+  void clear_directory();
+  void keep_arguments();
+  StepIndex restore_state(const checkpoint::StateFunction& simulation);
+  /// Name and version.
+  [[nodiscard]] std::string program() const;
+  void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
+  std::size_t predict_checkpoints(const checkpoint::StateFunction& state);
+  void start_steps(const StepSpan& steps, const Watch& watch);
+  void note_step(const DriveResult& so_far);
+  void tell_not_finite(StepIndex step);
+  void tell_warnings();
+  void tell_plan();
+  [[nodiscard]] std::string stop_reason() const;
+  void check_finite(const DriveResult& result);
+  Summary end_with(const DriveResult& result, const std::string& reason,
+                   const std::function<void()>& complete_output, std::int64_t cells);
+  void warn_of_dropped();
+  void write_account(const RunEnd& end, std::int64_t cells);
+  void leave_account(const ErrorInfo& error) const noexcept;
+  void open_crew();
+
+  mpi::CommView comm_;
+  RunOptions options_;
+  output::Crew* crew_;
+  StopRequest stop_;
+  trace::Log log_{"main"};
+  RunAccount account_;
+  std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
+  CaseOutputs outputs_;
+  output::Plan plan_;
+  std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
+  StepIndex resumed_after_ = 0;
+  bool counts_steps_ = false;  ///< the file has the numbers of steps from here
+  std::unique_ptr<output::Session> session_;
+  std::optional<Checkpointing> checkpointing_;
+  std::optional<ProgressFile> progress_;
+  std::optional<Tracing> tracing_;
+  Watch watch_;
+  bool told_not_finite_ = false;
+  std::size_t told_warnings_ = 0;     ///< of the session
+  std::size_t told_checkpoints_ = 0;  ///< warnings of these
+  std::size_t told_decisions_ = 1;    ///< the first one says what the output begins with
+};
+
+}  // namespace tailrace::run
