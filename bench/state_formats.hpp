@@ -10,7 +10,7 @@
 #include "checkpoint/restore.hpp"
 #include "checkpoint/save.hpp"
 #include "checkpoint/store.hpp"
-#include "molecule_records.hpp"
+#include "molecule_rows.hpp"
 #include "molecule_states.hpp"
 #include "output/core/staging.hpp"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/system.hpp"
-#include "output/strategies/crew.hpp"
+#include "output/strategies/io_servers.hpp"
 #include "tailrace/error.hpp"
 
 /// A process that writes for the ranks that have started it.

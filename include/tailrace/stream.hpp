@@ -47,8 +47,8 @@ const char* to_string(Reduction reduction) noexcept;
 enum class OnFailure {
   stop,   ///< the output fails, and with it the run
   retry,  ///< they are written again and again, until it works or a limit is reached
-  drop,   ///< they are left out, and the run goes on; the file tells (docs/formats/record.md)
-  /// They and all that follow go to the next directory; the file tells (docs/formats/record.md).
+  drop,   ///< they are left out, and the run goes on; the file tells (docs/formats/commit_mark.md)
+  /// They and all that follow go to the next directory; the file tells (docs/formats/commit_mark.md).
   switch_directory,
 };
 const char* to_string(OnFailure policy) noexcept;

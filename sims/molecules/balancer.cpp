@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/bytes.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 
 namespace tailrace::molecules {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 

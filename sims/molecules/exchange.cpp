@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/bytes.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {

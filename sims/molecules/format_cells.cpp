@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "cell_places.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "phase_space_text.hpp"

@@ -8,7 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "cell_places.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "netcdf_header.hpp"
 #include "phase_space_formats.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "quantities.hpp"
 #include "step_writers.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "row_grid.hpp"
+#include "linked_cells.hpp"
 
 namespace tailrace::molecules {
 

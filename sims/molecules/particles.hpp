@@ -10,7 +10,7 @@
 #include "neighbourhood.hpp"
 #include "observables.hpp"
 #include "region.hpp"
-#include "row_grid.hpp"
+#include "linked_cells.hpp"
 
 namespace tailrace::molecules {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "census.hpp"
+#include "validation.hpp"
 #include "file_access.hpp"
 #include "model.hpp"
 #include "molecule_list.hpp"

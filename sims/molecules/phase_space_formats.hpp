@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "molecule_record.hpp"
+#include "molecule_row.hpp"
 #include "phase_space.hpp"
 
 /// The formats, one source file each; inside only.

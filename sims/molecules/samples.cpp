@@ -9,7 +9,7 @@
 
 #include "base/check.hpp"
 #include "exact_sum.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "rotation.hpp"
 
 namespace tailrace::molecules {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "file_access.hpp"
-#include "molecule_record.hpp"
+#include "molecule_row.hpp"
 #include "output/core/raw_file.hpp"
 #include "phase_space.hpp"
 #include "tailrace/comm.hpp"

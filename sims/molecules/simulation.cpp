@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/system.hpp"
-#include "molecule_records.hpp"
+#include "molecule_rows.hpp"
 #include "mpi/verdict.hpp"
 #include "row_choice.hpp"
 

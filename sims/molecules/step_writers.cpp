@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "growing_text.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/raw_file.hpp"
 #include "phase_space.hpp"

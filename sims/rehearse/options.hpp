@@ -8,7 +8,7 @@
 #include "load.hpp"
 #include "ownership.hpp"
 #include "selection.hpp"
-#include "swarm.hpp"
+#include "particle_formula.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::rehearse {

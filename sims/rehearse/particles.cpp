@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "tailrace/decomposition.hpp"
 
 namespace tailrace::rehearse {

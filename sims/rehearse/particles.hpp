@@ -5,7 +5,7 @@
 
 #include "formula.hpp"
 #include "ownership.hpp"
-#include "swarm.hpp"
+#include "particle_formula.hpp"
 #include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 

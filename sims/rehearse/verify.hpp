@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "formula.hpp"
-#include "swarm.hpp"
+#include "particle_formula.hpp"
 #include "tailrace/file_content.hpp"
 #include "tailrace/stream.hpp"
 

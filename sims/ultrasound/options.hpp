@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "output/core/options.hpp"
-#include "record.hpp"
+#include "sensor_data.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::ultrasound {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "input.hpp"
-#include "record.hpp"
+#include "sensor_data.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/file_content.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "h5/file.hpp"
-#include "record_type.hpp"
+#include "row_type.hpp"
 #include "tailrace/error.hpp"
 #include "zstd.hpp"
 

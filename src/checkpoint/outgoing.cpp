@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "record_type.hpp"
+#include "row_type.hpp"
 
 namespace tailrace::checkpoint {
 

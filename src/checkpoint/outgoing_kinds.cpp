@@ -6,7 +6,7 @@
 #include "base/check.hpp"
 #include "outgoing.hpp"
 #include "output/core/pack.hpp"
-#include "record_type.hpp"
+#include "row_type.hpp"
 
 namespace tailrace::checkpoint {
 

@@ -7,7 +7,7 @@
 
 #include "cell_reader.hpp"
 #include "digest.hpp"
-#include "record_type.hpp"
+#include "row_type.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {

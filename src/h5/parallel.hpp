@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "h5/slab.hpp"
+#include "h5/hyperslab.hpp"
 
 /// Collective access to files through a parallel HDF5. It lives in a module of its own, because programs are
 /// linked with the serial library, whose functions have the same names.

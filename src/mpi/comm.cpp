@@ -12,7 +12,7 @@
 #include "base/check.hpp"
 #include "base/system.hpp"
 #include "mpi/file.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::mpi {

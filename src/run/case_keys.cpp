@@ -79,7 +79,7 @@ std::vector<Key> output_keys(const std::vector<std::string>& quantities) {
        .meaning =
            "what becomes of samples that cannot be written: `\"stop\"` ends the run; `\"retry\"` tries for a "
            "minute, then ends the run; `\"drop\"` leaves them out and goes on, and the file tells from which "
-           "step on ([record](../formats/record.md)); `\"switch\"` leaves a directory of `write.directories` "
+           "step on ([record](../formats/commit_mark.md)); `\"switch\"` leaves a directory of `write.directories` "
            "(2 to 24) that is full or broken, and goes on in the next one "
            "([how](../explain/output.md#leaving-a-directory)); all but `\"stop\"` need `--sink hdf5`",
        .fallback = "stop",

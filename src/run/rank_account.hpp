@@ -6,7 +6,7 @@
 
 #include "base/placement.hpp"
 #include "output/session/session.hpp"
-#include "output/strategies/crew.hpp"
+#include "output/strategies/io_servers.hpp"
 #include "run/checkpointing.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/run/account.hpp"

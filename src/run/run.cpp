@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/system.hpp"
-#include "output/strategies/crew.hpp"
+#include "output/strategies/io_servers.hpp"
 #include "run/run_impl.hpp"
 
 namespace tailrace::run {

@@ -17,7 +17,7 @@ STRIPE = 64 << 10
 SIZE = ["--cells", "67,61,5", "--steps", "9", "--quiet"]
 SELECTIONS = ["whole", "z=2", "boxes:6", "points:40", "box:3,2,0,60,50,4"]
 SELECT = [word for selection in SELECTIONS for word in ("--select", selection)]
-# spawn-each has a directory of its own, and refuses others (test_crew.py).
+# spawn-each has a directory of its own, and refuses others (test_io_servers.py).
 STRATEGIES = [strategy for strategy, sink in SERVICES if sink == "hdf5" and strategy != "spawn-each"]
 OTHER_SINKS = sorted({sink for _, sink in SERVICES} - {"hdf5"})
 

@@ -8,10 +8,10 @@
 #include "checkpoint/local.hpp"
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
-#include "checkpoint_trial.hpp"
+#include "checkpoint_fixture.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
-#include "output_trial.hpp"
+#include "output_fixture.hpp"
 
 using namespace tailrace;
 using namespace tailrace::checkpoint;

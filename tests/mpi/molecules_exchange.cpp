@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "balancer.hpp"
-#include "molecules_trial.hpp"
+#include "molecules_fixture.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "../mpi/output_trial.hpp"
+#include "../mpi/output_fixture.hpp"
 #include "file_grid.hpp"
 #include "molecules_share.hpp"
 #include "mpi_case.hpp"

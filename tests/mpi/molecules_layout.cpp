@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../mpi/output_trial.hpp"
+#include "../mpi/output_fixture.hpp"
 #include "checkpoint/restore.hpp"
 #include "checkpoint/save.hpp"
 #include "checkpoint/store.hpp"
 #include "conversion.hpp"
-#include "molecule_records.hpp"
+#include "molecule_rows.hpp"
 #include "molecules_share.hpp"
 #include "mpi_case.hpp"
 

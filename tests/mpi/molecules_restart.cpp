@@ -10,7 +10,7 @@
 #include "generator.hpp"
 #include "molecules_share.hpp"
 #include "mpi_case.hpp"
-#include "output_trial.hpp"
+#include "output_fixture.hpp"
 #include "simulation.hpp"
 
 /// Runs that are saved on some ranks and go on on others, from any decomposition to any other one.

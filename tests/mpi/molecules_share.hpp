@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "molecule_record.hpp"
+#include "molecule_row.hpp"
 #include "phase_space.hpp"
 #include "tailrace/error.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "h5/file.hpp"
 #include "mpi_case.hpp"
-#include "output_trial.hpp"
+#include "output_fixture.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -9,7 +9,7 @@
 #include "h5/chunked.hpp"
 #include "mpi_case.hpp"
 #include "output/session/session.hpp"
-#include "output_trial.hpp"
+#include "output_fixture.hpp"
 
 /// Streams whose samples have no known number or size.
 using namespace tailrace;

@@ -10,7 +10,7 @@
 #include "base/system.hpp"
 #include "h5/file.hpp"
 #include "mpi_case.hpp"
-#include "output_trial.hpp"
+#include "output_fixture.hpp"
 #include "writer_ground.hpp"
 
 using namespace tailrace;

@@ -5,7 +5,7 @@
 #include "base/system.hpp"
 #include "h5/file.hpp"
 #include "mpi_case.hpp"
-#include "output_trial.hpp"
+#include "output_fixture.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;

@@ -8,7 +8,7 @@
 
 #include "balancer.hpp"
 #include "kd_tree.hpp"
-#include "molecules_trial.hpp"
+#include "molecules_fixture.hpp"
 
 /// Loads from numbers of molecules, and the k-d trees that share them.
 namespace tailrace::molecules {

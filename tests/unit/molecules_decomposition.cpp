@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "molecules_trial.hpp"
+#include "molecules_fixture.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::molecules {

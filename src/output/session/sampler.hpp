@@ -6,7 +6,7 @@
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
 #include "output/core/running_stream.hpp"
-#include "output/session/outlet.hpp"
+#include "output/session/output_pipeline.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
 

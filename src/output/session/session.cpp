@@ -5,9 +5,9 @@
 #include "base/system.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/resumption.hpp"
-#include "output/core/seats.hpp"
-#include "output/planner/pilot.hpp"
-#include "output/session/outlet.hpp"
+#include "output/core/process_placement.hpp"
+#include "output/planner/auto_tuner.hpp"
+#include "output/session/output_pipeline.hpp"
 #include "output/session/sampler.hpp"
 
 namespace tailrace::output {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "h5/file.hpp"
-#include "h5/slab.hpp"
+#include "h5/hyperslab.hpp"
 #include "mpi/file.hpp"
 #include "tailrace/comm.hpp"
 

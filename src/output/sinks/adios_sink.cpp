@@ -14,7 +14,7 @@
 #include "output/sinks/adios_layout.hpp"
 #include "output/sinks/collective_sink.hpp"
 #include "output/sinks/sinks.hpp"
-#include "output/sinks/slab.hpp"
+#include "output/sinks/hyperslab.hpp"
 #include "output/sinks/space.hpp"
 #include "tailrace/error.hpp"
 

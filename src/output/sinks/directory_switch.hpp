@@ -10,7 +10,7 @@
 /// How an output leaves a directory that refuses writes (docs/explain/output.md).
 namespace tailrace::output {
 
-/// A directory that was left, as the file tells it (docs/formats/record.md).
+/// A directory that was left, as the file tells it (docs/formats/commit_mark.md).
 struct DirectoryChange {
   std::uint64_t step = 0, from = 0, to = 0;  ///< directories by their numbers
   std::uint64_t error = 0;                   ///< of the system; 0: nothing has happened

@@ -7,7 +7,7 @@
 
 #include "output/core/sink.hpp"
 #include "output/sinks/space.hpp"
-#include "output/sinks/stretches.hpp"
+#include "output/sinks/file_extents.hpp"
 
 namespace tailrace::output {
 

@@ -10,7 +10,7 @@
 #include "output/sinks/hdf5_layout.hpp"
 #include "output/sinks/new_file.hpp"
 #include "output/sinks/sinks.hpp"
-#include "output/sinks/slab.hpp"
+#include "output/sinks/hyperslab.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {

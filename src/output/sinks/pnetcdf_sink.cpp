@@ -6,7 +6,7 @@
 #include "output/sinks/pnetcdf_file.hpp"
 #include "output/sinks/pnetcdf_layout.hpp"
 #include "output/sinks/sinks.hpp"
-#include "output/sinks/slab.hpp"
+#include "output/sinks/hyperslab.hpp"
 #include "output/sinks/space.hpp"
 #include "tailrace/error.hpp"
 

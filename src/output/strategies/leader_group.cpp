@@ -10,7 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "mpi/node.hpp"
-#include "mpi/parcels.hpp"
+#include "mpi/packets.hpp"
 #include "output/strategies/wire.hpp"
 #include "tailrace/error.hpp"
 

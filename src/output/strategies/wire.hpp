@@ -10,7 +10,7 @@
 #include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/staging.hpp"
-#include "output/strategies/crew.hpp"
+#include "output/strategies/io_servers.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "trace/clock.hpp"

@@ -7,8 +7,8 @@
 #include "base/system.hpp"
 #include "mpi/message.hpp"
 #include "mpi/verdict.hpp"
-#include "output/strategies/crew.hpp"
-#include "output/strategies/crew_link.hpp"
+#include "output/strategies/io_servers.hpp"
+#include "output/strategies/server_connection.hpp"
 #include "output/strategies/writers.hpp"
 
 namespace tailrace::output {

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "judge.hpp"
+#include "oracle.hpp"
 #include "temp_dir.hpp"
 
 extern char** environ;  // NOLINT: as POSIX has it

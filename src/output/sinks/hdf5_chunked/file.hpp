@@ -14,7 +14,7 @@
 #include "output/sinks/hdf5_chunked/filter.hpp"
 #include "output/sinks/hdf5_chunked/grid.hpp"
 #include "output/sinks/hdf5_chunked/growth.hpp"
-#include "output/sinks/hdf5_chunked/parcel.hpp"
+#include "output/sinks/hdf5_chunked/packet.hpp"
 #include "output/sinks/hdf5_chunked/storage.hpp"
 
 namespace tailrace::output {

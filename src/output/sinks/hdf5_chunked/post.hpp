@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "output/sinks/hdf5_chunked/parcel.hpp"
+#include "output/sinks/hdf5_chunked/packet.hpp"
 #include "tailrace/comm.hpp"
 
 /// Parcels between ranks. Everything here belongs to the simulation's thread, and nothing waits.

@@ -1,0 +1,277 @@
+#include "output/planner/auto_tuner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+#include "base/system.hpp"
+#include "output/core/sink.hpp"
+#include "output/planner/host.hpp"
+#include "output/registry/registry.hpp"
+#include "output/strategies/async_queue.hpp"
+
+namespace tailrace::output {
+
+namespace {
+
+constexpr std::int64_t outputs_between_switches = 10;
+/// A window, and what goes before it: until all know, and the output that is left out.
+constexpr auto outputs_of_trial = static_cast<std::int64_t>(PilotWindow::least_outputs + 2);
+
+/// Outputs of a window. What the kernel's queue is given is known to be done up to four outputs later: small
+/// outputs are gathered until the one before is recorded.
+std::size_t outputs_of_window(const Options& options) {
+  return options.strategy == name_of(Strategy::uring) ? 2 * PilotWindow::least_outputs
+                                                      : PilotWindow::least_outputs;
+}
+
+const StrategyEntry* find_entry(Strategy strategy) {
+  const auto all = strategies();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& entry) {
+    return entry.name == std::string(name_of(strategy));
+  });
+  return found != all.end() ? &*found : nullptr;
+}
+
+/// Strategies that the build or the machine lacks, or that do not go with the sink or the streams.
+std::vector<Refusal> refusals(const Options& options, const Plan& plan) {
+  std::vector<Refusal> list;
+  for (int i = 0; i < strategy_count; ++i) {
+    const auto strategy = static_cast<Strategy>(i);
+    const auto* const entry = find_entry(strategy);
+    if (entry == nullptr)
+      list.push_back({strategy, "this build does not have it"});
+    else if (!entry->serves(find_sink(options.sink).traits))
+      list.push_back({strategy, fmt::format("it does not go with --sink {}", options.sink)});
+  }
+  if (options.crew == nullptr) list.push_back({Strategy::spawn, "this program starts no processes"});
+  if (auto reason = kernel_queue_obstacle(); !reason.empty())
+    list.push_back({Strategy::uring, std::move(reason)});
+  if (plan.may_switch()) list.push_back({Strategy::uring, "streams may go to another directory"});
+  return list;
+}
+
+/// What a strategy's text stands for.
+Candidate candidate_of(const std::string& text) {
+  const auto colon = text.find(':');
+  Candidate candidate;
+  for (int i = 0; i < strategy_count; ++i)
+    if (text.substr(0, colon) == name_of(static_cast<Strategy>(i)))
+      candidate.strategy = static_cast<Strategy>(i);
+  if (colon != std::string::npos) candidate.number = std::stoi(text.substr(colon + 1));
+  if (candidate.strategy == Strategy::threads || candidate.strategy == Strategy::uring)
+    candidate.buffers = candidate.number;
+  constexpr std::string_view key = "buffers=";
+  if (const auto at = text.find(key); at != std::string::npos)
+    candidate.buffers = std::stoi(text.substr(at + key.size()));
+  if (candidate.strategy == Strategy::blocking) candidate.buffers = 1;
+  return candidate;
+}
+
+}  // namespace
+
+void begin_auto(Options& options) {
+  const auto* const threads = find_entry(Strategy::threads);
+  const bool behind = threads != nullptr && threads->serves(find_sink(options.sink).traits);
+  options.strategy = name_of(behind ? Strategy::threads : Strategy::blocking);
+}
+
+Pilot::Pilot(const PilotContext& context)
+    : consultation_(context.comm),
+      root_(context.comm.is_root()),
+      options_(context.options),
+      load_(context.plan, context.after),
+      window_(load_, context.log, context.meter),
+      knowledge_(measure_load(context)),
+      current_(candidate_of(strategy_text(options_))) {
+  report_.automatic = true;
+  note(current_, "until the first outputs are measured");
+}
+
+Measurements Pilot::measure_load(const PilotContext& context) {
+  auto mine = this_host();
+  mine.free_cores = context.free_cores;
+  mine.spawn_slots = mpi::Environment::free_slots();
+  std::vector<Host> hosts;
+  for (const auto& text : mpi::gather(context.comm, to_text(mine), 0)) hosts.push_back(host_from(text));
+  Measurements m;
+  m.bytes = static_cast<std::int64_t>(load_.bytes());
+  m.largest_rank_bytes = static_cast<std::int64_t>(mpi::max(context.comm, load_.own_bytes()));
+  m.staging_bytes = mpi::max(context.comm, context.plan.staging_bytes());
+  m.datasets = load_.datasets();
+  m.steps_between = load_.fewest_between();
+  m.run_bytes = context.plan.file_bytes();
+  m.each_flushed = options_.flush_samples;
+  if (root_) m.machine = machine_of(hosts);
+  if (options_.pace) m.machine.writer_limit_bytes_s = options_.pace->bandwidth_bytes_s;
+  if (root_) m.refused = refusals(options_, context.plan);
+  times_flush_ = mpi::max(context.comm, std::int64_t{root_ && !m.each_flushed && beyond_page_cache(m)}) == 1;
+  return m;
+}
+
+bool Pilot::wants_flush(StepIndex step) noexcept {
+  // Late enough that what came before it has gone to the device meanwhile, or has not.
+  constexpr std::size_t timed = PilotWindow::least_outputs - 1;
+  if (!times_flush_ || next_ != timed || !is_output(step)) return false;
+  window_.note_flush(next_ + 1);
+  return true;
+}
+
+void Pilot::wait(const std::function<void()>& progress) {
+  const double start_s = monotonic_s();
+  for (Backoff backoff; !consultation_.complete(); backoff.pause()) {
+    progress();
+    if (monotonic_s() - start_s > close_limit_s)
+      throw Error(ErrorKind::internal,
+                  fmt::format("no rank came to the planner's question for {} s", close_limit_s));
+  }
+  waited_s_ += monotonic_s() - start_s;
+}
+
+bool Pilot::before(StepIndex step, const std::function<void()>& progress) {
+  const auto strategy = strategy_text(options_);
+  if (stage_ == Stage::asking) {
+    wait(progress);
+    consultation_.answer(root_ ? decide() : "");
+    stage_ = Stage::answering;
+  } else if (stage_ == Stage::answering) {
+    wait(progress);
+    stage_ = Stage::watching;
+    act_on(consultation_.text(), step);
+  }
+  if (last_blocking_ && is_output(step) && outputs_left() == 1) {
+    note({.strategy = Strategy::blocking, .buffers = 1}, "the last output has nothing to hide behind");
+    act_on("blocking 0 0", step);
+  }
+  return strategy_text(options_) != strategy;
+}
+
+void Pilot::after(StepIndex step) {
+  if (!is_output(step)) return;
+  ++next_;
+  ++outputs_since_switch_;
+  window_.note_output(monotonic_s());
+  if (skip_ > 0) {
+    --skip_;
+    window_.begin(step, waited_s_);
+    return;
+  }
+  window_.add(step, waited_s_);
+  if (stage_ != Stage::watching || complete_ || !window_.is_complete(outputs_of_window(options_))) return;
+  consultation_.ask(window_.observe(options_.flush_samples).numbers());
+  stage_ = Stage::asking;
+  window_.begin(step, waited_s_);
+}
+
+void Pilot::finish(const std::function<void()>& progress) {
+  if (stage_ == Stage::asking) {
+    wait(progress);
+    consultation_.answer(root_ ? decide() : "");
+    stage_ = Stage::answering;
+  }
+  if (stage_ == Stage::answering) wait(progress);
+  stage_ = Stage::watching;
+}
+
+/// On the root: the answer to what the ranks have observed, "STRATEGY LAST DONE", with - for no change.
+std::string Pilot::decide() {
+  const auto seen = Observation::of(consultation_.largest());
+  // Small outputs are gathered while the writer is busy: nothing of them may be complete yet.
+  if (!decided_ && seen.jobs == 0 && options_.planner_script.empty()) return "- 0 0";
+  observed_s_ += seen.period_s;
+  report_.decisions.back().observed_output_s = observed_s_ / ++windows_;
+  knowledge_.learn(seen, current_);
+  if (!options_.planner_script.empty()) return take_from_script();
+  if (seen.flush_pending > 0) return "- 0 0";
+  if (options_.plan_only) return plan_on();
+  const bool wrong =
+      decided_ && is_wrong(expected_output_s(predicted_, seen.steps, seen.bytes), seen.period_s);
+  const bool news = decided_ && !informed_ && knowledge_.has_measured_interference();
+  const bool may = outputs_since_switch_ >= outputs_between_switches;
+  if (decided_ && !(may && (wrong || news))) return "- 0 0";
+  informed_ = knowledge_.has_measured_interference();
+  const auto m = measurements(outputs_left());
+  return take(decided_ ? choose(m, current_) : choose(m));
+}
+
+/// For a plan: what is to be measured before it can be made, or nothing.
+std::optional<TakenStrategy> Pilot::next_trial() const {
+  if (outputs_left() < outputs_of_trial || current_.strategy == Strategy::uring) return {};
+  if (!knowledge_.has_measured_interference()) {
+    if (current_.strategy == Strategy::blocking) return {};  // the sink knows no other
+    return TakenStrategy{.strategy = name_of(Strategy::blocking),
+                         .reason = "to measure writing that nothing disturbs"};
+  }
+  if (outputs_left() < outputs_of_trial + static_cast<std::int64_t>(PilotWindow::least_outputs)) return {};
+  const auto m = measurements(outputs_left());
+  for (const auto& candidate : candidates(m))
+    if (candidate.strategy == Strategy::uring && predict(m, candidate).possible)
+      return TakenStrategy{.strategy = to_string(candidate), .reason = "to measure writing by the kernel"};
+  return {};
+}
+
+/// For a plan: measures the ways of writing, then decides for the whole run.
+std::string Pilot::plan_on() {
+  if (const auto trial = next_trial()) {
+    note(candidate_of(trial->strategy), trial->reason);
+    return trial->strategy + " 0 0";
+  }
+  auto answer = take(choose(measurements(static_cast<std::int64_t>(steps().size()))));
+  answer.back() = '1';
+  return answer;
+}
+
+/// Makes a decision the one in force, on the root; returns the answer.
+std::string Pilot::take(const Decision& decision) {
+  report_.measured = measurements(outputs_left());
+  report_.predictions = decision.predictions;
+  report_.reasons = decision.reasons;
+  if (!decided_ || decision.candidate != current_) note(decision.candidate, decision.reasons.front());
+  decided_ = true;
+  predicted_ = decision.prediction();
+  report_.decisions.back().predicted_output_s = predicted_.per_output_s;
+  return fmt::format("{} {} 0", decision.strategy(), decision.last_blocking ? 1 : 0);
+}
+
+std::string Pilot::take_from_script() {
+  const auto& next = options_.planner_script[script_at_++ % options_.planner_script.size()];
+  note(candidate_of(next), "the next of the script");
+  return next + " 0 0";
+}
+
+/// Notes what is in force from the next output on.
+void Pilot::note(const Candidate& taken, const std::string& reason) {
+  current_ = taken;
+  observed_s_ = 0;
+  windows_ = 0;
+  report_.decisions.push_back(
+      {.step = next_ < steps().size() ? steps()[next_] : 0, .strategy = to_string(taken), .reason = reason});
+}
+
+Measurements Pilot::measurements(std::int64_t outputs) const {
+  auto m = knowledge_.measurements(outputs);
+  if (steps().size() >= 2) m.bursts = find_bursts(steps(), m.compute_s.value / load_.mean_between());
+  return m;
+}
+
+void Pilot::act_on(const std::string& answer, StepIndex step) {
+  std::istringstream words(answer);
+  std::string strategy;
+  int last = 0, done = 0;
+  words >> strategy >> last >> done;
+  complete_ = done == 1;
+  if (strategy == "-" || complete_) return;
+  last_blocking_ = last == 1;
+  auto wanted = options_;
+  parse_strategy("auto", strategy, wanted);
+  if (strategy_text(wanted) == strategy_text(options_)) return;
+  options_ = wanted;
+  outputs_since_switch_ = 0;
+  skip_ = 1;
+  window_.clear();
+  if (root_) report_.decisions.back().step = step;
+}
+
+}  // namespace tailrace::output

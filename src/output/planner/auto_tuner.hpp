@@ -1,0 +1,109 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mpi/consultation.hpp"
+#include "output/core/options.hpp"
+#include "output/core/plan.hpp"
+#include "output/planner/tuning_window.hpp"
+#include "output/planner/plan_report.hpp"
+#include "output/planner/planner.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::output {
+
+/// What a pilot watches.
+struct PilotContext {
+  mpi::CommView comm;  ///< the ranks of the session
+  const Plan& plan;
+  const Options& options;  ///< with the strategy to begin with
+  trace::Log& log;         ///< of the simulation's thread
+  Meter& meter;            ///< of this rank's writing
+  int free_cores;          ///< of this machine, without a thread that computes
+  StepIndex after;         ///< the outputs up to this step were written by an earlier run
+};
+
+/// What `auto` begins with: a strategy that does no harm and goes with the sink. @local
+void begin_auto(Options& options);
+
+/// The strategy `auto`: watches the outputs of a session in windows of a few, and says when to go on with
+/// which strategy. After each window the ranks' observations go to the root, which decides; the answer comes
+/// back to all. Question and answer are under way while the simulation computes, and all ranks act at the
+/// same step.
+class Pilot {
+ public:
+  /// @collective{context.comm}, synchronises
+  explicit Pilot(const PilotContext& context);
+
+  /// The strategy in force.
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// To be called before the samples of each step are taken. True if the writer has to be switched to
+  /// `options()`. Waits for ranks that are a step late, and calls `progress` meanwhile. @collective{comm}
+  bool before(StepIndex step, const std::function<void()>& progress);
+  /// To be called after the samples of each step were taken. @collective{comm}, does not wait
+  void after(StepIndex step);
+  /// Whether the samples of `step` should go onto the device at once, so that this is timed. @local
+  [[nodiscard]] bool wants_flush(StepIndex step) noexcept;
+  /// Ends what is under way. @collective{comm}
+  void finish(const std::function<void()>& progress);
+
+  /// True once it has decided, if the options ask for no more than that (`plan_only`). The same on all ranks.
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+  [[nodiscard]] const PlanReport& report() const noexcept { return report_; }
+  /// Seconds for which this rank stood still for questions and answers.
+  [[nodiscard]] double waited_s() const noexcept { return waited_s_; }
+
+ private:
+  enum class Stage { watching, asking, answering };
+
+  [[nodiscard]] bool is_output(StepIndex step) const noexcept {
+    return next_ < steps().size() && steps()[next_] == step;
+  }
+  [[nodiscard]] std::int64_t outputs_left() const noexcept {
+    return static_cast<std::int64_t>(steps().size() - next_);
+  }
+  [[nodiscard]] const std::vector<StepIndex>& steps() const noexcept { return load_.steps(); }
+  void wait(const std::function<void()>& progress);
+  std::string decide();
+  std::string plan_on();
+  [[nodiscard]] std::optional<TakenStrategy> next_trial() const;
+  std::string take(const Decision& decision);
+  std::string take_from_script();
+  void note(const Candidate& taken, const std::string& reason);
+  [[nodiscard]] Measurements measurements(std::int64_t outputs) const;
+  void act_on(const std::string& answer, StepIndex step);
+  Measurements measure_load(const PilotContext& context);
+
+  mpi::Consultation consultation_;
+  bool root_;
+  Options options_;
+  OutputLoad load_;
+  PilotWindow window_;
+  std::size_t next_ = 0;  ///< the first output that has not been taken
+  bool times_flush_ = false;
+  Knowledge knowledge_;
+  PlanReport report_;
+
+  Stage stage_ = Stage::watching;
+  int skip_ = 1;  ///< outputs whose memory is touched for the first time
+  double waited_s_ = 0;
+
+  // On the root.
+  Candidate current_;
+  bool decided_ = false, informed_ = false;
+  Prediction predicted_;  ///< of the decision in force
+  double observed_s_ = 0;
+  int windows_ = 0;
+  std::size_t script_at_ = 0;
+
+  // From the answers.
+  std::int64_t outputs_since_switch_ = 0;
+  bool last_blocking_ = false, complete_ = false;
+};
+
+}  // namespace tailrace::output

@@ -1,0 +1,129 @@
+#include "output/strategies/io_servers.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "output/core/process_placement.hpp"
+#include "output/strategies/server_connection.hpp"
+#include "output/strategies/io_server.hpp"
+#include "output/strategies/server_spawn.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::output {
+
+struct Crew::State {
+  mpi::CommView world;
+  mpi::Comm all, compute;  ///< where some ranks write
+  std::unique_ptr<Link> ranks;
+  int writers = 0;
+  std::vector<SpawnedWriters> spawned;  ///< all together, or each by itself
+  std::string spawned_for;              ///< the strategy
+  std::string refusal;
+  bool bind = true;
+  std::optional<Seats> seats;  ///< where some ranks write
+};
+
+namespace {
+
+/// Writers that are ranks of the job. Errors (usage): there are too few ranks.
+int ranks_that_write(int ranks, const Options& options) {
+  if (options.strategy != "ranks") return 0;
+  const int writers = options.writers;
+  if (2 * writers <= ranks) return writers;
+  const auto text = strategy_text(options);
+  const std::string fix = ranks > 1
+                              ? fmt::format("at least {} ranks, or at most ranks:{}", 2 * writers, ranks / 2)
+                              : fmt::format("at least {} ranks, or --write threads", 2 * writers);
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::usage,
+      .message = fmt::format("--write {} on {} rank{}: of these {} would write, and no fewer must compute",
+                             text, ranks, ranks == 1 ? "" : "s", writers),
+      .path = {},
+      .rank = 0,  // all ranks see it
+      .hint = fix});
+}
+
+}  // namespace
+
+Crew::Crew(mpi::CommView world, const Options& options) : state_(std::make_unique<State>()) {
+  state_->world = world;
+  state_->bind = options.bind;
+  state_->writers = ranks_that_write(world.size(), options);
+  if (state_->writers == 0) return;
+  const int compute_ranks = world.size() - state_->writers;
+  state_->all = mpi::Comm::duplicate(world);
+  state_->compute = mpi::Comm::split(world, world.rank() < compute_ranks ? 0 : -1);
+  state_->seats.emplace(state_->all, computes() ? Trade::computes : Trade::writes);
+  if (computes()) state_->ranks = std::make_unique<Link>(state_->all, compute_ranks);
+}
+
+Crew::~Crew() {
+  if (state_->ranks) state_->ranks->end();
+  for (auto& writers : state_->spawned) writers.dismiss();
+}
+
+bool Crew::computes() const noexcept {
+  return state_->world.rank() < state_->world.size() - state_->writers;
+}
+
+mpi::CommView Crew::compute_comm() const noexcept {
+  return state_->writers == 0 ? state_->world : state_->compute.view();
+}
+
+int Crew::serve() {
+  for (const int number : {SIGTERM, SIGINT, SIGUSR2, SIGXFSZ}) std::signal(number, SIG_IGN);
+  const auto& world = state_->world;
+  CrewServer(state_->all, world.size() - state_->writers,
+             {.process = world.rank(),
+              .processes = world.size(),
+              .seat = state_->seats->seat_of_writer(state_->bind)})
+      .run();
+  return 0;
+}
+
+bool Crew::hire(const Options& options) {
+  if (state_->spawned.empty() && state_->refusal.empty()) {
+    const auto comm = compute_comm();
+    auto spawned = splits_samples(options)
+                       ? spawn_one_by_one(comm, options.writers, state_->bind)
+                       : spawn_together(comm, std::min(options.writers, comm.size()), state_->bind);
+    state_->refusal = std::move(spawned.refusal);
+    state_->spawned = std::move(spawned.writers);
+    state_->spawned_for = options.strategy;
+  }
+  return !links(options.strategy).empty();
+}
+
+const std::string& Crew::refusal() const noexcept {
+  return state_->refusal;
+}
+
+std::vector<Link*> Crew::links(const std::string& strategy) const {
+  std::vector<Link*> links;
+  if (strategy == state_->spawned_for)
+    for (const auto& writers : state_->spawned) links.push_back(&writers.link());
+  if (strategy == "ranks" && state_->ranks) links.push_back(state_->ranks.get());
+  return links;
+}
+
+std::vector<Link*> Crew::all_links() const {
+  auto all = links("ranks");
+  for (auto* const link : links(state_->spawned_for)) all.push_back(link);
+  return all;
+}
+
+void Crew::begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock,
+                        double zero_s) {
+  if (directory.empty() || mode == trace::Mode::off) return;
+  for (auto* const link : all_links()) link->begin_traces(directory, mode, clock, zero_s);
+}
+
+std::vector<WriterAccount> Crew::report() {
+  std::vector<WriterAccount> accounts;
+  for (auto* const link : all_links())
+    for (auto& account : link->report()) accounts.push_back(std::move(account));
+  return accounts;
+}
+
+}  // namespace tailrace::output

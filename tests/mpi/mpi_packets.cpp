@@ -1,0 +1,35 @@
+#include "mpi/packets.hpp"
+
+#include <algorithm>
+
+#include "mpi_case.hpp"
+
+using namespace tailrace;
+
+namespace {
+
+/// What rank `from` has for rank `to` in a round: of many lengths, often nothing.
+std::vector<std::byte> content(int from, int to, int round) {
+  const int kind = (from * 5 + to * 3 + round) % 4;
+  const std::size_t length = kind == 0 ? 0 : kind == 1 ? 1 : static_cast<std::size_t>(kind) * 40000;
+  return std::vector<std::byte>(length, static_cast<std::byte>(from * 16 + to + round));
+}
+
+}  // namespace
+
+MPI_CASE("parcels reach those who do not expect them, call after call", ranks{1, 2, 3, 7}) {
+  for (int round = 0; round < 40; ++round) {
+    std::vector<mpi::Parcel<>> outgoing, expected;
+    for (int peer = comm.size() - 1; peer >= 0; --peer) {
+      auto bytes = content(comm.rank(), peer, round);
+      if (!bytes.empty()) outgoing.push_back({peer, std::move(bytes)});
+    }
+    for (int peer = 0; peer < comm.size(); ++peer) {
+      auto bytes = content(peer, comm.rank(), round);
+      if (!bytes.empty()) expected.push_back({peer, std::move(bytes)});
+    }
+    const auto arrived = mpi::deliver(comm, std::move(outgoing));
+    CHECK((arrived == expected));
+  }
+  CHECK(mpi::deliver(comm, {}).empty());
+}
