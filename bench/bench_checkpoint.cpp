@@ -118,7 +118,7 @@ class Benchmark {
 
  private:
   /// Notes the largest value of all ranks.
-  void note(const std::string& name, double value) { samples_[name].push_back(mpi::max(comm_, value)); }
+  void mark(const std::string& name, double value) { samples_[name].push_back(mpi::max(comm_, value)); }
   /// The same of memory, in the round that counts for nothing else: to look at it, it must be given back.
   void measure_memory(const std::string& name, const std::function<void()>& action) {
     if (warm_) return action();
@@ -138,9 +138,9 @@ class Benchmark {
       if (settings_.cold) drop_from_cache(plain.path());
       read_s = plain.read();
     }
-    note("plain/written", written.written_s);
-    note("plain/durable", written.durable_s);
-    note("plain/read", read_s);
+    mark("plain/written", written.written_s);
+    mark("plain/durable", written.durable_s);
+    mark("plain/read", read_s);
   }
 
   /// A checkpoint, which replaces the one before, and restarts from it.
@@ -148,16 +148,16 @@ class Benchmark {
     const auto name = fmt::format("{}/{}", strategy, part.ranks());
     measure_memory(name + "/save", [&] {
       const auto times = save(part, strategy);
-      note(name + "/handed", times.handed_s);
-      note(name + "/durable", times.durable_s);
-      note(name + "/complete", times.complete_s);
+      mark(name + "/handed", times.handed_s);
+      mark(name + "/durable", times.durable_s);
+      mark(name + "/complete", times.complete_s);
     });
     for (const int ranks : settings_.restart) {
       const auto restart = fmt::format("{}/restart/{}", name, ranks);
       measure_memory(restart, [&] {
         const auto times = restore(parts_.at(ranks));
-        note(restart, times.restored_s);
-        note(restart + "/read_over_needed", times.read_over_needed);
+        mark(restart, times.restored_s);
+        mark(restart + "/read_over_needed", times.read_over_needed);
       });
     }
   }

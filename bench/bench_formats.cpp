@@ -23,7 +23,7 @@ using namespace tailrace::bench;
 namespace {
 
 /// Of a molecule, without padding.
-constexpr std::int64_t record_bytes = 116;
+constexpr std::int64_t row_bytes = 116;
 
 struct Settings {
   std::string directory;
@@ -51,21 +51,21 @@ class Benchmark {
   /// All samples, without those of a first round that warms up. @collective
   nlohmann::json run() {
     if (writers_.has_this_rank()) writers_.fill();
-    PlainFile plain(settings_.directory + "/plain", liquid_.count * record_bytes);
+    PlainFile plain(settings_.directory + "/plain", liquid_.count * row_bytes);
     for (int round = 0; round <= settings_.rounds; ++round) {
       if (round == 1) samples_.clear();
       measure_plain(plain);
       for (const auto& [name, format] : formats_) write_and_read(name, *format);
     }
     return {{"molecules", liquid_.count},
-            {"state_bytes", liquid_.count * record_bytes},
+            {"state_bytes", liquid_.count * row_bytes},
             {"bytes", bytes_},
             {"samples", samples_}};
   }
 
  private:
   /// Notes the largest value of all ranks.
-  void note(const std::string& name, double value) { samples_[name].push_back(mpi::max(comm_, value)); }
+  void mark(const std::string& name, double value) { samples_[name].push_back(mpi::max(comm_, value)); }
 
   void measure_plain(PlainFile& plain) {
     PlainFile::Written written;
@@ -74,8 +74,8 @@ class Benchmark {
       written = plain.write();
       read_s = plain.read();
     }
-    note("plain/write", written.durable_s);
-    note("plain/read", read_s);
+    mark("plain/write", written.durable_s);
+    mark("plain/read", read_s);
   }
 
   [[nodiscard]] std::string directory_of(const std::string& name) const {
@@ -88,8 +88,8 @@ class Benchmark {
     double handed_s = 0;
     const double start_s = monotonic_s();
     if (writers_.has_this_rank()) handed_s = format.write(writers_);
-    note(name + "/write", writers_.has_this_rank() ? monotonic_s() - start_s : 0);
-    note(name + "/handed", handed_s);
+    mark(name + "/write", writers_.has_this_rank() ? monotonic_s() - start_s : 0);
+    mark(name + "/handed", handed_s);
     if (comm_.is_root()) bytes_[name] = size_of(format);
     for (auto& part : readers_) read(format, fmt::format("{}/read/{}", name, part.ranks()), part);
     if (comm_.is_root()) std::filesystem::remove_all(directory_of(name));
@@ -106,13 +106,13 @@ class Benchmark {
       format.read(part);
       seconds = monotonic_s() - start_s;
       bytes = bytes_read() - before;
-      const auto needed = std::max<std::int64_t>(1, part.size()) * record_bytes;
+      const auto needed = std::max<std::int64_t>(1, part.size()) * row_bytes;
       over_needed = static_cast<double>(bytes) / static_cast<double>(needed);
     }
-    note(name, seconds);
-    note(name + "/over_needed", over_needed);
-    note(name + "/all_over_needed",
-         static_cast<double>(mpi::sum(comm_, bytes)) / static_cast<double>(liquid_.count * record_bytes));
+    mark(name, seconds);
+    mark(name + "/over_needed", over_needed);
+    mark(name + "/all_over_needed",
+         static_cast<double>(mpi::sum(comm_, bytes)) / static_cast<double>(liquid_.count * row_bytes));
     if (mpi::sum(comm_, part.size()) != liquid_.count)
       throw std::runtime_error(name + ": other molecules were read than were written");
     part.clear();

@@ -61,23 +61,23 @@ class Stepper {
   void reset_times() { times_s_.clear(); }
 
   /// Of all ranks, for so many steps in so many seconds. @collective
-  [[nodiscard]] nlohmann::json tell(StepIndex steps, double seconds) const {
+  [[nodiscard]] nlohmann::json report(StepIndex steps, double seconds) const {
     const auto all =
         mpi::sum(comm_, std::vector<std::int64_t>{particles_.size(), totals_.pairs,
                                                   particles_.memory_bytes() + exchange_.memory_bytes()});
     const auto molecules = static_cast<double>(all[0]);
     const double energy = mpi::sum(comm_, totals_.u_lj + totals_.u_el + totals_.u_rf);
     const double scale = 1e6 / (molecules * static_cast<double>(steps));
-    nlohmann::json told{{"molecules", all[0]},
-                        {"ranks", comm_.size()},
-                        {"threads", omp_get_max_threads()},
-                        {"steps", steps},
-                        {"us_per_molecule_step", scale * mpi::max(comm_, seconds)},
-                        {"pairs_per_molecule", static_cast<double>(all[1]) / molecules},
-                        {"pair_energy_per_molecule", energy / molecules},
-                        {"bytes_per_molecule", static_cast<double>(all[2]) / molecules}};
-    for (const auto& [part, part_s] : times_s_) told["parts_us"][part] = scale * mpi::max(comm_, part_s);
-    return told;
+    nlohmann::json reported{{"molecules", all[0]},
+                            {"ranks", comm_.size()},
+                            {"threads", omp_get_max_threads()},
+                            {"steps", steps},
+                            {"us_per_molecule_step", scale * mpi::max(comm_, seconds)},
+                            {"pairs_per_molecule", static_cast<double>(all[1]) / molecules},
+                            {"pair_energy_per_molecule", energy / molecules},
+                            {"bytes_per_molecule", static_cast<double>(all[2]) / molecules}};
+    for (const auto& [part, part_s] : times_s_) reported["parts_us"][part] = scale * mpi::max(comm_, part_s);
+    return reported;
   }
 
  private:
@@ -128,7 +128,7 @@ nlohmann::json measure(mpi::CommView comm, const Settings& settings) {
   const auto steps = std::max<StepIndex>(1, problem.steps - settings.warm_up);
   const double start_s = monotonic_s();
   for (StepIndex step = 0; step < steps; ++step) stepper.step();
-  return stepper.tell(steps, monotonic_s() - start_s);
+  return stepper.report(steps, monotonic_s() - start_s);
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ int main(int argc, char** argv) {
   app.add_option("--warm-up", settings.warm_up, "steps before the clocks start");
   CLI11_PARSE(app, argc, argv);
   try {
-    const auto told = measure(environment.world(), settings);
-    if (environment.world().is_root()) fmt::print("{}\n", told.dump());
+    const auto reported = measure(environment.world(), settings);
+    if (environment.world().is_root()) fmt::print("{}\n", reported.dump());
   } catch (const std::exception& error) {
     say(stderr, fmt::format("tailrace-bench-molecules: {}\n", error.what()));
     mpi::Environment::abort(3);

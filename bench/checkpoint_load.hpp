@@ -62,9 +62,9 @@ enum class Spread { uniform, clustered };
 /// Particles of 116 bytes each, one cell's behind the other's, as ls1 MarDyn has them in its files: number,
 /// component, place, velocity, rotation and angular momentum. Cells are cubes with edges of a cutoff radius,
 /// some forty particles each if they are uniform; a rank has a slab of cells.
-class ParticleLoad final : public Load, public checkpoint::RecordSet {
+class ParticleLoad final : public Load, public checkpoint::RowSet {
  public:
-  static constexpr std::int64_t record_bytes = 116;
+  static constexpr std::int64_t row_bytes = 116;
 
   /// About `count` particles in all; the same ones for any number of ranks.
   ParticleLoad(mpi::CommView comm, std::int64_t count, Spread spread) {
@@ -78,12 +78,12 @@ class ParticleLoad final : public Load, public checkpoint::RecordSet {
   }
 
   void state(checkpoint::StateArchive& archive) override {
-    archive.component("molecules", 1, [&](int) { archive.records("all", *this); });
+    archive.component("molecules", 1, [&](int) { archive.rows("all", *this); });
   }
-  [[nodiscard]] std::int64_t bytes() const override { return static_cast<std::int64_t>(records_.size()); }
+  [[nodiscard]] std::int64_t bytes() const override { return static_cast<std::int64_t>(rows_.size()); }
 
-  [[nodiscard]] checkpoint::RecordType type() const override {
-    return {.bytes = record_bytes,
+  [[nodiscard]] checkpoint::RowType type() const override {
+    return {.bytes = row_bytes,
             .members = {{.name = "id", .type = "<u8", .offset = 0},
                         {.name = "component", .type = "<u4", .offset = 8},
                         {.name = "r", .type = "<f8", .offset = 12, .count = 3},
@@ -92,22 +92,22 @@ class ParticleLoad final : public Load, public checkpoint::RecordSet {
                         {.name = "D", .type = "<f8", .offset = 92, .count = 3}}};
   }
   [[nodiscard]] std::vector<Cell> cells() const override { return cells_; }
-  void read(std::size_t cell, std::span<std::byte> records) const override {
-    std::memcpy(records.data(), records_.data() + first_[cell] * record_bytes, records.size());
+  void read(std::size_t cell, std::span<std::byte> rows) const override {
+    std::memcpy(rows.data(), rows_.data() + first_[cell] * row_bytes, rows.size());
   }
   [[nodiscard]] std::vector<checkpoint::KeyRange> begin_restore() override {
     cells_.clear();
     first_.clear();
-    records_.clear();
+    rows_.clear();
     return {range_};
   }
   [[nodiscard]] bool owns(std::uint64_t key, std::span<const std::byte> /*record*/) const override {
     return range_.begin <= key && key < range_.end;
   }
-  void add(std::uint64_t key, std::span<const std::byte> record) override {
+  void add(std::uint64_t key, std::span<const std::byte> row) override {
     if (cells_.empty() || cells_.back().key != key) begin_cell(key);
     ++cells_.back().count;
-    records_.insert(records_.end(), record.begin(), record.end());
+    rows_.insert(rows_.end(), row.begin(), row.end());
   }
 
  private:
@@ -115,7 +115,7 @@ class ParticleLoad final : public Load, public checkpoint::RecordSet {
 
   void begin_cell(std::uint64_t key) {
     cells_.push_back({key, 0});
-    first_.push_back(records_.size() / record_bytes);
+    first_.push_back(rows_.size() / row_bytes);
   }
   /// Particles of a cell: Poisson numbers around the density there. A cluster is a ball in the middle that
   /// has nine tenths of all in a sixteenth of the space.
@@ -137,20 +137,20 @@ class ParticleLoad final : public Load, public checkpoint::RecordSet {
     for (std::int64_t i = 0; i < count; ++i) add_particle(key << 20 | static_cast<std::uint64_t>(i), random);
   }
   void add_particle(std::uint64_t id, std::mt19937_64& random) {
-    std::array<std::byte, record_bytes> record{};
-    std::memcpy(record.data(), &id, sizeof id);
-    for (std::size_t at = 12; at < record.size(); at += sizeof(double)) {
+    std::array<std::byte, row_bytes> row{};
+    std::memcpy(row.data(), &id, sizeof id);
+    for (std::size_t at = 12; at < row.size(); at += sizeof(double)) {
       const double value = 1e-19 * static_cast<double>(random() >> 11);
-      std::memcpy(record.data() + at, &value, sizeof value);
+      std::memcpy(row.data() + at, &value, sizeof value);
     }
-    records_.insert(records_.end(), record.begin(), record.end());
+    rows_.insert(rows_.end(), row.begin(), row.end());
   }
 
   std::int64_t edge_ = 1;  ///< of the domain, in cells
   checkpoint::KeyRange range_;
   std::vector<Cell> cells_;
   std::vector<std::size_t> first_;  ///< of each cell, in records
-  std::vector<std::byte> records_;
+  std::vector<std::byte> rows_;
 };
 
 }  // namespace tailrace::bench

@@ -140,19 +140,19 @@ struct Way {
 };
 
 void add_ways(std::vector<Way>& ways, const std::string& direction, mpi::CommView comm, Side& from, Side& to,
-              Axis axis, int pieces) {
+              Axis axis, int batches) {
   const auto transpose =
       std::make_shared<Transpose>(comm, TransposeConfig{.from = from.decomposition,
                                                         .to = to.decomposition,
                                                         .from_layout = LocalLayout::dense(from.box),
                                                         .to_layout = LocalLayout::dense(to.box),
                                                         .element_bytes = sizeof(Value),
-                                                        .piece_axis = axis,
-                                                        .pieces = pieces});
-  ways.push_back({fmt::format("{} Transpose, {} pieces", direction, pieces),
-                  [&from, &to, transpose, pieces] {
+                                                        .batch_axis = axis,
+                                                        .batches = batches});
+  ways.push_back({fmt::format("{} Transpose, {} pieces", direction, batches),
+                  [&from, &to, transpose, batches] {
                     auto flight = transpose->begin(from.values.data(), to.values.data());
-                    for (int k = 0; k < pieces; ++k) flight.start(k);
+                    for (int k = 0; k < batches; ++k) flight.start(k);
                     flight.finish();
                   },
                   {}});
@@ -185,9 +185,9 @@ int main(int argc, char** argv) {
   Side z(Decomposition::slab(extents, Axis::z, comm.size()), comm.rank());
   Side y(Decomposition::slab(extents, Axis::y, comm.size()), comm.rank());
   std::vector<Way> ways;
-  for (const int pieces : {1, numbers[3]}) {
-    add_ways(ways, "z to y", comm, z, y, Axis::z, pieces);
-    add_ways(ways, "y to z", comm, y, z, Axis::y, pieces);
+  for (const int batches : {1, numbers[3]}) {
+    add_ways(ways, "z to y", comm, z, y, Axis::z, batches);
+    add_ways(ways, "y to z", comm, y, z, Axis::y, batches);
   }
   measure(ways, comm, numbers[4]);
   if (!comm.is_root()) return 0;

@@ -19,7 +19,7 @@
 namespace tailrace::bench {
 
 /// Most bytes of a write or read.
-inline constexpr std::size_t plain_piece = std::size_t{8} << 20;
+inline constexpr std::size_t plain_batch = std::size_t{8} << 20;
 
 class PlainFile {
  public:
@@ -40,7 +40,7 @@ class PlainFile {
     const double start_s = monotonic_s();
     const int fd = open_as(O_WRONLY | O_CREAT | O_TRUNC);
     for (std::size_t at = 0; at < content_.size();)
-      at += checked(pwrite(fd, &content_[at], piece_at(at), place(at)));
+      at += checked(pwrite(fd, &content_[at], batch_at(at), place(at)));
     const double written_s = monotonic_s() - start_s;
     checked(fsync(fd));
     const double durable_s = monotonic_s() - start_s;
@@ -52,7 +52,7 @@ class PlainFile {
     const double start_s = monotonic_s();
     const int fd = open_as(O_RDONLY);
     for (std::size_t at = 0; at < content_.size();)
-      at += checked(pread(fd, &content_[at], piece_at(at), place(at)));
+      at += checked(pread(fd, &content_[at], batch_at(at), place(at)));
     close(fd);
     return monotonic_s() - start_s;
   }
@@ -66,8 +66,8 @@ class PlainFile {
   [[nodiscard]] int open_as(int flags) const {
     return static_cast<int>(checked(open(path_.c_str(), flags | O_CLOEXEC, 0666)));
   }
-  [[nodiscard]] std::size_t piece_at(std::size_t at) const noexcept {
-    return std::min(plain_piece, content_.size() - at);
+  [[nodiscard]] std::size_t batch_at(std::size_t at) const noexcept {
+    return std::min(plain_batch, content_.size() - at);
   }
 
   std::string path_;

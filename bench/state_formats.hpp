@@ -101,12 +101,12 @@ class OwnFormat final : public StateFormat {
 
  private:
   [[nodiscard]] std::string path() const { return checkpoint::checkpoint_path(directory_, 0); }
-  static void pass(checkpoint::StateArchive& archive, const Part& part, molecules::MoleculeRecords::Add add) {
+  static void pass(checkpoint::StateArchive& archive, const Part& part, molecules::MoleculeRows::Add add) {
     const auto& box = part.liquid().box;
     const molecules::FileGrid grid(box, molecules::cells_of_cutoff(box, Liquid::cutoff));
     archive.component("molecules", 1, [&](int) {
-      archive.records("molecule", std::make_unique<molecules::MoleculeRecords>(grid, part.own(), part.list(),
-                                                                               std::move(add)));
+      archive.rows("molecule",
+                   std::make_unique<molecules::MoleculeRows>(grid, part.own(), part.list(), std::move(add)));
     });
   }
 

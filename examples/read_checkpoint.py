@@ -55,7 +55,7 @@ def field_of(data, cells, about):
     return field, sum(cells[:, -1].tolist())
 
 
-def records_of(data, _, about):
+def rows_of(data, _, about):
     raw, parts = data.view(np.uint8), json.loads(about["record_type"])["members"]
     dtype = np.dtype({p["name"]: ((p["type"], (p["count"],)[p["count"] == 1 :]), p["offset"]) for p in parts})
     return np.ascontiguousarray(raw[:, : dtype.itemsize]).view(dtype)[:, 0], sum(map(xxh3_64_intdigest, raw))
@@ -74,7 +74,7 @@ def read_set(name, group, manifest):
         need((begin + count, expected) == (end, found), f"{name}: elements from {begin} on are damaged")
     said, counts = manifest["sets"][name], (len(parts), len(cells), len(data), end)
     need(counts == (manifest["ranks"], row, said["count"], said["count"]), f"{name}: counts are {counts}")
-    array, total = (field_of if about["kind"] == "field" else records_of)(data, cells, about)
+    array, total = (field_of if about["kind"] == "field" else rows_of)(data, cells, about)
     need(f"{total % 2**64:016x}" == said["sum"], f"{name}: the sum is not that of the manifest")
     return array
 

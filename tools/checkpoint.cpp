@@ -33,9 +33,9 @@ class Progress {
   void advance(std::int64_t bytes) {
     constexpr std::int64_t between = 64 << 20;
     bytes_ += bytes;
-    if (bytes_ >= between) tell();
+    if (bytes_ >= between) report();
   }
-  void tell() {
+  void report() {
     print({{"read", bytes_}});
     bytes_ = 0;
   }
@@ -50,7 +50,7 @@ void verify(const std::vector<std::string>& checkpoints) {
     auto damage = Json::array();
     for (const auto& one : checkpoint::verify(path, [&](std::int64_t bytes) { progress.advance(bytes); }))
       damage.push_back(to_json(one));
-    progress.tell();
+    progress.report();
     print({{"checkpoint", path}, {"damage", damage}});
   }
 }

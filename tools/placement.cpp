@@ -27,29 +27,29 @@ Cpus cores_of(const Topology& machine, const Question& question, int rank) {
   return cpus;
 }
 
-std::vector<Tenant> tenants_of(const Topology& machine, const Question& question, const Cpus& usable) {
-  std::vector<Tenant> tenants;
+std::vector<Process> processes_of(const Topology& machine, const Question& question, const Cpus& usable) {
+  std::vector<Process> processes;
   for (int rank = 0; rank < question.ranks; ++rank) {
     const auto own = question.bound ? common(cores_of(machine, question, rank), usable) : usable;
-    tenants.push_back({.threads = std::vector<Cpus>(static_cast<std::size_t>(question.threads), own),
-                       .bound = own,
-                       .allowed = usable,
-                       .writers = 1});
+    processes.push_back({.threads = std::vector<Cpus>(static_cast<std::size_t>(question.threads), own),
+                         .bound = own,
+                         .allowed = usable,
+                         .writers = 1});
   }
-  return tenants;
+  return processes;
 }
 
 nlohmann::json answer(const Question& question) {
   const auto& machine = this_topology();
   const auto usable = common(thread_cpus(), machine.cpus());
-  const auto placement = place(machine, tenants_of(machine, question, usable));
+  const auto placement = place(machine, processes_of(machine, question, usable));
   auto ranks = nlohmann::json::array();
-  for (std::size_t rank = 0; rank < placement.seats.size(); ++rank) {
-    const auto& seat = placement.seats[rank];
+  for (std::size_t rank = 0; rank < placement.of_process.size(); ++rank) {
+    const auto& thread_placement = placement.of_process[rank];
     ranks.push_back({{"rank", rank},
-                     {"cpus", to_text(seat.computing)},
-                     {"writer_cpus", to_text(seat.writing)},
-                     {"writer_place", to_text(seat.place)}});
+                     {"cpus", to_text(thread_placement.computing)},
+                     {"writer_cpus", to_text(thread_placement.writing)},
+                     {"writer_place", to_text(thread_placement.place)}});
   }
   return {{"packages", machine.packages()},
           {"usable", to_text(usable)},

@@ -19,7 +19,7 @@ def measure_cost(runner: Runner, directory: Path, ranks: int, pairs: int) -> dic
     """A run with a checkpoint every 50 steps against the same without, and what it says itself."""
     cells = round((FIELD_MIB * MIB / VALUE_BYTES) ** (1 / 3))
     ratio: dict[str, list[float]] = {"with": [], "without": []}
-    told: list[float] = []
+    reported: list[float] = []
     units = ""
     for repetition in range(pairs + 1):
         say(f"cost for a run, {ranks} ranks: repetition {repetition} of {pairs}")
@@ -33,14 +33,14 @@ def measure_cost(runner: Runner, directory: Path, ranks: int, pairs: int) -> dic
             if repetition > 0:
                 ratio[kind].append(run_s)
                 if kind == "with":
-                    told.append(account["checkpoint_s"] / run_s)
+                    reported.append(account["checkpoint_s"] / run_s)
     return {
         "ranks": ranks,
         "bytes": VALUE_BYTES * cells**3,
         "steps": STEPS,
         "between": BETWEEN,
         "with_over_without": ratios(ratio["with"], ratio["without"]).as_dict(),
-        "held_up_share": spread(told).as_dict(),
+        "held_up_share": spread(reported).as_dict(),
     }
 
 

@@ -378,7 +378,7 @@ def study_ultrasound(
     document.check_writable(json)
     document.check_writable(html, "--html")
     found = benchmark.measure(benchmark.Request(ranks, outputs, pairs, compute_ms, directory))
-    tell_study(found, html, json)
+    report_study(found, html, json)
 
 
 def study_seismic(
@@ -420,10 +420,10 @@ def study_seismic(
         threads=threads or max(1, (usable_cores() - 1) // ranks),
         directory=directory,
     )
-    tell_study(benchmark.measure(request), html, json)
+    report_study(benchmark.measure(request), html, json)
 
 
-def tell_study(found: dict[str, Any], html: Path, json: Path | None) -> None:
+def report_study(found: dict[str, Any], html: Path, json: Path | None) -> None:
     from tailrace.bench import document
     from tailrace.units import wide_console
     from tailrace_bench import study_page

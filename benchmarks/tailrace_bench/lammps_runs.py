@@ -71,12 +71,12 @@ def find(name: str) -> Lammps:
             f"--reference {name}: there is no such program. Fix: install LAMMPS (Debian: apt-get install "
             "lammps), and name its program, lmp."
         )
-    told = subprocess.run(
+    reported = subprocess.run(
         [found, "-h"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
-    if "LAMMPS" not in told.stdout:
+    if "LAMMPS" not in reported.stdout:
         raise CommandError(f"--reference {name}: is not LAMMPS. Fix: name its program, lmp.")
-    return Lammps(Path(found), bool(re.search(r"\bOPT\b", told.stdout)))
+    return Lammps(Path(found), bool(re.search(r"\bOPT\b", reported.stdout)))
 
 
 def solves(case: Case) -> bool:
@@ -110,8 +110,8 @@ def write_input(directory: Path, case: Case, state: Path) -> None:
 def run(lammps: Lammps, case: Case, ranks: int, opt: bool, directory: Path, runner: Runner) -> Outcome:
     """One run, without files of its own."""
     words = ["-in", str(directory / INPUT), "-log", "none", *(["-sf", "opt"] if opt else [])]
-    told = runner.run(on_ranks(lammps.program, ranks, 1, words)).output
-    times, energies = LOOP.findall(told), ENERGY.findall(told)
+    reported = runner.run(on_ranks(lammps.program, ranks, 1, words)).output
+    times, energies = LOOP.findall(reported), ENERGY.findall(reported)
     if len(times) != 2 or len(energies) != 1:
-        raise CommandError(f"{lammps.program} ended without telling its times: {told.strip()[-2000:]}")
+        raise CommandError(f"{lammps.program} ended without telling its times: {reported.strip()[-2000:]}")
     return Outcome(float(times[1]) / case.timed_steps, float(energies[0]))

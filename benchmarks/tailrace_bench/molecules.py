@@ -167,8 +167,8 @@ def memory_of(run_dir: Path, ranks: int) -> dict[str, int]:
     account = json.loads((run_dir / "run.json").read_text())
     resident = 0
     for rank in trace.read_run(run_dir, range(ranks)).ranks:
-        told = rank.records["memory_bytes"]
-        resident += int(told[told > 0][-1])
+        reported = rank.events["memory_bytes"]
+        resident += int(reported[reported > 0][-1])
     return {
         "resident": resident,
         "peak": sum(account["peak_memory_bytes"]),

@@ -94,10 +94,10 @@ def verdicts(rows: list[dict[str, Any]]) -> list[str]:
 def speed_verdict(own: list[dict[str, Any]], cores: int) -> list[str]:
     """Of the best way on so many cores, for each number of molecules."""
     found = []
-    judged = [row for row in own if row["fluid"] == LJ.name and row["ranks"] * row["threads"] == cores]
-    for molecules in dict.fromkeys(row["molecules"] for row in judged):
+    compared = [row for row in own if row["fluid"] == LJ.name and row["ranks"] * row["threads"] == cores]
+    for molecules in dict.fromkeys(row["molecules"] for row in compared):
         best = min(
-            (row for row in judged if row["molecules"] == molecules), key=lambda row: row["us"]["median"]
+            (row for row in compared if row["molecules"] == molecules), key=lambda row: row["us"]["median"]
         )
         aim, time_us = SPEED_AIMS[cores], best["us"]["median"]
         found.append(f"aim: {aim} us, {best['name']}: {time_us:.3f}, {met(time_us <= aim)}")

@@ -149,7 +149,7 @@ def measure(request: Request) -> dict[str, Any]:
         disk = Path(name)
         with memory_directory(disk) as memory:
             bench = Bench(request, disk, memory)
-            tell_plan(bench)
+            report_plan(bench)
             rows = measure_rows(bench)
             boxes = (
                 measure_boxes(bench.rehearsal, disk, request.box_mib, request.pairs) if request.boxes else []
@@ -164,7 +164,7 @@ def measure(request: Request) -> dict[str, Any]:
     return document | {"rows": rows, "boxes": boxes}
 
 
-def tell_plan(bench: Bench) -> None:
+def report_plan(bench: Bench) -> None:
     asked = len(bench.request.rows) * len(bench.request.ranks)
     if isinstance(bench.throttle, str) and any(row.storage == "throttled" for row in bench.request.rows):
         say(f"throttled rows are left out: {bench.throttle}")
@@ -261,19 +261,19 @@ def forecast_all(bench: Bench, scenario: Scenario, prepare: Callable[[], None] |
     """Predicted run times of the variants that the planner knows: from one short run for each pace, since a
     process that writes for others is given more of the device.
     """
-    told: dict[tuple[str, ...], Forecast] = {}
+    reported: dict[tuple[str, ...], Forecast] = {}
     found = {}
     for variant in bench.variants:
         if variant.sink != SINK:
             continue
         arguments = variant_arguments(bench, scenario, variant)
         arguments[arguments.index("--write") + 1] = "auto"
-        if tuple(arguments) not in told:
+        if tuple(arguments) not in reported:
             with output_file(bench, scenario) as file:
-                told[tuple(arguments)] = forecast(
+                reported[tuple(arguments)] = forecast(
                     bench.rehearsal, [*arguments, "-o", str(file)], scenario.ranks, prepare
                 )
-        predicted = told[tuple(arguments)].of(variant.strategy)
+        predicted = reported[tuple(arguments)].of(variant.strategy)
         if predicted is not None:
             found[variant.name] = predicted
     return found

@@ -88,15 +88,15 @@ def verdicts(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def speed_verdict(own: list[dict[str, Any]]) -> list[str]:
-    judged = [
+    compared = [
         row
         for row in own
         if (row["grid"], row["equations"], row["properties"]) == (AIM_GRID, "tti", "arrays")
         and row["ranks"] * row["threads"] == AIM_CORES
     ]
-    if not judged:
+    if not compared:
         return []
-    best = max(judged, key=lambda row: row["samples_s"]["median"])
+    best = max(compared, key=lambda row: row["samples_s"]["median"])
     rate = best["samples_s"]["median"]
     return [
         f"aim: {MEGA * SPEED_AIM:.0f} Msamples/s, {label(best)}: {MEGA * rate:.1f}, "

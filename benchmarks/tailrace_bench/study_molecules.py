@@ -31,7 +31,7 @@ FORMATS = {
 # Bytes of a molecule in memory: where it is written from, where it is read into, and ids that are compared.
 MEMORY_BYTES = 2 * 128 + 16
 # Of all ranks together.
-BUFFER_MIB, LEAST_BUFFER_MIB = 512, 8
+BUFFER_MIB, MIN_BUFFER_MIB = 512, 8
 LIMIT_S = 4 * 3600.0
 
 
@@ -114,7 +114,7 @@ def measure_writers(
     readers = readers_of(ranks, request.ranks)
     words = ["--dir", str(place.directory), "--molecules", str(molecules), "--ranks", str(ranks)]
     words += ["--restart", *map(str, readers), "--formats", *formats, "--rounds", str(request.pairs)]
-    words += ["--buffers", str(max(LEAST_BUFFER_MIB, BUFFER_MIB // ranks))]
+    words += ["--buffers", str(max(MIN_BUFFER_MIB, BUFFER_MIB // ranks))]
     found = json.loads(runner.run(on_ranks(native_program(PROGRAM), max(ranks, *readers), 1, words)).output)
     return [make_row(found, place, ranks, readers, name) for name in formats]
 

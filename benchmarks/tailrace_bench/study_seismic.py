@@ -263,8 +263,8 @@ def check_ways(study: Study, grid: int, limit: Limited) -> None:
     for way in ways():
         if way in study.left_out:
             continue
-        told = study.run(grid, way, limit)
-        if why := stands_in(told, way):
+        reported = study.run(grid, way, limit)
+        if why := stands_in(reported, way):
             study.left_out[way] = why
             say(f"{way} is left out: {study.left_out[way]}")
             continue
@@ -277,13 +277,13 @@ def check_ways(study: Study, grid: int, limit: Limited) -> None:
             )
 
 
-def stands_in(told: dict[str, Any], way: str) -> str:
+def stands_in(reported: dict[str, Any], way: str) -> str:
     """Why a run was not written in the way asked for; empty if it was."""
-    if way != "auto" and name_of(told["strategy"]) != name_of(way):
+    if way != "auto" and name_of(reported["strategy"]) != name_of(way):
         # The first line of the run's warning, since an MPI may say many.
-        warnings = (text.splitlines()[0] for text in told["warnings"] if way in text)
-        return next(warnings, f"{told['strategy']} was used")
-    wanted, writers = dedicated_ranks(way) + spawned_processes(way), len(told["writers"])
+        warnings = (text.splitlines()[0] for text in reported["warnings"] if way in text)
+        return next(warnings, f"{reported['strategy']} was used")
+    wanted, writers = dedicated_ranks(way) + spawned_processes(way), len(reported["writers"])
     return (
         f"{writers} of {wanted} writers: at most one for each rank that computes" if writers < wanted else ""
     )

@@ -79,7 +79,7 @@ def describe_trace(run_dir: Path) -> dict[str, Any]:
     run = read_run(run_dir)
     sizes = [path.stat().st_size for path in (run_dir / "trace").iterdir()]
     return {
-        "records": sum(len(rank.records) for rank in run.ranks),
+        "records": sum(len(rank.events) for rank in run.ranks),
         "lost": sum(rank.lost for rank in run.ranks),
         "bytes": sum(sizes),
     }

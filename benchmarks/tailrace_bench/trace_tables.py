@@ -49,11 +49,9 @@ def verdict(rows: list[dict[str, Any]]) -> str:
     worst = max(rows, key=lambda row: row["time_ratio"]["median"])
     ratio = from_dict(worst["time_ratio"])
     if ratio.high <= AIM:
-        told = "met"
+        reported = "met"
     elif ratio.low > AIM:
-        told = "missed"
+        reported = "missed"
     else:
-        told = "not decided: the interval holds the aim"
-    return (
-        f"\nAim, at most {AIM:.2f} of the time without: {told} (worst row {with_interval(ratio, digits=4)})."
-    )
+        reported = "not decided: the interval holds the aim"
+    return f"\nAim, at most {AIM:.2f} of the time without: {reported} (worst row {with_interval(ratio, digits=4)})."

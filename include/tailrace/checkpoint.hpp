@@ -39,11 +39,11 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-struct RecordType {
+struct RowType {
   std::int64_t bytes = 0;
   std::vector<Member> members;
 
-  friend bool operator==(const RecordType&, const RecordType&) = default;
+  friend bool operator==(const RowType&, const RowType&) = default;
 };
 
 /// Keys from `begin` on, up to but without `end`.
@@ -53,7 +53,7 @@ struct KeyRange {
 
 /// Records of one type in cells that have keys: particles in cells of space, elements of a mesh by their
 /// Morton key, what belongs to a rank by its number. Several ranks may have records of one cell.
-class RecordSet {
+class RowSet {
  public:
   /// Records of this rank in one cell.
   struct Cell {
@@ -61,25 +61,25 @@ class RecordSet {
     std::int64_t count = 0;
   };
 
-  RecordSet() = default;
-  RecordSet(const RecordSet&) = delete;
-  RecordSet& operator=(const RecordSet&) = delete;
-  virtual ~RecordSet() = default;
+  RowSet() = default;
+  RowSet(const RowSet&) = delete;
+  RowSet& operator=(const RowSet&) = delete;
+  virtual ~RowSet() = default;
 
-  [[nodiscard]] virtual RecordType type() const = 0;
+  [[nodiscard]] virtual RowType type() const = 0;
 
   /// Saving: the cells of which this rank has records, keys ascending. @local
   [[nodiscard]] virtual std::vector<Cell> cells() const = 0;
   /// Saving: copies all records of a cell, by its number in that list, one behind the other. @local
-  virtual void read(std::size_t cell, std::span<std::byte> records) const = 0;
+  virtual void read(std::size_t cell, std::span<std::byte> rows) const = 0;
 
   /// Restoring: forgets all records, and says of which cells this rank may own some, ascending. @local
   [[nodiscard]] virtual std::vector<KeyRange> begin_restore() = 0;
   /// Restoring: whether a record of such a cell belongs to this rank: of all ranks, to one. @local
-  [[nodiscard]] virtual bool owns(std::uint64_t key, std::span<const std::byte> record) const = 0;
+  [[nodiscard]] virtual bool owns(std::uint64_t key, std::span<const std::byte> row) const = 0;
   /// Restoring: takes a record that it owns. Those of a cell come in the order in which they were saved, if
   /// one rank had them all. @local
-  virtual void add(std::uint64_t key, std::span<const std::byte> record) = 0;
+  virtual void add(std::uint64_t key, std::span<const std::byte> row) = 0;
 };
 
 /// Numbers that a value of the state may be.
@@ -140,11 +140,11 @@ class StateArchive {
   /// A field. On restoring, every point of `field.box` is filled. Errors (input): another size or type.
   void field(const std::string& name, const FieldState& field) { pass_field(name, field); }
   /// Records. Errors (input): another type of records.
-  void records(const std::string& name, RecordSet& records) { pass_records(name, records); }
+  void rows(const std::string& name, RowSet& rows) { pass_rows(name, rows); }
   /// The same for a set that is made for the purpose: it lives as long as the archive.
-  void records(const std::string& name, std::unique_ptr<RecordSet> records) {
-    kept_.push_back(std::move(records));
-    pass_records(name, *kept_.back());
+  void rows(const std::string& name, std::unique_ptr<RowSet> rows) {
+    kept_.push_back(std::move(rows));
+    pass_rows(name, *kept_.back());
   }
 
  private:
@@ -154,9 +154,9 @@ class StateArchive {
   virtual void pass_numbers(const std::string& name, h5::ElementType type, std::vector<std::byte>& bytes) = 0;
   virtual void pass_text(const std::string& name, std::string& text) = 0;
   virtual void pass_field(const std::string& name, const FieldState& field) = 0;
-  virtual void pass_records(const std::string& name, RecordSet& records) = 0;
+  virtual void pass_rows(const std::string& name, RowSet& rows) = 0;
 
-  std::vector<std::unique_ptr<RecordSet>> kept_;
+  std::vector<std::unique_ptr<RowSet>> kept_;
 };
 
 /// Names the state of a simulation to an archive. @collective

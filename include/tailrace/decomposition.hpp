@@ -38,7 +38,7 @@ struct RankBricks {
 
 /// The bricks, exactly as many as `ranks`, with the least to exchange between neighbours: rows along x are
 /// cut last, because the points of a cut across them lie apart in memory.
-RankBricks least_cut_bricks(Index3 extents, int ranks);
+RankBricks min_cut_bricks(Index3 extents, int ranks);
 
 /// A box of points, (0, 0, 0) to `extents`, shared out among ranks so that each point has one owner. Ranks
 /// may be empty.

@@ -53,7 +53,7 @@ struct FileTail {
 
 /// Path of the dataset with the number of steps whose samples each writer has put into the file; see
 /// docs/formats/commit_mark.md.
-inline constexpr const char* record_path = "/tailrace_record";
+inline constexpr const char* commit_mark_path = "/tailrace_record";
 /// Path of the dataset with the first step whose samples each writer may have left out, 0 if none; only where
 /// streams may leave samples out.
 inline constexpr const char* dropped_path = "/tailrace_dropped";

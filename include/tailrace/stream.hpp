@@ -31,12 +31,12 @@ struct Whole {};
 /// Records that have no places: particles, events, elements of a mesh. A sample takes from every rank any
 /// number of them, also none; in the file they stand one behind the other, sample after sample, within a
 /// sample rank after rank. One dataset of shape (0, components), of any element type.
-struct Records {
+struct Rows {
   std::int64_t components = 1;
 };
 
 /// Where a quantity is sampled, in global indices.
-using Selection = std::variant<Points, Boxes, Whole, Records>;
+using Selection = std::variant<Points, Boxes, Whole, Rows>;
 
 /// What happens to the samples over time. `none` keeps them all; the others leave one value per point at the
 /// end; `final` is the value of the last step.
@@ -98,7 +98,7 @@ struct Cadence {
 };
 
 /// How a file counts the samples of a stream that grows: one whose number of samples is open, or which takes
-/// `Records`. The group has, beside the stream's datasets, `step` and `time_s`, an element per sample, and
+/// `Rows`. The group has, beside the stream's datasets, `step` and `time_s`, an element per sample, and
 /// for records `offsets`, an element more: sample k consists of the records from offsets[k] up to offsets[k +
 /// 1]. See docs/formats/growing.md.
 struct Growth {
@@ -128,7 +128,7 @@ struct Stream {
 };
 
 /// The records that a rank has of a quantity at the time of a sample. The memory belongs to the simulation.
-struct RecordsView {
+struct RowsView {
   const void* data = nullptr;  ///< components of one record side by side, of the dataset's element type
   std::int64_t count = 0;      ///< records
 };
@@ -145,7 +145,7 @@ struct FieldView {
 using FieldLookup = std::function<FieldView(const std::string& quantity)>;
 
 /// Finds the records of a quantity on this rank at the time of a sample.
-using RecordsLookup = std::function<RecordsView(const std::string& quantity)>;
+using RowsLookup = std::function<RowsView(const std::string& quantity)>;
 
 /// Where the points of a computation are, and when its steps.
 struct Frame {

@@ -44,12 +44,12 @@ struct Fault {
 };
 
 /// Of a dataset over several directories, unless the user says otherwise, and the least.
-inline constexpr std::int64_t default_stripe_bytes = 4 << 20, least_stripe_bytes = 64 << 10;
+inline constexpr std::int64_t default_stripe_bytes = 4 << 20, min_stripe_bytes = 64 << 10;
 
 /// Of an output with streams that may go to another one: its datasets name each file in each of them.
-inline constexpr std::size_t most_directories_to_switch = 24;
+inline constexpr std::size_t max_directories_to_switch = 24;
 
-inline constexpr int most_lustre_stripes = 2000;
+inline constexpr int max_lustre_stripes = 2000;
 /// How Lustre spreads a file over its targets; 0: as the file's directory has it.
 struct LustreStripes {
   int count = 0;
@@ -83,9 +83,9 @@ struct WriteOptions {
   friend bool operator==(const WriteOptions&, const WriteOptions&) = default;
 };
 
-inline constexpr int most_buffers = 1000;
-inline constexpr int most_group = 1 << 20;
-inline constexpr int most_writers = 1 << 20;
+inline constexpr int max_buffers = 1000;
+inline constexpr int max_group = 1 << 20;
+inline constexpr int max_writers = 1 << 20;
 
 /// The options as texts of a command line or case file; empty texts leave the defaults.
 struct OptionTexts {

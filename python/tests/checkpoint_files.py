@@ -60,10 +60,10 @@ def field_set(array: np.ndarray, boxes_of_ranks=BOXES) -> SimpleNamespace:
     )
 
 
-def record_set(records: np.ndarray, keys_of_ranks=KEYS) -> SimpleNamespace:
-    size = records.dtype.itemsize
-    padded = np.zeros((len(records), -(-size // 8) * 8), np.uint8)
-    padded[:, :size] = records.view(np.uint8).reshape(len(records), size)
+def row_set(row_values: np.ndarray, keys_of_ranks=KEYS) -> SimpleNamespace:
+    size = row_values.dtype.itemsize
+    padded = np.zeros((len(row_values), -(-size // 8) * 8), np.uint8)
+    padded[:, :size] = row_values.view(np.uint8).reshape(len(row_values), size)
     entries, heads, first = [], [], 0
     for keys in keys_of_ranks:
         mine = []
@@ -73,7 +73,7 @@ def record_set(records: np.ndarray, keys_of_ranks=KEYS) -> SimpleNamespace:
         entries.append(mine)
         heads.append([keys[0][0], keys[-1][0]] if keys else [0, 0])
     total = sum(xxh3_64_intdigest(row.tobytes()) for row in padded) % 2**64
-    attributes = {"kind": "records", "record_type": record_type(records.dtype)}
+    attributes = {"kind": "records", "record_type": row_type(row_values.dtype)}
     data = padded.view("<u8")
     return SimpleNamespace(
         attributes=attributes,
@@ -114,7 +114,7 @@ def stored_cell(cell: np.ndarray) -> np.ndarray:
     return np.frombuffer(least + bytes(-len(least) % 8), "<u8")
 
 
-def record_type(dtype: np.dtype) -> str:
+def row_type(dtype: np.dtype) -> str:
     members = []
     for name, (kind, offset, *_) in dtype.fields.items():
         base, shape = kind.subdtype or (kind, (1,))
@@ -135,8 +135,8 @@ def make_state(compress: bool = False) -> SimpleNamespace:
         sets={
             "solver/p": field_set(field()),
             "solver/u": field_set(field(1.0, "<f8")),
-            "gas/molecules": record_set(molecules()),
-            "gas/walls": record_set(molecules(0), ([], [], [])),
+            "gas/molecules": row_set(molecules()),
+            "gas/walls": row_set(molecules(0), ([], [], [])),
         },
         ranks=RANKS,
     )

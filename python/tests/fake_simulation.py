@@ -74,7 +74,7 @@ def progress(run_dir: Path, step: int) -> None:
         )
 
 
-def write_record(run_dir: Path, slots: list[int]) -> None:
+def write_commit_mark(run_dir: Path, slots: list[int]) -> None:
     import h5py
     import numpy as np
 
@@ -86,7 +86,7 @@ def die_after_recording(run_dir: Path) -> None:
     """Rank 0 writes a file with a record; then the last rank is killed and the others wait for their end."""
     marker = run_dir / "recorded"
     if rank() == 0:
-        write_record(run_dir, [4, 3])
+        write_commit_mark(run_dir, [4, 3])
         marker.touch()
     while not marker.exists():
         time.sleep(0.02)
@@ -141,14 +141,14 @@ def plan(mode: str) -> dict:
     }
 
 
-def note_checkpoint(run_dir: Path) -> None:
+def mark_checkpoint(run_dir: Path) -> None:
     (run_dir / f"checkpoint-{rank()}").touch()
 
 
 def main() -> int:
     arguments = parse()
     run_dir = Path(arguments.out)
-    signal.signal(signal.SIGUSR1, lambda *_: note_checkpoint(run_dir))
+    signal.signal(signal.SIGUSR1, lambda *_: mark_checkpoint(run_dir))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
         signal.signal(number, lambda received, _: stop_requested.append(received))
     with Path(arguments.case).open("rb") as file:

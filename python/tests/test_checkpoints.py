@@ -70,7 +70,7 @@ def test_one_rank(tmp_path, example):
     state.ranks = 1
     state.sets = {
         "solver/p": files.field_set(files.field(), [[(0, 0, 0, *files.EXTENTS)]]),
-        "gas/molecules": files.record_set(files.molecules(), [[(0, 9)]]),
+        "gas/molecules": files.row_set(files.molecules(), [[(0, 9)]]),
     }
     place = files.write(tmp_path, state=state)
     assert verify(place) == []
@@ -87,8 +87,8 @@ def test_a_state_without_sets(tmp_path, example):
 
 def test_sums_do_not_depend_on_ranks():
     cells = [[(3, 2)], [(7, 1), (8, 2)], [(9, 4)]]
-    assert files.record_set(files.molecules(), cells).sum == files.record_set(files.molecules()).sum
-    assert files.record_set(files.molecules()[::-1].copy()).sum == files.record_set(files.molecules()).sum
+    assert files.row_set(files.molecules(), cells).sum == files.row_set(files.molecules()).sum
+    assert files.row_set(files.molecules()[::-1].copy()).sum == files.row_set(files.molecules()).sum
 
 
 # --- damage
@@ -342,7 +342,7 @@ def test_manifests_that_contradict_the_file(tmp_path):
     assert [(each.part, each.set) for each in verify(place)] == [("set", "solver/p"), ("set", "solver/q")]
 
 
-def test_stretches_that_hide_bytes(tmp_path, example):
+def test_extents_that_hide_bytes(tmp_path, example):
     """Bytes in a stretch that are of no set would have no checksum at all."""
     state = files.make_state()
     place = files.write(tmp_path, state=state)

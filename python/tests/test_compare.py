@@ -37,7 +37,7 @@ def expected(a, b):
 
 
 @pytest.fixture(params=[4_000_000, 50], ids=["whole", "in pieces"])
-def piece_size(request, monkeypatch):
+def batch_size(request, monkeypatch):
     monkeypatch.setattr(module, "PIECE_ELEMENTS", request.param)
 
 
@@ -51,7 +51,7 @@ def piece_size(request, monkeypatch):
         ("p_max", (1, 1, 333), None),
     ],
 )
-def test_measures_follow_the_definition_per_step(tmp_path, piece_size, name, shape, axis):
+def test_measures_follow_the_definition_per_step(tmp_path, batch_size, name, shape, axis):
     a = RANDOM.normal(size=shape).astype(np.float32)
     b = (a + 1e-3 * RANDOM.normal(size=shape)).astype(np.float32)
     entry = only(
@@ -156,9 +156,11 @@ def test_precision_matters_only_without_a_threshold(tmp_path):
     assert "types differ" in only(result).note
 
 
-def test_record_is_metadata_unless_named(tmp_path):
+def test_commit_mark_is_metadata_unless_named(tmp_path):
     for name, slots in (("a", [3, 4]), ("b", [4])):
-        write(tmp_path / name, tailrace_record=np.array([[slots]], dtype=np.uint64), Nx=np.ones((1, 1, 1)))
+        write(
+            tmp_path / name, tailrace_commit_mark=np.array([[slots]], dtype=np.uint64), Nx=np.ones((1, 1, 1))
+        )
     assert not compare_files(tmp_path / "a", tmp_path / "b").differs
     assert compare_files(tmp_path / "a", tmp_path / "b", "tailrace_record").differs
 

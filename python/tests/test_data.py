@@ -183,12 +183,12 @@ def test_only_complete_samples_of_a_killed_run(tmp_path):
 
 
 def test_sums_of_squares_at_a_checkpoint_are_no_rms(tmp_path):
-    with h5py.File(tmp_path / "leg.h5", "w") as file:
+    with h5py.File(tmp_path / "segment.h5", "w") as file:
         header(file, Nx=4, Ny=3, Nz=2, Nt=5, dt=1e-7, dx=1e-3, dy=1e-3, dz=1e-3, t_index=3)
         for name in ("p_rms", "p_max"):
             run_dirs.put(file, name, ramp(1, 1, 2))
         run_dirs.put(file, "p", ramp(1, 5, 2))
-    run = tailrace.open(tmp_path / "leg.h5")
+    run = tailrace.open(tmp_path / "segment.h5")
     assert run["p"].sizes["time"] == 3 and "p_max" in run
     with pytest.raises(FileError, match="sum of squares"):
         run["p_rms"]

@@ -139,7 +139,7 @@ def test_what_cannot_be_put_back_on_the_grid(boxes, monkeypatch, tmp_path):
     with pytest.raises(FileError, match="no sensor points of known places"):
         boxes.unmask("p/1")
     write_plane_of_points(tmp_path / "out.h5")
-    monkeypatch.setattr("tailrace.data.unmask.MOST_VALUES", 59)
+    monkeypatch.setattr("tailrace.data.unmask.MAX_VALUES", 59)
     with pytest.raises(FileError, match="in a box of 1 x 4 x 5, too large"):
         tailrace.open(tmp_path / "out.h5").unmask("p")
 

@@ -77,7 +77,7 @@ def test_verify_finds_nan(tmp_path):
     assert problems == ["p/1: 1 values are infinite", "p_final: 3 values are NaN"]
 
 
-def test_a_record_beyond_the_plan_is_a_problem(tmp_path):
+def test_a_commit_mark_beyond_the_plan_is_a_problem(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     with h5py.File(tmp_path / "out.h5", "a") as file:
         file["tailrace_record"][...] = 61

@@ -4,15 +4,15 @@ import json
 
 from run_dirs import write_run
 from tailrace.report import write_report
-from tailrace.report.legs_section import legs_section
 from tailrace.report.load import load_run
+from tailrace.report.segments_section import segments_section
 
 
-def add_leg(run_dir, number: int, account: dict | None) -> None:
-    leg = run_dir / "legs" / str(number)
-    leg.mkdir(parents=True)
+def add_segment(run_dir, number: int, account: dict | None) -> None:
+    segment = run_dir / "legs" / str(number)
+    segment.mkdir(parents=True)
     if account is not None:
-        (leg / "run.json").write_text(json.dumps(account))
+        (segment / "run.json").write_text(json.dumps(account))
 
 
 def change_account(run_dir, **changes) -> None:
@@ -22,10 +22,10 @@ def change_account(run_dir, **changes) -> None:
 
 def test_a_run_without_checkpoints_has_no_section(tmp_path):
     write_run(tmp_path / "run")
-    assert not legs_section(load_run(tmp_path / "run")).pictures
+    assert not segments_section(load_run(tmp_path / "run")).pictures
 
 
-def test_every_leg_has_a_row_the_killed_ones_too(tmp_path):
+def test_every_segment_has_a_row_the_killed_ones_too(tmp_path):
     run_dir = tmp_path / "run"
     write_run(run_dir)
     change_account(run_dir, resumed_from=40, checkpoints=1, checkpoint_s=0.25, checkpoint_bytes=3_000_000)
@@ -37,9 +37,9 @@ def test_every_leg_has_a_row_the_killed_ones_too(tmp_path):
         "ranks": 4,
         "wall_s": 2.0,
     }
-    add_leg(run_dir, 1, stopped | {"checkpoints": 2, "checkpoint_s": 0.02, "checkpoint_bytes": 10})
-    add_leg(run_dir, 2, None)
-    section = legs_section(load_run(run_dir))
+    add_segment(run_dir, 1, stopped | {"checkpoints": 2, "checkpoint_s": 0.02, "checkpoint_bytes": 10})
+    add_segment(run_dir, 2, None)
+    section = segments_section(load_run(run_dir))
     (table,) = section.pictures
     assert table.rows[0] == ["1", "0 to 20", "4", "stopped SIGTERM", "2.00 s", "2", "0.020 s (1.0 %)", "10 B"]
     assert "killed" in table.rows[1][3]
@@ -49,10 +49,10 @@ def test_every_leg_has_a_row_the_killed_ones_too(tmp_path):
     assert "Checkpoints and legs" in write_report(run_dir).read_text()
 
 
-def test_legs_come_in_the_order_of_their_numbers(tmp_path):
+def test_segments_come_in_the_order_of_their_numbers(tmp_path):
     run_dir = tmp_path / "run"
     write_run(run_dir)
     for number in range(1, 12):
-        add_leg(run_dir, number, {"status": "stopped", "steps": number})
-    (table,) = legs_section(load_run(run_dir)).pictures
+        add_segment(run_dir, number, {"status": "stopped", "steps": number})
+    (table,) = segments_section(load_run(run_dir)).pictures
     assert [row[1].split()[-1] for row in table.rows[:-1]] == [str(number) for number in range(1, 12)]

@@ -16,7 +16,7 @@ from tailrace.report.balance import slow_ranks
 from tailrace.report.lanes import flatten
 from tailrace.report.load import load_run
 from tailrace.report.writers import ranks_text
-from tailrace.trace import KINDS, RECORD
+from tailrace.trace import EVENT, KINDS
 
 HEALTHY = {"rate": 1e9}
 SLOW_DEVICE = {"rate": 6e7}
@@ -30,7 +30,7 @@ def imitated(tmp_path, **wanted):
     return load_run(rehearsals.write_run(tmp_path / "run", **wanted))
 
 
-def told(run):
+def reported(run):
     """Advice that is no praise, as one text."""
     return " ".join(f"{one.text} {one.evidence}" for one in advise(run) if one.level != "good")
 
@@ -82,7 +82,7 @@ def test_a_slow_device(tmp_path):
     assert run.analysis.reasons[0].seconds == pytest.approx(
         sum(run.column("output_wait_s")) - sum(one.seconds for one in run.analysis.reasons[1:])
     )
-    text = told(run)
+    text = reported(run)
     assert "device is too slow" in text and "60.0 MB/s" in text and "busy 100 %" in text
     assert "overloaded" not in text and "is slow, and all others" not in text
     page = page_of(run)
@@ -94,7 +94,7 @@ def test_an_overloaded_leader(tmp_path):
     run = imitated(tmp_path, **OVERLOADED)
     assert run.analysis.reasons[0].kind == "leader"
     assert set(run.analysis.reasons[0].by_rank) <= {0, 1, 2, 3}
-    text = told(run)
+    text = reported(run)
     assert "writer of rank 0 is overloaded" in text and "ranks 0 to 3" in text and "leaders:2" in text
     assert "device is too slow" not in text and "is slow, and all others" not in text
     bars = picture(page_of(run), "share of the time between first and last output")
@@ -112,7 +112,7 @@ def test_the_others_wait_in_exchanges_for_ranks_that_wait_for_output(tmp_path):
 
 def test_one_slow_rank(tmp_path):
     run = imitated(tmp_path, **SLOW_RANK)
-    text = told(run)
+    text = reported(run)
     assert "Rank 2 is slow" in text and "1.80 times" in text and "other programs" in text
     assert "device" not in text and "overloaded" not in text
     assert max(run.analysis.blame.by_rank, key=run.analysis.blame.by_rank.get) == 2
@@ -125,30 +125,30 @@ def test_one_slow_rank(tmp_path):
 def test_a_slow_rank_with_more_points(tmp_path):
     run = imitated(tmp_path, **SLOW_RANK)
     run.per_rank[2]["cells"] = 1800
-    assert "1.80 times as many grid points" in told(run)
+    assert "1.80 times as many grid points" in reported(run)
 
 
 def test_a_slow_node(tmp_path):
     run = imitated(tmp_path, ranks=8, slow={6: 1.5, 7: 1.5}, ranks_per_host=2)
-    assert "Ranks 6 and 7 are slow" in told(run) and "all ranks on node-3" in told(run)
+    assert "Ranks 6 and 7 are slow" in reported(run) and "all ranks on node-3" in reported(run)
 
 
 def test_one_slow_writer(tmp_path):
     run = imitated(tmp_path, **SLOW_WRITER)
     assert run.analysis.reasons[0].kind == "slow_writer"
-    assert "writer of rank 1 on node-1 writes more slowly" in told(run)
+    assert "writer of rank 1 on node-1 writes more slowly" in reported(run)
 
 
 def test_bursts_ask_for_buffers(tmp_path):
     run = imitated(tmp_path, **BURSTS)
     assert run.analysis.reasons[0].kind == "burst"
-    assert "--write threads:4" in told(run) and "device is too slow" not in told(run)
+    assert "--write threads:4" in reported(run) and "device is too slow" not in reported(run)
 
 
 def test_blocking(tmp_path):
     run = imitated(tmp_path, blocking=True, rate=1.5e8)
     assert [reason.kind for reason in run.analysis.reasons] == ["blocking"]
-    assert "--write threads" in told(run)
+    assert "--write threads" in reported(run)
 
 
 def test_processes_that_only_write(tmp_path):
@@ -164,19 +164,19 @@ def test_a_device_that_takes_more_than_its_few_writers_give(tmp_path):
     measured = {"bytes_per_output": 24e6, "write_s": 0.002, "flush_s": 0.01, "beyond_page_cache": True}
     plan = {"measured": measured}
     run = imitated(tmp_path, ranks=6, dedicated=2, rate=1.2e8, changes={"plan": plan})
-    assert run.analysis.reasons[0].kind == "leader" and "--write ranks:3" in told(run)
+    assert run.analysis.reasons[0].kind == "leader" and "--write ranks:3" in reported(run)
     assert "device: 2.00 GB/s" in json.dumps(page_of(run).data)
 
 
 def test_one_leader_for_all_may_be_the_device(tmp_path):
     run = imitated(tmp_path, group=4, rate=2.5e8)
     assert run.analysis.reasons[0].kind == "leader"
-    assert "They do not help if it is the device" in told(run)
+    assert "They do not help if it is the device" in reported(run)
 
 
 def test_tiny_writes(tmp_path):
     run = imitated(tmp_path, share=dict.fromkeys(range(4), 0.01), rate=2e7, writes_per_output=20)
-    assert "many tiny writes" in told(run) and "2.00 kB" in told(run)
+    assert "many tiny writes" in reported(run) and "2.00 kB" in reported(run)
 
 
 def test_writers_without_processor_time(tmp_path):
@@ -186,7 +186,7 @@ def test_writers_without_processor_time(tmp_path):
         entry["write_cpu_s"] = 0.9 * entry["write_s"]
     (run.directory / "run.json").write_text(json.dumps(account))
     run = load_run(run.directory)
-    assert run.analysis.reasons[0].kind == "writer_cpu" and "lack processor time" in told(run)
+    assert run.analysis.reasons[0].kind == "writer_cpu" and "lack processor time" in reported(run)
 
 
 def test_reasons_add_up_to_the_waiting(tmp_path):
@@ -244,7 +244,7 @@ def test_binding(tmp_path):
     page = page_of(run)
     assert "a free core" in page.words
     assert "Binding" in page.words and "processors 0 of node-0" in page.words
-    assert "ranks 0 to 3 with 1 threads" in told(run)
+    assert "ranks 0 to 3 with 1 threads" in reported(run)
 
 
 def test_clock_error_is_told_where_it_is_not_negligible(tmp_path):
@@ -358,7 +358,7 @@ def test_a_thread_with_two_hundred_thousand_spans(tmp_path):
 def test_only_some_ranks_are_read_when_traces_are_large(tmp_path, monkeypatch):
     directory = rehearsals.write_run(tmp_path / "run", ranks=12, slow={7: 1.5})
     size = (directory / "trace" / "rank-00000.trace").stat().st_size
-    monkeypatch.setattr(load, "MOST_TRACE_BYTES", 5 * size)
+    monkeypatch.setattr(load, "MAX_TRACE_BYTES", 5 * size)
     run = load_run(directory)
     assert len(run.trace.ranks) < 12 and 7 in {one.rank for one in run.trace.ranks}
     assert "of 12 ranks whose traces were read" in page_of(run).words
@@ -371,7 +371,7 @@ def test_damaged_traces_are_told(tmp_path):
     assert "rank-00001.trace" in page_of(load_run(directory)).words
 
 
-def test_traces_without_records(tmp_path):
+def test_traces_without_events(tmp_path):
     trace_files.write(tmp_path / "trace" / "rank-00000.trace", 0, ["main"], [])
     assert "neither totals nor traces" in page_of(load_run(tmp_path)).words
 
@@ -379,22 +379,22 @@ def test_traces_without_records(tmp_path):
 # --- parts
 
 
-def records(rows):
-    array = np.zeros(len(rows), RECORD)
-    for record, (kind, start, end) in zip(array, rows, strict=True):
-        record["kind"], record["start_s"], record["end_s"] = KINDS.index(kind), start, end
+def events(rows):
+    array = np.zeros(len(rows), EVENT)
+    for event, (kind, start, end) in zip(array, rows, strict=True):
+        event["kind"], event["start_s"], event["end_s"] = KINDS.index(kind), start, end
     return array[np.lexsort((-array["end_s"], array["start_s"]))]
 
 
 def test_the_inner_of_nested_spans_counts():
-    nested = records(
+    nested = events(
         [("compute", 0, 10), ("exchange", 2, 6), ("output_wait", 3, 4), ("pack", 6, 7),
          ("compute", 10, 12), ("write", 5, 5)]
     )  # fmt: skip
-    start, end, record = flatten(nested)
+    start, end, event = flatten(nested)
     found = [
         (KINDS[nested["kind"][number]], one, other)
-        for one, other, number in zip(start, end, record, strict=True)
+        for one, other, number in zip(start, end, event, strict=True)
     ]
     assert found == [
         ("compute", 0, 2), ("exchange", 2, 3), ("output_wait", 3, 4), ("exchange", 4, 6), ("pack", 6, 7),
@@ -414,12 +414,12 @@ def test_flattening_keeps_all_time_of_random_nests():
                 rows.append((kind, begin, edge))
             else:
                 open_.append((KINDS[random.integers(len(KINDS))], edge))
-        array = records(rows)
-        start, end, record = flatten(array)
+        array = events(rows)
+        start, end, event = flatten(array)
         starts, ends = intervals.union(array["start_s"], array["end_s"])
         assert (end - start).sum() == pytest.approx((ends - starts).sum())
         assert np.all(start[1:] >= end[:-1])
-        for one, other, number in zip(start, end, record, strict=True):
+        for one, other, number in zip(start, end, event, strict=True):
             middle = (one + other) / 2
             inside = (array["start_s"] < middle) & (array["end_s"] > middle)
             assert number == np.flatnonzero(inside)[np.argmin((array["end_s"] - array["start_s"])[inside])]

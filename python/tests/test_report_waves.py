@@ -58,7 +58,7 @@ def test_fronts_gather_and_medium_are_shown(run):
 def test_fronts_show_recorded_samples_in_their_plane(run):
     figure = pictures(run)["Wave fronts: output section"].figure
     maps = [trace for trace in figure.data if trace.type == "heatmap"]
-    assert len(maps) == general.MOST_FRONTS
+    assert len(maps) == general.MAX_FRONTS
     last = np.asarray(maps[-1].z)
     assert np.array_equal(last, np.arange(240.0, 280.0).reshape(5, 8))  # the seventh sample, z downwards
     assert list(maps[0].y) == [0, 20, 40, 60, 80] and maps[0].x[-1] == 70

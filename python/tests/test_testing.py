@@ -63,7 +63,7 @@ add_test("mpi.x: a case" echo "ok     a case [ranks 1, 2] 12.50 s")
 """
 
 
-def test_durations_tell_parts_launches_and_the_slowest(checkout):
+def test_durations_report_parts_launches_and_the_slowest(checkout):
     (checkout / "build/CTestTestfile.cmake").write_text(CTEST_LAUNCHES)
     lines = run(checkout, "--durations").stderr.splitlines()
     assert any("native: 2 tests, 2 launches of MPI programs" in line for line in lines)

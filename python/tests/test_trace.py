@@ -14,7 +14,7 @@ import json_schema
 import trace_files
 from tailrace.trace import KINDS, RankTrace, RunTrace, read_run
 from tailrace.trace import format as trace_format
-from tailrace.trace.read import MOST_DRIFT, offsets
+from tailrace.trace.read import MAX_DRIFT, offsets
 
 SCHEMA = Path(__file__).resolve().parents[2] / "tests" / "data" / "trace" / "trace_event.schema.json"
 ROWS = [
@@ -56,10 +56,10 @@ def test_a_sound_file(tmp_path):
     assert (rank.rank, rank.role, rank.host) == (3, "compute", "node-a")
     assert rank.threads == ["main", "writer"] and rank.lost == 0
     assert (rank.clock_offset_s, rank.clock_error_s) == (0, 0)
-    assert rank.records["start_s"].tolist() == [0, 1, 1.5, 3, 3.25, 4]
-    assert [KINDS[kind] for kind in rank.records["kind"]] == [row[1] for row in ROWS]
-    assert rank.records["memory_bytes"].tolist() == [5_000_000, 0, 0, 7_000_000, 0, 0]
-    assert rank.records["buffers"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert rank.events["start_s"].tolist() == [0, 1, 1.5, 3, 3.25, 4]
+    assert [KINDS[kind] for kind in rank.events["kind"]] == [row[1] for row in ROWS]
+    assert rank.events["memory_bytes"].tolist() == [5_000_000, 0, 0, 7_000_000, 0, 0]
+    assert rank.events["buffers"].tolist() == [0, 0, 0, 1, 1, 1]
     assert rank.select("writer")["bytes"].tolist() == [4096, 0]
     assert rank.select(None, "sync", "write")["step"].tolist() == [1, 1]
     assert len(rank.select("nobody")) == 0
@@ -71,7 +71,7 @@ def test_counters_and_roles(tmp_path):
     rank, problems = read_one(tmp_path)
     assert not problems and rank.role == "writer"
     assert rank.counters == ("PAPI_TOT_CYC", "PAPI_TOT_INS")
-    assert rank.records["counters"].tolist() == [[5, 6, 0, 0]]
+    assert rank.events["counters"].tolist() == [[5, 6, 0, 0]]
 
 
 def test_a_directory_without_traces(tmp_path):
@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
     assert not run.ranks and "rank-00000.trace: " in run.problems[0]
 
 
-def test_cut_anywhere_all_complete_records_are_read(tmp_path):
+def test_cut_anywhere_all_complete_events_are_read(tmp_path):
     path = write_one(tmp_path, ended=False)
     data = path.read_bytes()
     blocks = [data.find(b"TRBK", start) for start in range(len(data)) if data[start : start + 4] == b"TRBK"]
@@ -138,7 +138,7 @@ def test_cut_anywhere_all_complete_records_are_read(tmp_path):
             (min(size, end) - start - trace_format.BLOCK.size) // SIZE
             for start, end in ((first, second), (second, len(data)))
         ]
-        assert len(rank.records) == sum(max(0, count) for count in complete), size
+        assert len(rank.events) == sum(max(0, count) for count in complete), size
         assert any("it has no end: the program was killed, or is still running" in text for text in problems)
         assert not any("damaged" in text for text in problems)
 
@@ -150,7 +150,7 @@ def test_damage_in_the_middle_costs_one_block(tmp_path):
     data[place] ^= 1
     path.write_bytes(data)
     rank, problems = read_one(tmp_path)
-    assert [KINDS[kind] for kind in rank.records["kind"]] == ["write", "sync"]
+    assert [KINDS[kind] for kind in rank.events["kind"]] == ["write", "sync"]
     assert problems == ["rank-00000.trace: damaged in 1 places: what was recorded there is left out"]
 
 
@@ -160,31 +160,31 @@ def test_a_damaged_header_costs_only_what_it_tells(tmp_path):
     data[40] ^= 255
     path.write_bytes(data)
     rank, problems = read_one(tmp_path)
-    assert len(rank.records) == len(ROWS) and rank.host == ""
+    assert len(rank.events) == len(ROWS) and rank.host == ""
     assert "the header is damaged" in problems[0]
 
 
-def test_lost_records_are_told(tmp_path):
+def test_lost_events_are_told(tmp_path):
     path = write_one(tmp_path, ended=False)
-    more = trace_files.records_block([(0, "compute", 9, 200.0, 201.0, 0)], lost=12)
+    more = trace_files.events_block([(0, "compute", 9, 200.0, 201.0, 0)], lost=12)
     path.write_bytes(path.read_bytes() + more + trace_files.block(trace_format.END, b"", lost=3))
     rank, problems = read_one(tmp_path)
-    assert rank.lost == 15 and len(rank.records) == len(ROWS) + 1
+    assert rank.lost == 15 and len(rank.events) == len(ROWS) + 1
     assert problems == ["rank-00000.trace: 15 records were lost: they came too fast, or the file was full"]
 
 
-def test_records_that_cannot_be_are_left_out(tmp_path):
+def test_events_that_cannot_be_are_left_out(tmp_path):
     path = write_one(tmp_path, ended=False)
     odd = np.zeros(6, trace_format.STORED[0])
     odd["kind"] = KINDS.index("compute")
     odd["start_s"] = [1, np.nan, -np.inf, 1, 1, 1]
     odd["end_s"] = [0, 1, 1, np.inf, 1e300, 2]
     odd["kind"][5] = len(KINDS)
-    block = trace_files.block(trace_format.RECORDS, odd.tobytes(), record_bytes=SIZE)
+    block = trace_files.block(trace_format.EVENTS, odd.tobytes(), event_bytes=SIZE)
     unknown = trace_files.block(77, b"of a later version")
     path.write_bytes(path.read_bytes() + block + unknown + trace_files.block(trace_format.END, b""))
     rank, _ = read_one(tmp_path)
-    assert len(rank.records) == len(ROWS)
+    assert len(rank.events) == len(ROWS)
 
 
 def test_random_damage_never_fails(tmp_path):
@@ -208,10 +208,10 @@ def test_random_damage_never_fails(tmp_path):
         path.write_bytes(data)
         run = read_run(tmp_path)
         for rank in run.ranks:
-            assert np.isfinite(rank.records["start_s"]).all(), number
-            assert (rank.records["end_s"] >= rank.records["start_s"]).all(), number
-            assert (rank.records["thread"] < len(rank.threads)).all(), number
-        if len(run.ranks) == 0 or len(run.ranks[0].records) < len(ROWS):
+            assert np.isfinite(rank.events["start_s"]).all(), number
+            assert (rank.events["end_s"] >= rank.events["start_s"]).all(), number
+            assert (rank.events["thread"] < len(rank.threads)).all(), number
+        if len(run.ranks) == 0 or len(run.ranks[0].events) < len(ROWS):
             assert run.problems, number
 
 
@@ -228,7 +228,7 @@ def test_offsets_between_two_points_follow_the_drift():
     assert error.tolist() == [3e-6] * 3
 
 
-def test_offsets_outside_go_on_with_a_growing_error():
+def test_offsets_outside_resume_with_a_growing_error():
     known = points((10.0, 5.0, 1e-6), (20.0, 5.001, 1e-6))
     offset, error = offsets(known, np.array([0.0, 30.0]))
     assert offset.tolist() == pytest.approx([4.999, 5.002], abs=1e-12)
@@ -237,13 +237,13 @@ def test_offsets_outside_go_on_with_a_growing_error():
     known = points((10.0, 5.0, 1e-3), (10.1, 5.001, 1e-3))
     offset, error = offsets(known, np.array([0.0, 20.1]))
     assert offset.tolist() == pytest.approx([5.0, 5.001])
-    assert error.tolist() == pytest.approx([1e-3 + 10 * MOST_DRIFT] * 2)
+    assert error.tolist() == pytest.approx([1e-3 + 10 * MAX_DRIFT] * 2)
 
 
 def test_offsets_of_a_killed_run_know_one_point():
     offset, error = offsets(points((10.0, 5.0, 1e-6)), np.array([5.0, 110.0]))
     assert offset.tolist() == [5.0, 5.0]
-    assert error.tolist() == pytest.approx([1e-6 + 5 * MOST_DRIFT, 1e-6 + 100 * MOST_DRIFT])
+    assert error.tolist() == pytest.approx([1e-6 + 5 * MAX_DRIFT, 1e-6 + 100 * MAX_DRIFT])
 
 
 def test_the_same_clock_has_no_error():
@@ -259,7 +259,7 @@ def test_ranks_are_put_on_one_clock(tmp_path):
         clock = [(time + ahead, -ahead, error, 90.0) for time in (99.0, 200.0)]
         write_one(tmp_path, rank, rows, clock=clock, host=host)
     run = read_run(tmp_path)
-    assert [rank.records["start_s"][0] for rank in run.ranks] == [10.0] * 5
+    assert [rank.events["start_s"][0] for rank in run.ranks] == [10.0] * 5
     assert [rank.clock_error_s for rank in run.ranks] == [0, 0, 1e-5, 1e-5, 4e-5]
     assert run.clock_error_s == pytest.approx(5e-5)  # between b and c, the two worst
     assert [rank.clock_offset_s for rank in run.ranks] == [0, 0, -7, -7, 3]
@@ -268,7 +268,7 @@ def test_ranks_are_put_on_one_clock(tmp_path):
 def test_a_clock_that_was_never_compared_is_told(tmp_path):
     write_one(tmp_path, clock=[])
     rank, problems = read_one(tmp_path)
-    assert rank.records["start_s"][0] == 0
+    assert rank.events["start_s"][0] == 0
     assert problems == ["rank-00000.trace: its clock was never compared with rank 0's"]
 
 

@@ -10,9 +10,9 @@ from tailrace.trace import KINDS
 from tailrace.trace import format as trace_format
 
 
-def block(kind: int, payload: bytes, thread: int = 0, record_bytes: int = 0, number: int = 0, lost: int = 0):
+def block(kind: int, payload: bytes, thread: int = 0, event_bytes: int = 0, number: int = 0, lost: int = 0):
     head = trace_format.BLOCK.pack(
-        trace_format.BLOCK_MAGIC, kind, thread, record_bytes, len(payload), number, lost, 0
+        trace_format.BLOCK_MAGIC, kind, thread, event_bytes, len(payload), number, lost, 0
     )[:-4]
     return head + zlib.crc32(payload, zlib.crc32(head)).to_bytes(4, "little") + payload
 
@@ -26,22 +26,22 @@ def header(rank: int, ranks: int = 1, role: int = 0, host: str = "node-a", count
     return raw[:-8] + zlib.crc32(raw[:-8]).to_bytes(4, "little") + bytes(4)
 
 
-def records(rows: Iterable[Sequence], counters: int = 0) -> bytes:
+def events(rows: Iterable[Sequence], counters: int = 0) -> bytes:
     """Rows of thread, kind (its name), step, start_s, end_s, bytes [, buffers, memory, counters]."""
     rows = list(rows)
     stored = np.zeros(len(rows), trace_format.STORED[counters])
-    for record, row in zip(stored, rows, strict=True):
+    for event, row in zip(stored, rows, strict=True):
         thread, kind, step, start, end, size, *rest = row
-        record["thread"], record["kind"], record["step"] = thread, KINDS.index(kind), step
-        record["start_s"], record["end_s"], record["bytes"] = start, end, size
+        event["thread"], event["kind"], event["step"] = thread, KINDS.index(kind), step
+        event["start_s"], event["end_s"], event["bytes"] = start, end, size
         for name, value in zip(("buffers", "memory_bytes", "counters"), rest, strict=False):
-            record[name] = value
+            event[name] = value
     return stored.tobytes()
 
 
-def records_block(rows: Iterable[Sequence], thread: int = 0, counters: int = 0, **more) -> bytes:
+def events_block(rows: Iterable[Sequence], thread: int = 0, counters: int = 0, **more) -> bytes:
     size = trace_format.STORED[counters].itemsize
-    return block(trace_format.RECORDS, records(rows, counters), thread, size, **more)
+    return block(trace_format.EVENTS, events(rows, counters), thread, size, **more)
 
 
 def write(
@@ -53,7 +53,7 @@ def write(
     ended: bool = True,
     **head,
 ) -> None:
-    """One file; `rows` as for `records`, with the thread as an index or a name."""
+    """One file; `rows` as for `events`, with the thread as an index or a name."""
     rows = [(threads.index(row[0]) if isinstance(row[0], str) else row[0], *row[1:]) for row in rows]
     parts = [header(rank, **head)]
     parts += [block(trace_format.THREAD, name.encode(), index) for index, name in enumerate(threads)]
@@ -61,7 +61,7 @@ def write(
     parts += points[:1]
     count = len(head.get("counters", ()))
     for thread in range(len(threads)):
-        parts.append(records_block([row for row in rows if row[0] == thread], thread, count))
+        parts.append(events_block([row for row in rows if row[0] == thread], thread, count))
     parts += points[1:]
     if ended:
         parts.append(block(trace_format.END, b""))

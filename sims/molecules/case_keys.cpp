@@ -13,8 +13,8 @@ namespace {
 using enum run::KeyType;
 using run::Key;
 
-constexpr double largest = 1e30, least = 1e-30, least_cutoff = 1e-6;
-constexpr double most_steps = static_cast<double>(std::int64_t{1} << 40);
+constexpr double largest = 1e30, least = 1e-30, min_cutoff = 1e-6;
+constexpr double max_steps = static_cast<double>(std::int64_t{1} << 40);
 
 std::vector<Key> domain_keys() {
   return {{.name = "domain.length",
@@ -33,7 +33,7 @@ std::vector<Key> domain_keys() {
            .type = integer,
            .meaning = "number of steps",
            .otherwise = "this or `end` is required",
-           .limits = {1, most_steps},
+           .limits = {1, max_steps},
            .fix = "steps = 1000"},
           {.name = "time.end",
            .type = real,
@@ -117,14 +117,14 @@ std::vector<Key> model_keys() {
   return {{.name = "model.cutoff",
            .type = real,
            .meaning = "between centres of mass",
-           .limits = {least_cutoff, largest},
+           .limits = {min_cutoff, largest},
            .fix = "cutoff = 2.5, between centres of mass",
            .required = true},
           {.name = "model.lj_cutoff",
            .type = real,
            .meaning = "of Lennard-Jones centres, at most the cutoff",
            .otherwise = "the cutoff",
-           .limits = {least_cutoff, largest}},
+           .limits = {min_cutoff, largest}},
           {.name = "model.reaction_field_epsilon",
            .type = real,
            .meaning = "of the continuum around dipoles",
@@ -151,9 +151,9 @@ std::vector<Key> model_keys() {
            .meaning = fmt::format(
                "how finely space is divided to find neighbours, 1 to {}, or `\"auto\"`: [as crowded as "
                "it is](../explain/molecules_forces.md#where-it-is-crowded)",
-               most_cells_per_cutoff),
+               max_cells_per_cutoff),
            .otherwise = "`\"auto\"`",
-           .limits = {1, most_cells_per_cutoff},
+           .limits = {1, max_cells_per_cutoff},
            .fix = "cells_per_cutoff = \"auto\""}};
 }
 
@@ -243,7 +243,7 @@ std::vector<Key> decomposition_keys() {
            .type = integer,
            .meaning = "steps between looks at the balance, for `\"kd\"` as all below",
            .fallback = "100",
-           .limits = {1, most_steps}},
+           .limits = {1, max_steps}},
           {.name = "decomposition.limit",
            .type = real,
            .meaning = "largest load over the mean that is left as it is",
@@ -257,7 +257,7 @@ std::vector<Key> decomposition_keys() {
            .type = integer,
            .meaning = "of the tree: cells of half a cutoff that a region has along each axis",
            .fallback = "2",
-           .limits = {1, most_steps}},
+           .limits = {1, max_steps}},
           {.name = "decomposition.full_search_ranks",
            .type = integer,
            .meaning = "up to how many ranks several cuts are tried",
@@ -283,7 +283,7 @@ std::vector<Key> output_keys() {
            .type = integer,
            .meaning = "steps between its files",
            .fallback = "1",
-           .limits = {1, most_steps}},
+           .limits = {1, max_steps}},
           {.name = "writer[].prefix",
            .meaning = "of their names, below the run's directory",
            .fallback = "default"},

@@ -16,7 +16,7 @@ namespace tailrace::molecules {
 
 namespace {
 
-constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 
 /// A number above 0 that has to be there.
 double required(run::CaseFile& file, const char* key, const char* fix) {
@@ -46,11 +46,11 @@ void read_time(run::CaseFile& file, Problem& problem) {
   if (!end) return;
   constexpr double rounding = 1e-9;
   const double count = std::ceil(*end / problem.dt - rounding);
-  if (count >= 1 && count <= static_cast<double>(most_steps))
+  if (count >= 1 && count <= static_cast<double>(max_steps))
     problem.steps = static_cast<StepIndex>(count);
   else
     file.add_problem("time.end", fmt::format("makes {} steps", count),
-                     fmt::format("1 to {} steps of dt", most_steps));
+                     fmt::format("1 to {} steps of dt", max_steps));
 }
 
 StartLattice::Droplet read_droplet(run::CaseFile& file) {
@@ -101,7 +101,7 @@ void read_thermostat(run::CaseFile& file, ThermostatOptions& thermostat) {
 void read_kd(run::CaseFile& file, DecompositionOptions& decomposition) {
   decomposition.every = *file.integer("decomposition.every");
   decomposition.limit = *file.real("decomposition.limit");
-  decomposition.kd.least_cells = *file.integer("decomposition.least_cells");
+  decomposition.kd.min_cells = *file.integer("decomposition.least_cells");
   decomposition.kd.full_search_ranks = static_cast<int>(*file.integer("decomposition.full_search_ranks"));
   decomposition.kd.axes = file.choice("decomposition.cuts") == 1 ? CutAxes::longest : CutAxes::any;
   decomposition.measured = file.choice("decomposition.load") == 1;
@@ -119,9 +119,9 @@ void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition
   decomposition.kind = file.choice("decomposition.kind") == 1 ? Kind::kd : Kind::regular;
   const bool kd = decomposition.kind == Kind::kd;
   if (const auto grid = file.integers("decomposition.grid")) {
-    constexpr std::int64_t most_ranks = 1 << 24;
+    constexpr std::int64_t max_ranks = 1 << 24;
     const bool good = grid->size() == 3 && std::all_of(grid->begin(), grid->end(), [](std::int64_t n) {
-                        return n >= 1 && n <= most_ranks;
+                        return n >= 1 && n <= max_ranks;
                       });
     if (!good || kd)
       file.add_problem("decomposition.grid", kd ? "has no meaning for kind = \"kd\"" : "is no grid of ranks",
@@ -135,7 +135,7 @@ void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition
 
 /// How many bins each table has, beside what all tables have.
 std::vector<Bins> read_bins(run::CaseFile& file, const std::vector<run::OutputTable>& tables) {
-  constexpr std::int64_t most_bins = std::int64_t{1} << 24;
+  constexpr std::int64_t max_bins = std::int64_t{1} << 24;
   std::vector<Bins> all;
   for (const auto& table : tables) {
     const auto key = table.key + ".bins";
@@ -146,10 +146,10 @@ std::vector<Bins> read_bins(run::CaseFile& file, const std::vector<run::OutputTa
     bool good = list && list->size() == bins.size();
     for (std::size_t d = 0; good && d < bins.size(); ++d) {
       bins[d] = (*list)[d];
-      good = bins[d] >= 1 && bins[d] <= most_bins;
+      good = bins[d] >= 1 && bins[d] <= max_bins;
     }
     good = good && static_cast<double>(bins[0]) * static_cast<double>(bins[1] * bins[2]) <=
-                       static_cast<double>(most_bins);
+                       static_cast<double>(max_bins);
     if (binned && !good)
       file.add_problem(key, "is no grid of bins", "bins = [1, 1, 50], along x, y, z: slabs along z");
     if (!binned && list)
@@ -195,7 +195,7 @@ std::optional<int> read_cells_per_cutoff(run::CaseFile& file) {
     const auto word = file.text(key);
     if (word != "auto")
       file.add_problem(key, fmt::format("\"{}\" is no number of cells", *word),
-                       fmt::format("\"auto\", or 1 to {}", most_cells_per_cutoff));
+                       fmt::format("\"auto\", or 1 to {}", max_cells_per_cutoff));
     return {};
   }
   const auto cells = file.integer(key);

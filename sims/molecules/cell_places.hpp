@@ -15,13 +15,13 @@ struct CellPlaces {
   /// Molecules of this rank that stand one behind the other in the file.
   struct Run {
     std::int64_t first = 0, count = 0;  ///< in `order`
-    std::int64_t record = 0;            ///< place of the first one, in molecules
+    std::int64_t row = 0;               ///< place of the first one, in molecules
   };
   std::vector<std::int64_t> order;  ///< the numbers of this rank's molecules, by cell
   std::vector<Run> runs;
   CellRange part;                    ///< the cells that this rank counts
   std::vector<std::int64_t> counts;  ///< of all molecules in each of those
-  std::int64_t records_before = 0;   ///< molecules in cells before `part`
+  std::int64_t rows_before = 0;      ///< molecules in cells before `part`
 
   /// The molecules of a run, as long as this and `list` live. @local
   [[nodiscard]] MoleculeList list_of(const Run& run, const MoleculeList& list) const;

@@ -30,7 +30,7 @@ struct Configuration {
     std::optional<std::array<int, 3>> grid;  ///< ranks along x, y, z
     std::optional<std::int64_t> every;       ///< steps from one balancing to the next
     std::optional<int> full_search_ranks;    ///< up to so many ranks all cuts are tried
-    std::optional<int> least_cells;          ///< of a rank along each axis
+    std::optional<int> min_cells;            ///< of a rank along each axis
     std::optional<double> imbalance;         ///< over which the ranks balance before that
     std::optional<bool> split_longest;       ///< only the longest side of a part is cut
   };

@@ -199,7 +199,7 @@ class Reader {
       expect_type(node, "DomainDecomposition");
     parallel.every = xml_.number<std::int64_t>(node, "updateFrequency");
     parallel.full_search_ranks = xml_.number<int>(node, "fullSearchThreshold");
-    parallel.least_cells = xml_.number<int>(node, "minNumCellsPerDimension");
+    parallel.min_cells = xml_.number<int>(node, "minNumCellsPerDimension");
     parallel.imbalance = xml_.number(node, "rebalanceLimit");
     if (const auto longest = xml_.text(node, "splitBiggestDimension"))
       parallel.split_longest = is_true(*longest);

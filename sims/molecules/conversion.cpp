@@ -29,7 +29,7 @@ std::array<std::int64_t, 3> cells_of(const Vec3& box, std::int64_t molecules) {
   return cells_of_cutoff(box, std::cbrt(volume / cells));
 }
 
-bool tells_components(PhaseSpaceFormat format) noexcept {
+bool has_components(PhaseSpaceFormat format) noexcept {
   return format != PhaseSpaceFormat::binary && format != PhaseSpaceFormat::mpi_restart;
 }
 
@@ -70,7 +70,7 @@ void StateInTransit::state(checkpoint::StateArchive& archive) {
 }
 
 /// What is known beside the molecules: from the case if there is one, otherwise from the file.
-void StateInTransit::settle(const std::string& path, const PhaseSpaceHeader& header) {
+void StateInTransit::finalize(const std::string& path, const PhaseSpaceHeader& header) {
   time_ = header.time;
   if (problem_ != nullptr) {
     if (header.box && *header.box != box_)
@@ -101,9 +101,9 @@ MoleculeList StateInTransit::list() const {
 
 std::optional<StepIndex> StateInTransit::read(const std::string& path) {
   PhaseSpaceFiles files;
-  mpi::agree_on(comm_, [&] { files = recognise(path); });
+  mpi::collectively(comm_, [&] { files = recognise(path); });
   const auto file = open_phase_space(comm_, files);
-  mpi::agree_on(comm_, [&] { settle(path, file->header()); });
+  mpi::collectively(comm_, [&] { finalize(path, file->header()); });
   constexpr auto unknown = std::numeric_limits<std::size_t>::max();
   const auto owners = decomposition();
   file->read({.limits = {box_, model_.components.empty() ? unknown : model_.components.size()},
@@ -125,8 +125,8 @@ std::optional<StepIndex> StateInTransit::step_at(double time) const {
 }
 
 void StateInTransit::write(const PhaseSpaceFiles& files, std::optional<StepIndex> step) const {
-  mpi::agree_on(comm_, [&] {
-    if (model_.components.empty() && tells_components(files.format))
+  mpi::collectively(comm_, [&] {
+    if (model_.components.empty() && has_components(files.format))
       throw file_error(files.header.empty() ? files.data : files.header,
                        "tells of the components, which are not known", give_case);
   });

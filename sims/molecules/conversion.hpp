@@ -43,7 +43,7 @@ class StateInTransit {
  private:
   std::optional<StepIndex> read(const std::string& path);
   void write(const PhaseSpaceFiles& files, std::optional<StepIndex> step) const;
-  void settle(const std::string& path, const PhaseSpaceHeader& header);
+  void finalize(const std::string& path, const PhaseSpaceHeader& header);
   [[nodiscard]] Decomposition decomposition() const;
   [[nodiscard]] MoleculeList list() const;
   [[nodiscard]] std::optional<StepIndex> step_at(double time) const;

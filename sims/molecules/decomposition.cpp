@@ -32,7 +32,7 @@ double area(const Vec3& box, const std::array<int, 3>& grid) noexcept {
   return sum;
 }
 
-std::array<int, 3> least_area_grid(const Vec3& box, int ranks) {
+std::array<int, 3> min_area_grid(const Vec3& box, int ranks) {
   std::array<int, 3> best{};
   double least = std::numeric_limits<double>::max();
   for (int x = 1; x <= ranks; ++x) {
@@ -57,7 +57,7 @@ std::array<int, 3> least_area_grid(const Vec3& box, int ranks) {
 
 Decomposition Decomposition::regular(const Vec3& box, int ranks, std::optional<std::array<int, 3>> grid) {
   TAILRACE_CHECK(ranks > 0, "a decomposition needs a rank");
-  const auto parts = grid.value_or(least_area_grid(box, ranks));
+  const auto parts = grid.value_or(min_area_grid(box, ranks));
   const bool positive = *std::ranges::min_element(parts) > 0;
   if (!positive || std::int64_t{parts[0]} * parts[1] * parts[2] != ranks)
     throw Error({.kind = ErrorKind::input,

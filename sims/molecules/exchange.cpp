@@ -186,8 +186,8 @@ std::vector<Molecule> Exchange::redistribute(std::span<const Molecule> molecules
   }
   mpi::agree(comm_, lost_);
   std::vector<Molecule> arrived;
-  for (const auto& parcel : mpi::deliver(comm_, mpi::parcels_of(std::move(by_owner))))
-    arrived.insert(arrived.end(), parcel.values.begin(), parcel.values.end());
+  for (const auto& packet : mpi::deliver(comm_, mpi::packets_of(std::move(by_owner))))
+    arrived.insert(arrived.end(), packet.values.begin(), packet.values.end());
   return arrived;
 }
 

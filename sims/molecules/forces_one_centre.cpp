@@ -55,7 +55,7 @@ Coefficients coefficients_of(const ForceField& field) {
 class VectorList {
  public:
   void clear() noexcept { size_ = 0, cut_.clear(); }
-  void append(const RowGrid::Run& run) {
+  void append(const LinkedCells::Run& run) {
     const std::int64_t end = std::min(run.end, run.row_end - lanes<double> + 1),
                        count =
                            std::max<std::int64_t>(0, (end - run.begin + lanes<double> - 1) / lanes<double>);
@@ -188,7 +188,7 @@ class RowForces {
 
   RowSums treat(int y, int z) const {
     Powers among_own, with_copies;
-    const RowGrid::Run row = n_.own_rows.row(y, z);
+    const LinkedCells::Run row = n_.own_rows.row(y, z);
     std::int64_t i = row.begin;
     for (; i + together <= row.end; i += together) block<together>(y, z, i, among_own, with_copies);
     for (; i < row.end; ++i) block<1>(y, z, i, among_own, with_copies);
@@ -208,7 +208,7 @@ class RowForces {
     scratch_.own.clear();
     scratch_.copies.clear();
     const Block block = block_of(n_.own, y, z, {first, first + count, first + count});
-    for_each_run(n_, block, [&](Partners partners, RowGrid::Run run) {
+    for_each_run(n_, block, [&](Partners partners, LinkedCells::Run run) {
       if (partners == Partners::same_row) {
         forces.meet_each_other(own_, run.begin, run.row_end - run.begin, among_own);
         run.begin += lanes<double>;

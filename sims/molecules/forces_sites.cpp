@@ -20,7 +20,8 @@ struct PartnerList {
 
   void clear() noexcept { size = 0; }
   /// Appends those of a run that are nearer than the root of `squared` to `from`.
-  void append(const Columns& columns, const RowGrid::Run& run, const Triple<double>& from, double squared) {
+  void append(const Columns& columns, const LinkedCells::Run& run, const Triple<double>& from,
+              double squared) {
     if (static_cast<std::int64_t>(numbers.size()) < size + run.end - run.begin + lanes<double>)
       numbers.resize(2 * static_cast<std::size_t>(size + run.end - run.begin + lanes<double>));
     for (std::int64_t j = run.begin; j < run.end; j += lanes<double>) {
@@ -162,14 +163,14 @@ class MoleculeForces {
 
 RowSums row_forces(const Neighbourhood& n, Scratch& scratch, int y, int z) {
   RowSums sums;
-  const RowGrid::Run row = n.own_rows.row(y, z);
+  const LinkedCells::Run row = n.own_rows.row(y, z);
   const double squared = n.field.model().cutoff * n.field.model().cutoff;
   for (std::int64_t i = row.begin; i < row.end; ++i) {
     scratch.own.clear();
     scratch.copies.clear();
     const Triple<double> at{n.own.position[0][i], n.own.position[1][i], n.own.position[2][i]};
     for_each_run(n, block_of(n.own, y, z, {i, i + 1, i + 1}),
-                 [&](Partners partners, const RowGrid::Run& run) {
+                 [&](Partners partners, const LinkedCells::Run& run) {
                    if (partners == Partners::copies)
                      scratch.copies.append(n.copies, run, at, squared);
                    else

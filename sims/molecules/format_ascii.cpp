@@ -35,8 +35,8 @@ class WordStream {
  private:
   /// Reads the next piece behind what is left.
   bool fill() {
-    constexpr std::int64_t piece_bytes = 1 << 20;
-    const std::int64_t bytes = std::min(piece_bytes, end_ - place_);
+    constexpr std::int64_t batch_bytes = 1 << 20;
+    const std::int64_t bytes = std::min(batch_bytes, end_ - place_);
     if (bytes <= 0) return false;
     text_.erase(0, at_);
     at_ = 0;
@@ -76,7 +76,7 @@ class AsciiFile final : public PhaseSpace {
  public:
   AsciiFile(mpi::CommView comm, const std::string& path, const TextHeader& text)
       : PhaseSpace(comm, text.header, path), line_(text.line), header_bytes_(text.bytes) {
-    mpi::agree_on(comm, [&] { file_.emplace(path, whole_file); });
+    mpi::collectively(comm, [&] { file_.emplace(path, whole_file); });
   }
   [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
 
@@ -84,7 +84,7 @@ class AsciiFile final : public PhaseSpace {
   void read_molecules(const Share& share, const Take& take) override {
     const auto part = part_of(file_->size_bytes() - header_bytes_, comm().rank(), comm().size());
     std::int64_t begin = header_bytes_ + part.begin, words = 0;
-    mpi::agree_on(comm(), [&] { words = count_words(*file_, begin, header_bytes_ + part.end); });
+    mpi::collectively(comm(), [&] { words = count_words(*file_, begin, header_bytes_ + part.end); });
     const std::int64_t before = mpi::exclusive_scan(comm(), words);
     check_count(mpi::sum(comm(), words));
     // A rank reads the molecules whose first word is in its part.

@@ -16,10 +16,10 @@ namespace {
 
 struct NamedLayout {
   const char* name;
-  RecordLayout layout;
+  RowLayout layout;
 };
-constexpr std::array layouts{NamedLayout{"ICRVQD", icrvqd_record}, NamedLayout{"ICRV", icrv_record},
-                             NamedLayout{"IRV", irv_record}};
+constexpr std::array layouts{NamedLayout{"ICRVQD", icrvqd_row}, NamedLayout{"ICRV", icrv_row},
+                             NamedLayout{"IRV", irv_row}};
 
 constexpr std::int64_t longest_header = 1 << 20;
 
@@ -34,7 +34,7 @@ std::string read_all(const std::string& path) {
 
 struct BinaryHeader {
   PhaseSpaceHeader header;
-  RecordLayout layout;
+  RowLayout layout;
 };
 
 /// Reads the elements of a header; all problems together.
@@ -91,7 +91,7 @@ class BinaryFile final : public PhaseSpace {
  public:
   BinaryFile(mpi::CommView comm, const PhaseSpaceFiles& files, const BinaryHeader& header)
       : PhaseSpace(comm, header.header, files.data), layout_(header.layout) {
-    mpi::agree_on(comm, [&] {
+    mpi::collectively(comm, [&] {
       file_.emplace(files.data, whole_file);
       const std::int64_t wanted = header.header.molecules * layout_.bytes;
       if (file_->size_bytes() != wanted)
@@ -111,12 +111,12 @@ class BinaryFile final : public PhaseSpace {
  private:
   void read_molecules(const Share& share, const Take& take) override {
     const auto part = part_of(header().molecules, comm().rank(), comm().size());
-    RecordReader reader(*file_, code_of(layout_), {{part.begin * layout_.bytes, part.end - part.begin}});
+    RowReader reader(*file_, code_of(layout_), {{part.begin * layout_.bytes, part.end - part.begin}});
     read_in_parts(
         comm(), share, path(), [&] { return reader.next(); }, take);
   }
 
-  RecordLayout layout_;
+  RowLayout layout_;
   std::optional<InputFile> file_;
 };
 
@@ -139,12 +139,12 @@ std::unique_ptr<PhaseSpace> open_binary(mpi::CommView comm, const PhaseSpaceFile
 void write_binary(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
                   const StateTotals& totals) {
   const auto header = header_text(state, totals);
-  SharedFile file(comm, files.data, totals.molecules * icrvqd_record.bytes, state.access);
+  SharedFile file(comm, files.data, totals.molecules * icrvqd_row.bytes, state.access);
   SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   const std::array all{&file, &header_file};
   write_together(comm, all, [&] {
     if (comm.is_root()) header_file.write(0, header);
-    file.write_records(totals.before * icrvqd_record.bytes, packer_of(icrvqd_record), state.list);
+    file.write_rows(totals.before * icrvqd_row.bytes, packer_of(icrvqd_row), state.list);
   });
 }
 

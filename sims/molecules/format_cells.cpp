@@ -24,7 +24,7 @@ struct Start {
 constexpr std::int64_t start_bytes = 40, count_bytes = 4;
 static_assert(sizeof(Start) == start_bytes);
 
-constexpr std::int64_t records_begin(std::int64_t cells) noexcept {
+constexpr std::int64_t rows_begin(std::int64_t cells) noexcept {
   return start_bytes + count_bytes * cells;
 }
 
@@ -33,9 +33,9 @@ class CellsFile final : public PhaseSpace {
  public:
   CellsFile(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceHeader& header)
       : PhaseSpace(comm, header, files.data) {
-    mpi::agree_on(comm, [&] { file_.emplace(files.data, whole_file); });
+    mpi::collectively(comm, [&] { file_.emplace(files.data, whole_file); });
     std::vector<Start> start(1);
-    mpi::agree_on_root(comm, [&] {
+    mpi::collectively_on_root(comm, [&] {
       file_->read(0, std::as_writable_bytes(std::span(start)));
       check(start[0], files);
     });
@@ -59,7 +59,7 @@ class CellsFile final : public PhaseSpace {
       refuse(
           fmt::format("tells of {} molecules, {} of {}", start.molecules, files.header, header().molecules),
           "two files of one state");
-    const std::int64_t wanted = records_begin(start.cells) + transfer_record.bytes * start.molecules;
+    const std::int64_t wanted = rows_begin(start.cells) + transfer_row.bytes * start.molecules;
     if (file_->size_bytes() != wanted)
       refuse(fmt::format("has {} bytes where {} molecules in {} cells take {}{}", file_->size_bytes(),
                          start.molecules, start.cells, wanted,
@@ -78,9 +78,9 @@ class CellsFile final : public PhaseSpace {
           .path = path(),
           .rank = 0,
           .hint = "the box that the state had"});
-    const auto ranges = records_of(grid->cells_of(share.own));
-    mpi::agree_on(comm(), [&] {
-      RecordReader reader(*file_, code_of(transfer_record), ranges);
+    const auto ranges = rows_of(grid->cells_of(share.own));
+    mpi::collectively(comm(), [&] {
+      RowReader reader(*file_, code_of(transfer_row), ranges);
       for (auto batch = reader.next(); !batch.empty(); batch = reader.next())
         for (const auto& molecule : batch) {
           check_molecule(molecule, share.limits, path());
@@ -90,23 +90,23 @@ class CellsFile final : public PhaseSpace {
   }
 
   /// Where the records of cells are: the ranks that read their counts say. @collective
-  std::vector<RecordRange> records_of(const std::vector<CellRange>& wanted) {
-    const auto first_records = read_counts();
+  std::vector<RowRange> rows_of(const std::vector<CellRange>& wanted) {
+    const auto first_rows = read_counts();
     const auto part = part_of(start_.cells, comm().rank(), comm().size());
-    std::vector<mpi::Parcel<RecordRange>> answers;
+    std::vector<mpi::Packet<RowRange>> answers;
     for (const auto& question : mpi::deliver(comm(), questions_of(wanted))) {
       answers.push_back({question.rank, {}});
       for (const auto& [begin, end] : question.values) {
-        const std::int64_t first = first_records[static_cast<std::size_t>(begin - part.begin)];
-        answers.back().values.push_back({records_begin(start_.cells) + first * transfer_record.bytes,
-                                         first_records[static_cast<std::size_t>(end - part.begin)] - first});
+        const std::int64_t first = first_rows[static_cast<std::size_t>(begin - part.begin)];
+        answers.back().values.push_back({rows_begin(start_.cells) + first * transfer_row.bytes,
+                                         first_rows[static_cast<std::size_t>(end - part.begin)] - first});
       }
     }
-    std::vector<RecordRange> ranges;
+    std::vector<RowRange> ranges;
     for (const auto& answer : mpi::deliver(comm(), answers))
       for (const auto& range : answer.values)
         if (!ranges.empty() &&
-            ranges.back().offset + ranges.back().count * transfer_record.bytes == range.offset)
+            ranges.back().offset + ranges.back().count * transfer_row.bytes == range.offset)
           ranges.back().count += range.count;
         else
           ranges.push_back(range);
@@ -117,7 +117,7 @@ class CellsFile final : public PhaseSpace {
   std::vector<std::int64_t> read_counts() {
     const auto part = part_of(start_.cells, comm().rank(), comm().size());
     std::vector<std::int64_t> first(static_cast<std::size_t>(part.end - part.begin + 1));
-    mpi::agree_on(comm(), [&] {
+    mpi::collectively(comm(), [&] {
       std::vector<std::int32_t> counts(first.size() - 1);
       file_->read(start_bytes + count_bytes * part.begin, std::as_writable_bytes(std::span(counts)));
       for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -143,8 +143,8 @@ class CellsFile final : public PhaseSpace {
   }
 
   /// Ranges of cells, cut where the parts of the ranks end that read the counts.
-  [[nodiscard]] std::vector<mpi::Parcel<CellRange>> questions_of(const std::vector<CellRange>& wanted) const {
-    std::vector<mpi::Parcel<CellRange>> questions;
+  [[nodiscard]] std::vector<mpi::Packet<CellRange>> questions_of(const std::vector<CellRange>& wanted) const {
+    std::vector<mpi::Packet<CellRange>> questions;
     for (auto range : wanted)
       while (range.begin < range.end) {
         const int rank = part_with(range.begin, start_.cells, comm().size());
@@ -173,7 +173,7 @@ void write_cells(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSp
   const auto places = place_in_cells(comm, grid, state.list);
   check_cells(comm, places, std::numeric_limits<std::int32_t>::max(), files.data);
   const auto header = text_header(state, totals.molecules, totals.state_sum);
-  SharedFile file(comm, files.data, records_begin(grid.count()) + totals.molecules * transfer_record.bytes,
+  SharedFile file(comm, files.data, rows_begin(grid.count()) + totals.molecules * transfer_row.bytes,
                   state.access);
   SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   const std::array all{&file, &header_file};
@@ -186,8 +186,8 @@ void write_cells(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSp
     const std::vector<std::int32_t> counts(places.counts.begin(), places.counts.end());
     file.write(start_bytes + count_bytes * places.part.begin, std::as_bytes(std::span(counts)));
     for (const auto& run : places.runs)
-      file.write_records(records_begin(grid.count()) + run.record * transfer_record.bytes,
-                         packer_of(transfer_record), places.list_of(run, state.list));
+      file.write_rows(rows_begin(grid.count()) + run.row * transfer_row.bytes, packer_of(transfer_row),
+                      places.list_of(run, state.list));
   });
 }
 

@@ -39,8 +39,8 @@ static_assert(sizeof(Box) == box_bytes);
 
 /// What follows from the head of a file.
 struct Layout {
-  std::int64_t records_begin = 0, molecules = 0;
-  RecordLayout record;
+  std::int64_t rows_begin = 0, molecules = 0;
+  RowLayout row;
 };
 
 /// Reads the head, on one rank.
@@ -60,10 +60,10 @@ class HeadReader {
     const std::int64_t most = file_.size_bytes() - gap_begin;
     if (start_.gap < shortest_gap || start_.gap > static_cast<std::uint64_t>(most))
       refuse(fmt::format("tells of records {} bytes behind byte {}", start_.gap, gap_begin));
-    layout_.records_begin = gap_begin + static_cast<std::int64_t>(start_.gap);
+    layout_.rows_begin = gap_begin + static_cast<std::int64_t>(start_.gap);
     read_boxes();
     check_size();
-    find_record();
+    find_row();
     return layout_;
   }
 
@@ -76,13 +76,13 @@ class HeadReader {
 
   /// How many molecules there are: the table tells, or the size where there is none.
   void read_boxes() {
-    const std::int64_t bytes = file_.size_bytes() - layout_.records_begin;
+    const std::int64_t bytes = file_.size_bytes() - layout_.rows_begin;
     if (std::string_view(start_.table_name.data(), 2) != "BB") {
       low_ = Vec3{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, high_ = -1 * low_;
-      layout_.molecules = (bytes + padded_transfer_record.bytes - 1) / padded_transfer_record.bytes;
+      layout_.molecules = (bytes + padded_transfer_row.bytes - 1) / padded_transfer_row.bytes;
       return;
     }
-    const auto room = static_cast<std::uint64_t>(layout_.records_begin - start_bytes) / box_bytes;
+    const auto room = static_cast<std::uint64_t>(layout_.rows_begin - start_bytes) / box_bytes;
     if (start_.boxes > room)
       refuse(fmt::format("tells of {} ranks that wrote, with room for {}", start_.boxes, room));
     std::vector<Box> boxes(start_.boxes);
@@ -99,8 +99,8 @@ class HeadReader {
   }
 
   void check_size() const {
-    const std::int64_t gap = padded_transfer_record.bytes - padded_transfer_record.used_bytes(),
-                       full = layout_.records_begin + layout_.molecules * padded_transfer_record.bytes;
+    const std::int64_t gap = padded_transfer_row.bytes - padded_transfer_row.used_bytes(),
+                       full = layout_.rows_begin + layout_.molecules * padded_transfer_row.bytes;
     const std::int64_t least = layout_.molecules > 0 ? full - gap : full;
     if (file_.size_bytes() < least || file_.size_bytes() > full)
       refuse(fmt::format("has {} bytes where {} molecules take {}", file_.size_bytes(), layout_.molecules,
@@ -108,35 +108,34 @@ class HeadReader {
   }
 
   /// Which of two records it is; nothing in the file tells, so the first ones are looked at.
-  void find_record() {
-    constexpr std::int64_t most_looked_at = 64;
-    const bool parallel = fits(padded_transfer_record, most_looked_at),
-               serial = fits(serial_record, most_looked_at);
+  void find_row() {
+    constexpr std::int64_t max_looked_at = 64;
+    const bool parallel = fits(padded_transfer_row, max_looked_at), serial = fits(serial_row, max_looked_at);
     if (parallel == serial && layout_.molecules > 0)
       refuse("has records that are neither of the parallel nor of the serial kind");
-    layout_.record = serial && !parallel ? serial_record : padded_transfer_record;
+    layout_.row = serial && !parallel ? serial_row : padded_transfer_row;
   }
 
   /// Whether the first records, read in this manner, are molecules.
-  [[nodiscard]] bool fits(const RecordLayout& record, std::int64_t most) const {
-    const std::int64_t bytes = (layout_.molecules - 1) * record.bytes + record.used_bytes();
-    if (file_.size_bytes() < layout_.records_begin + bytes) return false;
+  [[nodiscard]] bool fits(const RowLayout& row, std::int64_t most) const {
+    const std::int64_t bytes = (layout_.molecules - 1) * row.bytes + row.used_bytes();
+    if (file_.size_bytes() < layout_.rows_begin + bytes) return false;
     const std::int64_t count = std::min({most, layout_.molecules, first_count_ > 0 ? first_count_ : most});
-    RecordReader reader(file_, code_of(record), {{layout_.records_begin, count}});
+    RowReader reader(file_, code_of(row), {{layout_.rows_begin, count}});
     const auto molecules = reader.next();
     return std::all_of(molecules.begin(), molecules.end(),
                        [&](const Molecule& molecule) { return fits(molecule); });
   }
 
   [[nodiscard]] bool fits(const Molecule& molecule) const {
-    constexpr std::int32_t most_components = 1 << 16;
+    constexpr std::int32_t max_components = 1 << 16;
     constexpr double tolerance = 1e-3;
     double square = 0;
     for (const double part : molecule.orientation) square += part * part;
     bool inside = true;
     for (std::size_t d = 0; d < 3; ++d)
       inside = inside && molecule.position[d] >= low_[d] && molecule.position[d] <= high_[d];
-    return inside && molecule.component >= 0 && molecule.component < most_components &&
+    return inside && molecule.component >= 0 && molecule.component < max_components &&
            std::abs(square - 1) < tolerance;
   }
 
@@ -152,7 +151,7 @@ class MpiRestartFile final : public PhaseSpace {
  public:
   MpiRestartFile(mpi::CommView comm, const std::string& path, const Layout& layout)
       : PhaseSpace(comm, header_of(layout), path), layout_(layout) {
-    mpi::agree_on(comm, [&] { file_.emplace(path, whole_file); });
+    mpi::collectively(comm, [&] { file_.emplace(path, whole_file); });
   }
   [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
 
@@ -165,8 +164,8 @@ class MpiRestartFile final : public PhaseSpace {
 
   void read_molecules(const Share& share, const Take& take) override {
     const auto part = part_of(layout_.molecules, comm().rank(), comm().size());
-    RecordReader reader(*file_, code_of(layout_.record),
-                        {{layout_.records_begin + part.begin * layout_.record.bytes, part.end - part.begin}});
+    RowReader reader(*file_, code_of(layout_.row),
+                     {{layout_.rows_begin + part.begin * layout_.row.bytes, part.end - part.begin}});
     read_in_parts(
         comm(), share, path(), [&] { return reader.next(); }, take);
   }
@@ -179,7 +178,7 @@ class MpiRestartFile final : public PhaseSpace {
 
 std::unique_ptr<PhaseSpace> open_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files) {
   std::vector<Layout> layout(1);
-  mpi::agree_on_root(comm, [&] { layout[0] = HeadReader(files.data).read(); });
+  mpi::collectively_on_root(comm, [&] { layout[0] = HeadReader(files.data).read(); });
   mpi::broadcast(comm, layout, 0);
   return std::make_unique<MpiRestartFile>(comm, files.data, layout[0]);
 }
@@ -187,13 +186,12 @@ std::unique_ptr<PhaseSpace> open_mpi_restart(mpi::CommView comm, const PhaseSpac
 void write_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceState& state,
                        const StateTotals& totals) {
   const auto ranks = static_cast<std::int64_t>(comm.size());
-  const std::int64_t records_begin = start_bytes + box_bytes * ranks;
-  SharedFile file(comm, files.data, records_begin + totals.molecules * padded_transfer_record.bytes,
-                  state.access);
+  const std::int64_t rows_begin = start_bytes + box_bytes * ranks;
+  SharedFile file(comm, files.data, rows_begin + totals.molecules * padded_transfer_row.bytes, state.access);
   const std::array all{&file};
   write_together(comm, all, [&] {
     if (comm.is_root()) {
-      Start start{.gap = static_cast<std::uint64_t>(records_begin - gap_begin),
+      Start start{.gap = static_cast<std::uint64_t>(rows_begin - gap_begin),
                   .boxes = static_cast<std::uint64_t>(ranks)};
       std::copy(magic.begin(), magic.end(), start.magic.begin());
       file.write(0, std::as_bytes(std::span(&start, 1)));
@@ -201,8 +199,8 @@ void write_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files, const P
     const Box box{state.own.low, state.own.high, static_cast<std::uint64_t>(totals.before),
                   static_cast<std::uint64_t>(state.list.count)};
     file.write(start_bytes + box_bytes * comm.rank(), std::as_bytes(std::span(&box, 1)));
-    file.write_records(records_begin + totals.before * padded_transfer_record.bytes,
-                       packer_of(padded_transfer_record), state.list);
+    file.write_rows(rows_begin + totals.before * padded_transfer_row.bytes, packer_of(padded_transfer_row),
+                    state.list);
   });
 }
 

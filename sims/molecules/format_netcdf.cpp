@@ -27,10 +27,10 @@ constexpr double largest_whole = 9007199254740992.0;
 // Places in a record, in doubles.
 constexpr int velocity = 3, orientation = 6, angular_momentum = 10, id = 13, component = 14;
 
-Molecule unpack_doubles(std::span<const std::byte> record) {
+Molecule unpack_doubles(std::span<const std::byte> row) {
   std::array<double, doubles_each> values{};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto bits = value_at<std::uint64_t>(record, 8 * i);  // swapped, it might be a signalling NaN
+    const auto bits = value_at<std::uint64_t>(row, 8 * i);  // swapped, it might be a signalling NaN
     values[i] = std::bit_cast<double>(big_endian(bits));
   }
   Molecule molecule;
@@ -69,21 +69,20 @@ void pack_doubles(const Molecule& molecule, std::span<std::byte> out) {
 }
 
 /// Deals the cells out, so that all ranks read about as much. @collective
-std::vector<RecordRange> deal(mpi::CommView comm, const std::vector<RecordRange>& cells,
-                              std::int64_t molecules) {
-  std::vector<mpi::Parcel<RecordRange>> parcels;
+std::vector<RowRange> deal(mpi::CommView comm, const std::vector<RowRange>& cells, std::int64_t molecules) {
+  std::vector<mpi::Packet<RowRange>> packets;
   std::int64_t before = 0;
   for (auto range : cells)
     while (range.count > 0) {
       const int rank = part_with(before, molecules, comm.size());
       const std::int64_t count = std::min(range.count, part_of(molecules, rank, comm.size()).end - before);
-      if (parcels.empty() || parcels.back().rank != rank) parcels.push_back({rank, {}});
-      parcels.back().values.push_back({range.offset, count});
-      range = {range.offset + count * record_bytes, range.count - count};
+      if (packets.empty() || packets.back().rank != rank) packets.push_back({rank, {}});
+      packets.back().values.push_back({range.offset, count});
+      range = {range.offset + count * row_bytes, range.count - count};
       before += count;
     }
-  std::vector<RecordRange> own;
-  for (const auto& parcel : mpi::deliver(comm, parcels)) own = parcel.values;
+  std::vector<RowRange> own;
+  for (const auto& packet : mpi::deliver(comm, packets)) own = packet.values;
   return own;
 }
 
@@ -92,14 +91,14 @@ class NetcdfFile final : public PhaseSpace {
  public:
   NetcdfFile(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceHeader& header)
       : PhaseSpace(comm, header, files.data) {
-    mpi::agree_on(comm, [&] { file_.emplace(files.data, whole_file); });
+    mpi::collectively(comm, [&] { file_.emplace(files.data, whole_file); });
   }
   [[nodiscard]] std::int64_t bytes_read() const noexcept override { return file_->bytes_read(); }
 
  private:
   void read_molecules(const Share& share, const Take& take) override {
-    std::vector<RecordRange> cells;
-    mpi::agree_on_root(comm(), [&] {
+    std::vector<RowRange> cells;
+    mpi::collectively_on_root(comm(), [&] {
       cells = read_cells(path());
       std::int64_t count = 0;
       for (const auto& cell : cells) count += cell.count;
@@ -108,8 +107,8 @@ class NetcdfFile final : public PhaseSpace {
                          fmt::format("holds {} molecules, its header tells of {}", count, header().molecules),
                          "two files of one state");
     });
-    const RecordCode code{record_bytes, record_bytes, unpack_doubles};
-    RecordReader reader(*file_, code, deal(comm(), cells, header().molecules));
+    const RowCode code{row_bytes, row_bytes, unpack_doubles};
+    RowReader reader(*file_, code, deal(comm(), cells, header().molecules));
     read_in_parts(
         comm(), share, path(), [&] { return reader.next(); }, take);
   }
@@ -119,17 +118,17 @@ class NetcdfFile final : public PhaseSpace {
 
 /// The header as the ranks make it together: each its own cells. A cell without molecules has no variable: a
 /// dimension of length 0 would be the unlimited one.
-class HeaderPieces {
+class HeaderBatches {
  public:
-  HeaderPieces(mpi::CommView comm, const FileGrid& grid, const CellPlaces& places, const StateTotals& totals)
-      : comm_(comm), places_(places), records_(places.records_before) {
+  HeaderBatches(mpi::CommView comm, const FileGrid& grid, const CellPlaces& places, const StateTotals& totals)
+      : comm_(comm), places_(places), rows_(places.rows_before) {
     for (const auto count : places.counts) filled_ += count > 0 ? 1 : 0;
     filled_before_ = mpi::exclusive_scan(comm, filled_);
     filled_of_all_ = mpi::sum(comm, filled_);
-    constexpr std::int64_t most_bytes = std::numeric_limits<std::uint32_t>::max() - 3;
+    constexpr std::int64_t max_bytes = std::numeric_limits<std::uint32_t>::max() - 3;
     const auto most =
         places.counts.empty() ? 0 : *std::max_element(places.counts.begin(), places.counts.end());
-    version_ = mpi::max(comm, most) > most_bytes / record_bytes ? Version::long_data : Version::long_offsets;
+    version_ = mpi::max(comm, most) > max_bytes / row_bytes ? Version::long_data : Version::long_offsets;
     make_attributes(grid, totals);
     dimensions_ = dimensions();
     variables_ = variables(0);
@@ -196,16 +195,16 @@ class HeaderPieces {
   /// With the data from this byte on.
   [[nodiscard]] HeaderBytes variables(std::int64_t data_begin) const {
     HeaderBytes bytes(version_);
-    std::int64_t record = records_;
+    std::int64_t row = rows_;
     for_each_filled([&](std::int64_t cell, std::int64_t dimension, std::int64_t count) {
       bytes.add_text(fmt::format("v{}", cell));
       bytes.add_count(1);
       bytes.add_count(dimension);
       bytes.add_list(attribute_tag, 0);
       bytes.add32(type_double);
-      bytes.add_count(record_bytes * count);
-      bytes.add64(static_cast<std::uint64_t>(data_begin + record * record_bytes));
-      record += count;
+      bytes.add_count(row_bytes * count);
+      bytes.add64(static_cast<std::uint64_t>(data_begin + row * row_bytes));
+      row += count;
     });
     return bytes;
   }
@@ -224,7 +223,7 @@ class HeaderPieces {
 
   mpi::CommView comm_;
   const CellPlaces& places_;
-  std::int64_t records_, filled_ = 0, filled_before_ = 0, filled_of_all_ = 0;
+  std::int64_t rows_, filled_ = 0, filled_before_ = 0, filled_of_all_ = 0;
   Version version_ = Version::long_offsets;
   HeaderBytes attributes_{version_}, dimensions_{version_}, variables_{version_};
   std::int64_t dimensions_at_ = 0, attributes_at_ = 0, variables_at_ = 0, header_bytes_ = 0;
@@ -241,17 +240,17 @@ void write_netcdf(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseS
                   const StateTotals& totals) {
   const FileGrid grid(state.box, state.cells);
   const auto places = place_in_cells(comm, grid, state.list);
-  const HeaderPieces pieces(comm, grid, places, totals);
+  const HeaderBatches batches(comm, grid, places, totals);
   const auto header = text_header(state, totals.molecules, totals.state_sum);
-  SharedFile file(comm, files.data, pieces.header_bytes() + totals.molecules * record_bytes, state.access);
+  SharedFile file(comm, files.data, batches.header_bytes() + totals.molecules * row_bytes, state.access);
   SharedFile header_file(comm, files.header, static_cast<std::int64_t>(header.size()), state.access);
   const std::array all{&file, &header_file};
   write_together(comm, all, [&] {
     if (comm.is_root()) header_file.write(0, header);
-    pieces.write(file);
+    batches.write(file);
     for (const auto& run : places.runs)
-      file.write_records(pieces.header_bytes() + run.record * record_bytes, {record_bytes, pack_doubles},
-                         places.list_of(run, state.list));
+      file.write_rows(batches.header_bytes() + run.row * row_bytes, {row_bytes, pack_doubles},
+                      places.list_of(run, state.list));
   });
 }
 

@@ -102,7 +102,7 @@ class Maker {
   }
 
   /// Takes the momentum of the whole away and meets the temperature. @collective
-  void settle(std::vector<Molecule>& molecules) const {
+  void finalize(std::vector<Molecule>& molecules) const {
     ExactSums momentum(4);
     for (const auto& m : molecules) {
       const double mass = mass_of(m);
@@ -192,7 +192,7 @@ std::vector<Molecule> generate(mpi::CommView comm, const StartLattice& start, co
         if (distance(r, drop.centre, box) >= outside) add(lattice.sites() + number, r);
       });
   }
-  maker.settle(molecules);
+  maker.finalize(molecules);
   return molecules;
 }
 

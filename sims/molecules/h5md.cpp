@@ -34,13 +34,13 @@ void link(output::FileHead& head, const std::string& element, const std::string&
 /// Ids and components of all molecules by their places: on rank 0, elsewhere as many zeros.
 void add_identities(mpi::CommView comm, output::FileHead& head, const IdOrder& order,
                     const MoleculeList& own) {
-  mpi::Parcel<std::int64_t> parcel{0, {}};
+  mpi::Packet<std::int64_t> packet{0, {}};
   for (const auto& molecule : in_order(comm, order, own)) {
-    parcel.values.push_back(static_cast<std::int64_t>(molecule.id));
-    parcel.values.push_back(molecule.component);
+    packet.values.push_back(static_cast<std::int64_t>(molecule.id));
+    packet.values.push_back(molecule.component);
   }
   std::vector<std::int64_t> ids, species;
-  for (const auto& arrived : mpi::deliver(comm, std::vector{parcel}))
+  for (const auto& arrived : mpi::deliver(comm, std::vector{packet}))
     for (std::size_t i = 0; i + 1 < arrived.values.size(); i += 2) {
       ids.push_back(arrived.values[i]);
       species.push_back(arrived.values[i + 1]);

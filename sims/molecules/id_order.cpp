@@ -45,16 +45,16 @@ void IdOrder::find_borders(mpi::CommView comm, const std::vector<std::uint64_t>&
 }
 
 void IdOrder::gather_own(mpi::CommView comm, const std::vector<std::uint64_t>& sorted) {
-  std::vector<mpi::Parcel<std::uint64_t>> parcels;
+  std::vector<mpi::Packet<std::uint64_t>> packets;
   for (auto first = sorted.begin(); first != sorted.end();) {
     const int rank = owner(*first);
     const auto end =
         std::partition_point(first, sorted.end(), [&](std::uint64_t id) { return owner(id) <= rank; });
-    parcels.push_back({rank, {first, end}});
+    packets.push_back({rank, {first, end}});
     first = end;
   }
-  for (const auto& parcel : mpi::deliver(comm, parcels))
-    own_.insert(own_.end(), parcel.values.begin(), parcel.values.end());
+  for (const auto& packet : mpi::deliver(comm, packets))
+    own_.insert(own_.end(), packet.values.begin(), packet.values.end());
   std::sort(own_.begin(), own_.end());
 }
 

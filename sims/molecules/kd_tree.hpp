@@ -12,7 +12,7 @@ namespace tailrace::molecules {
 enum class CutAxes { any, longest };
 
 struct KdOptions {
-  std::int64_t least_cells = 2;  ///< that a region has along each axis, as long as there are enough of them
+  std::int64_t min_cells = 2;  ///< that a region has along each axis, as long as there are enough of them
   CutAxes axes = CutAxes::any;
   int full_search_ranks = 8;  ///< up to so many ranks several cuts are tried, beyond it the most promising
 };

@@ -5,10 +5,10 @@
 
 namespace tailrace::molecules {
 
-RowGrid::RowGrid(const Region& region, std::array<int, 2> rows, double bin_width)
+LinkedCells::LinkedCells(const Region& region, std::array<int, 2> rows, double bin_width)
     : region_(region),
       rows_(rows),
-      most_bins_(std::max(1, static_cast<std::int32_t>(region.widths()[0] / bin_width))) {
+      max_bins_(std::max(1, static_cast<std::int32_t>(region.widths()[0] / bin_width))) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     heights_[axis] = region.widths()[axis + 1] / rows[axis];
     inverse_heights_[axis] = 1 / heights_[axis];
@@ -19,13 +19,13 @@ RowGrid::RowGrid(const Region& region, std::array<int, 2> rows, double bin_width
 
 /// `row_of`: the number of each molecule's row. Not more bins than molecules and rows: in thin gas they would
 /// take more memory than these; and in a crowd they are short wherever it is.
-void RowGrid::choose_bins(std::span<const double> row_of) {
+void LinkedCells::choose_bins(std::span<const double> row_of) {
   const std::size_t rows = number_of(0, rows_[1]);
   bins_.assign(rows, {});
   for (const double row : row_of) ++bins_[static_cast<std::size_t>(row)].others;
   std::int32_t first = 0, end = 0;
   for (Bins& bins : bins_) {
-    const std::int32_t count = std::clamp(bins.others, 1, most_bins_);
+    const std::int32_t count = std::clamp(bins.others, 1, max_bins_);
     end += bins.others;
     bins = {count / region_.widths()[0], first, count - 1, end};
     first += count;
@@ -33,7 +33,7 @@ void RowGrid::choose_bins(std::span<const double> row_of) {
   starts_.assign(static_cast<std::size_t>(first) + 1, 0);
 }
 
-void RowGrid::find_order(Columns& columns, std::vector<std::int32_t>& order) {
+void LinkedCells::find_order(Columns& columns, std::vector<std::int32_t>& order) {
   const std::int64_t count = columns.size();
   const double *const x = columns.position[0].data(), *const y = columns.position[1].data(),
                       *const z = columns.position[2].data();
@@ -57,7 +57,7 @@ void RowGrid::find_order(Columns& columns, std::vector<std::int32_t>& order) {
   starts_[0] = 0;
 }
 
-void RowGrid::sort(Columns& columns, std::vector<std::int32_t>& order) {
+void LinkedCells::sort(Columns& columns, std::vector<std::int32_t>& order) {
   find_order(columns, order);
   const auto& position = columns.position;
   const auto before = [&position](std::int32_t a, std::int32_t b) {
@@ -78,7 +78,7 @@ void RowGrid::sort(Columns& columns, std::vector<std::int32_t>& order) {
   columns.pad();
 }
 
-std::int64_t RowGrid::memory_bytes() const noexcept {
+std::int64_t LinkedCells::memory_bytes() const noexcept {
   return static_cast<std::int64_t>(starts_.capacity() * sizeof(std::int32_t) +
                                    bins_.capacity() * sizeof(Bins));
 }

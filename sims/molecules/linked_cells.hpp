@@ -15,7 +15,7 @@ namespace tailrace::molecules {
 /// lie sorted by x; bins along x, of which a row has the more the more molecules it has, tell where a stretch
 /// of it begins. All that a molecule may meet in a row is thus one contiguous run, as long as the sphere of
 /// the cutoff is wide there.
-class RowGrid {
+class LinkedCells {
  public:
   /// First and one past the last molecule, and one past the last of the row.
   struct Run {
@@ -23,7 +23,7 @@ class RowGrid {
   };
 
   /// `rows`: how many along y and z; `bin_width`: the least along x.
-  RowGrid(const Region& region, std::array<int, 2> rows, double bin_width);
+  LinkedCells(const Region& region, std::array<int, 2> rows, double bin_width);
 
   [[nodiscard]] int rows_y() const noexcept { return rows_[0]; }
   [[nodiscard]] int rows_z() const noexcept { return rows_[1]; }
@@ -77,7 +77,7 @@ class RowGrid {
   Region region_;
   std::array<int, 2> rows_;
   std::array<double, 2> heights_, inverse_heights_, last_;
-  std::int32_t most_bins_;
+  std::int32_t max_bins_;
   std::vector<Bins> bins_;            ///< of each row, y fastest
   std::vector<std::int32_t> starts_;  ///< of the molecules of each bin; then the number of all
 };

@@ -22,13 +22,13 @@ void put(std::span<std::byte> out, int place, const T& values) noexcept {
 }
 
 template <class T>
-void get(std::span<const std::byte> record, int place, T& values) noexcept {
-  if (place >= 0) values = value_at<T>(record, static_cast<std::size_t>(place));
+void get(std::span<const std::byte> row, int place, T& values) noexcept {
+  if (place >= 0) values = value_at<T>(row, static_cast<std::size_t>(place));
 }
 
 }  // namespace
 
-void pack(const RecordLayout& layout, const Molecule& molecule, std::span<std::byte> out) noexcept {
+void pack(const RowLayout& layout, const Molecule& molecule, std::span<std::byte> out) noexcept {
   std::fill_n(out.begin(), layout.bytes, std::byte{0});
   put(out, layout.id, molecule.id);
   put(out, layout.position, molecule.position);
@@ -39,16 +39,16 @@ void pack(const RecordLayout& layout, const Molecule& molecule, std::span<std::b
   put(out, layout.component, static_cast<std::uint32_t>(molecule.component + layout.first_component));
 }
 
-Molecule unpack(const RecordLayout& layout, std::span<const std::byte> record) noexcept {
+Molecule unpack(const RowLayout& layout, std::span<const std::byte> row) noexcept {
   Molecule molecule;
-  get(record, layout.id, molecule.id);
-  get(record, layout.position, molecule.position);
-  get(record, layout.velocity, molecule.velocity);
-  get(record, layout.orientation, molecule.orientation);
-  get(record, layout.angular_momentum, molecule.angular_momentum);
+  get(row, layout.id, molecule.id);
+  get(row, layout.position, molecule.position);
+  get(row, layout.velocity, molecule.velocity);
+  get(row, layout.orientation, molecule.orientation);
+  get(row, layout.angular_momentum, molecule.angular_momentum);
   if (layout.component < 0) return molecule;
   std::uint64_t number = 0;
-  std::memcpy(&number, record.data() + layout.component, static_cast<std::size_t>(layout.component_bytes));
+  std::memcpy(&number, row.data() + layout.component, static_cast<std::size_t>(layout.component_bytes));
   const auto first = static_cast<std::uint64_t>(layout.first_component);
   const bool fits = number >= first && number - first <= std::numeric_limits<std::int32_t>::max();
   molecule.component = fits ? static_cast<std::int32_t>(number - first) : -1;
@@ -56,9 +56,9 @@ Molecule unpack(const RecordLayout& layout, std::span<const std::byte> record) n
 }
 
 std::uint64_t hash_of(const Molecule& molecule) noexcept {
-  std::array<std::byte, transfer_record.bytes> record;
-  pack(transfer_record, molecule, record);
-  return XXH3_64bits(record.data(), record.size());
+  std::array<std::byte, transfer_row.bytes> row;
+  pack(transfer_row, molecule, row);
+  return XXH3_64bits(row.data(), row.size());
 }
 
 }  // namespace tailrace::molecules

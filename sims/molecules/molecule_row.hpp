@@ -11,7 +11,7 @@ namespace tailrace::molecules {
 
 /// How a molecule stands in a binary file: the places of its members in bytes, little-endian, doubles but for
 /// the id (64 bits) and the component; -1 where the file has none.
-struct RecordLayout {
+struct RowLayout {
   std::int64_t bytes = 0;  ///< from one record to the next
   int id = 0, component = 0, position = 0, velocity = 0, orientation = 0, angular_momentum = 0;
   int component_bytes = 4;  ///< of the unsigned number
@@ -22,24 +22,24 @@ struct RecordLayout {
     const int last = std::max({id + 8, component + component_bytes, position + 24, velocity + 24});
     return std::max({last, orientation + 32, angular_momentum + 24});
   }
-  friend bool operator==(const RecordLayout&, const RecordLayout&) = default;
+  friend bool operator==(const RowLayout&, const RowLayout&) = default;
 };
 
 /// Plain binary files of ls1 mardyn.
-inline constexpr RecordLayout icrvqd_record{116, 0, 8, 12, 36, 60, 92, 4, 1};
-inline constexpr RecordLayout icrv_record{60, 0, 8, 12, 36, -1, -1, 4, 1};
-inline constexpr RecordLayout irv_record{56, 0, -1, 8, 32, -1, -1, 0, 1};
+inline constexpr RowLayout icrvqd_row{116, 0, 8, 12, 36, 60, 92, 4, 1};
+inline constexpr RowLayout icrv_row{60, 0, 8, 12, 36, -1, -1, 4, 1};
+inline constexpr RowLayout irv_row{56, 0, -1, 8, 32, -1, -1, 0, 1};
 /// As molecules travel between ranks there; the cell-structured file, and our checkpoints.
-inline constexpr RecordLayout transfer_record{116, 104, 112, 0, 24, 48, 80, 4, 0};
+inline constexpr RowLayout transfer_row{116, 104, 112, 0, 24, 48, 80, 4, 0};
 /// MPI-IO checkpoints of its parallel and of its serial build.
-inline constexpr RecordLayout padded_transfer_record{120, 104, 112, 0, 24, 48, 80, 4, 0};
-inline constexpr RecordLayout serial_record{120, 0, 8, 16, 40, 64, 96, 8, 0};
+inline constexpr RowLayout padded_transfer_row{120, 104, 112, 0, 24, 48, 80, 4, 0};
+inline constexpr RowLayout serial_row{120, 0, 8, 16, 40, 64, 96, 8, 0};
 
 /// Puts a molecule into the first bytes of `out`; gaps of the record become 0. @local
-void pack(const RecordLayout& layout, const Molecule& molecule, std::span<std::byte> out) noexcept;
-/// The molecule in the first bytes of `record`. What the record lacks is as in a new `Molecule`; a component
+void pack(const RowLayout& layout, const Molecule& molecule, std::span<std::byte> out) noexcept;
+/// The molecule in the first bytes of `row`. What the record lacks is as in a new `Molecule`; a component
 /// that does not fit its type becomes -1. @local
-Molecule unpack(const RecordLayout& layout, std::span<const std::byte> record) noexcept;
+Molecule unpack(const RowLayout& layout, std::span<const std::byte> row) noexcept;
 
 /// A hash of the whole state of a molecule; sums of it do not depend on the order. @local
 std::uint64_t hash_of(const Molecule& molecule) noexcept;

@@ -4,8 +4,8 @@
 
 namespace tailrace::molecules {
 
-checkpoint::RecordType MoleculeRecords::type() const {
-  constexpr auto& layout = transfer_record;
+checkpoint::RowType MoleculeRows::type() const {
+  constexpr auto& layout = transfer_row;
   return {
       .bytes = layout.bytes,
       .members = {{.name = "position", .type = "<f8", .offset = layout.position, .count = 3},
@@ -16,7 +16,7 @@ checkpoint::RecordType MoleculeRecords::type() const {
                   {.name = "component", .type = "<i4", .offset = layout.component}}};
 }
 
-std::vector<checkpoint::RecordSet::Cell> MoleculeRecords::cells() const {
+std::vector<checkpoint::RowSet::Cell> MoleculeRows::cells() const {
   order_ = sort_by_cell(grid_, list_);
   std::vector<Cell> cells;
   for (const auto& [cell, first, count] : order_.cells)
@@ -24,28 +24,28 @@ std::vector<checkpoint::RecordSet::Cell> MoleculeRecords::cells() const {
   return cells;
 }
 
-void MoleculeRecords::read(std::size_t cell, std::span<std::byte> records) const {
+void MoleculeRows::read(std::size_t cell, std::span<std::byte> rows) const {
   const auto& [key, first, count] = order_.cells[cell];
   for (std::int64_t i = 0; i < count; ++i) {
     const auto number = order_.order[static_cast<std::size_t>(first + i)];
-    pack(transfer_record, list_.molecule(number), records);
-    records = records.subspan(transfer_record.bytes);
+    pack(transfer_row, list_.molecule(number), rows);
+    rows = rows.subspan(transfer_row.bytes);
   }
 }
 
-std::vector<checkpoint::KeyRange> MoleculeRecords::begin_restore() {
+std::vector<checkpoint::KeyRange> MoleculeRows::begin_restore() {
   std::vector<checkpoint::KeyRange> ranges;
   for (const auto& [begin, end] : grid_.cells_of(own_))
     ranges.push_back({static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
   return ranges;
 }
 
-bool MoleculeRecords::owns(std::uint64_t, std::span<const std::byte> record) const {
-  return own_.contains(unpack(transfer_record, record).position);
+bool MoleculeRows::owns(std::uint64_t, std::span<const std::byte> row) const {
+  return own_.contains(unpack(transfer_row, row).position);
 }
 
-void MoleculeRecords::add(std::uint64_t, std::span<const std::byte> record) {
-  add_(unpack(transfer_record, record));
+void MoleculeRows::add(std::uint64_t, std::span<const std::byte> row) {
+  add_(unpack(transfer_row, row));
 }
 
 }  // namespace tailrace::molecules

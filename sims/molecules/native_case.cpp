@@ -105,7 +105,7 @@ void add_ranks(Settings& settings, const Configuration::Parallelisation& ranks) 
   if (!kd) return;
   settings.add_if("decomposition.every", ranks.every);
   settings.add_if("decomposition.limit", ranks.imbalance);
-  settings.add_if("decomposition.least_cells", ranks.least_cells);
+  settings.add_if("decomposition.least_cells", ranks.min_cells);
   settings.add_if("decomposition.full_search_ranks", ranks.full_search_ranks);
   if (ranks.split_longest.value_or(false)) settings.add("decomposition.cuts", "longest");
 }

@@ -14,19 +14,19 @@ struct Neighbourhood {
   const ForceField& field;
   Columns& own;
   const Columns& copies;
-  const RowGrid& own_rows;
-  const RowGrid& copy_rows;   ///< of the same heights, by `layers` rows more on each side
-  std::array<int, 2> layers;  ///< rows along y and z that the cutoff may reach
+  const LinkedCells& own_rows;
+  const LinkedCells& copy_rows;  ///< of the same heights, by `layers` rows more on each side
+  std::array<int, 2> layers;     ///< rows along y and z that the cutoff may reach
 };
 
 /// Molecules of one row that are treated together.
 struct Block {
   int y, z;  ///< the row
-  RowGrid::Run own;
+  LinkedCells::Run own;
   std::array<double, 3> low, high;  ///< corners of the box that they fill
 };
 
-inline Block block_of(const Columns& own, int y, int z, const RowGrid::Run& run) noexcept {
+inline Block block_of(const Columns& own, int y, int z, const LinkedCells::Run& run) noexcept {
   Block block{y, z, run, {}, {}};
   for (std::size_t d = 0; d < 3; ++d) {
     block.low[d] = block.high[d] = own.position[d][run.begin];
@@ -40,7 +40,7 @@ inline Block block_of(const Columns& own, int y, int z, const RowGrid::Run& run)
 
 /// Half of the width that a sphere around the block has in a row, squared; not positive where it misses the
 /// row.
-inline double squared_reach(const RowGrid& rows, const Block& block, int y, int z,
+inline double squared_reach(const LinkedCells& rows, const Block& block, int y, int z,
                             double squared_cutoff) noexcept {
   // A trifle more, because borders of rows are rounded.
   double rest = squared_cutoff * (1 + 1e-12);
@@ -62,16 +62,16 @@ enum class Partners { same_row, own, copies };
 template <class Visit>
 inline void for_each_run(const Neighbourhood& n, const Block& block, Visit&& visit) {
   const double cutoff = n.field.model().cutoff, squared = cutoff * cutoff;
-  const auto look = [&](const RowGrid& rows, int y, int z, Partners partners) {
+  const auto look = [&](const LinkedCells& rows, int y, int z, Partners partners) {
     if (y < 0 || z < 0 || y >= rows.rows_y() || z >= rows.rows_z()) return;
     const double rest = squared_reach(rows, block, y, z, squared);
     if (!(rest > 0)) return;
     const double reach = std::sqrt(rest);
-    const RowGrid::Run run = rows.run(y, z, block.low[0] - reach, block.high[0] + reach);
+    const LinkedCells::Run run = rows.run(y, z, block.low[0] - reach, block.high[0] + reach);
     if (run.begin < run.end) visit(partners, run);
   };
-  const RowGrid::Run rest = n.own_rows.run(block.y, block.z, block.low[0], block.high[0] + cutoff);
-  visit(Partners::same_row, RowGrid::Run{block.own.begin + 1, rest.end, rest.row_end});
+  const LinkedCells::Run rest = n.own_rows.run(block.y, block.z, block.low[0], block.high[0] + cutoff);
+  visit(Partners::same_row, LinkedCells::Run{block.own.begin + 1, rest.end, rest.row_end});
   for (int dy = 1; dy <= n.layers[0]; ++dy) look(n.own_rows, block.y + dy, block.z, Partners::own);
   for (int dz = 1; dz <= n.layers[1]; ++dz)
     for (int dy = -n.layers[0]; dy <= n.layers[0]; ++dy)

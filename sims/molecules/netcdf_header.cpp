@@ -68,9 +68,9 @@ class HeaderReader {
     return value;
   }
   void fill(std::int64_t wanted) {
-    constexpr std::int64_t piece_bytes = 1 << 16;
+    constexpr std::int64_t batch_bytes = 1 << 16;
     begin_ = at_;
-    end_ = std::min(file_.size_bytes(), begin_ + piece_bytes);
+    end_ = std::min(file_.size_bytes(), begin_ + batch_bytes);
     if (end_ - begin_ < wanted) refuse("ends within its header: it is truncated");
     buffer_.resize(static_cast<std::size_t>(end_ - begin_));
     file_.read(begin_, buffer_);
@@ -97,7 +97,7 @@ bool names_cell(const std::string& name, char letter) {
 
 }  // namespace
 
-std::vector<RecordRange> read_cells(const std::string& path) {
+std::vector<RowRange> read_cells(const std::string& path) {
   HeaderReader reader(path);
   reader.read_magic();
   reader.take_count();  // samples of an unlimited dimension: none
@@ -107,7 +107,7 @@ std::vector<RecordRange> read_cells(const std::string& path) {
     lengths.push_back(reader.take_count());
   }
   reader.skip_attributes();
-  std::vector<RecordRange> cells;
+  std::vector<RowRange> cells;
   for (std::int64_t left = reader.take_list(variable_tag); left > 0; --left) {
     const auto name = reader.take_text();
     const std::int64_t dimensions = reader.take_count();

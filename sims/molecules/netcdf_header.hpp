@@ -19,7 +19,7 @@ enum class Version : std::uint8_t { classic = 1, long_offsets = 2, long_data = 5
 inline constexpr std::uint32_t dimension_tag = 10, variable_tag = 11, attribute_tag = 12;
 inline constexpr std::uint32_t type_int = 4, type_double = 6;
 /// Of a molecule.
-inline constexpr std::int64_t doubles_each = 15, record_bytes = 8 * doubles_each;
+inline constexpr std::int64_t doubles_each = 15, row_bytes = 8 * doubles_each;
 
 /// Bytes of a header as they are made.
 class HeaderBytes {
@@ -55,6 +55,6 @@ class HeaderBytes {
 };
 
 /// The cells of a file, in its order. @local. Errors (input).
-std::vector<RecordRange> read_cells(const std::string& path);
+std::vector<RowRange> read_cells(const std::string& path);
 
 }  // namespace tailrace::molecules::netcdf

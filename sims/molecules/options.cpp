@@ -14,7 +14,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   run::add_case_options(*app, line);
   run::add_conversion_options(*app, format_names(), line.conversion);
   if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
-  run::settle(line, argc, argv, "", line.options);
+  run::finalize(line, argc, argv, "", line.options);
   if (!line.case_file.empty())
     apply_case(line);
   else if (!line.options.conversion)  // files alone may tell enough

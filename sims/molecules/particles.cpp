@@ -50,8 +50,8 @@ void Particles::make_grids() {
     wide.low[d] -= height * layers_[axis];
     wide.high[d] += height * layers_[axis];
   }
-  own_rows_ = std::make_unique<RowGrid>(space, rows, cutoff / bins_per_cutoff);
-  copy_rows_ = std::make_unique<RowGrid>(wide, rows_with_copies, cutoff / bins_per_cutoff);
+  own_rows_ = std::make_unique<LinkedCells>(space, rows, cutoff / bins_per_cutoff);
+  copy_rows_ = std::make_unique<LinkedCells>(wide, rows_with_copies, cutoff / bins_per_cutoff);
 }
 
 void Particles::insert(const Molecule& molecule) {
@@ -115,7 +115,7 @@ void Particles::pack_halo(const Region& region, const Vec3& shift, std::vector<s
   };
   for (int z = own_rows_->row_of(1, region.low[2]); z <= own_rows_->row_of(1, region.high[2]); ++z)
     for (int y = own_rows_->row_of(0, region.low[1]); y <= own_rows_->row_of(0, region.high[1]); ++y) {
-      const RowGrid::Run run = own_rows_->run(y, z, region.low[0], region.high[0]);
+      const LinkedCells::Run run = own_rows_->run(y, z, region.low[0], region.high[0]);
       out.resize(end + static_cast<std::size_t>(run.end - run.begin) * stride);
       for (std::int64_t i = run.begin; i < run.end; ++i) copy(i);
     }
@@ -169,12 +169,12 @@ void Particles::compute_forces(Totals& totals) {
 
 void Particles::check_forces(double energy) const {
   if (std::isfinite(energy)) return;
-  constexpr std::size_t most_named = 4;
+  constexpr std::size_t max_named = 4;
   std::vector<std::uint64_t> ids;
   for (std::int64_t i = 0; i < own_.size(); ++i)
     if (!std::isfinite(own_.force[0][i] + own_.force[1][i] + own_.force[2][i])) ids.push_back(own_.id[i]);
   std::ranges::sort(ids);
-  const std::size_t more = ids.size() - std::min(ids.size(), most_named);
+  const std::size_t more = ids.size() - std::min(ids.size(), max_named);
   ids.resize(ids.size() - more);
   throw Error({.kind = ErrorKind::unstable,
                .message = ids.empty() ? "the potential energy is not finite"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "linked_cells.hpp"
 #include "neighbourhood.hpp"
 #include "observables.hpp"
 #include "region.hpp"
-#include "linked_cells.hpp"
 
 namespace tailrace::molecules {
 
@@ -87,7 +87,7 @@ class Particles {
   int cells_per_cutoff_;
   std::array<int, 2> layers_{};
   Columns own_, copies_;
-  std::unique_ptr<RowGrid> own_rows_, copy_rows_;
+  std::unique_ptr<LinkedCells> own_rows_, copy_rows_;
   std::vector<std::int32_t> order_;
   bool copies_arranged_ = false;
 };

@@ -13,14 +13,14 @@ namespace tailrace::molecules {
 
 namespace {
 
-constexpr std::int64_t piece = 1024;
+constexpr std::int64_t batch = 1024;
 
 /// Calls `treat(k, first, last)` for each piece k, on all threads.
 template <class Treat>
-void for_each_piece(std::int64_t count, Treat&& treat) {
+void for_each_batch(std::int64_t count, Treat&& treat) {
 #pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < (count + piece - 1) / piece; ++k)
-    treat(k, k * piece, std::min(count, (k + 1) * piece));
+  for (std::int64_t k = 0; k < (count + batch - 1) / batch; ++k)
+    treat(k, k * batch, std::min(count, (k + 1) * batch));
 }
 
 struct Kinetic {
@@ -98,8 +98,8 @@ template <class IsWrong>
 void Particles::kick_drift(double dt) {
   const double cutoff = field_.model().cutoff;
   const std::vector<double> kicks = half_kicks(field_, dt), drifts(kicks.size(), dt);
-  std::vector<char> bad(static_cast<std::size_t>((size() + piece - 1) / piece), 0);
-  for_each_piece(size(), [&](std::int64_t k, std::int64_t first, std::int64_t last) {
+  std::vector<char> bad(static_cast<std::size_t>((size() + batch - 1) / batch), 0);
+  for_each_batch(size(), [&](std::int64_t k, std::int64_t first, std::int64_t last) {
     for (std::size_t d = 0; d < 3; ++d) {
       add_scaled(own_.velocity[d], own_.force[d], kicks, own_, first, last);
       add_scaled(own_.position[d], own_.velocity[d], drifts, own_, first, last);
@@ -120,7 +120,7 @@ void Particles::kick_drift(double dt) {
 
 void Particles::kick(double dt, Totals& totals) {
   const std::vector<double> kicks = half_kicks(field_, dt), torque_kicks(kicks.size(), 0.5 * dt);
-  for_each_piece(size(), [&](std::int64_t /*k*/, std::int64_t first, std::int64_t last) {
+  for_each_batch(size(), [&](std::int64_t /*k*/, std::int64_t first, std::int64_t last) {
     for (std::size_t d = 0; d < 3; ++d) {
       add_scaled(own_.velocity[d], own_.force[d], kicks, own_, first, last);
       if (field_.rotates()) add_scaled(own_.momentum[d], own_.torque[d], torque_kicks, own_, first, last);
@@ -130,8 +130,8 @@ void Particles::kick(double dt, Totals& totals) {
 }
 
 void Particles::sum_kinetic(Totals& totals) const {
-  std::vector<Kinetic> sums(static_cast<std::size_t>((size() + piece - 1) / piece));
-  for_each_piece(size(), [&](std::int64_t k, std::int64_t first, std::int64_t last) {
+  std::vector<Kinetic> sums(static_cast<std::size_t>((size() + batch - 1) / batch));
+  for_each_batch(size(), [&](std::int64_t k, std::int64_t first, std::int64_t last) {
     Kinetic sum;
     for (std::int64_t i = first; i < last; ++i) {
       const CompiledComponent& component = field_.components()[own_.component_of(i)];

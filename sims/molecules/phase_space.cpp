@@ -107,13 +107,13 @@ std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpac
 }
 
 void PhaseSpace::read(const Share& share, const Take& take) {
-  Census census;
+  Validation validation;
   read_molecules(share, [&](const Molecule& molecule) {
-    census.add(molecule);
+    validation.add(molecule);
     take(molecule);
   });
-  census.check(comm(), header_.molecules, path_);
-  const auto sum = mpi::sum(comm(), std::vector<std::uint64_t>{census.state_sum()})[0];
+  validation.check(comm(), header_.molecules, path_);
+  const auto sum = mpi::sum(comm(), std::vector<std::uint64_t>{validation.state_sum()})[0];
   if (header_.state_sum && sum != *header_.state_sum)
     throw Error(
         ErrorInfo{.kind = ErrorKind::input,
@@ -131,7 +131,7 @@ void write_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files, const P
   const StateTotals totals{.before = mpi::exclusive_scan(own, state.list.count),
                            .molecules = static_cast<std::int64_t>(all[0]),
                            .state_sum = all[1]};
-  mpi::agree_on_root(own, [&] {
+  mpi::collectively_on_root(own, [&] {
     if (!files.header.empty() && waits_for_name(files)) replace_file(files.header + ".partial", files.header);
   });
   entry_of(files.format).write(own, files, state, totals);
@@ -141,27 +141,27 @@ void read_in_parts(mpi::CommView comm, const Share& share, const std::string& pa
                    const Take& take) {
   for (;;) {
     std::vector<Molecule> batch;
-    std::vector<mpi::Parcel<Molecule>> parcels(static_cast<std::size_t>(comm.size()));
-    for (std::size_t rank = 0; rank < parcels.size(); ++rank) parcels[rank].rank = static_cast<int>(rank);
-    mpi::agree_on(comm, [&] {
+    std::vector<mpi::Packet<Molecule>> packets(static_cast<std::size_t>(comm.size()));
+    for (std::size_t rank = 0; rank < packets.size(); ++rank) packets[rank].rank = static_cast<int>(rank);
+    mpi::collectively(comm, [&] {
       batch = next();
       for (const auto& molecule : batch) {
         check_molecule(molecule, share.limits, path);
-        parcels[static_cast<std::size_t>(share.owner(molecule.position))].values.push_back(molecule);
+        packets[static_cast<std::size_t>(share.owner(molecule.position))].values.push_back(molecule);
       }
     });
     if (mpi::max(comm, static_cast<std::int64_t>(batch.size())) == 0) return;
-    for (const auto& parcel : mpi::deliver(comm, parcels))
-      for (const auto& molecule : parcel.values) take(molecule);
+    for (const auto& packet : mpi::deliver(comm, packets))
+      for (const auto& molecule : packet.values) take(molecule);
   }
 }
 
-RecordCode code_of(const RecordLayout& layout) {
+RowCode code_of(const RowLayout& layout) {
   return {layout.bytes, layout.used_bytes(),
-          [layout](std::span<const std::byte> record) { return unpack(layout, record); }};
+          [layout](std::span<const std::byte> row) { return unpack(layout, row); }};
 }
 
-std::vector<Molecule> RecordReader::next() {
+std::vector<Molecule> RowReader::next() {
   std::vector<Molecule> batch;
   while (at_ < ranges_.size() && static_cast<std::int64_t>(batch.size()) < batch_molecules) {
     const auto& range = ranges_[at_];
@@ -190,7 +190,7 @@ int part_with(std::int64_t index, std::int64_t count, int ranks) noexcept {
 
 std::string share_text(mpi::CommView comm, const std::function<std::string()>& make) {
   std::string text;
-  mpi::agree_on_root(comm, [&] { text = make(); });
+  mpi::collectively_on_root(comm, [&] { text = make(); });
   return mpi::broadcast(comm, text, 0);
 }
 

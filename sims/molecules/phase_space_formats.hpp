@@ -44,27 +44,27 @@ void read_in_parts(mpi::CommView comm, const Share& share, const std::string& pa
                    const Take& take);
 
 /// Records that lie together in a file.
-struct RecordRange {
+struct RowRange {
   std::int64_t offset = 0, count = 0;
 };
 /// How records of a file become molecules.
-struct RecordCode {
+struct RowCode {
   std::int64_t bytes = 0;       ///< from one to the next
   std::int64_t used_bytes = 0;  ///< without a gap at the end, which the last one may lack
   std::function<Molecule(std::span<const std::byte>)> unpack;
 };
-RecordCode code_of(const RecordLayout& layout);
+RowCode code_of(const RowLayout& layout);
 /// Reads records from ranges of a file, batch by batch.
-class RecordReader {
+class RowReader {
  public:
-  RecordReader(const InputFile& file, RecordCode code, std::vector<RecordRange> ranges)
+  RowReader(const InputFile& file, RowCode code, std::vector<RowRange> ranges)
       : file_(file), code_(std::move(code)), ranges_(std::move(ranges)) {}
   std::vector<Molecule> next();
 
  private:
   const InputFile& file_;
-  RecordCode code_;
-  std::vector<RecordRange> ranges_;
+  RowCode code_;
+  std::vector<RowRange> ranges_;
   std::size_t at_ = 0;     ///< the range that is being read
   std::int64_t done_ = 0;  ///< records of it
   std::vector<std::byte> bytes_;

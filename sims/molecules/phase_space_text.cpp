@@ -293,7 +293,7 @@ TextHeader parse_text_header(std::string_view text, const std::string& path) {
 
 std::string read_text_header(const std::string& path) {
   const InputFile file(path, whole_file);
-  constexpr std::int64_t first_bytes = 1 << 16, most_bytes = 1 << 26;
+  constexpr std::int64_t first_bytes = 1 << 16, max_bytes = 1 << 26;
   std::string text;
   for (std::int64_t bytes = first_bytes;; bytes *= 4) {
     text.resize(static_cast<std::size_t>(std::min(bytes, file.size_bytes())));
@@ -303,7 +303,7 @@ std::string read_text_header(const std::string& path) {
       return word.text == "NumberOfMolecules" || word.text == "N";
     });
     constexpr int wanted_words = 5;  // the number, the format, and one more, so that those are whole
-    if (bytes >= std::min(file.size_bytes(), most_bytes) || words.end() - end > wanted_words) break;
+    if (bytes >= std::min(file.size_bytes(), max_bytes) || words.end() - end > wanted_words) break;
   }
   text.resize(static_cast<std::size_t>(parse_text_header(text, path).bytes));
   return text;

@@ -85,7 +85,7 @@ void Program::plan() {
   const Start start(comm_, options_.problem, warnings, options_.subject());
   for (const auto& warning : warnings) run_.warn(warning);
   if (options_.check_only)
-    return mpi::agree_on(comm_, [&] { static_cast<void>(resolve(options_.outputs, 1)); });
+    return mpi::collectively(comm_, [&] { static_cast<void>(resolve(options_.outputs, 1)); });
   simulation_.emplace(comm_, problem(), run_.log());
   simulation_->place(start.molecules(comm_, simulation_->decomposition()));
   plan_outputs();
@@ -122,7 +122,7 @@ StateInTransit Program::state_of_run() {
   simulation_.emplace(comm_, problem(), run_.log());
   using Into = StateInTransit::Into;
   const auto into = options_.conversion->format == run::our_format ? Into::run : Into::file;
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     if (into == Into::run) refuse_sums(options_.outputs, options_.subject());
   });
   auto nothing = resolve({}, 1);
@@ -134,7 +134,7 @@ StateInTransit Program::state_of_run() {
 void Program::plan_outputs() {
   const auto molecules = simulation_->order().size();
   Outputs found;
-  mpi::agree_on(comm_, [&] { found = resolve(options_.outputs, molecules); });
+  mpi::collectively(comm_, [&] { found = resolve(options_.outputs, molecules); });
   auto samples = std::make_unique<Samples>(comm_, found.outputs.streams(), found.space, problem().length,
                                            problem().model, simulation_->order());
   const auto own_box = samples->own_box();
@@ -158,9 +158,10 @@ void Program::make_head(const std::vector<run::OutputTable>& tables) {
 void Program::describe() {
   const Vec3& length = problem().length;
   const bool kd = problem().decomposition.kind == DecompositionOptions::Kind::kd;
-  tell(fmt::format("tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ranks ({}); {}\n",
-                   TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2],
-                   problem().steps, comm_.size(), kd ? "k-d tree" : "regular", output_text()));
+  report(
+      fmt::format("tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ranks ({}); {}\n",
+                  TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2],
+                  problem().steps, comm_.size(), kd ? "k-d tree" : "regular", output_text()));
 }
 
 /// For ParaView; the run does without if it cannot be written. @local

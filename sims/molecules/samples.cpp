@@ -153,17 +153,17 @@ void Samples::gather_by_id(const std::vector<Source*>& sources, const MoleculeLi
         message.push_back(std::bit_cast<std::uint64_t>(numbers[static_cast<std::size_t>(c)]));
     }
   }
-  std::vector<mpi::Parcel<std::uint64_t>> parcels;
-  for (auto& [rank, message] : to) parcels.push_back({rank, std::move(message)});
-  for (const auto& parcel : mpi::deliver(comm_, parcels)) {
-    for (std::size_t k = 0; k + words <= parcel.values.size(); k += words) {
-      const auto place = order_.place(parcel.values[k]);
+  std::vector<mpi::Packet<std::uint64_t>> packets;
+  for (auto& [rank, message] : to) packets.push_back({rank, std::move(message)});
+  for (const auto& packet : mpi::deliver(comm_, packets)) {
+    for (std::size_t k = 0; k + words <= packet.values.size(); k += words) {
+      const auto place = order_.place(packet.values[k]);
       TAILRACE_CHECK(place >= 0, "every molecule has a place");
       std::size_t from = k + 1;
       for (auto* const source : sources)
         for (std::int64_t c = 0; c < source->width; ++c)
           source->values[static_cast<std::size_t>(place * source->width + c)] =
-              std::bit_cast<double>(parcel.values[from++]);
+              std::bit_cast<double>(packet.values[from++]);
     }
   }
 }

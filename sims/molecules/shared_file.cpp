@@ -14,7 +14,7 @@
 
 namespace tailrace::molecules {
 
-Packer packer_of(const RecordLayout& layout) {
+Packer packer_of(const RowLayout& layout) {
   return {layout.bytes,
           [layout](const Molecule& molecule, std::span<std::byte> out) { pack(layout, molecule, out); }};
 }
@@ -24,8 +24,8 @@ SharedFile::SharedFile(mpi::CommView comm, const std::string& path, std::int64_t
     : path_(path), step_(access.step) {
   renames_ = comm.is_root();
   try {
-    mpi::agree_on_root(comm, [&] { make(bytes); });
-    mpi::agree_on(comm, [&] { file_.emplace(partial(), access.call); });
+    mpi::collectively_on_root(comm, [&] { make(bytes); });
+    mpi::collectively(comm, [&] { file_.emplace(partial(), access.call); });
   } catch (...) {
     if (renames_) unlink(partial().c_str());
     throw;
@@ -55,7 +55,7 @@ void SharedFile::write(std::int64_t offset, const std::string& text) {
   write(offset, std::as_bytes(std::span(text)));
 }
 
-void SharedFile::write_records(std::int64_t offset, const Packer& packer, const MoleculeList& list) {
+void SharedFile::write_rows(std::int64_t offset, const Packer& packer, const MoleculeList& list) {
   bytes_.resize(static_cast<std::size_t>(std::min(list.count, batch_molecules) * packer.bytes));
   for (std::int64_t done = 0; done < list.count; done += batch_molecules) {
     const std::int64_t now = std::min(list.count - done, batch_molecules);
@@ -80,14 +80,14 @@ void SharedFile::rename() {
 
 void write_together(mpi::CommView comm, std::span<SharedFile* const> files,
                     const std::function<void()>& write) {
-  mpi::agree_on(
+  mpi::collectively(
       comm,
       [&] {
         write();
         for (auto* const file : files) file->flush();
       },
       output::close_limit_s);
-  mpi::agree_on_root(comm, [&] {
+  mpi::collectively_on_root(comm, [&] {
     for (auto* const file : files) file->rename();
   });
 }

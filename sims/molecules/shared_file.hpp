@@ -19,7 +19,7 @@ struct Packer {
   std::int64_t bytes = 0;  ///< of a record
   std::function<void(const Molecule&, std::span<std::byte>)> pack;
 };
-Packer packer_of(const RecordLayout& layout);
+Packer packer_of(const RowLayout& layout);
 
 /// A file that all ranks write together, each at places of its own. It grows beside the one that has the
 /// name, as NAME.partial, and takes the name when it is complete.
@@ -37,7 +37,7 @@ class SharedFile {
   void write(std::int64_t offset, std::span<const std::byte> bytes);
   void write(std::int64_t offset, const std::string& text);
   /// Writes the records of molecules one behind the other, in batches. @local. Errors (io).
-  void write_records(std::int64_t offset, const Packer& packer, const MoleculeList& list);
+  void write_rows(std::int64_t offset, const Packer& packer, const MoleculeList& list);
   /// Waits until all bytes of this rank are on the device. @local. Errors (io).
   void flush();
   /// Gives the file its name, after all ranks have flushed; rank 0 does it. @local. Errors (io).

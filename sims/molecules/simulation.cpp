@@ -90,11 +90,11 @@ void Simulation::place(const std::vector<Molecule>& molecules) {
   ids.reserve(molecules.size());
   for (std::int64_t i = 0; i < particles_->size(); ++i) ids.push_back(particles_->get(i).id);
   order_.emplace(comm_, std::move(ids));
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     if (order_->size() == 0) throw Error(ErrorKind::input, "there are no molecules");
   });
   const auto counts = mpi::sum(comm_, particles_->count_components());
-  mpi::agree_on(comm_, [&] { corrections_ = corrections(particles_->field(), counts, volume()); });
+  mpi::collectively(comm_, [&] { corrections_ = corrections(particles_->field(), counts, volume()); });
 }
 
 void Simulation::set_outputs(std::unique_ptr<Samples> samples,
@@ -304,9 +304,9 @@ void Simulation::state(checkpoint::StateArchive& archive) {
   archive.component("molecules", 2, [&](int version) {
     check_same_case(archive);
     pass_decomposition(archive, version);
-    archive.records("molecule", std::make_unique<MoleculeRecords>(
-                                    checkpoint_grid(problem_), decomposition().region(comm_.rank()), list(),
-                                    [this](const Molecule& molecule) { particles_->insert(molecule); }));
+    archive.rows("molecule", std::make_unique<MoleculeRows>(
+                                 checkpoint_grid(problem_), decomposition().region(comm_.rank()), list(),
+                                 [this](const Molecule& molecule) { particles_->insert(molecule); }));
     auto means = means_.numbers();
     archive.values("means", means);
     if (archive.restores()) means_.restore(means);

@@ -39,10 +39,10 @@ Start::Start(mpi::CommView comm, Problem& problem, std::vector<std::string>& war
     : problem_(problem) {
   if (const auto* const start = std::get_if<StartFile>(&problem.start)) {
     PhaseSpaceFiles files;
-    mpi::agree_on(comm, [&] { files = recognise(start->path); });
+    mpi::collectively(comm, [&] { files = recognise(start->path); });
     file_ = open_phase_space(comm, files);
   }
-  mpi::agree_on(comm, [&] { complete(problem, warnings, subject); });
+  mpi::collectively(comm, [&] { complete(problem, warnings, subject); });
 }
 
 void Start::complete(Problem& problem, std::vector<std::string>& warnings, const std::string& subject) const {

@@ -59,7 +59,7 @@ class ResultWriter final : public NamedWriter {
   using NamedWriter::NamedWriter;
 
   void write(const StepState& state) override {
-    mpi::agree_on_root(comm(), [&] {
+    mpi::collectively_on_root(comm(), [&] {
       if (state.step == 0) make_empty(path(".res"));
       const auto size = size_of(path(".res"));
       const auto text = size == 0 ? head() + line(state) : line(state);
@@ -70,7 +70,7 @@ class ResultWriter final : public NamedWriter {
   }
 
   void resume(StepIndex step) override {
-    mpi::agree_on_root(comm(), [&] {
+    mpi::collectively_on_root(comm(), [&] {
       cut_lines(path(".res"), [step](const std::string& line) {
         StepIndex found = 0;
         return (std::istringstream(line) >> found) && found > step;
@@ -171,12 +171,12 @@ class VisWriter final : public NamedWriter {
     const auto molecules = in_order(comm(), context().order, state.own);
     const auto sections = vis_text(moment_of(state, context().problem, molecules), state.step == 0);
     std::int64_t size = 0;
-    mpi::agree_on_root(comm(), [&] {
+    mpi::collectively_on_root(comm(), [&] {
       if (state.step == 0) make_empty(path(".vis"));
       size = size_of(path(".vis"));
     });
     const SectionPlaces places(comm(), sections, mpi::max(comm(), size));
-    mpi::agree_on(comm(), [&] {
+    mpi::collectively(comm(), [&] {
       output::RawFile file(path(".vis"), access(state.step).call);
       places.write(comm().is_root(), [&](std::int64_t offset, const std::string& text) {
         file.write(std::as_bytes(std::span(text)), offset, state.step);
@@ -186,7 +186,7 @@ class VisWriter final : public NamedWriter {
   }
 
   void resume(StepIndex step) override {
-    mpi::agree_on_root(comm(), [&] {
+    mpi::collectively_on_root(comm(), [&] {
       const auto lines = (step / every() + 1) * (context().order.size() + 1);  // with one between frames
       cut_lines(path(".vis"),
                 [lines, kept = StepIndex{0}](const std::string&) mutable { return kept++ == lines; });
@@ -245,18 +245,18 @@ const std::map<std::string, Maker>& makers() {
 }  // namespace
 
 std::vector<Molecule> in_order(mpi::CommView comm, const IdOrder& order, const MoleculeList& own) {
-  std::map<int, mpi::Parcel<Molecule>> to;
+  std::map<int, mpi::Packet<Molecule>> to;
   for (std::int64_t i = 0; i < own.count; ++i) {
     const auto molecule = own.molecule(i);
-    auto& parcel = to[order.owner(molecule.id)];
-    parcel.rank = order.owner(molecule.id);
-    parcel.values.push_back(molecule);
+    auto& packet = to[order.owner(molecule.id)];
+    packet.rank = order.owner(molecule.id);
+    packet.values.push_back(molecule);
   }
-  std::vector<mpi::Parcel<Molecule>> parcels;
-  for (auto& [rank, parcel] : to) parcels.push_back(std::move(parcel));
+  std::vector<mpi::Packet<Molecule>> packets;
+  for (auto& [rank, packet] : to) packets.push_back(std::move(packet));
   std::vector<Molecule> mine;
-  for (const auto& parcel : mpi::deliver(comm, parcels))
-    mine.insert(mine.end(), parcel.values.begin(), parcel.values.end());
+  for (const auto& packet : mpi::deliver(comm, packets))
+    mine.insert(mine.end(), packet.values.begin(), packet.values.end());
   std::sort(mine.begin(), mine.end(), [](const Molecule& a, const Molecule& b) { return a.id < b.id; });
   return mine;
 }

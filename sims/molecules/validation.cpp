@@ -40,12 +40,12 @@ std::optional<std::uint64_t> find_twice(std::vector<std::uint64_t> values) {
 /// Each id goes to the rank that its hash says, where equal ones meet.
 std::vector<std::uint64_t> meet(mpi::CommView comm, const std::vector<std::uint64_t>& ids) {
   const auto ranks = static_cast<std::uint64_t>(comm.size());
-  std::vector<mpi::Parcel<std::uint64_t>> parcels(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank) parcels[rank].rank = static_cast<int>(rank);
-  for (const auto id : ids) parcels[XXH3_64bits(&id, sizeof id) % ranks].values.push_back(id);
+  std::vector<mpi::Packet<std::uint64_t>> packets(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) packets[rank].rank = static_cast<int>(rank);
+  for (const auto id : ids) packets[XXH3_64bits(&id, sizeof id) % ranks].values.push_back(id);
   std::vector<std::uint64_t> met;
-  for (const auto& parcel : mpi::deliver(comm, parcels))
-    met.insert(met.end(), parcel.values.begin(), parcel.values.end());
+  for (const auto& packet : mpi::deliver(comm, packets))
+    met.insert(met.end(), packet.values.begin(), packet.values.end());
   return met;
 }
 
@@ -72,7 +72,7 @@ void check_molecule(const Molecule& molecule, const Limits& limits, const std::s
            "quaternions of length 1");
 }
 
-void Census::add(const Molecule& molecule) {
+void Validation::add(const Molecule& molecule) {
   ids_.push_back(molecule.id);
   // -0 and 0 are one point.
   const Vec3 point = molecule.position + Vec3{0, 0, 0};
@@ -80,10 +80,10 @@ void Census::add(const Molecule& molecule) {
   state_sum_ += hash_of(molecule);
 }
 
-void Census::check(mpi::CommView comm, std::int64_t expected, const std::string& path) {
+void Validation::check(mpi::CommView comm, std::int64_t expected, const std::string& path) {
   const auto found = mpi::sum(comm, static_cast<std::int64_t>(ids_.size()));
   const auto ids = meet(comm, ids_);
-  mpi::agree_on(comm, [&] {
+  mpi::collectively(comm, [&] {
     if (const auto id = find_twice(ids))
       throw file_error(path, fmt::format("two molecules have the id {}", *id), "one id for each molecule");
     if (found != expected)

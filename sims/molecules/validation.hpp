@@ -20,7 +20,7 @@ struct Limits {
 void check_molecule(const Molecule& molecule, const Limits& limits, const std::string& path);
 
 /// Counts molecules of all ranks, and finds ids and points that are there twice. Memory: 16 bytes for each.
-class Census {
+class Validation {
  public:
   /// Counts a molecule of this rank. @local
   void add(const Molecule& molecule);

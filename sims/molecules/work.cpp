@@ -33,8 +33,8 @@ void spread(const CellGrid& grid, std::size_t axis, double reach, std::vector<do
 }  // namespace
 
 CellGrid work_grid(const Vec3& box, double cutoff, int ranks) {
-  const double most_cells = std::max(std::ldexp(1.0, 18), 64.0 * ranks);
-  const double edge = std::max(cutoff / 2, std::cbrt(box[0] * box[1] * box[2] / most_cells));
+  const double max_cells = std::max(std::ldexp(1.0, 18), 64.0 * ranks);
+  const double edge = std::max(cutoff / 2, std::cbrt(box[0] * box[1] * box[2] / max_cells));
   CellGrid grid{.box = box, .cells = {}};
   for (std::size_t d = 0; d < 3; ++d)
     grid.cells[d] = std::max<std::int64_t>(1, static_cast<std::int64_t>(box[d] / edge));

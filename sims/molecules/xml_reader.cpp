@@ -45,8 +45,8 @@ XmlReader::XmlReader(const std::string& text, const std::string& path)
 }
 
 void XmlReader::include(pugi::xml_node node, const std::string& path, int depth) {
-  constexpr int most_depth = 16;
-  if (depth > most_depth) throw include_error(path, "files include each other without end");
+  constexpr int max_depth = 16;
+  if (depth > max_depth) throw include_error(path, "files include each other without end");
   for (auto child = node.first_child(); child;) {
     const auto next = child.next_sibling();
     if (std::string_view(child.name()) != "include") {
@@ -133,15 +133,15 @@ void XmlReader::problem(pugi::xml_node node, const std::string& what, const std:
 
 std::vector<std::string> XmlReader::unknown() const {
   std::vector<std::string> lines;
-  note_unknown(document_, lines);
+  mark_unknown(document_, lines);
   return lines;
 }
 
-void XmlReader::note_unknown(pugi::xml_node node, std::vector<std::string>& lines) const {
+void XmlReader::mark_unknown(pugi::xml_node node, std::vector<std::string>& lines) const {
   for (const auto child : node.children()) {
     if (child.type() != pugi::node_element) continue;
     if (known_.contains(child))
-      note_unknown(child, lines);
+      mark_unknown(child, lines);
     else
       lines.push_back(fmt::format("{}: {} is not known here, and has no effect", path_, place_of(child)));
   }

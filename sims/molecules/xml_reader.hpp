@@ -43,7 +43,7 @@ class XmlReader {
 
  private:
   void include(pugi::xml_node node, const std::string& path, int depth);
-  void note_unknown(pugi::xml_node node, std::vector<std::string>& lines) const;
+  void mark_unknown(pugi::xml_node node, std::vector<std::string>& lines) const;
 
   std::string path_, text_;
   pugi::xml_document document_;

@@ -10,9 +10,9 @@ namespace {
 using enum run::KeyType;
 
 std::vector<run::Key> keys() {
-  constexpr double most_multiple = 1 << 20, most_ms = 1e7, most_factor = 1e3, fastest_cells = 1e6;
-  constexpr double most_particles = static_cast<double>(std::int64_t{1} << 40);
-  constexpr double most_steps = static_cast<double>(largest_exact_float64 - 1);
+  constexpr double max_multiple = 1 << 20, max_ms = 1e7, max_factor = 1e3, fastest_cells = 1e6;
+  constexpr double max_particles = static_cast<double>(std::int64_t{1} << 40);
+  constexpr double max_steps = static_cast<double>(largest_exact_float64 - 1);
   return {
       {.name = "domain.cells",
        .type = integers,
@@ -22,7 +22,7 @@ std::vector<run::Key> keys() {
        .type = integer,
        .meaning = "number of steps",
        .fallback = "50",
-       .limits = {1, most_steps}},
+       .limits = {1, max_steps}},
       {.name = "model.precision",
        .meaning = "`\"float32\"` or `\"float64\"`, of the field and of what the selections write",
        .fallback = "float64"},
@@ -48,17 +48,17 @@ std::vector<run::Key> keys() {
        .type = integer,
        .meaning = "writes every dataset of the selections so many times, under names of their own",
        .fallback = "1",
-       .limits = {1, most_multiple}},
+       .limits = {1, max_multiple}},
       {.name = "rehearse.write_multiplier",
        .type = integer,
        .meaning = "cuts every dataset of the selections into so many, along the longest axis",
        .fallback = "1",
-       .limits = {1, most_multiple}},
+       .limits = {1, max_multiple}},
       {.name = "rehearse.particles",
        .type = integer,
        .meaning = "particles that cross the domain, from rank to rank; part of every checkpoint",
        .fallback = "0",
-       .limits = {0, most_particles}},
+       .limits = {0, max_particles}},
       {.name = "rehearse.clustering",
        .type = integer,
        .meaning = "1: they begin all over the domain; the higher, the more of them near its low corner",
@@ -80,7 +80,7 @@ std::vector<run::Key> keys() {
        .type = real,
        .meaning = "its duration on an undisturbed machine: measured at the start, then a number of units",
        .otherwise = "0",
-       .limits = {0, most_ms}},
+       .limits = {0, max_ms}},
       {.name = "rehearse.compute_units",
        .type = integer,
        .meaning = "its amount instead, as `run.json` of an earlier run has it",
@@ -99,7 +99,7 @@ std::vector<run::Key> keys() {
        .type = real,
        .meaning = "namely so many times as much",
        .otherwise = "2",
-       .limits = {0, most_factor}},
+       .limits = {0, max_factor}},
       {.name = "rehearse.verify",
        .type = boolean,
        .meaning =

@@ -28,9 +28,9 @@ void read(run::CaseFile& file, const std::string& key, const Parse& parse) {
 void read_cells(run::CaseFile& file, Options& options) {
   auto cells = *file.integers("domain.cells");
   if (cells.size() == 1) cells.resize(3, cells[0]);
-  constexpr std::int64_t most_cells = std::int64_t{1} << 40;
+  constexpr std::int64_t max_cells = std::int64_t{1} << 40;
   bool good = cells.size() == 3;
-  std::int64_t room = most_cells;
+  std::int64_t room = max_cells;
   for (const auto n : cells) {
     good = good && n >= 1 && n <= room;
     if (good) room /= n;
@@ -81,15 +81,15 @@ void read_load(run::CaseFile& file, LoadOptions& load) {
                      "compute = \"matmul\" or \"memory\", or no imbalance and slow_rank");
 }
 
-void read_swarm(run::CaseFile& file, SwarmOptions& swarm) {
-  swarm.count = *file.integer("rehearse.particles");
-  if (swarm.count == 0) {
+void read_particle_formula(run::CaseFile& file, ParticleOptions& particle_formula) {
+  particle_formula.count = *file.integer("rehearse.particles");
+  if (particle_formula.count == 0) {
     for (const char* key : {"rehearse.clustering", "rehearse.drift"})
       file.refuse(key, "belongs to no particles", "particles = 1000, or leave it out");
     return;
   }
-  swarm.clustering = static_cast<int>(*file.integer("rehearse.clustering"));
-  swarm.drift_cells = *file.real("rehearse.drift");
+  particle_formula.clustering = static_cast<int>(*file.integer("rehearse.clustering"));
+  particle_formula.drift_cells = *file.real("rehearse.drift");
 }
 
 output::Reduction read_reduction(run::CaseFile& file) {
@@ -136,7 +136,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read(file, "rehearse.decomposition",
        [&](const std::string& text) { options.ownership = parse_ownership(text); });
   read_load(file, options.load);
-  read_swarm(file, options.swarm);
+  read_particle_formula(file, options.particle_formula);
   options.outputs = run::read_output_tables(file, {{quantity, unit}}, "");
   read_selections(file, options);
   options.verify = *file.boolean("rehearse.verify") || options.verify;

@@ -24,21 +24,21 @@ void set_rows(AlignedVector<Real>& values, const Formula& formula, const Box& bo
 
 /// The records of a box: the number of each point, and its value.
 template <class Real>
-void list_records(std::vector<Real>& records, const Formula& formula, const Box& box, StepIndex step) {
-  records.clear();
+void list_rows(std::vector<Real>& rows, const Formula& formula, const Box& box, StepIndex step) {
+  rows.clear();
   for (std::int64_t z = box.lo.z; z < box.hi.z; ++z)
     for (std::int64_t y = box.lo.y; y < box.hi.y; ++y)
       for (std::int64_t x = box.lo.x; x < box.hi.x; ++x) {
         const std::int64_t number = formula.number({x, y, z});
-        if (!Formula::is_record(number, step)) continue;
-        records.push_back(static_cast<Real>(number));
-        records.push_back(static_cast<Real>(formula.value({x, y, z}, step)));
+        if (!Formula::is_row(number, step)) continue;
+        rows.push_back(static_cast<Real>(number));
+        rows.push_back(static_cast<Real>(formula.value({x, y, z}, step)));
       }
 }
 
 }  // namespace
 
-Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType record_type,
+Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType row_type,
            Load& load, Particles* particles, trace::Log& log)
     : comm_(comm), formula_(formula), own_box_(own_box), load_(load), particles_(particles), log_(log) {
   const auto count = static_cast<std::size_t>(own_box.volume());
@@ -46,7 +46,7 @@ Cube::Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::E
     values_ = AlignedVector<float>(count);
   else
     values_ = AlignedVector<double>(count);
-  if (record_type == h5::ElementType::float64) records_ = std::vector<double>();
+  if (row_type == h5::ElementType::float64) rows_ = std::vector<double>();
   set_field(0);
 }
 
@@ -71,13 +71,13 @@ output::FieldView Cube::field(const std::string&) const {
   return {.data = data, .type = formula_.type, .box = own_box_, .stride_y = n.x, .stride_z = n.x * n.y};
 }
 
-output::RecordsView Cube::records(const std::string&) {
+output::RowsView Cube::rows(const std::string&) {
   return std::visit(
-      [&](auto& list) -> output::RecordsView {
-        list_records(list, formula_, own_box_, step_);
-        return {.data = list.data(), .count = static_cast<std::int64_t>(list.size()) / record_components};
+      [&](auto& list) -> output::RowsView {
+        list_rows(list, formula_, own_box_, step_);
+        return {.data = list.data(), .count = static_cast<std::int64_t>(list.size()) / row_components};
       },
-      records_);
+      rows_);
 }
 
 void Cube::state(checkpoint::StateArchive& archive) {
@@ -92,14 +92,14 @@ void Cube::state(checkpoint::StateArchive& archive) {
                             .stride_z = n.x * n.y});
   });
   if (particles_ == nullptr) return;
-  archive.component("particles", 1, [&](int) { archive.records("all", *particles_); });
+  archive.component("particles", 1, [&](int) { archive.rows("all", *particles_); });
 }
 
 void Cube::restored(StepIndex step) {
   step_ = step;
   if (particles_ == nullptr) return;
   particles_->end_restore();
-  const auto verdict = particles_->judge(step);
+  const auto verdict = particles_->compare(step);
   if (!verdict.good())
     throw Error(ErrorInfo{
         .kind = ErrorKind::input,

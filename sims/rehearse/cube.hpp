@@ -19,15 +19,15 @@ namespace tailrace::rehearse {
 class Cube {
  public:
   /// `load`, `particles` (null: none) and `log` outlive the cube, which begins in the state of step 0.
-  /// Records have elements of `record_type`.
-  Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType record_type,
-       Load& load, Particles* particles, trace::Log& log);
+  /// Records have elements of `row_type`.
+  Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType row_type, Load& load,
+       Particles* particles, trace::Log& log);
 
   /// @collective{comm}
   void advance(StepIndex step);
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
-  /// The points of this rank that `Formula::is_record` takes now, in the order of their numbers.
-  [[nodiscard]] output::RecordsView records(const std::string& quantity);
+  /// The points of this rank that `Formula::is_row` takes now, in the order of their numbers.
+  [[nodiscard]] output::RowsView rows(const std::string& quantity);
   /// Saves or restores the field, though it could be had from the step alone: a rehearsal does as others do.
   /// @local
   void state(checkpoint::StateArchive& archive);
@@ -46,7 +46,7 @@ class Cube {
   trace::Log& log_;
   std::variant<AlignedVector<float>, AlignedVector<double>> values_;
   StepIndex step_ = 0;
-  std::variant<std::vector<float>, std::vector<double>> records_;
+  std::variant<std::vector<float>, std::vector<double>> rows_;
 };
 
 }  // namespace tailrace::rehearse

@@ -24,7 +24,7 @@ struct Formula {
   [[nodiscard]] double value(Index3 p, StepIndex t) const noexcept { return rounded(exact(p, t), type); }
 
   /// True if a point is among the records of a time: every s-th, s = t mod 5, none for s = 0.
-  [[nodiscard]] static bool is_record(std::int64_t number, StepIndex t) noexcept {
+  [[nodiscard]] static bool is_row(std::int64_t number, StepIndex t) noexcept {
     constexpr StepIndex period = 5;
     const StepIndex stride = t % period;
     return stride != 0 && number % stride == 0;

@@ -120,7 +120,7 @@ class Load::Passes final : public Load::Kernel {
   }
 
  private:
-  static constexpr std::size_t values = std::size_t{4} << 20, piece = std::size_t{16} << 10;
+  static constexpr std::size_t values = std::size_t{4} << 20, batch = std::size_t{16} << 10;
   struct Set {
     AlignedVector<double> a, b, c;
     std::size_t at = 0;
@@ -133,8 +133,8 @@ class Load::Passes final : public Load::Kernel {
     void run(std::int64_t units) noexcept {
       constexpr double scale = 0.5;
       for (std::int64_t unit = 0; unit < units; ++unit) {
-        for (std::size_t i = at; i < at + piece; ++i) a[i] = b[i] + scale * c[i];
-        at = (at + piece) % values;
+        for (std::size_t i = at; i < at + batch; ++i) a[i] = b[i] + scale * c[i];
+        at = (at + batch) % values;
       }
     }
   };
@@ -190,9 +190,9 @@ void Load::calibrate() {
   constexpr int blocks = 5;
   std::int64_t count = 1;
   while (measure(count) < block_s) count *= 2;
-  double least_s = measure(count);
-  for (int block = 1; block < blocks; ++block) least_s = std::min(least_s, measure(count));
-  unit_s_ = least_s / static_cast<double>(count);
+  double min_s = measure(count);
+  for (int block = 1; block < blocks; ++block) min_s = std::min(min_s, measure(count));
+  unit_s_ = min_s / static_cast<double>(count);
   constexpr double ms_per_s = 1000;
   units_ = std::max<std::int64_t>(1, std::llround(options_.step_ms / ms_per_s / unit_s_));
 }

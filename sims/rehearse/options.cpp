@@ -119,7 +119,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   add_key_options(*app, texts);
   if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
   if (auto options = verification(line, file)) return std::move(*options);
-  run::settle(line, argc, argv, "", line.options);
+  run::finalize(line, argc, argv, "", line.options);
   for (std::size_t i = 0; i < key_options.size(); ++i)
     if (!texts[i].empty()) line.settings.push_back(setting_of(key_options[i], texts[i]));
   apply_case(line);

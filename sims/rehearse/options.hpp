@@ -7,8 +7,8 @@
 #include "formula.hpp"
 #include "load.hpp"
 #include "ownership.hpp"
-#include "selection.hpp"
 #include "particle_formula.hpp"
+#include "selection.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::rehearse {
@@ -22,7 +22,7 @@ struct Options : run::CaseOptions {
   Formula formula;
   Ownership ownership;
   LoadOptions load;
-  SwarmOptions swarm;
+  ParticleOptions particle_formula;
   std::vector<Selection> selections;
   SelectionContext selection_context;  ///< of the selections; the number of ranks is the program's to fill in
 };

@@ -42,8 +42,8 @@ Ownership parse_ownership(const std::string& text) {
   const std::string one = "one-owner";
   if (text == one) return {Kind::one_owner};
   if (text.starts_with(one + ":")) {
-    constexpr int most_ranks = 1 << 24;
-    const auto rank = parse_number<std::int64_t>(text.substr(one.size() + 1), 0, most_ranks);
+    constexpr int max_ranks = 1 << 24;
+    const auto rank = parse_number<std::int64_t>(text.substr(one.size() + 1), 0, max_ranks);
     if (rank) return {Kind::one_owner, static_cast<int>(*rank)};
   }
   throw Error(ErrorInfo{.kind = ErrorKind::usage,

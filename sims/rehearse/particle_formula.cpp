@@ -23,11 +23,11 @@ std::int64_t wrapped(std::int64_t i, std::int64_t n) noexcept {
 
 }  // namespace
 
-Swarm::Swarm(Index3 cells, const SwarmOptions& options) noexcept
+ParticleFormula::ParticleFormula(Index3 cells, const ParticleOptions& options) noexcept
     : options_(options),
       extents_{cells.x * parts_per_cell, cells.y * parts_per_cell, cells.z * parts_per_cell} {}
 
-Particle Swarm::particle(std::uint64_t id, StepIndex step) const noexcept {
+Particle ParticleFormula::particle(std::uint64_t id, StepIndex step) const noexcept {
   Random random(id);
   const auto drift = std::llround(options_.drift_cells * static_cast<double>(parts_per_cell));
   Particle particle{.id = id};
@@ -40,28 +40,28 @@ Particle Swarm::particle(std::uint64_t id, StepIndex step) const noexcept {
   return particle;
 }
 
-void Swarm::advance(Particle& particle) const noexcept {
+void ParticleFormula::advance(Particle& particle) const noexcept {
   for (std::size_t axis = 0; axis < extents_.size(); ++axis)
     particle.place[axis] = wrapped(particle.place[axis] + particle.speed[axis], extents_[axis]);
 }
 
-Index3 Swarm::point(const Particle& particle) const noexcept {
+Index3 ParticleFormula::point(const Particle& particle) const noexcept {
   const auto& place = particle.place;
   return {place[0] / parts_per_cell, place[1] / parts_per_cell, place[2] / parts_per_cell};
 }
 
-std::uint64_t Swarm::sum(std::uint64_t begin, std::uint64_t end, StepIndex step) const noexcept {
+std::uint64_t ParticleFormula::sum(std::uint64_t begin, std::uint64_t end, StepIndex step) const noexcept {
   std::uint64_t sum = 0;
   for (std::uint64_t id = begin; id < end; ++id) sum += fingerprint(particle(id, step));
   return sum;
 }
 
-std::string Swarm::text() const {
+std::string ParticleFormula::text() const {
   return fmt::format("{} {} {}", options_.count, options_.clustering, options_.drift_cells);
 }
 
-Swarm Swarm::parse(Index3 cells, const std::string& text) {
-  SwarmOptions options;
+ParticleFormula ParticleFormula::parse(Index3 cells, const std::string& text) {
+  ParticleOptions options;
   std::istringstream words(text);
   words >> options.count >> options.clustering >> options.drift_cells;
   if (!words || options.count < 1 || options.clustering < 1)

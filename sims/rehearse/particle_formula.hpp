@@ -9,7 +9,7 @@
 namespace tailrace::rehearse {
 
 /// How many particles a rehearsal has, and how they move.
-struct SwarmOptions {
+struct ParticleOptions {
   std::int64_t count = 0;
   int clustering = 1;      ///< 1: all over the domain; above, the more of them near its low corner
   double drift_cells = 1;  ///< that all move on in a step, along each axis
@@ -25,9 +25,9 @@ struct Particle {
 
 /// Particles by formula: each moves on evenly, and comes in again where it leaves the domain. Where one is at
 /// any time is known without the steps between.
-class Swarm {
+class ParticleFormula {
  public:
-  Swarm(Index3 cells, const SwarmOptions& options) noexcept;
+  ParticleFormula(Index3 cells, const ParticleOptions& options) noexcept;
 
   [[nodiscard]] std::int64_t count() const noexcept { return options_.count; }
   /// A particle, by its number from 0 on, after so many steps.
@@ -42,10 +42,10 @@ class Swarm {
 
   /// As an attribute of a file has it, and back. Errors (input): it is none.
   [[nodiscard]] std::string text() const;
-  static Swarm parse(Index3 cells, const std::string& text);
+  static ParticleFormula parse(Index3 cells, const std::string& text);
 
  private:
-  SwarmOptions options_;
+  ParticleOptions options_;
   std::array<std::int64_t, 3> extents_;  ///< of the domain, in parts
 };
 

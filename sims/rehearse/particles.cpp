@@ -25,13 +25,13 @@ std::string to_string(const ParticleVerdict& verdict) {
 }
 
 Particles::Particles(mpi::CommView comm, const Formula& formula, const Ownership& ownership,
-                     const Swarm& swarm)
-    : comm_(comm), formula_(formula), swarm_(swarm) {
+                     const ParticleFormula& particle_formula)
+    : comm_(comm), formula_(formula), particle_formula_(particle_formula) {
   for (int rank = 0; rank < comm.size(); ++rank)
     boxes_.push_back(ownership.box(formula.cells, comm.size(), rank));
-  for (std::uint64_t id = 0; id < static_cast<std::uint64_t>(swarm.count()); ++id) {
-    const auto particle = swarm.particle(id, 0);
-    if (own_box().contains(swarm.point(particle))) particles_.push_back(particle);
+  for (std::uint64_t id = 0; id < static_cast<std::uint64_t>(particle_formula.count()); ++id) {
+    const auto particle = particle_formula.particle(id, 0);
+    if (own_box().contains(particle_formula.point(particle))) particles_.push_back(particle);
   }
   sort_into_cells();
 }
@@ -39,42 +39,44 @@ Particles::Particles(mpi::CommView comm, const Formula& formula, const Ownership
 void Particles::advance() {
   std::map<int, std::vector<Particle>> leaving;
   for (auto& particle : particles_) {
-    swarm_.advance(particle);
-    const auto point = swarm_.point(particle);
+    particle_formula_.advance(particle);
+    const auto point = particle_formula_.point(particle);
     if (own_box().contains(point)) continue;
     const auto owner =
         std::find_if(boxes_.begin(), boxes_.end(), [&](const Box& box) { return box.contains(point); });
     leaving[static_cast<int>(owner - boxes_.begin())].push_back(particle);
   }
-  std::erase_if(particles_,
-                [&](const Particle& particle) { return !own_box().contains(swarm_.point(particle)); });
-  for (const auto& parcel : mpi::deliver(comm_, mpi::parcels_of(std::move(leaving))))
-    particles_.insert(particles_.end(), parcel.values.begin(), parcel.values.end());
+  std::erase_if(particles_, [&](const Particle& particle) {
+    return !own_box().contains(particle_formula_.point(particle));
+  });
+  for (const auto& packet : mpi::deliver(comm_, mpi::packets_of(std::move(leaving))))
+    particles_.insert(particles_.end(), packet.values.begin(), packet.values.end());
   sort_into_cells();
 }
 
-ParticleVerdict Particles::judge(StepIndex step) const {
+ParticleVerdict Particles::compare(StepIndex step) const {
   std::int64_t wrong = 0;
   std::uint64_t sum = 0;
   for (const auto& particle : particles_) {
     sum += fingerprint(particle);
-    if (!own_box().contains(swarm_.point(particle)) || particle != swarm_.particle(particle.id, step))
+    if (!own_box().contains(particle_formula_.point(particle)) ||
+        particle != particle_formula_.particle(particle.id, step))
       ++wrong;
   }
-  const Range share = layout::split(swarm_.count(), comm_.size(), comm_.rank());
-  const auto expected =
-      swarm_.sum(static_cast<std::uint64_t>(share.begin), static_cast<std::uint64_t>(share.end), step);
+  const Range share = layout::split(particle_formula_.count(), comm_.size(), comm_.rank());
+  const auto expected = particle_formula_.sum(static_cast<std::uint64_t>(share.begin),
+                                              static_cast<std::uint64_t>(share.end), step);
   const auto all = mpi::sum(
       comm_, std::vector<std::uint64_t>{particles_.size(), static_cast<std::uint64_t>(wrong), sum, expected});
   return {.count = static_cast<std::int64_t>(all[0]),
           .wrong = static_cast<std::int64_t>(all[1]),
           .sum = all[2],
           .expected = all[3],
-          .planned = swarm_.count()};
+          .planned = particle_formula_.count()};
 }
 
 std::int64_t Particles::memory_bytes() const noexcept {
-  return swarm_.count() * static_cast<std::int64_t>(sizeof(Particle));
+  return particle_formula_.count() * static_cast<std::int64_t>(sizeof(Particle));
 }
 
 void Particles::sort_into_cells() {
@@ -87,22 +89,22 @@ void Particles::sort_into_cells() {
   firsts_.push_back(particles_.size());
 }
 
-checkpoint::RecordType Particles::type() const {
+checkpoint::RowType Particles::type() const {
   return {.bytes = sizeof(Particle),
           .members = {{.name = "id", .type = "<u8", .offset = offsetof(Particle, id)},
                       {.name = "place", .type = "<i8", .offset = offsetof(Particle, place), .count = 3},
                       {.name = "speed", .type = "<i8", .offset = offsetof(Particle, speed), .count = 3}}};
 }
 
-std::vector<checkpoint::RecordSet::Cell> Particles::cells() const {
+std::vector<checkpoint::RowSet::Cell> Particles::cells() const {
   std::vector<Cell> list;
   for (std::size_t i = 0; i + 1 < firsts_.size(); ++i)
     list.push_back({key(particles_[firsts_[i]]), static_cast<std::int64_t>(firsts_[i + 1] - firsts_[i])});
   return list;
 }
 
-void Particles::read(std::size_t cell, std::span<std::byte> records) const {
-  std::memcpy(records.data(), particles_.data() + firsts_[cell], records.size());
+void Particles::read(std::size_t cell, std::span<std::byte> rows) const {
+  std::memcpy(rows.data(), particles_.data() + firsts_[cell], rows.size());
 }
 
 std::vector<checkpoint::KeyRange> Particles::begin_restore() {
@@ -128,8 +130,8 @@ bool Particles::owns(std::uint64_t key, std::span<const std::byte>) const {
   return own_box().contains({number % n.x, number / n.x % n.y, number / n.x / n.y});
 }
 
-void Particles::add(std::uint64_t, std::span<const std::byte> record) {
-  particles_.push_back(value_at<Particle>(record));
+void Particles::add(std::uint64_t, std::span<const std::byte> row) {
+  particles_.push_back(value_at<Particle>(row));
 }
 
 void Particles::end_restore() {

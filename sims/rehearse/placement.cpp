@@ -79,7 +79,7 @@ class Placement {
         add_box(name_, selection_.box);
         break;
       case Kind::varying:
-        add_records();
+        add_rows();
         break;
       case Kind::boxes:
         add_boxes();
@@ -163,7 +163,7 @@ class Placement {
     }
   }
 
-  void add_records() {
+  void add_rows() {
     if (context_.reduction != output::Reduction::none)
       throw Error(ErrorInfo{.kind = ErrorKind::usage,
                             .message = fmt::format("selection \"{}\": records cannot be reduced to one {}",
@@ -171,8 +171,8 @@ class Placement {
                             .path = {},
                             .hint = "leave --reduce out"});
     auto table = make_table(name_);
-    table.shape = run::OutputTable::Shape::records;
-    table.components = record_components;
+    table.shape = run::OutputTable::Shape::rows;
+    table.components = row_components;
     table.open = true;
     add_copies(table);
   }
@@ -185,11 +185,11 @@ class Placement {
     const auto parts = static_cast<int>(std::min(context_.write_multiplier, range.size()));
     for (int part = 0; part < parts; ++part) {
       const Range inside = layout::split(range.size(), parts, part);
-      const Box piece = layout::with_range(box, axis, {range.begin + inside.begin, range.begin + inside.end});
+      const Box batch = layout::with_range(box, axis, {range.begin + inside.begin, range.begin + inside.end});
       auto table = make_table(part_name(name, part, parts));
       table.shape = run::OutputTable::Shape::box;
-      table.corners = {{piece.lo.x, piece.lo.y, piece.lo.z},
-                       {piece.hi.x - 1, piece.hi.y - 1, piece.hi.z - 1}};
+      table.corners = {{batch.lo.x, batch.lo.y, batch.lo.z},
+                       {batch.hi.x - 1, batch.hi.y - 1, batch.hi.z - 1}};
       add_copies(table);
     }
   }

@@ -63,7 +63,7 @@ class Program final : public run::CaseProgram {
   const Options& options_;
   Box own_box_;
   std::optional<Load> load_;
-  std::optional<Swarm> swarm_;
+  std::optional<ParticleFormula> particle_formula_;
   std::optional<Particles> particles_;
   std::optional<ParticleVerdict> particle_verdict_;  ///< at the end
   std::optional<Cube> cube_;
@@ -78,7 +78,7 @@ std::optional<int> Program::instead() {
 /// Resolves what is written, and refuses what does not fit.
 void Program::plan() {
   run::CaseOutputs outputs;
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     const auto& load = options_.load;
     const auto subject = options_.subject();
     Problems problems(subject);
@@ -96,8 +96,9 @@ void Program::plan() {
     problems.throw_if_any(ErrorKind::usage);
     outputs = run::CaseOutputs(tables, domain(), subject);
   });
-  if (options_.swarm.count > 0) swarm_.emplace(options_.formula.cells, options_.swarm);
-  head_ = make_head(options_.formula, outputs.streams(), swarm_);
+  if (options_.particle_formula.count > 0)
+    particle_formula_.emplace(options_.formula.cells, options_.particle_formula);
+  head_ = make_head(options_.formula, outputs.streams(), particle_formula_);
   for (const auto& stream : outputs.streams())
     rounds_ = rounds_ || stream.datasets.front().type == h5::ElementType::float32;
   run_.plan({}, std::move(outputs), own_box_, options_.formula.cells);
@@ -144,12 +145,12 @@ void Program::calibrate() {
   load_.emplace(comm_, options_.load, options_.threads);
   load_->calibrate();
   const Index3& n = options_.formula.cells;
-  tell(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {} ranks; {}\n", TAILRACE_VERSION,
-                   n.x, n.y, n.z, options_.steps, comm_.size(), output_text()));
-  if (load_->units() == 0) return tell("computing: nothing but the field\n");
+  report(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {} ranks; {}\n", TAILRACE_VERSION,
+                     n.x, n.y, n.z, options_.steps, comm_.size(), output_text()));
+  if (load_->units() == 0) return report("computing: nothing but the field\n");
   constexpr double us_per_s = 1e6;
   const auto cost = load_->unit_s() > 0 ? fmt::format(", {:.2f} us", us_per_s * load_->unit_s()) : "";
-  tell(
+  report(
       fmt::format("computing: {} units per step (a unit: {}{})\n", load_->units(), load_->unit_text(), cost));
 }
 
@@ -160,13 +161,13 @@ void Program::describe() {
 }
 
 run::SimulationCalls Program::make() {
-  if (swarm_) particles_.emplace(comm_, options_.formula, options_.ownership, *swarm_);
+  if (particle_formula_) particles_.emplace(comm_, options_.formula, options_.ownership, *particle_formula_);
   return run::calls_of(cube_.emplace(comm_, options_.formula, own_box_, options_.selection_context.type,
                                      *load_, particles_ ? &*particles_ : nullptr, run_.log()));
 }
 
 run::Run::Summary Program::close(const run::DriveResult& result) {
-  if (particles_) particle_verdict_ = particles_->judge(result.steps_done);
+  if (particles_) particle_verdict_ = particles_->compare(result.steps_done);
   return CaseProgram::close(result);
 }
 
@@ -176,7 +177,7 @@ output::FileTail Program::tail(StepIndex steps_done) {
 
 int Program::end(const run::DriveResult& result, const run::Run::Summary& summary) {
   const int status = CaseProgram::end(result, summary);
-  if (particle_verdict_) tell(to_string(*particle_verdict_) + '\n');
+  if (particle_verdict_) report(to_string(*particle_verdict_) + '\n');
   int verdict = options_.verify ? verify_file(comm_, options_.output) : run::success;
   if (particle_verdict_ && !particle_verdict_->good()) verdict = wrong_values;
   return verdict == run::success ? status : verdict;

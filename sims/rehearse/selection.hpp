@@ -58,7 +58,7 @@ std::vector<run::OutputTable> make_tables(const std::vector<Selection>& selectio
                                           const SelectionContext& context, Problems& problems);
 
 /// What a record consists of: the number of a point, and its value.
-inline constexpr std::int64_t record_components = 2;
+inline constexpr std::int64_t row_components = 2;
 
 /// The quantity that the cube offers, and its unit.
 inline constexpr const char* quantity = "v";

@@ -31,7 +31,7 @@ constexpr std::size_t shown_mismatches = 10;
 constexpr std::uint64_t block_values = std::uint64_t{1} << 20;
 
 /// The number of a point, and its value.
-using Record = std::array<double, record_components>;
+using Row = std::array<double, row_components>;
 
 Error damaged(FileReader& file, const std::string& what) {
   return Error(ErrorInfo{.kind = ErrorKind::input,
@@ -160,20 +160,21 @@ class Comparison {
   void check_particles() {
     const auto text = file_->text_attribute("/", particles_attribute);
     if (!text || verdict_.steps_done == 0) return;
-    const auto swarm = Swarm::parse(formula_.cells, *text);
+    const auto particle_formula = ParticleFormula::parse(formula_.cells, *text);
     const auto found = file_->integers(particle_sum_path);
-    const auto expected =
-        halves(swarm.sum(0, static_cast<std::uint64_t>(swarm.count()), verdict_.steps_done));
+    const auto expected = halves(
+        particle_formula.sum(0, static_cast<std::uint64_t>(particle_formula.count()), verdict_.steps_done));
     if (found != expected)
       verdict_.problems.push_back(fmt::format("{} particles have the checksum {:08x} instead of {:08x}",
-                                              swarm.count(), fmt::join(found, ""), fmt::join(expected, "")));
+                                              particle_formula.count(), fmt::join(found, ""),
+                                              fmt::join(expected, "")));
   }
 
   void read_progress() {
     if (!file_->has(steps_path)) throw damaged(*file_, fmt::format("{} is missing", steps_path));
     verdict_.steps_done = file_->integers(steps_path).at(0);
-    if (!file_->has(output::record_path)) return;  // no series
-    const auto slots = file_->integers(output::record_path);
+    if (!file_->has(output::commit_mark_path)) return;  // no series
+    const auto slots = file_->integers(output::commit_mark_path);
     if (!slots.empty()) verdict_.recorded = *std::min_element(slots.begin(), slots.end());
     if (verdict_.recorded < verdict_.steps_done)
       verdict_.problems.push_back(
@@ -182,7 +183,7 @@ class Comparison {
 
   void compare_group(const std::string& group) {
     ++groups_;
-    if (file_->has(group + "/offsets")) return compare_records(group);
+    if (file_->has(group + "/offsets")) return compare_rows(group);
     const auto reduction = file_->text_attribute(group, "reduction").value_or("");
     const auto places = read_places(*file_, group, formula_.cells);
     auto steps = file_->integers(group + "/step");
@@ -198,13 +199,13 @@ class Comparison {
   }
 
   /// The samples up to the record; within a sample the order of the records is that of the ranks.
-  void compare_records(const std::string& group) {
+  void compare_rows(const std::string& group) {
     ++verdict_.datasets;
     const std::string path = group + values_name;
     const auto steps = file_->integers(group + "/step"), offsets = file_->integers(group + "/offsets");
     const auto there = samples_there(steps);
     if (there > 0 && (static_cast<std::int64_t>(offsets.size()) <= there ||
-                      static_cast<std::int64_t>(file_->count(path)) / record_components <
+                      static_cast<std::int64_t>(file_->count(path)) / row_components <
                           offsets[static_cast<std::size_t>(there)]))
       return verdict_.problems.push_back(
           fmt::format("{}: {} samples are recorded, but not all of them are there", path, there));
@@ -217,29 +218,29 @@ class Comparison {
 
   void compare_sample(const std::string& path, StepIndex step, std::int64_t begin, std::int64_t end) {
     const auto type = file_->type(path);
-    std::vector<Record> found(static_cast<std::size_t>(end - begin));
+    std::vector<Row> found(static_cast<std::size_t>(end - begin));
     if (!found.empty())
-      file_->read(path, static_cast<std::uint64_t>(begin * record_components),
-                  std::span(found.front().data(), found.size() * record_components));
+      file_->read(path, static_cast<std::uint64_t>(begin * row_components),
+                  std::span(found.front().data(), found.size() * row_components));
     std::sort(found.begin(), found.end());
     std::size_t i = 0;
     for (std::int64_t number = 0; number < formula_.cells.volume(); ++number) {
-      if (!Formula::is_record(number, step)) continue;
+      if (!Formula::is_row(number, step)) continue;
       const Index3& n = formula_.cells;
       const Index3 p{number % n.x, number / n.x % n.y, number / n.x / n.y};
-      const Record expected{Formula::rounded(number, type),
-                            Formula::rounded(static_cast<std::int64_t>(formula_.value(p, step)), type)};
+      const Row expected{Formula::rounded(number, type),
+                         Formula::rounded(static_cast<std::int64_t>(formula_.value(p, step)), type)};
       const auto at = begin + static_cast<std::int64_t>(i);
       if (i >= found.size())
-        note({path, {at}, p, step, expected[1], 0});
+        mark({path, {at}, p, step, expected[1], 0});
       else if (found[i] != expected)
-        note({path, {at}, p, step, expected[1], found[i][1]});
+        mark({path, {at}, p, step, expected[1], found[i][1]});
       ++i;
     }
     if (i < found.size())
       verdict_.problems.push_back(
           fmt::format("{}: step {} has {} records instead of {}", path, step, found.size(), i));
-    verdict_.values += static_cast<std::int64_t>(found.size()) * record_components;
+    verdict_.values += static_cast<std::int64_t>(found.size()) * row_components;
   }
 
   /// Samples of a series that must be there.
@@ -264,7 +265,7 @@ class Comparison {
       if (found == expected)
         late_values += late ? 1 : 0;
       else
-        note({path, places.index(sample, i), p, step, expected, found});
+        mark({path, places.index(sample, i), p, step, expected, found});
     });
     verdict_.later += late_values / places.count();
   }
@@ -288,7 +289,7 @@ class Comparison {
       if (type == h5::ElementType::float32) expected = static_cast<double>(static_cast<float>(expected));
       const double tolerance = exact ? 0 : std::abs(expected) * last_digits(type);
       if (!(std::abs(found - expected) <= tolerance))
-        note({path, places.index(0, i), p, means.last, expected, found});
+        mark({path, places.index(0, i), p, means.last, expected, found});
     });
   }
 
@@ -311,7 +312,7 @@ class Comparison {
     verdict_.values += static_cast<std::int64_t>(count);
   }
 
-  void note(Mismatch mismatch) {
+  void mark(Mismatch mismatch) {
     ++verdict_.wrong;
     if (verdict_.first.size() < shown_mismatches) verdict_.first.push_back(std::move(mismatch));
   }
@@ -345,7 +346,7 @@ std::string extent_text(const Verdict& verdict) {
 }  // namespace
 
 output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams,
-                           const std::optional<Swarm>& swarm) {
+                           const std::optional<ParticleFormula>& particle_formula) {
   const Index3& n = formula.cells;
   output::FileHead head;
   const auto add = [&](const char* name, const std::string& text) {
@@ -356,8 +357,8 @@ output::FileHead make_head(const Formula& formula, const std::vector<output::Str
   add(type_attribute, type_name(formula.type));
   add(datasets_attribute, fmt::format("{}", streams.size()));
   head.datasets.push_back(dataset_of(steps_path, std::vector<std::int64_t>{0}));
-  if (swarm) {
-    add(particles_attribute, swarm->text());
+  if (particle_formula) {
+    add(particles_attribute, particle_formula->text());
     head.datasets.push_back(dataset_of(particle_sum_path, std::vector<std::int64_t>(2)));
   }
   for (const auto& stream : streams)

@@ -14,7 +14,7 @@ namespace tailrace::rehearse {
 
 /// What a rehearsal writes beside its samples, so that its file can be verified by itself.
 output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams,
-                           const std::optional<Swarm>& swarm = {});
+                           const std::optional<ParticleFormula>& particle_formula = {});
 /// Says that the run ended in good order after `steps_done` steps, and which checksum its particles had then.
 output::FileTail make_tail(StepIndex steps_done, std::optional<std::uint64_t> particle_sum = {});
 /// Paths that these take.

@@ -7,7 +7,7 @@ namespace {
 
 using enum run::KeyType;
 
-constexpr double largest = 1e30, most_steps = static_cast<double>(std::int64_t{1} << 40);
+constexpr double largest = 1e30, max_steps = static_cast<double>(std::int64_t{1} << 40);
 
 std::vector<run::Key> domain_keys() {
   return {
@@ -42,7 +42,7 @@ std::vector<run::Key> domain_keys() {
        .type = integer,
        .meaning = "number of steps",
        .otherwise = "this or `end_s` is required",
-       .limits = {1, most_steps},
+       .limits = {1, max_steps},
        .fix = "steps = 600"},
       {.name = "time.end_s",
        .type = real,
@@ -53,7 +53,10 @@ std::vector<run::Key> domain_keys() {
 }
 
 run::Key property(const char* name, const char* meaning, const char* otherwise) {
-  return {.name = name, .type = any, .meaning = meaning, .otherwise = otherwise,
+  return {.name = name,
+          .type = any,
+          .meaning = meaning,
+          .otherwise = otherwise,
           .fix = std::string(name).substr(std::string("model.").size()) + " = 0.0"};
 }
 

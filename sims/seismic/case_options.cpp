@@ -13,14 +13,14 @@ namespace tailrace::seismic {
 
 namespace {
 
-constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 constexpr const char* model_forms = R"(a number, "model.h5:/dataset", "model.rsf" or "model.sgy")";
 
 void read_domain(run::CaseFile& file, Problem& problem) {
-  constexpr std::int64_t most_cells = std::int64_t{1} << 40;
+  constexpr std::int64_t max_cells = std::int64_t{1} << 40;
   const auto cells = file.integers("domain.cells").value_or(std::vector<std::int64_t>{});
   bool good = cells.size() == 3;
-  std::int64_t room = most_cells;
+  std::int64_t room = max_cells;
   for (const auto n : cells) {
     good = good && n >= 1 && n <= room;
     if (good) room /= n;
@@ -51,11 +51,11 @@ void read_time(run::CaseFile& file, Options& options) {
   if (!end_s) return;
   constexpr double rounding = 1e-9;
   const double count = std::max(0.0, std::ceil(*end_s / options.problem.dt_s - rounding));
-  if (count >= 1 && count <= static_cast<double>(most_steps))
+  if (count >= 1 && count <= static_cast<double>(max_steps))
     options.steps = static_cast<StepIndex>(count);
   else
     file.add_problem("time.end_s", fmt::format("makes {} steps", count),
-                     fmt::format("1 to {} steps of dt_s", most_steps));
+                     fmt::format("1 to {} steps of dt_s", max_steps));
 }
 
 /// "FILE:/DATASET".

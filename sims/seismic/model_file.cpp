@@ -52,8 +52,8 @@ Parameter open_hdf5_model(const DatasetName& name, Index3 cells, Problems& probl
   parameter.read = [file, dataset = name.dataset](const Box& region, std::span<double> out) {
     const Index3 n = region.extents();
     const auto number = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
-    file->read_slab<double>(dataset, {number(region.lo.z), number(region.lo.y), number(region.lo.x)},
-                            {number(n.z), number(n.y), number(n.x)}, out);
+    file->read_hyperslab<double>(dataset, {number(region.lo.z), number(region.lo.y), number(region.lo.x)},
+                                 {number(n.z), number(n.y), number(n.x)}, out);
   };
   return parameter;
 }

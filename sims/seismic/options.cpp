@@ -10,7 +10,7 @@ namespace tailrace::seismic {
 namespace {
 
 /// What the case is: a file, or the words of the public programs.
-void settle_case(CommandLine& line, int argc, const char* const* argv) {
+void finalize_case(CommandLine& line, int argc, const char* const* argv) {
   auto& options = line.options;
   if (line.case_file.empty() == line.proxy.empty())
     throw Error(
@@ -19,8 +19,8 @@ void settle_case(CommandLine& line, int argc, const char* const* argv) {
             ? "no case. Fix: add --case FILE.toml"
             : "a case and other words. Fix: give --case FILE.toml, or FORM NX NY NZ ABSORB DX DY DZ DT TMAX");
   if (!line.proxy.empty()) options.proxy_form = line.proxy.front();
-  options.tells_plan = line.proxy.empty();
-  run::settle(line, argc, argv, line.proxy.empty() ? "" : options.proxy_form + ".h5", options);
+  options.reports_plan = line.proxy.empty();
+  run::finalize(line, argc, argv, line.proxy.empty() ? "" : options.proxy_form + ".h5", options);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
       ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
       ->group("Files");
   if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
-  settle_case(line, argc, argv);
+  finalize_case(line, argc, argv);
   apply_case(line);
   return std::move(line.options);
 }

@@ -58,7 +58,7 @@ class Program final : public run::CaseProgram {
 };
 
 void Program::plan() {
-  mpi::agree_on(comm_, [&] { complete_problem(options_); });
+  mpi::collectively(comm_, [&] { complete_problem(options_); });
   survey_domain();
   plan_outputs();
   warn();
@@ -71,7 +71,7 @@ run::SimulationCalls Program::make() {
 /// Refuses media that cannot be and time steps for which the scheme is not stable.
 void Program::survey_domain() {
   extremes_ = survey(comm_, options_.problem);
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     const double limit_s = largest_stable_dt_s(options_.problem.spacing_m, extremes_.speed_m_s);
     if (options_.problem.dt_s <= limit_s) return;
     Problems problems(options_.subject());
@@ -97,7 +97,7 @@ void Program::warn() {
 void Program::plan_outputs() {
   run::CaseOutputs outputs;
   const auto& problem = options_.problem;
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     outputs = run::CaseOutputs(options_.outputs,
                                {.points = problem.shown(),
                                 .interior = Box::whole(problem.shown()),
@@ -121,15 +121,15 @@ void Program::plan_outputs() {
 void Program::describe() {
   const auto& problem = options_.problem;
   const Index3 &n = problem.cells, grid = problem.grid();
-  if (!options_.proxy_form.empty()) return tell(proxy_summary(options_, extremes_.speed_m_s));
-  tell(fmt::format(
+  if (!options_.proxy_form.empty()) return report(proxy_summary(options_, extremes_.speed_m_s));
+  report(fmt::format(
       "tailrace-seismic {}: {}, {} x {} x {} points, {} x {} x {} with the boundary, {} steps, {} ranks; "
       "{}\n",
       TAILRACE_VERSION, to_string(problem.properties.equations), n.x, n.y, n.z, grid.x, grid.y, grid.z,
       options_.steps, comm_.size(), output_text()));
   const double limit_s = largest_stable_dt_s(problem.spacing_m, extremes_.speed_m_s);
-  tell(fmt::format("dt = {:g} s, {:.1f} % of the largest stable one ({:.4g} s)\n", problem.dt_s,
-                   100 * problem.dt_s / limit_s, limit_s));
+  report(fmt::format("dt = {:g} s, {:.1f} % of the largest stable one ({:.4g} s)\n", problem.dt_s,
+                     100 * problem.dt_s / limit_s, limit_s));
 }
 
 /// The receivers as SEG-Y files, from the output file.
@@ -145,12 +145,12 @@ void Program::derive(StepIndex steps_done) {
 int Program::end(const run::DriveResult& result, const run::Run::Summary& summary) {
   if (options_.proxy_form.empty() || summary.end.error) return CaseProgram::end(result, summary);
   const auto memory = mpi::max(comm_, peak_memory_bytes());
-  tell(proxy_result(options_, {.started_ns = started_ns_,
-                               .ended_ns = since_1970_ns(),
-                               .computed_s = run_.log().total(trace::Kind::compute).seconds,
-                               .total_s = run_.elapsed_s(),
-                               .samples = samples(result.steps_done),
-                               .peak_memory_bytes = memory}));
+  report(proxy_result(options_, {.started_ns = started_ns_,
+                                 .ended_ns = since_1970_ns(),
+                                 .computed_s = run_.log().total(trace::Kind::compute).seconds,
+                                 .total_s = run_.elapsed_s(),
+                                 .samples = samples(result.steps_done),
+                                 .peak_memory_bytes = memory}));
   return run::exit_status(summary.end.status);
 }
 

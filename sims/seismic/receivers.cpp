@@ -20,7 +20,7 @@ namespace tailrace::seismic {
 
 namespace {
 
-constexpr std::int64_t most_in_16_bits = std::numeric_limits<std::int16_t>::max();
+constexpr std::int64_t max_in_16_bits = std::numeric_limits<std::int16_t>::max();
 constexpr double us_per_s = 1e6;
 
 double interval_us(const output::Stream& stream, double dt_s) noexcept {
@@ -42,12 +42,12 @@ void check(const output::Stream& stream, double dt_s, Problems& problems) {
     return refuse("is no series at points", "an [[output]] with select = {points = [...]} and no reduce");
   if (!stream.cadence.at.empty()) return refuse("is not evenly spaced in time", "every = 1 instead of at");
   const double us = interval_us(stream, dt_s);
-  if (!is_whole(us) || us < 1 || us > static_cast<double>(most_in_16_bits))
+  if (!is_whole(us) || us < 1 || us > static_cast<double>(max_in_16_bits))
     refuse(fmt::format("has a sample every {:.6g} us, which SEG-Y cannot say", us),
-           fmt::format("a time.dt_s and every that make whole microseconds from 1 to {}", most_in_16_bits));
-  if (stream.cadence.samples() > most_in_16_bits)
+           fmt::format("a time.dt_s and every that make whole microseconds from 1 to {}", max_in_16_bits));
+  if (stream.cadence.samples() > max_in_16_bits)
     refuse(fmt::format("has {} samples in a trace", stream.cadence.samples()),
-           fmt::format("at most {}, with a larger every", most_in_16_bits));
+           fmt::format("at most {}, with a larger every", max_in_16_bits));
 }
 
 /// Letters, digits and a few signs as EBCDIC has them (code page 37), in which the text of SEG-Y stands.
@@ -112,7 +112,7 @@ class Gather {
     const auto put = [&](int field, std::int64_t value) {
       segy::put(std::span(binary), field, static_cast<std::int16_t>(value));
     };
-    put(segy::traces_per_ensemble, std::min(traces(), most_in_16_bits));
+    put(segy::traces_per_ensemble, std::min(traces(), max_in_16_bits));
     put(segy::interval_us, interval());
     put(segy::samples, samples_);
     put(segy::format, static_cast<std::int64_t>(segy::Format::ieee));
@@ -197,7 +197,7 @@ class Gather {
     wide(segy::receiver_y, scalar_.apply(to[1]));
     narrow(segy::coordinate_unit, 1);
     const double delay_ms = survey_.dt_s * 1e3 * static_cast<double>(stream_.cadence.first);
-    narrow(segy::delay_ms, std::min(std::lround(delay_ms), static_cast<long>(most_in_16_bits)));
+    narrow(segy::delay_ms, std::min(std::lround(delay_ms), static_cast<long>(max_in_16_bits)));
     narrow(segy::time_scalar, 1);
     narrow(segy::trace_samples, samples_);
     narrow(segy::trace_interval_us, interval());
@@ -222,9 +222,8 @@ void create(const Gather& gather, const std::string& path) {
 void copy_traces(const Gather& gather, const output::Stream& stream, Range traces, const std::string& from,
                  const std::string& to) {
   if (traces.empty() || gather.samples() == 0) return;
-  constexpr std::int64_t portion_bytes = 16 << 20;
-  const std::int64_t at_once =
-      std::clamp<std::int64_t>(portion_bytes / gather.trace_bytes(), 1, traces.size());
+  constexpr std::int64_t batch_bytes = 16 << 20;
+  const std::int64_t at_once = std::clamp<std::int64_t>(batch_bytes / gather.trace_bytes(), 1, traces.size());
   const auto file = h5::File::open(from);
   output::RawFile target(to, output::make_plain_call());
   std::vector<float> values;
@@ -234,8 +233,8 @@ void copy_traces(const Gather& gather, const output::Stream& stream, Range trace
     const auto number = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
     values.resize(static_cast<std::size_t>(gather.samples() * count));
     bytes.resize(static_cast<std::size_t>(gather.trace_bytes() * count));
-    file.read_slab<float>(stream.datasets.front().path, {0, number(first)},
-                          {number(gather.samples()), number(count)}, values);
+    file.read_hyperslab<float>(stream.datasets.front().path, {0, number(first)},
+                               {number(gather.samples()), number(count)}, values);
     for (std::int64_t i = 0; i < count; ++i)
       gather.put_trace(first + i, std::span(values).subspan(static_cast<std::size_t>(i)), count,
                        std::span(bytes).subspan(static_cast<std::size_t>(i * gather.trace_bytes()),
@@ -276,11 +275,11 @@ void write_receivers(mpi::CommView comm, const Survey& survey, const output::Str
   const auto path = receiver_file(output, stream.name), partial = path + ".partial";
   const auto part = [&](int rank) { return gather.traces() * rank / comm.size(); };
   try {
-    mpi::agree_on_root(comm, [&] { create(gather, partial); });
-    mpi::agree_on(comm, [&] {
+    mpi::collectively_on_root(comm, [&] { create(gather, partial); });
+    mpi::collectively(comm, [&] {
       copy_traces(gather, stream, {part(comm.rank()), part(comm.rank() + 1)}, output, partial);
     });
-    mpi::agree_on_root(comm, [&] { std::filesystem::rename(partial, path); });
+    mpi::collectively_on_root(comm, [&] { std::filesystem::rename(partial, path); });
   } catch (...) {
     std::error_code ignored;
     if (comm.is_root()) std::filesystem::remove(partial, ignored);

@@ -85,8 +85,8 @@ class Reader {
   void check_shape(Index3 cells) const {
     const Index3 found{extent(1), extent(2), extent(3)};
     bool flat = true;
-    constexpr int most_axes = 9;
-    for (int axis = 4; axis <= most_axes; ++axis) flat = flat && extent(axis) == 1;
+    constexpr int max_axes = 9;
+    for (int axis = 4; axis <= max_axes; ++axis) flat = flat && extent(axis) == 1;
     if (found != cells || !flat)
       throw file_error(file_.path(),
                        fmt::format("has n1, n2, n3 = {}, {}, {}{}", found.x, found.y, found.z,

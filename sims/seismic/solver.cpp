@@ -37,7 +37,7 @@ Box part_of(const Box& box, const Problem& problem, std::int64_t margin) noexcep
 
 /// How the grid of a problem is cut if nothing else is asked for.
 layout::Decomposition decomposition_of(const Problem& problem, int ranks) {
-  return layout::Decomposition::bricks(problem.grid(), layout::least_cut_bricks(problem.grid(), ranks));
+  return layout::Decomposition::bricks(problem.grid(), layout::min_cut_bricks(problem.grid(), ranks));
 }
 
 /// A value to be added at a point of the rank's arrays.
@@ -61,7 +61,7 @@ Box own_cells(const Problem& problem, int ranks, int rank) {
 Extremes survey(mpi::CommView comm, const Problem& problem) {
   Extremes all;
   const Box own = part_of(decomposition_of(problem, comm.size()).box(comm.rank()), problem, 0);
-  mpi::agree_on(comm, [&] { all = survey(problem.properties, own); });
+  mpi::collectively(comm, [&] { all = survey(problem.properties, own); });
   all.speed_m_s = mpi::max(comm, all.speed_m_s);
   all.vp_m_s = mpi::max(comm, all.vp_m_s);
   all.vs_m_s = mpi::max(comm, all.vs_m_s);
@@ -249,17 +249,17 @@ class Solver::StateOf final : public Solver::State {
 
   /// In pieces where there are messages, which go on in between.
   void update_interior() {
-    constexpr std::int64_t pieces = 4, thinnest = 16;
+    constexpr std::int64_t batches = 4, thinnest = 16;
     const Box& interior = halo_.interior();
     if (own_.empty() || interior.empty()) return;
     const std::int64_t planes = interior.z().size();
     const std::int64_t count =
-        halo_.shells().empty() ? 1 : std::clamp<std::int64_t>(planes / thinnest, 1, pieces);
+        halo_.shells().empty() ? 1 : std::clamp<std::int64_t>(planes / thinnest, 1, batches);
     for (std::int64_t i = 0; i < count; ++i) {
-      Box piece = interior;
-      piece.lo.z = interior.lo.z + planes * i / count;
-      piece.hi.z = interior.lo.z + planes * (i + 1) / count;
-      update(arrays_, piece);
+      Box batch = interior;
+      batch.lo.z = interior.lo.z + planes * i / count;
+      batch.hi.z = interior.lo.z + planes * (i + 1) / count;
+      update(arrays_, batch);
       halo_.progress();
     }
   }

@@ -19,7 +19,7 @@ const char* fix_for(Accepted accepted) noexcept {
                                               : "finite values above 0";
 }
 
-void BadValues::note(std::int64_t index, double value) noexcept {
+void BadValues::mark(std::int64_t index, double value) noexcept {
   if (index < first) {
     first = index;
     example = value;

@@ -20,7 +20,7 @@ struct BadValues {
   std::int64_t count = 0, first = std::numeric_limits<std::int64_t>::max();
   double example = 0;
 
-  void note(std::int64_t index, double value) noexcept;
+  void mark(std::int64_t index, double value) noexcept;
   /// "3 values are not usable, first nan".
   [[nodiscard]] std::string text() const;
 };

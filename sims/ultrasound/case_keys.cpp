@@ -36,7 +36,7 @@ std::vector<run::Key> keys() {
                              .type = boolean,
                              .meaning = "`true` copies the sensor mask to the output",
                              .fallback = "false"}};
-  for (const auto& item : record_items) {
+  for (const auto& item : sensor_quantities) {
     const bool usual = std::string(item.name) == "p_raw";
     all.push_back(
         {.name = fmt::format("record.{}", item.name),

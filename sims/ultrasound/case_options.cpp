@@ -10,14 +10,14 @@ namespace tailrace::ultrasound {
 
 namespace {
 
-void read_record(run::CaseFile& file, CommandLine& line) {
-  auto& record = line.options.record;
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    if (const auto wanted = file.boolean(fmt::format("record.{}", record_items[i].name)))
-      record.wanted[i] = record.wanted[i] || *wanted;
-  record.copy_sensor_mask = *file.boolean("record.copy_sensor_mask") || record.copy_sensor_mask;
+void read_sensor_data(run::CaseFile& file, CommandLine& line) {
+  auto& sensor_data = line.options.sensor_data;
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    if (const auto wanted = file.boolean(fmt::format("record.{}", sensor_quantities[i].name)))
+      sensor_data.wanted[i] = sensor_data.wanted[i] || *wanted;
+  sensor_data.copy_sensor_mask = *file.boolean("record.copy_sensor_mask") || sensor_data.copy_sensor_mask;
   if (const auto start = file.integer("record.start"); start && line.start == 0) line.start = *start;
-  if (line.options.outputs.empty()) record.apply_default();
+  if (line.options.outputs.empty()) sensor_data.apply_default();
 }
 
 /// Fills what the command line left open from the case, and lists what is wrong with it.
@@ -32,7 +32,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   if (line.precision.empty())
     file.try_to([&] { options.precision = parse_precision("model.precision", precision); });
   options.outputs = run::read_output_tables(file, offered_quantities(), "pml");
-  read_record(file, line);
+  read_sensor_data(file, line);
   run::read_run_tables(file, line, options);
 }
 
@@ -41,9 +41,10 @@ void set_defaults(run::CaseFile& file, const CommandLine& line) {
   const auto& options = line.options;
   const auto truth = [](bool value) { return value ? "true" : "false"; };
   file.set_default("model.precision", to_string(options.precision));
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    file.set_default(fmt::format("record.{}", record_items[i].name), truth(options.record.wanted[i]));
-  file.set_default("record.copy_sensor_mask", truth(options.record.copy_sensor_mask));
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    file.set_default(fmt::format("record.{}", sensor_quantities[i].name),
+                     truth(options.sensor_data.wanted[i]));
+  file.set_default("record.copy_sensor_mask", truth(options.sensor_data.copy_sensor_mask));
   file.set_default("record.start", fmt::format("{}", std::max<StepIndex>(line.start, 1)));
 }
 

@@ -162,8 +162,8 @@ void read_array(const h5::File& file, const StateArray& array) {
   const Index3 n = array.box.extents(), lo = array.box.lo;
   std::vector<T> plane(static_cast<std::size_t>(n.x * n.y));
   for (std::int64_t z = 0; z < n.z; ++z) {
-    file.read_slab("/" + array.name, shape_of({lo.x, lo.y, lo.z + z}), shape_of({n.x, n.y, 1}),
-                   std::span(plane));
+    file.read_hyperslab("/" + array.name, shape_of({lo.x, lo.y, lo.z + z}), shape_of({n.x, n.y, 1}),
+                        std::span(plane));
     for (std::int64_t y = 0; y < n.y; ++y)
       std::copy_n(plane.data() + y * n.x, n.x,
                   static_cast<T*>(array.data) + z * array.stride_z + y * array.stride_y);
@@ -172,9 +172,9 @@ void read_array(const h5::File& file, const StateArray& array) {
 
 /// The last step whose samples of all ranks are in an output file of ours; 0 for one of another program.
 StepIndex recorded_steps(const h5::File& file) {
-  if (!file.has_dataset(output::record_path)) return 0;
-  std::vector<std::uint64_t> slots(h5::element_count(file.shape(output::record_path)));
-  file.read(output::record_path, std::span(slots));
+  if (!file.has_dataset(output::commit_mark_path)) return 0;
+  std::vector<std::uint64_t> slots(h5::element_count(file.shape(output::commit_mark_path)));
+  file.read(output::commit_mark_path, std::span(slots));
   return slots.empty() ? 0 : static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
 }
 
@@ -249,13 +249,13 @@ void write_checkpoint(mpi::CommView comm, const std::string& path, const Checkpo
     if (comm.is_root()) std::filesystem::remove(place, ignored);
     throw;
   }
-  mpi::agree_on_root(comm, [&] { replace_file(place, path); });
+  mpi::collectively_on_root(comm, [&] { replace_file(place, path); });
 }
 
 CheckpointHeader inspect_checkpoint(mpi::CommView comm, const std::string& path, Index3 points,
                                     StepIndex steps) {
   std::vector<CheckpointHeader> header(1);
-  mpi::agree_on_root(comm, [&] { header[0] = read_header(path, points, steps); });
+  mpi::collectively_on_root(comm, [&] { header[0] = read_header(path, points, steps); });
   mpi::broadcast(comm, header, 0);
   return header[0];
 }
@@ -269,14 +269,15 @@ void read_checkpoint(mpi::CommView comm, const std::string& path, const std::vec
       else
         read_array<float>(file, array);
   };
-  mpi::agree_on(comm, read, output::close_limit_s);
+  mpi::collectively(comm, read, output::close_limit_s);
 }
 
 PhaseTimes inspect_left_output(mpi::CommView comm, const std::string& path,
                                const CheckpointHeader& checkpoint, const Grid& grid, StepIndex steps,
                                bool reduces) {
   std::vector<PhaseTimes> times(1);
-  mpi::agree_on_root(comm, [&] { times[0] = read_left_output(path, checkpoint, grid, steps, reduces); });
+  mpi::collectively_on_root(comm,
+                            [&] { times[0] = read_left_output(path, checkpoint, grid, steps, reduces); });
   mpi::broadcast(comm, times, 0);
   return times[0];
 }

@@ -45,7 +45,7 @@ run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& orig
                       const output::KeptReductions& reductions) -> std::optional<StepIndex> {
             const auto header = inspect_checkpoint(comm, path, origin.points, steps);
             read_checkpoint(comm, path, state);
-            mpi::agree_on(comm, [&] { read_reductions(path, header, plan, reductions); });
+            mpi::collectively(comm, [&] { read_reductions(path, header, plan, reductions); });
             return header.step;
           },
           .write =

@@ -35,14 +35,14 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
     const Box box = grid.unfolded({{0, 0, first}, {n.x, n.y, first + count}});
     const Index3 extents = box.extents();
     values.resize(static_cast<std::size_t>(count * points));
-    file.read_slab<Real>(dataset.name,
-                         {static_cast<std::uint64_t>(box.lo.z), static_cast<std::uint64_t>(box.lo.y), 0},
-                         {static_cast<std::uint64_t>(extents.z), static_cast<std::uint64_t>(extents.y),
-                          static_cast<std::uint64_t>(extents.x)},
-                         std::span<Real>(values));
+    file.read_hyperslab<Real>(dataset.name,
+                              {static_cast<std::uint64_t>(box.lo.z), static_cast<std::uint64_t>(box.lo.y), 0},
+                              {static_cast<std::uint64_t>(extents.z), static_cast<std::uint64_t>(extents.y),
+                               static_cast<std::uint64_t>(extents.x)},
+                              std::span<Real>(values));
     for (std::int64_t i = 0; i < count * points; ++i) {
       const Real value = values[static_cast<std::size_t>(i)];
-      if (!is_good(value, dataset.accepted)) bad.note(first * points + i, value);
+      if (!is_good(value, dataset.accepted)) bad.mark(first * points + i, value);
     }
     for (std::int64_t plane = 0; keep && plane < count; ++plane) {
       Real* const copy = field.plane(first + plane);
@@ -61,7 +61,7 @@ Coefficient<Real> read_coefficient(mpi::CommView comm, const h5::File& file, con
     return Coefficient<Real>(read_planes<Real>(file, dataset, grid, planes, keep, bad));
   Real value = 0;
   file.read<Real>(dataset.name, std::span(&value, 1));
-  if (comm.is_root() && !is_good(value, dataset.accepted)) bad.note(0, value);
+  if (comm.is_root() && !is_good(value, dataset.accepted)) bad.mark(0, value);
   return {value, grid.folded()};
 }
 
@@ -161,7 +161,7 @@ void rehearse_reading(const std::string& path, const InputNeeds& needs) {
 HeaderAndLists read_shared_header(mpi::CommView comm, const std::string& path, const InputNeeds& needs,
                                   Problems& problems) {
   HeaderAndLists lists;
-  mpi::agree_on_root(comm, [&] {
+  mpi::collectively_on_root(comm, [&] {
     rehearse_reading(path, needs);
     lists = read_header(h5::File::open(path), needs, problems);
   });
@@ -190,7 +190,7 @@ Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputN
     read_grid_datasets(comm, path, !needs.check_only, input, problems);
     if (!needs.check_only) check_memory<Real>(comm, lists.header.grid, problems);
   }
-  mpi::agree_on_root(comm, [&] { problems.throw_if_any(); });
+  mpi::collectively_on_root(comm, [&] { problems.throw_if_any(); });
   return input;
 }
 

@@ -30,14 +30,14 @@ void read_versions(HeaderReader& reader, InputHeader& header) {
 /// The extents of the grid, none where one of them cannot be used.
 void read_extents(HeaderReader& reader, Grid& grid) {
   // Up to here no product of extents, sizes of numbers and numbers of fields overflows.
-  constexpr std::int64_t longest = 1 << 20, most_points = std::int64_t{1} << 44;
+  constexpr std::int64_t longest = 1 << 20, max_points = std::int64_t{1} << 44;
   grid.points = {reader.integer("Nx", 1, longest).value_or(0), reader.integer("Ny", 1, longest).value_or(0),
                  reader.integer("Nz", 1, longest).value_or(0)};
   const Index3 n = grid.points;
-  const bool fits = n.volume() <= most_points;
+  const bool fits = n.volume() <= max_points;
   if (!fits)
     reader.add(fmt::format("Nx = {}, Ny = {} and Nz = {} make {} grid points", n.x, n.y, n.z, n.volume()),
-               fmt::format("at most 2^44 = {}", most_points));
+               fmt::format("at most 2^44 = {}", max_points));
   if (n.volume() == 0 || !fits) grid.points = {0, 0, n.z == 1 ? 1 : 0};
 }
 
@@ -56,8 +56,8 @@ void read_axis(HeaderReader& reader, Grid& grid, std::size_t axis) {
 
 void read_grid(HeaderReader& reader, const InputNeeds& needs, InputHeader& header) {
   Grid& grid = header.grid;
-  constexpr std::int64_t most_steps = std::int64_t{1} << 40;
-  const auto steps = reader.integer("Nt", 1, most_steps);
+  constexpr std::int64_t max_steps = std::int64_t{1} << 40;
+  const auto steps = reader.integer("Nt", 1, max_steps);
   header.steps = needs.steps.value_or(steps.value_or(HeaderReader::any_integer));
   if (needs.start_step > header.steps)
     reader.add(
@@ -133,7 +133,7 @@ std::optional<Box> read_cuboid(HeaderReader& reader, const Grid& grid, std::size
 }
 
 void read_cuboid_mask(HeaderReader& reader, const InputHeader& header, SensorMask& mask) {
-  constexpr std::size_t numbers = 6, most_problems = 20;
+  constexpr std::size_t numbers = 6, max_problems = 20;
   const auto corners = reader.list("sensor_mask_corners", "cuboid");
   if (!corners) return;
   if (corners->size() % numbers != 0) {
@@ -145,7 +145,7 @@ void read_cuboid_mask(HeaderReader& reader, const InputHeader& header, SensorMas
   for (std::size_t c = 0; c < corners->size() / numbers; ++c) {
     if (const auto box = read_cuboid(reader, header.grid, c + 1, corners->data() + c * numbers))
       mask.cuboids.push_back(*box);
-    if (reader.problems() - before < most_problems) continue;
+    if (reader.problems() - before < max_problems) continue;
     reader.add(fmt::format("sensor_mask_corners: {} more cuboids were not looked at",
                            corners->size() / numbers - c - 1),
                "correct those above first");

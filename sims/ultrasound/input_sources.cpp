@@ -124,7 +124,7 @@ std::vector<Real> read_first(const h5::File& file, const std::string& name, std:
     const h5::Shape start(shape.size(), 0);
     *std::find_if(shape.begin(), shape.end(), is_long) = count;
     std::vector<Real> values(count);
-    file.read_slab<Real>(name, start, shape, std::span<Real>(values));
+    file.read_hyperslab<Real>(name, start, shape, std::span<Real>(values));
     return values;
   }
   std::vector<Real> values(h5::element_count(shape));
@@ -142,7 +142,7 @@ std::vector<Real> read_signals(const h5::File& file, const std::string& name, st
   const auto shape = file.shape(name);
   std::vector<Real> signals(steps * count);
   if (shape.size() == 3 && shape[0] == 1 && shape[2] == points) {
-    file.read_slab<Real>(name, {0, 0, begin}, {1, steps, count}, std::span<Real>(signals));
+    file.read_hyperslab<Real>(name, {0, 0, begin}, {1, steps, count}, std::span<Real>(signals));
     return signals;
   }
   const auto all = read_first<Real>(file, name, steps * points);
@@ -236,7 +236,7 @@ PointSource<Real> read_good(mpi::CommView comm, const std::string& path, const s
   if (!source.one_signal || comm.is_root())
     for (std::size_t i = 0; i < source.signals.size(); ++i)
       if (!std::isfinite(source.signals[i]))
-        mine.note(static_cast<std::int64_t>(i / signals), source.signals[i]);
+        mine.mark(static_cast<std::int64_t>(i / signals), source.signals[i]);
   const BadValues bad = combined(comm, mine);
   if (bad.count > 0 && comm.is_root())
     problems.add(fmt::format("{}: {} at time point {}", name, bad.text(), bad.first + 1), "finite values");
@@ -285,7 +285,7 @@ Sources<Real> read_sources(mpi::CommView comm, const std::string& path, const In
 }
 
 void read_together(mpi::CommView comm, const std::function<void()>& action) {
-  mpi::agree_on(comm, [&] {
+  mpi::collectively(comm, [&] {
     try {
       action();
     } catch (const Error& error) {

@@ -22,22 +22,22 @@ std::uint64_t unsigned_of(std::int64_t value) {
 }
 
 /// Neighbouring sensors of one dataset, whose series are read together: a slab of the dataset at all times.
-struct Portion {
+struct Batch {
   std::string suffix;          ///< of the dataset's path, behind the quantity
   h5::Shape start, count;      ///< all samples, then the sensors
   std::vector<Index3> points;  ///< of the sensors, in the folded frame
 };
 
 /// The portions of at most `most` sensors that cover what lies in the given planes.
-class Portions {
+class Batches {
  public:
-  Portions(const Grid& grid, const SensorMask& mask, Range planes, StepIndex samples, std::int64_t most)
-      : points_(grid.folded()), grid_(grid), planes_(planes), samples_(unsigned_of(samples)), most_(most) {
+  Batches(const Grid& grid, const SensorMask& mask, Range planes, StepIndex samples, std::int64_t most)
+      : points_(grid.folded()), grid_(grid), planes_(planes), samples_(unsigned_of(samples)), max_(most) {
     add_points(mask.indices);
     for (std::size_t c = 0; c < mask.cuboids.size(); ++c)
       add_cuboid(mask.cuboids[c], fmt::format("/{}", c + 1));
   }
-  [[nodiscard]] const std::vector<Portion>& all() const noexcept { return portions_; }
+  [[nodiscard]] const std::vector<Batch>& all() const noexcept { return batches_; }
 
  private:
   [[nodiscard]] Index3 point_of(std::int64_t index) const noexcept {
@@ -54,18 +54,18 @@ class Portions {
         ++j;
         continue;
       }
-      Portion portion{.suffix = "", .start = {0, 0, unsigned_of(j)}, .count = {1, samples_, 0}, .points = {}};
-      for (; j < count && is_mine(j) && std::ssize(portion.points) < most_; ++j)
-        portion.points.push_back(point_of(indices[static_cast<std::size_t>(j)]));
-      portion.count[2] = portion.points.size();
-      portions_.push_back(std::move(portion));
+      Batch batch{.suffix = "", .start = {0, 0, unsigned_of(j)}, .count = {1, samples_, 0}, .points = {}};
+      for (; j < count && is_mine(j) && std::ssize(batch.points) < max_; ++j)
+        batch.points.push_back(point_of(indices[static_cast<std::size_t>(j)]));
+      batch.count[2] = batch.points.size();
+      batches_.push_back(std::move(batch));
     }
   }
 
   /// Rows of a plane are read together as long as there are not too many; in two dimensions a row is a plane.
   void add_cuboid(const Box& box, const std::string& suffix) {
     const Index3 n = box.extents();
-    const std::int64_t rows = grid_.dimensions() == 2 ? 1 : std::max<std::int64_t>(most_ / n.x, 1);
+    const std::int64_t rows = grid_.dimensions() == 2 ? 1 : std::max<std::int64_t>(max_ / n.x, 1);
     for (std::int64_t z = 0; z < n.z; ++z)
       for (std::int64_t y = 0; y < n.y; y += rows) add_rows(box, {y, std::min(y + rows, n.y)}, z, suffix);
   }
@@ -76,15 +76,15 @@ class Portions {
     };
     if (!planes_.contains(point_of(index(rows.begin)).z)) return;
     const std::int64_t nx = box.extents().x;
-    for (std::int64_t x = 0; x < nx; x += most_) {
-      const std::int64_t count = std::min(most_, nx - x);
-      Portion portion{.suffix = suffix,
-                      .start = {0, unsigned_of(z), unsigned_of(rows.begin), unsigned_of(x)},
-                      .count = {samples_, 1, unsigned_of(rows.size()), unsigned_of(count)},
-                      .points = {}};
+    for (std::int64_t x = 0; x < nx; x += max_) {
+      const std::int64_t count = std::min(max_, nx - x);
+      Batch batch{.suffix = suffix,
+                  .start = {0, unsigned_of(z), unsigned_of(rows.begin), unsigned_of(x)},
+                  .count = {samples_, 1, unsigned_of(rows.size()), unsigned_of(count)},
+                  .points = {}};
       for (std::int64_t y = rows.begin; y < rows.end; ++y)
-        for (std::int64_t i = 0; i < count; ++i) portion.points.push_back(point_of(index(y) + x + i));
-      portions_.push_back(std::move(portion));
+        for (std::int64_t i = 0; i < count; ++i) batch.points.push_back(point_of(index(y) + x + i));
+      batches_.push_back(std::move(batch));
     }
   }
 
@@ -92,8 +92,8 @@ class Portions {
   const Grid& grid_;
   Range planes_;
   std::uint64_t samples_;
-  std::int64_t most_;
-  std::vector<Portion> portions_;
+  std::int64_t max_;
+  std::vector<Batch> batches_;
 };
 
 /// Means of products of series, many sensors at a time: (time, sensor) arrays of `width` sensors.
@@ -112,10 +112,10 @@ class SeriesProduct {
     }
   }
 
-  void read_pressure(const h5::File& file, const Portion& portion) { read(file, "/p", portion, p_); }
+  void read_pressure(const h5::File& file, const Batch& batch) { read(file, "/p", batch, p_); }
   /// Reads velocities and moves them by half a step.
-  void read_velocity(const h5::File& file, const std::string& name, const Portion& portion) {
-    read(file, name, portion, u_);
+  void read_velocity(const h5::File& file, const std::string& name, const Batch& batch) {
+    read(file, name, batch, u_);
     auto* pairs = reinterpret_cast<std::complex<double>*>(u_.data());
     forward_.execute(pairs);
     for (std::int64_t t = 0; t < samples_; ++t)
@@ -131,11 +131,11 @@ class SeriesProduct {
  private:
   [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(samples_ * width_); }
 
-  void read(const h5::File& file, const std::string& quantity, const Portion& portion,
+  void read(const h5::File& file, const std::string& quantity, const Batch& batch,
             AlignedVector<double>& out) {
-    const auto count = portion.points.size();
+    const auto count = batch.points.size();
     dense_.resize(static_cast<std::size_t>(samples_) * count);
-    file.read_slab<double>(quantity + portion.suffix, portion.start, portion.count, dense_);
+    file.read_hyperslab<double>(quantity + batch.suffix, batch.start, batch.count, dense_);
     std::fill(out.begin(), out.end(), 0.0);
     for (std::size_t t = 0; t < static_cast<std::size_t>(samples_); ++t)
       std::copy_n(dense_.data() + t * count, count, out.data() + t * static_cast<std::size_t>(width_));
@@ -151,9 +151,9 @@ class SeriesProduct {
 
 /// Sensors whose series are held at a time: as many as keep an array near 16 MiB, twice an odd number so that
 /// the elements of a series do not fall into the same cache sets.
-std::int64_t portion_width(StepIndex samples) {
-  constexpr std::int64_t values = 2 << 20, most_pairs = 1023;
-  const std::int64_t pairs = std::clamp<std::int64_t>(values / samples / 2, 1, most_pairs);
+std::int64_t batch_width(StepIndex samples) {
+  constexpr std::int64_t values = 2 << 20, max_pairs = 1023;
+  const std::int64_t pairs = std::clamp<std::int64_t>(values / samples / 2, 1, max_pairs);
   return 2 * (pairs % 2 == 1 ? pairs : pairs - 1);
 }
 
@@ -177,19 +177,19 @@ Intensity<Real>::Intensity(mpi::CommView comm, const Grid& grid, const SensorMas
 template <class Real>
 void Intensity<Real>::read_means(mpi::CommView comm, const SensorMask& mask, const RecordedSeries& series,
                                  Range planes) {
-  mpi::agree_on(comm, [&] {
+  mpi::collectively(comm, [&] {
     const auto file = h5::File::open(series.path);
-    const std::int64_t width = portion_width(series.samples);
+    const std::int64_t width = batch_width(series.samples);
     SeriesProduct product(series.samples, width);
-    const Portions portions(grid_, mask, planes, series.samples, width);
-    for (const auto& portion : portions.all()) {
-      product.read_pressure(file, portion);
+    const Batches batches(grid_, mask, planes, series.samples, width);
+    for (const auto& batch : batches.all()) {
+      product.read_pressure(file, batch);
       for (std::size_t axis = 0; axis < axis_count; ++axis) {
         const auto file_axis = grid_.file_axis(axis);
         if (!file_axis) continue;
-        product.read_velocity(file, fmt::format("/u{}_non_staggered", axis_names[*file_axis]), portion);
-        for (std::size_t i = 0; i < portion.points.size(); ++i)
-          mean_[axis].at(portion.points[i]) = static_cast<Real>(product.mean(i));
+        product.read_velocity(file, fmt::format("/u{}_non_staggered", axis_names[*file_axis]), batch);
+        for (std::size_t i = 0; i < batch.points.size(); ++i)
+          mean_[axis].at(batch.points[i]) = static_cast<Real>(product.mean(i));
       }
     }
   });
@@ -233,8 +233,8 @@ std::int64_t Intensity<Real>::bytes(const Grid& grid, Range planes, StepIndex sa
   const Index3 n = grid.folded();
   const auto field = n.x * n.y * planes.size() * std::int64_t{sizeof(Real)};
   const auto fields = static_cast<std::int64_t>(grid.dimensions()) + (with_heat ? 3 : 0);
-  const auto portion = samples > 0 ? portion_width(samples) * samples * std::int64_t{sizeof(double)} : 0;
-  return fields * field + series * portion;
+  const auto batch = samples > 0 ? batch_width(samples) * samples * std::int64_t{sizeof(double)} : 0;
+  return fields * field + series * batch;
 }
 
 template class Intensity<float>;

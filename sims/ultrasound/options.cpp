@@ -108,15 +108,15 @@ void add_checkpoint_options(CLI::App& app, CommandLine& line) {
   run::add_conversion_options(app, {kwave_format_name}, line.conversion);
 }
 
-void add_record_options(CLI::App& app, CommandLine& line) {
+void add_sensor_options(CLI::App& app, CommandLine& line) {
   const std::string group = "Record (default: --p_raw)";
-  auto& record = line.options.record;
-  for (std::size_t i = 0; i < record_items.size(); ++i) {
-    const std::string name = record_items[i].name;
+  auto& sensor_data = line.options.sensor_data;
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
+    const std::string name = sensor_quantities[i].name;
     const std::string flags = name == "p_raw" ? "-p,--p_raw" : name == "u_raw" ? "-u,--u_raw" : "--" + name;
-    app.add_flag(flags, record.wanted[i], record_items[i].help)->group(group);
+    app.add_flag(flags, sensor_data.wanted[i], sensor_quantities[i].help)->group(group);
   }
-  app.add_flag("--copy_sensor_mask", record.copy_sensor_mask, "copy the sensor mask to the output")
+  app.add_flag("--copy_sensor_mask", sensor_data.copy_sensor_mask, "copy the sensor mask to the output")
       ->group(group);
 }
 
@@ -184,17 +184,17 @@ void finish_native_mode(CommandLine& line) {
   options.plan_only = line.write.plan;
   if (options.kwave_checkpoint) output::check_resumes(options.write);
   if (!line.trace.empty()) options.trace = trace::parse_mode("--trace", line.trace);
-  options.record.apply_default();
+  options.sensor_data.apply_default();
   options.title = std::filesystem::path(options.input).stem().string();
-  nlohmann::json record;
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    record[record_items[i].name] = options.record.wanted[i];
-  record["start"] = std::max<StepIndex>(line.start, 1);
-  record["copy_sensor_mask"] = options.record.copy_sensor_mask;
+  nlohmann::json sensor_data;
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    sensor_data[sensor_quantities[i].name] = options.sensor_data.wanted[i];
+  sensor_data["start"] = std::max<StepIndex>(line.start, 1);
+  sensor_data["copy_sensor_mask"] = options.sensor_data.copy_sensor_mask;
   options.resolved = {{"case", {{"simulation", "ultrasound"}, {"title", options.title}}},
                       {"input", {{"file", options.input}}},
                       {"model", {{"precision", to_string(options.precision)}}},
-                      {"record", record},
+                      {"record", sensor_data},
                       {"write",
                        {{"strategy", output::strategy_text(options.write)},
                         {"buffers", output::buffer_count(options.write)},
@@ -210,7 +210,7 @@ std::unique_ptr<CLI::App> make_parser(CommandLine& line) {
   add_input_options(*app, line);
   add_run_options(*app, line);
   add_checkpoint_options(*app, line);
-  add_record_options(*app, line);
+  add_sensor_options(*app, line);
   add_write_options(*app, line);
   return app;
 }
@@ -265,10 +265,10 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
                 fmt::format("not understood: {}. Fix: --help lists the options", fmt::join(left, " ")));
   combine(line);
   if (options.case_mode) check_case_mode(line);
-  run::settle(line, argc, argv, "", options);
+  run::finalize(line, argc, argv, "", options);
   if (options.threads == 0) options.threads = default_threads();
   options.case_mode ? apply_case(line) : finish_native_mode(line);
-  options.record.start = std::max<StepIndex>(line.start, 1);
+  options.sensor_data.start = std::max<StepIndex>(line.start, 1);
   options.steps = line.benchmark_steps;
   return std::move(options);
 }

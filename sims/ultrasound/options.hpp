@@ -33,7 +33,7 @@ struct Options : run::CaseOptions {
   Precision precision = Precision::float32;
   std::optional<Checkpointing> kwave_checkpoint;
   bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for
-  Record record;
+  SensorData sensor_data;
 };
 
 /// Reads the command line, and the case file it names. @local

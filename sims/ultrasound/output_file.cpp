@@ -121,13 +121,13 @@ std::string seconds(double value) {
 }  // namespace
 
 template <class Real>
-output::FileHead make_file_head(const Input<Real>& input, const Record& record, mpi::CommView comm,
+output::FileHead make_file_head(const Input<Real>& input, const SensorData& sensor_data, mpi::CommView comm,
                                 int threads) {
   constexpr std::size_t room = 32, longest_description = 32 << 10;
   const auto hosts = mpi::gather(comm, host_name(), 0);
   HeadBuilder head;
   add_scalars(input.header, head);
-  if (record.copy_sensor_mask) add_mask(input.header, input.mask, head);
+  if (sensor_data.copy_sensor_mask) add_mask(input.header, input.mask, head);
   head.text("created_by", "tailrace-ultrasound " TAILRACE_VERSION);
   head.text("creation_date", fmt::format("{:%d/%m/%y, %H:%M:%S}", fmt::localtime(std::time(nullptr))));
   // HDF5 keeps an attribute in at most 64 KiB, and all of the root together.
@@ -147,8 +147,8 @@ output::FileHead make_file_head(const Input<Real>& input, const Record& record, 
   return head.take();
 }
 
-template output::FileHead make_file_head(const Input<float>&, const Record&, mpi::CommView, int);
-template output::FileHead make_file_head(const Input<double>&, const Record&, mpi::CommView, int);
+template output::FileHead make_file_head(const Input<float>&, const SensorData&, mpi::CommView, int);
+template output::FileHead make_file_head(const Input<double>&, const SensorData&, mpi::CommView, int);
 
 output::FileTail make_file_tail(StepIndex steps_done, const PhaseTimes& times, std::int64_t peak_bytes,
                                 std::int64_t total_bytes) {

@@ -17,7 +17,7 @@ struct PhaseTimes {
 
 /// Scalars repeated from the input, copied mask, root attributes; those known at the end are given room.
 template <class Real>
-output::FileHead make_file_head(const Input<Real>& input, const Record& record, mpi::CommView comm,
+output::FileHead make_file_head(const Input<Real>& input, const SensorData& sensor_data, mpi::CommView comm,
                                 int threads);
 
 /// The values known at the end. Memory in bytes: the largest of a rank and the sum.

@@ -14,11 +14,11 @@
 #include "h5/file.hpp"
 #include "input.hpp"
 #include "intensity.hpp"
-#include "segment.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "output/session/session.hpp"
 #include "output_file.hpp"
+#include "segment.hpp"
 #include "sensor_data.hpp"
 #include "solver.hpp"
 #include "stability.hpp"
@@ -44,7 +44,7 @@ class Program final : public run::CaseProgram {
         options_(options),
         console_(!comm.is_root() || options.quiet || !options.runs(), options.verbosity,
                  options.progress_percent),
-        leg_(comm, options) {
+        segment_(comm, options) {
     // k-Wave's binaries compute on with NaN and end well; what starts them may rely on it.
     watch_ = {.quantity = "p",
               .ends_run = options.case_mode,
@@ -57,7 +57,7 @@ class Program final : public run::CaseProgram {
   void describe() override;
   run::SimulationCalls make() override;
   void begin(StepIndex done) override { restored_ = done; }
-  [[nodiscard]] output::Resume resume() const override { return leg_.resume(); }
+  [[nodiscard]] output::Resume resume() const override { return segment_.resume(); }
   void opened(output::Session& session) override;
   [[nodiscard]] run::StepSpan steps(StepIndex done) const override;
   void progress(StepIndex step) override { console_.progress(step, steps_, monotonic_s() - started_s_); }
@@ -79,13 +79,13 @@ class Program final : public run::CaseProgram {
   Intensity<Real> make_intensity(output::Session& session);
   /// Samples that a series has at a step.
   [[nodiscard]] StepIndex recorded_steps(StepIndex step) const noexcept {
-    return std::max<StepIndex>(step - options_.record.start + 1, 0);
+    return std::max<StepIndex>(step - options_.sensor_data.start + 1, 0);
   }
   [[nodiscard]] std::int64_t intensity_bytes() const;
 
   const Options& options_;
   Console console_;
-  Leg leg_;
+  Segment segment_;
   PhaseTimes times_;
   StepIndex steps_ = 0, restored_ = 0;  ///< of the whole run; that of a checkpoint of ours
   double started_s_ = 0;                ///< the phase that goes on
@@ -137,7 +137,7 @@ void Program<Real>::load() {
   const double before = monotonic_s();
   console_.begin("Loading the input");
   try {
-    mpi::agree_on_root(comm_, [&] {
+    mpi::collectively_on_root(comm_, [&] {
       if (is_same_file(options_.input, options_.output))
         throw Error(
             ErrorInfo{.kind = ErrorKind::usage,
@@ -146,13 +146,13 @@ void Program<Real>::load() {
                       .hint = "choose another file for the output"});
     });
     input_ = read_input<Real>(comm_, options_.input,
-                              {.mask = options_.record.needs_mask(),
-                               .start_step = options_.record.start,
+                              {.mask = options_.sensor_data.needs_mask(),
+                               .start_step = options_.sensor_data.start,
                                .steps = options_.steps > 0 ? std::optional(options_.steps) : std::nullopt,
                                .check_only = options_.check_only});
     steps_ = input_.header.steps;
     grid_ = input_.header.grid;
-    if (options_.record.wants_intensity()) mask_ = input_.mask;
+    if (options_.sensor_data.wants_intensity()) mask_ = input_.mask;
     check();
     times_.loading = monotonic_s() - before;
     console_.done(times_.loading);
@@ -167,19 +167,19 @@ void Program<Real>::load() {
 template <class Real>
 void Program<Real>::check() {
   const auto& header = input_.header;
-  head_ = make_file_head(input_, options_.record, comm_, options_.threads);
+  head_ = make_file_head(input_, options_.sensor_data, comm_, options_.threads);
   std::vector<output::Stream> streams;
   run::CaseOutputs outputs;
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     Problems problems(options_.input);
-    problems.merge(check_record(options_.record, header));
+    problems.merge(check_record(options_.sensor_data, header));
     problems.throw_if_any();
-    streams = make_streams(options_.record, header, input_.mask, steps_);
+    streams = make_streams(options_.sensor_data, header, input_.mask, steps_);
     auto domain = make_output_domain(header, steps_);
     for (const auto& dataset : head_.datasets) domain.taken_paths.push_back(dataset.spec.path);
     outputs = run::CaseOutputs(options_.outputs, domain, options_.case_file);
   });
-  if (options_.runs()) leg_.begin(origin(), header.grid, steps_, streams);
+  if (options_.runs()) segment_.begin(origin(), header.grid, steps_, streams);
   non_staggered_ = non_staggered_cadence(streams, outputs.streams());
   const Box own_box = header.grid.box_of(comm_.rank(), comm_.size());
   run_.plan(std::move(streams), std::move(outputs), own_box, header.grid.points);
@@ -213,7 +213,7 @@ run::SimulationCalls Program<Real>::make() {
   console_.begin("Preparing");
   make_solver();
   solver_->rehearse();
-  if (leg_.resumes()) solver_->restored(leg_.read_state(arrays()));
+  if (segment_.resumes()) solver_->restored(segment_.read_state(arrays()));
   auto calls = run::calls_of(*solver_);
   calls.memory_bytes = [this] { return solver_->memory_bytes() + intensity_bytes(); };
   return calls;
@@ -221,7 +221,7 @@ run::SimulationCalls Program<Real>::make() {
 
 template <class Real>
 void Program<Real>::opened(output::Session& session) {
-  leg_.adopt(arrays(), session);
+  segment_.adopt(arrays(), session);
   times_.preparation = monotonic_s() - started_s_;
   console_.done(times_.preparation);
   console_.memory(run_.predicted_bytes());
@@ -232,7 +232,7 @@ void Program<Real>::opened(output::Session& session) {
 /// Those of this leg.
 template <class Real>
 run::StepSpan Program<Real>::steps(StepIndex done) const {
-  auto span = leg_.steps();
+  auto span = segment_.steps();
   span.done = std::max(span.done, done);
   return span;
 }
@@ -240,9 +240,9 @@ run::StepSpan Program<Real>::steps(StepIndex done) const {
 /// What intensities will take at the end.
 template <class Real>
 std::int64_t Program<Real>::intensity_bytes() const {
-  if (!options_.record.wants_intensity()) return 0;
+  if (!options_.sensor_data.wants_intensity()) return 0;
   return Intensity<Real>::bytes(grid_, grid_.planes_of(comm_.rank(), comm_.size()), recorded_steps(steps_),
-                                options_.record.wants("Q_term"));
+                                options_.sensor_data.wants("Q_term"));
 }
 
 /// Uses the input up.
@@ -263,15 +263,15 @@ run::Run::Summary Program<Real>::close(const run::DriveResult& result) {
   result_ = result;
   times_.simulation = computed_s_;
   started_s_ = monotonic_s();
-  if (!leg_.stops(result)) return CaseProgram::close(result);
-  const auto save = [&](output::Session& session) { leg_.save(result.steps_done, arrays(), session); };
-  return run_.suspend(
+  if (!segment_.stops(result)) return CaseProgram::close(result);
+  const auto save = [&](output::Session& session) { segment_.save(result.steps_done, arrays(), session); };
+  return run_.close_for_restart(
       result, save, [&] { return tail(result.steps_done); }, own_cells());
 }
 
 template <class Real>
 output::FieldLookup Program<Real>::final_fields(output::Session& session) {
-  if (options_.record.wants_intensity()) intensity_.emplace(make_intensity(session));
+  if (options_.sensor_data.wants_intensity()) intensity_.emplace(make_intensity(session));
   return [&](const std::string& quantity) {
     return intensity_ && intensity_->has(quantity) ? intensity_->field(quantity) : solver_->field(quantity);
   };
@@ -282,7 +282,7 @@ output::FileTail Program<Real>::tail(StepIndex steps_done) {
   times_.finishing = monotonic_s() - started_s_;
   const std::int64_t peak = peak_memory_bytes();
   const auto largest = mpi::max(comm_, peak), total = mpi::sum(comm_, peak);
-  return make_file_tail(steps_done, leg_.add_up(times_), largest, total);
+  return make_file_tail(steps_done, segment_.add_up(times_), largest, total);
 }
 
 /// The mean intensity over what was recorded.
@@ -290,7 +290,7 @@ template <class Real>
 Intensity<Real> Program<Real>::make_intensity(output::Session& session) {
   StepIndex recorded = 0;
   if (result_.status != run::Status::failed && recorded_steps(result_.steps_done) > 0) {
-    const StepIndex readable = session.drain();
+    const StepIndex readable = session.flush_all();
     recorded = recorded_steps(readable);
     if (readable < result_.steps_done)
       run_.warn(
@@ -298,8 +298,12 @@ Intensity<Real> Program<Real>::make_intensity(output::Session& session) {
                       "in the file when the run was stopped",
                       readable));
   }
-  return {
-      comm_, grid_, mask_, {options_.output, recorded}, options_.record.wants("Q_term"), solver_->sweeps()};
+  return {comm_,
+          grid_,
+          mask_,
+          {options_.output, recorded},
+          options_.sensor_data.wants("Q_term"),
+          solver_->sweeps()};
 }
 
 template <class Real>
@@ -317,7 +321,7 @@ int Program<Real>::end(const run::DriveResult& result, const run::Run::Summary& 
     return run::success;
   }
   const bool stopped = end.status == run::Status::stopped;
-  if (!stopped) leg_.remove();
+  if (!stopped) segment_.remove();
   console_.end(stopped ? "Stopped in good order: " + end.reason : "End of computation");
   return stopped && !options_.case_mode ? kwave_error : run::exit_status(end.status);
 }

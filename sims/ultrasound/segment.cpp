@@ -20,7 +20,7 @@ static bool is_same_place(const std::string& a, const std::string& b) {
 }
 
 /// The checkpoint must not write over the files of the run.
-void Leg::check_names() const {
+void Segment::check_names() const {
   for (const auto& other : {options_.input, options_.output})
     if (is_same_place(file(), other))
       throw Error(
@@ -30,13 +30,13 @@ void Leg::check_names() const {
                     .hint = "choose another --checkpoint_file"});
 }
 
-void Leg::begin(const CheckpointOrigin& origin, const Grid& grid, StepIndex steps,
-                const std::vector<output::Stream>& streams) {
+void Segment::begin(const CheckpointOrigin& origin, const Grid& grid, StepIndex steps,
+                    const std::vector<output::Stream>& streams) {
   origin_ = origin;
   planned_ = steps;
   if (!options_.kwave_checkpoint) return;
   bool exists = false;
-  mpi::agree_on_root(comm_, [&] {
+  mpi::collectively_on_root(comm_, [&] {
     check_names();
     std::error_code code;
     exists = std::filesystem::exists(file(), code);
@@ -49,21 +49,21 @@ void Leg::begin(const CheckpointOrigin& origin, const Grid& grid, StepIndex step
   earlier_ = inspect_left_output(comm_, options_.output, *header_, grid, steps, reduces_);
 }
 
-output::Resume Leg::resume() const {
+output::Resume Segment::resume() const {
   if (!resumes()) return {};
   return {.after = header_->step, .accumulators = header_->has_reductions ? file() : ""};
 }
 
-StepIndex Leg::read_state(const std::vector<StateArray>& state) const {
+StepIndex Segment::read_state(const std::vector<StateArray>& state) const {
   read_checkpoint(comm_, file(), state);
   return header_->step;
 }
 
-void Leg::adopt(const std::vector<StateArray>& state, output::Session& session) const {
+void Segment::adopt(const std::vector<StateArray>& state, output::Session& session) const {
   if (resumes() && reduces_ && !header_->has_reductions) save(header_->step, state, session);
 }
 
-run::StepSpan Leg::steps() const noexcept {
+run::StepSpan Segment::steps() const noexcept {
   const StepIndex done = resumes() ? header_->step : 0;
   StepIndex last = planned_;
   if (options_.kwave_checkpoint && options_.kwave_checkpoint->timesteps)
@@ -71,26 +71,26 @@ run::StepSpan Leg::steps() const noexcept {
   return {.done = done, .last = last, .planned = planned_};
 }
 
-PhaseTimes Leg::add_up(const PhaseTimes& mine) const noexcept {
+PhaseTimes Segment::add_up(const PhaseTimes& mine) const noexcept {
   return {.loading = earlier_.loading + mine.loading,
           .preparation = earlier_.preparation + mine.preparation,
           .simulation = earlier_.simulation + mine.simulation,
           .finishing = earlier_.finishing + mine.finishing};
 }
 
-bool Leg::stops(const run::DriveResult& result) const noexcept {
+bool Segment::stops(const run::DriveResult& result) const noexcept {
   return options_.kwave_checkpoint && result.status != run::Status::failed && result.steps_done < planned_;
 }
 
-void Leg::save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const {
-  session.drain();
+void Segment::save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const {
+  session.flush_all();
   write_checkpoint(comm_, file(), origin_, step, state,
                    {session.accumulator_streams(state.size()), session.running_reductions()}, options_.write);
 }
 
-void Leg::remove() const {
+void Segment::remove() const {
   if (!options_.kwave_checkpoint) return;
-  mpi::agree_on_root(comm_, [&] {
+  mpi::collectively_on_root(comm_, [&] {
     std::error_code code;
     std::filesystem::remove(file(), code);
     if (code)

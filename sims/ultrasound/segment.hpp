@@ -12,9 +12,9 @@ namespace tailrace::ultrasound {
 
 /// One leg of a computation under k-Wave's checkpoint options: it begins where the last one stopped, and
 /// stops before the end if it must. Without those options it is the whole computation.
-class Leg {
+class Segment {
  public:
-  Leg(mpi::CommView comm, const Options& options) : comm_(comm), options_(options) {}
+  Segment(mpi::CommView comm, const Options& options) : comm_(comm), options_(options) {}
 
   /// Looks for what earlier legs left, and whether it fits the input and what is recorded. @collective{comm},
   /// synchronises. Errors (usage, input), the same on all ranks.

@@ -45,15 +45,15 @@ void select_sensors(const InputHeader& header, const SensorMask& mask, const std
   stream.selection = output::Boxes{mask.cuboids};
 }
 
-/// A pattern of `RecordItem` for one axis.
+/// A pattern of `SensorQuantity` for one axis.
 std::string with_axis(std::string pattern, char axis) {
   std::replace(pattern.begin(), pattern.end(), '?', axis);
   return pattern;
 }
 
 /// One stream for one quantity.
-output::Stream make_stream(const RecordItem& item, char axis, const Record& record, const InputHeader& header,
-                           const SensorMask& mask, StepIndex steps) {
+output::Stream make_stream(const SensorQuantity& item, char axis, const SensorData& sensor_data,
+                           const InputHeader& header, const SensorMask& mask, StepIndex steps) {
   const auto dataset = with_axis(item.dataset, axis);
   // What is computed at the end is not there yet when the last step is sampled.
   const StepIndex last = item.computed_at_end ? steps + 1 : steps;
@@ -62,7 +62,7 @@ output::Stream make_stream(const RecordItem& item, char axis, const Record& reco
                         .unit = item.unit,
                         .selection = output::Whole{},
                         .reduction = item.reduction,
-                        .cadence = {.first = record.start, .every = 1, .last = last},
+                        .cadence = {.first = sensor_data.start, .every = 1, .last = last},
                         .datasets = {}};
   if (item.place == Place::whole)
     stream.datasets.push_back(
@@ -74,49 +74,49 @@ output::Stream make_stream(const RecordItem& item, char axis, const Record& reco
 
 }  // namespace
 
-void Record::apply_default() noexcept {
+void SensorData::apply_default() noexcept {
   bool none = true, computed = false;
-  for (std::size_t i = 0; i < record_items.size(); ++i) {
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
     none = none && !wanted[i];
-    computed = computed || (wanted[i] && record_items[i].computed_at_end);
+    computed = computed || (wanted[i] && sensor_quantities[i].computed_at_end);
   }
-  for (std::size_t i = 0; i < record_items.size(); ++i) {
-    const std::string_view name = record_items[i].name;
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
+    const std::string_view name = sensor_quantities[i].name;
     if (name == "p_raw") wanted[i] = wanted[i] || none || computed;
     if (name == "u_non_staggered_raw") wanted[i] = wanted[i] || computed;
   }
 }
 
-bool Record::wants(const std::string& name) const {
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    if (name == record_items[i].name) return wanted[i];
+bool SensorData::wants(const std::string& name) const {
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    if (name == sensor_quantities[i].name) return wanted[i];
   return false;
 }
 
-bool Record::needs_mask() const noexcept {
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    if (wanted[i] && record_items[i].place == Place::sensor) return true;
+bool SensorData::needs_mask() const noexcept {
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    if (wanted[i] && sensor_quantities[i].place == Place::sensor) return true;
   return copy_sensor_mask;
 }
 
-Problems check_record(const Record& record, const InputHeader& header) {
+Problems check_record(const SensorData& sensor_data, const InputHeader& header) {
   Problems problems("record");
-  if (record.wants("u_non_staggered_raw") && header.minor_version == 0)
+  if (sensor_data.wants("u_non_staggered_raw") && header.minor_version == 0)
     problems.add("u_non_staggered_raw is not defined for inputs of format 1.0",
                  "leave out u_non_staggered_raw, I_avg and Q_term, or give an input of format 1.1 or 1.2");
   return problems;
 }
 
-std::vector<output::Stream> make_streams(const Record& record, const InputHeader& header,
+std::vector<output::Stream> make_streams(const SensorData& sensor_data, const InputHeader& header,
                                          const SensorMask& mask, StepIndex steps) {
   const std::size_t dimensions = header.grid.points.z == 1 ? 2 : 3;
   std::vector<output::Stream> streams;
-  for (std::size_t i = 0; i < record_items.size(); ++i) {
-    if (!record.wanted[i]) continue;
-    const auto& item = record_items[i];
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
+    if (!sensor_data.wanted[i]) continue;
+    const auto& item = sensor_quantities[i];
     const bool per_axis = std::string_view(item.dataset).find('?') != std::string_view::npos;
     for (std::size_t axis = 0; axis < (per_axis ? dimensions : 1); ++axis)
-      streams.push_back(make_stream(item, axis_names[axis], record, header, mask, steps));
+      streams.push_back(make_stream(item, axis_names[axis], sensor_data, header, mask, steps));
   }
   return streams;
 }
@@ -146,7 +146,7 @@ run::OutputDomain make_output_domain(const InputHeader& header, StepIndex steps)
     if (header.minor_version > 0)
       domain.quantities.push_back(with_axis("u?_non_staggered", axis_names[axis]));
   }
-  for (const auto& item : record_items)
+  for (const auto& item : sensor_quantities)
     for (const char axis : axis_names)
       domain.taken_paths.push_back(fmt::format("/{}", with_axis(item.dataset, axis)));
   return domain;

@@ -16,7 +16,7 @@ enum class Place { sensor, whole };
 
 /// One thing that can be recorded. In the names of datasets and quantities '?' stands for an axis: such an
 /// item has one dataset per component.
-struct RecordItem {
+struct SensorQuantity {
   const char* name;  ///< the command-line flag, and the key of the case file's [record] table
   const char* help;
   const char* dataset;
@@ -26,7 +26,7 @@ struct RecordItem {
   Place place;
   bool computed_at_end = false;  ///< from the recorded series, once the last step is done
 };
-inline constexpr std::array<RecordItem, 17> record_items{{
+inline constexpr std::array<SensorQuantity, 17> sensor_quantities{{
     {"p_raw", "pressure over time at the sensors", "p", "p", "Pa", output::Reduction::none, Place::sensor},
     {"p_rms", "root mean square of the pressure at the sensors", "p_rms", "p", "Pa", output::Reduction::rms,
      Place::sensor},
@@ -60,8 +60,8 @@ inline constexpr std::array<RecordItem, 17> record_items{{
 }};
 
 /// What a run records, and from which step on.
-struct Record {
-  std::array<bool, record_items.size()> wanted{};
+struct SensorData {
+  std::array<bool, sensor_quantities.size()> wanted{};
   StepIndex start = 1;  ///< first recorded step, counted from 1
   bool copy_sensor_mask = false;
 
@@ -76,7 +76,7 @@ struct Record {
 };
 
 /// What is wanted but cannot be had from such an input. @local
-Problems check_record(const Record& record, const InputHeader& header);
+Problems check_record(const SensorData& sensor_data, const InputHeader& header);
 
 /// What the [[output]] tables of a case may name, in inputs of three dimensions.
 std::vector<run::OfferedQuantity> offered_quantities();
@@ -92,7 +92,7 @@ output::Cadence non_staggered_cadence(const std::vector<output::Stream>& streams
 
 /// The streams of a run of `steps` steps, with the names, shapes and types that k-Wave's readers expect
 /// (docs/formats/ultrasound_output.md).
-std::vector<output::Stream> make_streams(const Record& record, const InputHeader& header,
+std::vector<output::Stream> make_streams(const SensorData& sensor_data, const InputHeader& header,
                                          const SensorMask& mask, StepIndex steps);
 
 }  // namespace tailrace::ultrasound

@@ -79,33 +79,33 @@ void SpectralSpace<Real>::plan_exchanges(mpi::CommView comm) {
   const auto by_columns = layout::Decomposition::slab(spectrum, split_axis, comm.size());
   const layout::LocalLayout planes_layout{pitch() / group_, plane_stride_ / group_},
       columns_layout{column_stride_y_ / group_, column_stride_z_ / group_};
-  pieces_ = overlap_pieces;
+  batches_ = overlap_batches;
   to_columns_.emplace(
       comm, layout::TransposeConfig{.from = by_planes,
                                     .to = by_columns,
                                     .from_layout = planes_layout,
                                     .to_layout = columns_layout,
                                     .element_bytes = static_cast<std::size_t>(group_) * sizeof(Complex),
-                                    .piece_axis = Axis::z,
+                                    .batch_axis = Axis::z,
                                     .left_out = node_.ranks(),
-                                    .pieces = pieces_});
+                                    .batches = batches_});
   to_planes_.emplace(
       comm, layout::TransposeConfig{.from = by_columns,
                                     .to = by_planes,
                                     .from_layout = columns_layout,
                                     .to_layout = planes_layout,
                                     .element_bytes = static_cast<std::size_t>(group_) * sizeof(Complex),
-                                    .piece_axis = split_axis,
+                                    .batch_axis = split_axis,
                                     .left_out = node_.ranks(),
-                                    .pieces = pieces_});
+                                    .batches = batches_});
 }
 
 template <class Real>
-ColumnRange SpectralSpace<Real>::column_piece(int k) const {
+ColumnRange SpectralSpace<Real>::column_batch(int k) const {
   if (!to_planes_) return columns_;
-  const Range piece = to_planes_->piece(k);
-  if (!split_along_kx()) return {piece, columns_.kx};
-  return {columns_.y, {piece.begin * group_, piece.end * group_}};
+  const Range batch = to_planes_->batch(k);
+  if (!split_along_kx()) return {batch, columns_.kx};
+  return {columns_.y, {batch.begin * group_, batch.end * group_}};
 }
 
 template <class Real>

@@ -73,8 +73,8 @@ class SpectralSpace {
   /// An exchange in flight between nodes; does nothing on one node.
   class Exchange {
    public:
-    void start(int piece) {
-      if (flight_) flight_->start(piece);
+    void start(int batch) {
+      if (flight_) flight_->start(batch);
     }
     void finish() {
       if (flight_) flight_->finish();
@@ -89,15 +89,15 @@ class SpectralSpace {
   [[nodiscard]] Exchange begin_to_planes(SpectralField<Real>& field);
 
   /// Pieces in which exchanges overlap with computation, and the planes or columns of each on this rank.
-  [[nodiscard]] int pieces() const noexcept { return pieces_; }
-  [[nodiscard]] Range plane_piece(int k) const { return to_columns_ ? to_columns_->piece(k) : planes_; }
-  [[nodiscard]] ColumnRange column_piece(int k) const;
+  [[nodiscard]] int batches() const noexcept { return batches_; }
+  [[nodiscard]] Range plane_batch(int k) const { return to_columns_ ? to_columns_->batch(k) : planes_; }
+  [[nodiscard]] ColumnRange column_batch(int k) const;
 
  private:
   void plan_exchanges(mpi::CommView comm);
   void point_to_planes(SpectralField<Real>& field) const;
   [[nodiscard]] bool split_along_kx() const noexcept { return ny_ == 1; }
-  static constexpr int overlap_pieces =
+  static constexpr int overlap_batches =
       4;  // all but the last quarter of an exchange can hide behind computation
 
   mpi::Node node_;
@@ -109,7 +109,7 @@ class SpectralSpace {
   ColumnRange columns_;
   ColumnTransform<Real> column_transform_;
   std::int64_t plane_stride_ = 0, column_stride_y_ = 0, column_stride_z_ = 0;
-  int pieces_ = 1;
+  int batches_ = 1;
   std::optional<layout::Transpose> to_columns_, to_planes_;
 };
 

@@ -33,10 +33,10 @@ std::int64_t Sweeps<Real>::bytes() const noexcept {
 
 /// Sends a finished piece of every spectrum to other nodes.
 template <class Real>
-void Sweeps<Real>::start(int piece, Exchanges& exchanges) {
-  if (space_.pieces() == 1) return;
+void Sweeps<Real>::start(int batch, Exchanges& exchanges) {
+  if (space_.batches() == 1) return;
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
-  for (auto& exchange : exchanges) exchange.start(piece);
+  for (auto& exchange : exchanges) exchange.start(batch);
 }
 
 /// Waits for the ranks of the node and for what others send.
@@ -52,7 +52,7 @@ void Sweeps<Real>::rehearse(std::span<SpectralField<Real>* const> fields) {
   const auto exchange = [&](const auto& begin) {
     Exchanges exchanges;
     for (auto* field : fields) exchanges.push_back(begin(*field));
-    for (int k = 0; k < space_.pieces(); ++k)
+    for (int k = 0; k < space_.batches(); ++k)
       for (auto& each : exchanges) each.start(k);
     for (auto& each : exchanges) each.finish();
   };

@@ -80,7 +80,7 @@ class Sweeps {
     return all[static_cast<std::size_t>(omp_get_thread_num())];
   }
   using Exchanges = std::vector<typename SpectralSpace<Real>::Exchange>;
-  void start(int piece, Exchanges& exchanges);
+  void start(int batch, Exchanges& exchanges);
   void finish(std::span<SpectralField<Real>* const> results, Exchanges& exchanges);
 
   SpectralSpace<Real> space_;
@@ -94,8 +94,8 @@ template <class Work>
 void Sweeps<Real>::planes(std::span<SpectralField<Real>* const> results, Work work) {
   Exchanges exchanges;
   for (auto* field : results) exchanges.push_back(space_.begin_to_columns(*field));
-  for (int k = 0; k < space_.pieces(); ++k) {
-    const Range planes = space_.plane_piece(k);
+  for (int k = 0; k < space_.batches(); ++k) {
+    const Range planes = space_.plane_batch(k);
 #pragma omp parallel for schedule(static)
     for (std::int64_t z = planes.begin; z < planes.end; ++z) work(z, mine(workspaces_));
     start(k, exchanges);
@@ -109,8 +109,8 @@ void Sweeps<Real>::columns(std::span<SpectralField<Real>* const> results, Work w
   const std::int64_t width = space_.column_transform().width();
   Exchanges exchanges;
   for (auto* field : results) exchanges.push_back(space_.begin_to_planes(*field));
-  for (int k = 0; k < space_.pieces(); ++k) {
-    const auto [rows, kx] = space_.column_piece(k);
+  for (int k = 0; k < space_.batches(); ++k) {
+    const auto [rows, kx] = space_.column_batch(k);
     const std::int64_t blocks = (kx.size() + width - 1) / width;
 #pragma omp parallel for collapse(2) schedule(static)
     for (std::int64_t y = rows.begin; y < rows.end; ++y)

@@ -13,42 +13,45 @@ namespace {
 /// Fills a machine, thread by thread.
 class Filling {
  public:
-  Filling(const Topology& machine, std::span<const Tenant> tenants)
-      : cores_(machine.cores), tenants_(tenants), homes_(tenants.size()), seats_(tenants.size()) {
+  Filling(const Topology& machine, std::span<const Process> processes)
+      : cores_(machine.cores),
+        processes_(processes),
+        homes_(processes.size()),
+        thread_placements_(processes.size()) {
     for (std::size_t core = 0; core < cores_.size(); ++core)
       for (const int cpu : cores_[core].cpus) core_of_[cpu] = core;
   }
 
   Placement run() {
-    settle_computing();
+    place_computing();
     Placement placement;
     placement.free_cores = count_free();
-    settle_writers();
-    placement.seats = std::move(seats_);
+    place_writers();
+    placement.of_process = std::move(thread_placements_);
     return placement;
   }
 
  private:
   struct Thread {
-    std::size_t tenant;
+    std::size_t process;
     const Cpus* cpus;
   };
 
   /// Gives every computing thread the processor that it probably runs on. Those that have little choice come
   /// first.
-  void settle_computing() {
+  void place_computing() {
     std::vector<Thread> threads;
-    for (std::size_t i = 0; i < tenants_.size(); ++i)
-      for (const auto& cpus : tenants_[i].threads) {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      for (const auto& cpus : processes_[i].threads) {
         threads.push_back({i, &cpus});
-        seats_[i].computing = united(seats_[i].computing, cpus);
+        thread_placements_[i].computing = united(thread_placements_[i].computing, cpus);
       }
     std::stable_sort(threads.begin(), threads.end(),
                      [](const Thread& a, const Thread& b) { return a.cpus->size() < b.cpus->size(); });
     for (const auto& thread : threads)
       if (const auto cpu = idlest(*thread.cpus)) {
         ++busy_[*cpu];
-        homes_[thread.tenant].push_back(core_of_.at(*cpu));
+        homes_[thread.process].push_back(core_of_.at(*cpu));
       }
   }
 
@@ -78,20 +81,20 @@ class Filling {
 
   [[nodiscard]] int count_free() const {
     Cpus usable;
-    for (const auto& tenant : tenants_) usable = united(usable, tenant.allowed);
+    for (const auto& process : processes_) usable = united(usable, process.allowed);
     return static_cast<int>(std::count_if(cores_.begin(), cores_.end(), [&](const Core& core) {
       return threads_on(core) == 0 && !common(core.cpus, usable).empty();
     }));
   }
 
   /// Everybody gets a good place before anybody gets a worse one.
-  void settle_writers() {
+  void place_writers() {
     std::vector<int> left;
-    for (const auto& tenant : tenants_) left.push_back(tenant.writers);
+    for (const auto& process : processes_) left.push_back(process.writers);
     for (const auto kind : {WriterPlace::core, WriterPlace::hardware_thread, WriterPlace::far_core})
       for (bool found = true; found;) {
         found = false;
-        for (std::size_t i = 0; i < tenants_.size(); ++i) {
+        for (std::size_t i = 0; i < processes_.size(); ++i) {
           if (left[i] == 0) continue;
           const auto cpus = find(kind, i);
           if (cpus.empty()) continue;
@@ -100,54 +103,55 @@ class Filling {
           give(i, kind, cpus);
         }
       }
-    for (std::size_t i = 0; i < tenants_.size(); ++i)
+    for (std::size_t i = 0; i < processes_.size(); ++i)
       if (left[i] > 0)
-        give(i, WriterPlace::shared, tenants_[i].threads.empty() ? tenants_[i].bound : seats_[i].computing);
+        give(i, WriterPlace::shared,
+             processes_[i].threads.empty() ? processes_[i].bound : thread_placements_[i].computing);
   }
 
-  void give(std::size_t tenant, WriterPlace kind, const Cpus& cpus) {
-    seats_[tenant].writing = united(seats_[tenant].writing, cpus);
-    seats_[tenant].place = std::max(seats_[tenant].place, kind);
+  void give(std::size_t process, WriterPlace kind, const Cpus& cpus) {
+    thread_placements_[process].writing = united(thread_placements_[process].writing, cpus);
+    thread_placements_[process].place = std::max(thread_placements_[process].place, kind);
     if (kind == WriterPlace::shared) return;
     for (const int cpu : cpus) ++busy_[cpu];
   }
 
-  [[nodiscard]] Cpus find(WriterPlace kind, std::size_t tenant) const {
-    if (kind == WriterPlace::hardware_thread) return free_hardware_thread(tenant);
-    return free_core(tenant, kind == WriterPlace::core);
+  [[nodiscard]] Cpus find(WriterPlace kind, std::size_t process) const {
+    if (kind == WriterPlace::hardware_thread) return free_hardware_thread(process);
+    return free_core(process, kind == WriterPlace::core);
   }
 
   /// A free core, near or anywhere; one that the launcher has given to the process before others.
-  [[nodiscard]] Cpus free_core(std::size_t tenant, bool near) const {
+  [[nodiscard]] Cpus free_core(std::size_t process, bool near) const {
     Cpus found;
     for (const auto& core : cores_) {
-      const auto cpus = common(core.cpus, tenants_[tenant].allowed);
-      if (cpus.empty() || threads_on(core) > 0 || (near && !is_near(tenant, core))) continue;
-      if (!common(cpus, tenants_[tenant].bound).empty()) return cpus;
+      const auto cpus = common(core.cpus, processes_[process].allowed);
+      if (cpus.empty() || threads_on(core) > 0 || (near && !is_near(process, core))) continue;
+      if (!common(cpus, processes_[process].bound).empty()) return cpus;
       if (found.empty()) found = cpus;
     }
     return found;
   }
 
-  [[nodiscard]] bool is_near(std::size_t tenant, const Core& core) const {
-    const auto& homes = homes_[tenant];
+  [[nodiscard]] bool is_near(std::size_t process, const Core& core) const {
+    const auto& homes = homes_[process];
     return homes.empty() || std::any_of(homes.begin(), homes.end(),
                                         [&](std::size_t home) { return cores_[home].numa == core.numa; });
   }
 
-  [[nodiscard]] Cpus free_hardware_thread(std::size_t tenant) const {
-    for (const auto home : homes_[tenant])
-      for (const int cpu : common(cores_[home].cpus, tenants_[tenant].allowed))
+  [[nodiscard]] Cpus free_hardware_thread(std::size_t process) const {
+    for (const auto home : homes_[process])
+      for (const int cpu : common(cores_[home].cpus, processes_[process].allowed))
         if (threads_on(cpu) == 0) return {cpu};
     return {};
   }
 
   const std::vector<Core>& cores_;
-  std::span<const Tenant> tenants_;
+  std::span<const Process> processes_;
   std::map<int, std::size_t> core_of_;           ///< of each processor
   std::map<int, int> busy_;                      ///< threads on each processor
   std::vector<std::vector<std::size_t>> homes_;  ///< of each process the cores that it computes on
-  std::vector<Seat> seats_;
+  std::vector<ThreadPlacement> thread_placements_;
 };
 
 }  // namespace
@@ -170,8 +174,8 @@ std::string to_text(WriterPlace place) {
   return "not bound";
 }
 
-Placement place(const Topology& machine, std::span<const Tenant> tenants) {
-  return Filling(machine, tenants).run();
+Placement place(const Topology& machine, std::span<const Process> processes) {
+  return Filling(machine, processes).run();
 }
 
 }  // namespace tailrace

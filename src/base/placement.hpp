@@ -10,7 +10,7 @@
 namespace tailrace {
 
 /// A process of a job, on one machine with the others.
-struct Tenant {
+struct Process {
   std::vector<Cpus> threads;  ///< of each thread that computes: where it may run
   Cpus bound;                 ///< where the launcher has put the process
   Cpus allowed;               ///< where its writer threads may be put
@@ -30,21 +30,21 @@ enum class WriterPlace {
 std::string to_text(WriterPlace place);
 
 /// Where the threads of a process run.
-struct Seat {
+struct ThreadPlacement {
   Cpus computing;
   Cpus writing;  ///< empty: no writer
   WriterPlace place = WriterPlace::none;
 
-  friend bool operator==(const Seat&, const Seat&) = default;
+  friend bool operator==(const ThreadPlacement&, const ThreadPlacement&) = default;
 };
 
 struct Placement {
-  std::vector<Seat> seats;  ///< one per process
-  int free_cores = 0;       ///< that the processes may use and on which none computes
+  std::vector<ThreadPlacement> of_process;  ///< one per process
+  int free_cores = 0;                       ///< that the processes may use and on which none computes
 };
 
 /// Finds places for the writer threads of processes that compute where they are. Each writer gets a place of
 /// its own as long as there are any; of several writers of a process, the worst place counts. @local
-Placement place(const Topology& machine, std::span<const Tenant> tenants);
+Placement place(const Topology& machine, std::span<const Process> processes);
 
 }  // namespace tailrace

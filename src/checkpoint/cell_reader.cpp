@@ -17,7 +17,7 @@ namespace {
 
 /// Cells that lie together are read so many bytes at a time, or one cell; while they are looked at, the next
 /// ones are on their way.
-constexpr std::int64_t most_read_bytes = 4 << 20;
+constexpr std::int64_t max_read_bytes = 4 << 20;
 constexpr std::int64_t word_bytes = 8;
 
 // Words before the last three of an entry of a compressed set.
@@ -83,7 +83,7 @@ std::vector<CellReader::Run> CellReader::runs_of(const Wanted& part_wanted, cons
       const auto entry = Words(entries).subspan(at, words);
       if (!cell_wanted(entry.first(set_.head_words()))) continue;
       const bool joins = !runs.empty() && runs.back().end == place_of(entry) &&
-                         end_of(entry) - runs.back().begin <= most_read_bytes;
+                         end_of(entry) - runs.back().begin <= max_read_bytes;
       if (!joins) runs.push_back({.begin = place_of(entry), .end = 0, .entries = {}});
       runs.back().end = end_of(entry);
       runs.back().entries.insert(runs.back().entries.end(), entry.begin(), entry.end());

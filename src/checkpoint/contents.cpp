@@ -77,7 +77,7 @@ std::int64_t values_each(const h5::File& file, const std::string& data) {
   return count;
 }
 
-Contents::Set set_of(const h5::File& file, const std::string& path, const Manifest::Set& told) {
+Contents::Set set_of(const h5::File& file, const std::string& path, const Manifest::Set& reported) {
   const auto data = fmt::format("/sets/{}/data", path), cells = fmt::format("/sets/{}/cells", path);
   const auto shape = file.shape(data);
   const bool compressed = is_compressed(file, data);
@@ -87,13 +87,13 @@ Contents::Set set_of(const h5::File& file, const std::string& path, const Manife
           .values_each = compressed         ? values_each(file, data)
                          : shape.size() > 1 ? static_cast<std::int64_t>(shape[1])
                                             : 1,
-          .count = told.count,
+          .count = reported.count,
           .extents = attribute(file, data, "extents"),
-          .record_type = attribute(file, data, "record_type"),
+          .row_type = attribute(file, data, "record_type"),
           .data_place = place_of(file, data),
           .cells_place = place_of(file, cells),
           .parts = words_of(file, fmt::format("/sets/{}/parts", path)),
-          .sum = told.sum};
+          .sum = reported.sum};
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ Contents read_contents(const std::string& checkpoint, const Manifest& manifest) 
     if (const auto name = name_under("/texts/", path); !name.empty())
       contents.texts[name] = attribute(file, path, "text");
   }
-  for (const auto& [path, told] : manifest.sets) contents.sets[path] = set_of(file, path, told);
+  for (const auto& [path, reported] : manifest.sets) contents.sets[path] = set_of(file, path, reported);
   return contents;
 }
 
@@ -124,7 +124,7 @@ std::vector<std::uint8_t> to_bytes(const Contents& contents) {
                   {"values_each", set.values_each},
                   {"count", set.count},
                   {"extents", set.extents},
-                  {"record_type", set.record_type},
+                  {"record_type", set.row_type},
                   {"data_place", set.data_place},
                   {"cells_place", set.cells_place},
                   {"parts", set.parts},
@@ -148,7 +148,7 @@ Contents contents_of(const std::vector<std::uint8_t>& bytes) {
                            .values_each = set.at("values_each"),
                            .count = set.at("count"),
                            .extents = set.at("extents"),
-                           .record_type = set.at("record_type"),
+                           .row_type = set.at("record_type"),
                            .data_place = set.at("data_place"),
                            .cells_place = set.at("cells_place"),
                            .parts = set.at("parts").get<std::vector<std::uint64_t>>(),

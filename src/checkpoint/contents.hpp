@@ -24,7 +24,7 @@ struct Contents {
     std::int64_t values_each = 1;                    ///< that an element or record takes
     std::int64_t count = 0;                          ///< elements or records
     std::string extents;                             ///< of a field
-    std::string record_type;                         ///< of records
+    std::string row_type;                            ///< of records
     std::int64_t data_place = 0, cells_place = 0;    ///< first bytes in the file
     std::vector<std::uint64_t> parts;
     std::uint64_t sum = 0;

@@ -58,8 +58,8 @@ void Inventory::pass_field(const std::string& name, const FieldState& field) {
   fields_.emplace_back(path_of(name), field);
 }
 
-void Inventory::pass_records(const std::string& name, RecordSet& records) {
-  record_sets_.emplace_back(path_of(name), &records);
+void Inventory::pass_rows(const std::string& name, RowSet& rows) {
+  row_sets_.emplace_back(path_of(name), &rows);
 }
 
 }  // namespace tailrace::checkpoint

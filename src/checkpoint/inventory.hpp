@@ -20,8 +20,8 @@ class Inventory final : public StateArchive {
   [[nodiscard]] const std::vector<std::pair<std::string, FieldState>>& fields() const noexcept {
     return fields_;
   }
-  [[nodiscard]] const std::vector<std::pair<std::string, RecordSet*>>& record_sets() const noexcept {
-    return record_sets_;
+  [[nodiscard]] const std::vector<std::pair<std::string, RowSet*>>& row_sets() const noexcept {
+    return row_sets_;
   }
 
  private:
@@ -29,7 +29,7 @@ class Inventory final : public StateArchive {
   void pass_numbers(const std::string& name, h5::ElementType type, std::vector<std::byte>& bytes) override;
   void pass_text(const std::string& name, std::string& text) override;
   void pass_field(const std::string& name, const FieldState& field) override;
-  void pass_records(const std::string& name, RecordSet& records) override;
+  void pass_rows(const std::string& name, RowSet& rows) override;
   /// The path of a name, which is new.
   std::string path_of(const std::string& name);
 
@@ -37,7 +37,7 @@ class Inventory final : public StateArchive {
   std::vector<std::string> paths_;
   output::FileHead head_;
   std::vector<std::pair<std::string, FieldState>> fields_;
-  std::vector<std::pair<std::string, RecordSet*>> record_sets_;
+  std::vector<std::pair<std::string, RowSet*>> row_sets_;
 };
 
 }  // namespace tailrace::checkpoint

@@ -16,8 +16,8 @@ namespace {
 void put(output::RawFile& file, std::span<const std::byte> bytes, std::int64_t at, StepIndex step) {
   if (bytes.empty()) return;
   // pwritev(2) takes what it only reads through a pointer to what may change.
-  iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT
-  file.write(std::span(&piece, 1), at, step);
+  iovec buffer{const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT
+  file.write(std::span(&buffer, 1), at, step);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ LocalSaving::LocalSaving(mpi::CommView comm, const Place& place, const Origin& o
   Inventory inventory;
   std::vector<std::unique_ptr<OutgoingSet>> sets;
   own_.file = part_file(place.node_directory, origin.step, comm.rank());
-  mpi::agree_on(
+  mpi::collectively(
       comm,
       [&] {
         state(inventory);
@@ -44,7 +44,7 @@ LocalSaving::LocalSaving(mpi::CommView comm, const Place& place, const Origin& o
                .head = inventory.head().datasets,
                .sets = {}};
   const auto placed = place_sets(comm, sets);
-  mpi::agree_on(
+  mpi::collectively(
       comm, [&] { write_entries(placed); }, output::close_limit_s);
   flush_.emplace([this] { file_->flush(); });
   if (place.copies)
@@ -55,11 +55,11 @@ LocalSaving::LocalSaving(mpi::CommView comm, const Place& place, const Origin& o
 void LocalSaving::write_data(const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
   begin_part(own_.file);
   file_ = std::make_unique<output::RawFile>(own_.file.data, output::make_plain_call());
-  std::vector<std::byte> portion(portion_bytes);
+  std::vector<std::byte> batch(batch_bytes);
   std::int64_t at = 0;
   for (const auto& set : sets)
-    while (const auto given = set->give(portion)) {
-      put(*file_, std::span(portion).first(given), at, own_.file.step);
+    while (const auto given = set->give(batch)) {
+      put(*file_, std::span(batch).first(given), at, own_.file.step);
       at += static_cast<std::int64_t>(given);
     }
 }
@@ -89,7 +89,7 @@ bool LocalSaving::ready() {
 
 void LocalSaving::finish() {
   for (Backoff backoff; !ready();) backoff.pause();
-  mpi::agree_on(
+  mpi::collectively(
       comm_,
       [&] {
         flush_->finish();
@@ -97,7 +97,7 @@ void LocalSaving::finish() {
         if (flush_copies_) flush_copies_->finish();
       },
       output::close_limit_s);
-  mpi::agree_on(
+  mpi::collectively(
       comm_,
       [&] {
         write_durably(own_.file.description, to_text(own_.part));

@@ -25,19 +25,19 @@ constexpr int plain_version = 1, compressed_version = 2;
 
 /// Digest of all bytes of a file outside the stretches, which ascend.
 std::uint64_t digest_of_rest(const InputFile& file,
-                             const std::vector<std::pair<std::int64_t, std::int64_t>>& stretches) {
+                             const std::vector<std::pair<std::int64_t, std::int64_t>>& extents) {
   Digest digest;
-  std::vector<std::byte> piece;
+  std::vector<std::byte> share;
   const auto add = [&](std::int64_t begin, std::int64_t end) {
     constexpr std::int64_t most = 1 << 20;
     for (; begin < end; begin += most) {
-      piece.resize(static_cast<std::size_t>(std::min(most, end - begin)));
-      file.read(begin, piece);
-      digest.add(piece);
+      share.resize(static_cast<std::size_t>(std::min(most, end - begin)));
+      file.read(begin, share);
+      digest.add(share);
     }
   };
   std::int64_t at = 0;
-  for (const auto& [offset, bytes] : stretches) {
+  for (const auto& [offset, bytes] : extents) {
     add(at, offset);
     at = offset + bytes;
   }
@@ -94,18 +94,18 @@ Manifest from_json(const std::string& path, const Json& json) {
 }
 
 /// Where the data and the directories of all sets lie in the file, ascending.
-std::vector<std::pair<std::int64_t, std::int64_t>> stretches_of(const std::string& path,
-                                                                const Manifest& manifest) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> stretches;
+std::vector<std::pair<std::int64_t, std::int64_t>> extents_of(const std::string& path,
+                                                              const Manifest& manifest) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> extents;
   const auto file = h5::File::open(path);
-  for (const auto& [set, told] : manifest.sets)
+  for (const auto& [set, reported] : manifest.sets)
     for (const char* name : {"data", "cells"}) {
       const auto dataset = fmt::format("/sets/{}/{}", set, name);
       const auto bytes = h5::element_count(file.shape(dataset)) * h5::size_bytes(file.type(dataset));
-      if (const auto place = file.place(dataset); place && bytes > 0) stretches.emplace_back(*place, bytes);
+      if (const auto place = file.place(dataset); place && bytes > 0) extents.emplace_back(*place, bytes);
     }
-  std::sort(stretches.begin(), stretches.end());
-  return stretches;
+  std::sort(extents.begin(), extents.end());
+  return extents;
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ void write_manifest(const std::string& checkpoint, Manifest manifest) {
   const auto state_path = fmt::format("{}/{}", checkpoint, state_file);
   const InputFile state(state_path, remedy);
   manifest.file_bytes = state.size_bytes();
-  manifest.data = stretches_of(state_path, manifest);
+  manifest.data = extents_of(state_path, manifest);
   manifest.rest = digest_of_rest(state, manifest.data);
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file), place = path + ".tmp";
   write_durably(place, sealed(to_json(manifest)));

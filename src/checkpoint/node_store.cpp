@@ -20,14 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* note_file = "local.json";
-constexpr const char* note_format = "tailrace local checkpoints";
-constexpr int note_version = 1;
+constexpr const char* mark_file = "local.json";
+constexpr const char* mark_format = "tailrace local checkpoints";
+constexpr int mark_version = 1;
 constexpr std::string_view node_prefix = "node-", step_prefix = "step-", part_prefix = "part-",
                            description_ending = ".json";
 
-std::string path_of_note(const std::string& checkpoints) {
-  return fmt::format("{}/{}", checkpoints, note_file);
+std::string path_of_mark(const std::string& checkpoints) {
+  return fmt::format("{}/{}", checkpoints, mark_file);
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& reason) {
@@ -64,35 +64,35 @@ void for_numbered(const fs::path& directory, std::string_view prefix, std::strin
 
 }  // namespace
 
-std::optional<LocalNote> read_local_note(const std::string& checkpoints) {
+std::optional<LocalMark> read_local_mark(const std::string& checkpoints) {
   try {
-    const auto json = read_sealed(path_of_note(checkpoints), note_format, note_version);
-    return LocalNote{json.at("run"), json.at("directory")};
+    const auto json = read_sealed(path_of_mark(checkpoints), mark_format, mark_version);
+    return LocalMark{json.at("run"), json.at("directory")};
   } catch (const Error&) {
     return {};
   }
 }
 
-void write_local_note(const std::string& checkpoints, const LocalNote& note) {
+void write_local_mark(const std::string& checkpoints, const LocalMark& mark) {
   make_directories(checkpoints);
-  write_durably(path_of_note(checkpoints), sealed({{"format", note_format},
-                                                   {"version", note_version},
-                                                   {"run", note.run},
-                                                   {"directory", note.directory},
+  write_durably(path_of_mark(checkpoints), sealed({{"format", mark_format},
+                                                   {"version", mark_version},
+                                                   {"run", mark.run},
+                                                   {"directory", mark.directory},
                                                    {"xxh3", no_digest}}));
 }
 
-void remove_local_note(const std::string& checkpoints) {
+void remove_local_mark(const std::string& checkpoints) {
   std::error_code ignored;
-  fs::remove(path_of_note(checkpoints), ignored);
+  fs::remove(path_of_mark(checkpoints), ignored);
 }
 
-std::string leg_directory(const LocalNote& note) {
-  return fmt::format("{}/tailrace-{}", note.directory, note.run);
+std::string segment_directory(const LocalMark& mark) {
+  return fmt::format("{}/tailrace-{}", mark.directory, mark.run);
 }
 
-std::string node_directory(const LocalNote& note, std::int64_t node) {
-  return fmt::format("{}/{}{}", leg_directory(note), node_prefix, node);
+std::string node_directory(const LocalMark& mark, std::int64_t node) {
+  return fmt::format("{}/{}{}", segment_directory(mark), node_prefix, node);
 }
 
 PartFile part_file(const std::string& node_directory, StepIndex step, int rank) {
@@ -107,9 +107,9 @@ void begin_part(const PartFile& part) {
   if (!std::ofstream(part.data, std::ios::trunc)) fail(part.data, std::strerror(errno));
 }
 
-std::vector<PartFile> list_parts(const LocalNote& note) {
+std::vector<PartFile> list_parts(const LocalMark& mark) {
   std::vector<PartFile> found;
-  for_numbered(leg_directory(note), node_prefix, {}, [&](const fs::path& node, std::int64_t) {
+  for_numbered(segment_directory(mark), node_prefix, {}, [&](const fs::path& node, std::int64_t) {
     for_numbered(node, step_prefix, {}, [&](const fs::path& step, std::int64_t number) {
       for_numbered(step, part_prefix, description_ending, [&](const fs::path&, std::int64_t rank) {
         found.push_back(part_file(node.string(), number, static_cast<int>(rank)));
@@ -126,9 +126,9 @@ void remove_parts_before(const std::string& node_directory, StepIndex step) {
   });
 }
 
-void remove_leg(const LocalNote& note) {
+void remove_segment(const LocalMark& mark) {
   std::error_code ignored;
-  fs::remove_all(leg_directory(note), ignored);
+  fs::remove_all(segment_directory(mark), ignored);
 }
 
 }  // namespace tailrace::checkpoint

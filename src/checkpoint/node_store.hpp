@@ -12,19 +12,19 @@
 namespace tailrace::checkpoint {
 
 /// The note `local.json` in the directory of a run's checkpoints.
-struct LocalNote {
+struct LocalMark {
   std::string run;        ///< by which a leg names what it leaves on the nodes
   std::string directory;  ///< on each node
 };
 /// None if there is no note, or none that can be read.
-std::optional<LocalNote> read_local_note(const std::string& checkpoints);
+std::optional<LocalMark> read_local_mark(const std::string& checkpoints);
 /// Makes the directory if need be. Errors (io).
-void write_local_note(const std::string& checkpoints, const LocalNote& note);
-void remove_local_note(const std::string& checkpoints);
+void write_local_mark(const std::string& checkpoints, const LocalMark& mark);
+void remove_local_mark(const std::string& checkpoints);
 
 /// The directory of a leg on a node, and of one node in it: several, where nodes share a file system.
-std::string leg_directory(const LocalNote& note);
-std::string node_directory(const LocalNote& note, std::int64_t node);
+std::string segment_directory(const LocalMark& mark);
+std::string node_directory(const LocalMark& mark, std::int64_t node);
 
 /// A part as it stands there: the description, which exists last, and the data beside it.
 struct PartFile {
@@ -37,10 +37,10 @@ PartFile part_file(const std::string& node_directory, StepIndex step, int rank);
 /// Makes the directory of a part, and an empty file for its data. Errors (io).
 void begin_part(const PartFile& part);
 /// All parts that have descriptions, of all nodes that are seen here.
-std::vector<PartFile> list_parts(const LocalNote& note);
+std::vector<PartFile> list_parts(const LocalMark& mark);
 /// Removes the parts of all steps before this one. What cannot be removed stays.
 void remove_parts_before(const std::string& node_directory, StepIndex step);
 /// Removes all that a leg left here.
-void remove_leg(const LocalNote& note);
+void remove_segment(const LocalMark& mark);
 
 }  // namespace tailrace::checkpoint

@@ -63,7 +63,7 @@ std::span<const std::byte> OutgoingSet::make_stored(std::size_t cell, std::span<
   make_cell(cell, place);
   const auto stored =
       is_compressed() ? compressor_->store(place, static_cast<std::size_t>(bytes_each_)) : place;
-  if (cell < noted_) return stored;
+  if (cell < marked_) return stored;
   auto* const end = entry_end(cell);
   end[-1] = digest_of(place);
   sum_ += sum_of(place, end[-1]);
@@ -73,12 +73,12 @@ std::span<const std::byte> OutgoingSet::make_stored(std::size_t cell, std::span<
     end[-4] = digest_of(stored);
     stored_bytes_ += static_cast<std::int64_t>(stored.size());
   }
-  ++noted_;
+  ++marked_;
   return stored;
 }
 
-void OutgoingSet::make_all(std::int64_t most_kept) {
-  const auto most = static_cast<std::size_t>(std::min(most_kept, count_ * bytes_each_));
+void OutgoingSet::make_all(std::int64_t max_kept) {
+  const auto most = static_cast<std::size_t>(std::min(max_kept, count_ * bytes_each_));
   kept_.reserve(most);  // takes memory as it is filled
   for (std::size_t cell = 0; cell < cells(); ++cell) {
     const auto stored = make_stored(cell, room_for(cell));

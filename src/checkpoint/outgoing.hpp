@@ -13,7 +13,7 @@ namespace tailrace::checkpoint {
 
 /// A cell of a field has at most so many bytes, unless a single row has more: what a reader of a part of the
 /// field reads too much, and what a checksum covers.
-inline constexpr std::int64_t most_cell_bytes = 1 << 20;
+inline constexpr std::int64_t max_cell_bytes = 1 << 20;
 
 /// Where a rank's share of something lies among those of all.
 struct Share {
@@ -47,8 +47,8 @@ class OutgoingSet {
   [[nodiscard]] h5::DatasetSpec data_spec(std::int64_t count, std::int64_t stored_bytes) const;
 
   /// Makes all cells before the first one is given: of a compressed set, to know what they take. Up to
-  /// `most_kept` bytes of them are kept; the others are made again when they are given.
-  void make_all(std::int64_t most_kept);
+  /// `max_kept` bytes of them are kept; the others are made again when they are given.
+  void make_all(std::int64_t max_kept);
   [[nodiscard]] std::int64_t kept_bytes() const noexcept { return static_cast<std::int64_t>(kept_.size()); }
   /// Gives the bytes of the dataset in their order: fills `out`, or gives what is left. Returns the bytes
   /// given.
@@ -96,7 +96,7 @@ class OutgoingSet {
   std::int64_t count_ = 0, stored_bytes_ = 0;
   std::vector<std::uint64_t> entries_;
   std::uint64_t sum_ = 0;
-  std::size_t noted_ = 0;                  ///< cells whose entries are complete
+  std::size_t marked_ = 0;                 ///< cells whose entries are complete
   std::size_t next_ = 0;                   ///< the cell that is given next
   std::span<const std::byte> ready_;       ///< bytes before it that are not given yet
   std::vector<std::byte> scratch_, kept_;  ///< a cell that has no room where it belongs; the first ones

@@ -25,8 +25,8 @@ std::vector<Box> cut(const Box& box, std::int64_t element_bytes) {
   if (box.empty()) return cells;
   const Index3 n = box.extents();
   const std::int64_t row = n.x * element_bytes, plane = row * n.y;
-  const std::int64_t planes = std::max<std::int64_t>(1, most_cell_bytes / plane);
-  const std::int64_t rows = plane > most_cell_bytes ? std::max<std::int64_t>(1, most_cell_bytes / row) : n.y;
+  const std::int64_t planes = std::max<std::int64_t>(1, max_cell_bytes / plane);
+  const std::int64_t rows = plane > max_cell_bytes ? std::max<std::int64_t>(1, max_cell_bytes / row) : n.y;
   for (std::int64_t z = box.lo.z; z < box.hi.z; z += planes)
     for (std::int64_t y = box.lo.y; y < box.hi.y; y += rows)
       cells.push_back(
@@ -60,11 +60,11 @@ class OutgoingField final : public OutgoingSet {
              {.name = "extents", .value = fmt::format("{} {} {}", n.x, n.y, n.z)}}};
   }
   void make_cell(std::size_t cell, std::span<std::byte> out) override {
-    output::Piece piece;
-    piece.type = field_.type;
-    piece.block = cells_[cell];
-    piece.values = piece.block.volume();
-    output::pack(view_, piece, field_.box, 0, piece.values, out);
+    output::Share share;
+    share.type = field_.type;
+    share.block = cells_[cell];
+    share.values = share.block.volume();
+    output::pack(view_, share, field_.box, 0, share.values, out);
   }
   [[nodiscard]] std::uint64_t sum_of(std::span<const std::byte> /*cell*/,
                                      std::uint64_t digest) const override {
@@ -79,13 +79,13 @@ class OutgoingField final : public OutgoingSet {
   std::vector<Box> cells_;
 };
 
-class OutgoingRecords final : public OutgoingSet {
+class OutgoingRows final : public OutgoingSet {
  public:
-  OutgoingRecords(std::string path, const RecordSet& records, std::shared_ptr<CellCompressor> compressor)
-      : OutgoingSet(std::move(path), key_words, padded_bytes(records.type()), std::move(compressor)),
-        records_(records),
-        type_(records.type()),
-        cells_(records.cells()) {
+  OutgoingRows(std::string path, const RowSet& row_set, std::shared_ptr<CellCompressor> compressor)
+      : OutgoingSet(std::move(path), key_words, padded_bytes(row_set.type()), std::move(compressor)),
+        rows_(row_set),
+        type_(row_set.type()),
+        cells_(row_set.cells()) {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       TAILRACE_CHECK(cells_[i].count > 0 && (i == 0 || cells_[i - 1].key < cells_[i].key),
                      "cells have records, and keys that ascend");
@@ -105,9 +105,9 @@ class OutgoingRecords final : public OutgoingSet {
   void make_cell(std::size_t cell, std::span<std::byte> out) override {
     const auto bytes = static_cast<std::size_t>(type_.bytes), padded = static_cast<std::size_t>(bytes_each()),
                count = out.size() / padded;
-    if (bytes == padded) return records_.read(cell, out);
+    if (bytes == padded) return rows_.read(cell, out);
     packed_.resize(count * bytes);
-    records_.read(cell, packed_);
+    rows_.read(cell, packed_);
     for (std::size_t i = 0; i < count; ++i) {
       std::memcpy(out.data() + i * padded, packed_.data() + i * bytes, bytes);
       std::memset(out.data() + i * padded + bytes, 0, padded - bytes);
@@ -125,9 +125,9 @@ class OutgoingRecords final : public OutgoingSet {
     return {cells_.front().key, cells_.back().key};
   }
 
-  const RecordSet& records_;
-  RecordType type_;
-  std::vector<RecordSet::Cell> cells_;
+  const RowSet& rows_;
+  RowType type_;
+  std::vector<RowSet::Cell> cells_;
   std::vector<std::byte> packed_;  ///< records of a cell as the set has them
 };
 
@@ -139,8 +139,8 @@ std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& invento
   std::vector<std::unique_ptr<OutgoingSet>> sets;
   for (const auto& [path, field] : inventory.fields())
     sets.push_back(std::make_unique<OutgoingField>(path, field, compressor));
-  for (const auto& [path, records] : inventory.record_sets())
-    sets.push_back(std::make_unique<OutgoingRecords>(path, *records, compressor));
+  for (const auto& [path, row_set] : inventory.row_sets())
+    sets.push_back(std::make_unique<OutgoingRows>(path, *row_set, compressor));
   return sets;
 }
 

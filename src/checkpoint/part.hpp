@@ -13,7 +13,7 @@
 namespace tailrace::checkpoint {
 
 /// Parts are written, sent and copied so many bytes at a time.
-inline constexpr std::int64_t portion_bytes = 4 << 20;
+inline constexpr std::int64_t batch_bytes = 4 << 20;
 
 /// What one rank wrote of a checkpoint into a file of its node: enough to lay out the file of the whole
 /// checkpoint, to put this part to its place there, and to verify it alone (docs/formats/checkpoint.md).

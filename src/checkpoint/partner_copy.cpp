@@ -14,8 +14,8 @@ namespace {
 
 constexpr int tag_description = 1, tag_data = 2;
 
-std::size_t portion_of(std::int64_t left) noexcept {
-  return static_cast<std::size_t>(std::min(left, portion_bytes));
+std::size_t batch_of(std::int64_t left) noexcept {
+  return static_cast<std::size_t>(std::min(left, batch_bytes));
 }
 
 /// The ranks of a node in the table of all, ascending.
@@ -61,14 +61,14 @@ class PartnerCopy::Outgoing {
   bool advance() {
     if (done_ || !mpi::test_all(request_)) return false;
     if (left_ == 0) return done_ = true;
-    portion_.resize(portion_of(left_));
+    batch_.resize(batch_of(left_));
     try {
-      file_.read(file_.size_bytes() - left_, portion_);
+      file_.read(file_.size_bytes() - left_, batch_);
     } catch (...) {  // the partner waits for the rest nevertheless
       if (!failure_) failure_ = std::current_exception();
     }
-    left_ -= static_cast<std::int64_t>(portion_.size());
-    request_[0] = mpi::start_send(comm_, portion_, to_, tag_data);
+    left_ -= static_cast<std::int64_t>(batch_.size());
+    request_[0] = mpi::start_send(comm_, batch_, to_, tag_data);
     return true;
   }
   [[nodiscard]] bool done() const noexcept { return done_; }
@@ -82,7 +82,7 @@ class PartnerCopy::Outgoing {
   std::string text_;
   InputFile file_;
   std::int64_t left_;
-  std::vector<std::byte> portion_;
+  std::vector<std::byte> batch_;
   MPI_Request request_[1] = {MPI_REQUEST_NULL};
   bool done_ = false;
   std::exception_ptr failure_;
@@ -108,11 +108,11 @@ class PartnerCopy::Incoming {
 
   bool advance() {
     if (done_ || !mpi::test_all(request_)) return false;
-    if (!portion_.empty()) keep([&] { write_portion(); });
+    if (!batch_.empty()) keep([&] { write_batch(); });
     if (left_ == 0) return done_ = true;
-    portion_.resize(portion_of(left_));
-    left_ -= static_cast<std::int64_t>(portion_.size());
-    request_[0] = mpi::start_receive(comm_, portion_, from_, tag_data);
+    batch_.resize(batch_of(left_));
+    left_ -= static_cast<std::int64_t>(batch_.size());
+    request_[0] = mpi::start_receive(comm_, batch_, from_, tag_data);
     return true;
   }
   [[nodiscard]] bool done() const noexcept { return done_; }
@@ -124,10 +124,10 @@ class PartnerCopy::Incoming {
   void describe() const { write_durably(place_.description, text_); }
 
  private:
-  void write_portion() {
-    iovec piece{portion_.data(), portion_.size()};
-    file_->write(std::span(&piece, 1), written_, step_);
-    written_ += static_cast<std::int64_t>(portion_.size());
+  void write_batch() {
+    iovec buffer{batch_.data(), batch_.size()};
+    file_->write(std::span(&buffer, 1), written_, step_);
+    written_ += static_cast<std::int64_t>(batch_.size());
   }
   template <class Action>
   void keep(const Action& action) {
@@ -146,7 +146,7 @@ class PartnerCopy::Incoming {
   StepIndex step_ = 0;
   std::int64_t left_ = 0, written_ = 0;  ///< not asked for yet; in the file
   std::unique_ptr<output::RawFile> file_;
-  std::vector<std::byte> portion_;
+  std::vector<std::byte> batch_;
   MPI_Request request_[1] = {MPI_REQUEST_NULL};
   bool done_ = false;
   std::exception_ptr failure_;

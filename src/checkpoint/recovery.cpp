@@ -16,21 +16,21 @@ namespace tailrace::checkpoint {
 namespace {
 
 /// The note of the earlier leg, on all ranks.
-std::optional<LocalNote> shared_note(mpi::CommView comm, const std::string& directory) {
-  LocalNote note;
-  if (comm.is_root()) note = read_local_note(directory).value_or(LocalNote{});
-  note = {.run = mpi::broadcast(comm, note.run, 0), .directory = mpi::broadcast(comm, note.directory, 0)};
-  if (note.run.empty()) return {};
-  return note;
+std::optional<LocalMark> shared_mark(mpi::CommView comm, const std::string& directory) {
+  LocalMark mark;
+  if (comm.is_root()) mark = read_local_mark(directory).value_or(LocalMark{});
+  mark = {.run = mpi::broadcast(comm, mark.run, 0), .directory = mpi::broadcast(comm, mark.directory, 0)};
+  if (mark.run.empty()) return {};
+  return mark;
 }
 
 /// Chooses, among the parts of one step that the ranks have found, one of each rank that wrote.
 class Choice {
  public:
-  Choice(mpi::CommView comm, const LocalNote& note, StepIndex step, const std::vector<PartFile>& found)
+  Choice(mpi::CommView comm, const LocalMark& mark, StepIndex step, const std::vector<PartFile>& found)
       : comm_(comm) {
     for (const auto& file : found)
-      if (file.step == step) try_to([&] { take(note, file); });
+      if (file.step == step) try_to([&] { take(mark, file); });
     ranks_ = mpi::max(comm, parts_.empty() ? 0 : std::int64_t{parts_.front().part.ranks});
     for (bool changed = true; changed;) {
       choose();
@@ -56,9 +56,9 @@ class Choice {
   [[nodiscard]] std::int64_t ranks() const noexcept { return ranks_; }
 
  private:
-  void take(const LocalNote& note, const PartFile& file) {
+  void take(const LocalMark& mark, const PartFile& file) {
     auto part = read_part(file.description);
-    if (part.run == note.run && part.rank == file.rank && part.origin.step == file.step)
+    if (part.run == mark.run && part.rank == file.rank && part.origin.step == file.step)
       parts_.push_back({std::move(part), file});
   }
 
@@ -99,28 +99,28 @@ class Choice {
 }  // namespace
 
 bool has_local_level(const std::string& directory) {
-  return read_local_note(directory).has_value();
+  return read_local_mark(directory).has_value();
 }
 
 std::vector<std::string> complete_from_nodes(mpi::CommView comm, const std::string& directory,
                                              const output::Options& options) {
   std::vector<std::string> warnings;
-  const auto note = shared_note(comm, directory);
-  if (!note) return warnings;
+  const auto mark = shared_mark(comm, directory);
+  if (!mark) return warnings;
   StepIndex newest = -1;
-  mpi::agree_on_root(comm, [&] {
+  mpi::collectively_on_root(comm, [&] {
     if (const auto there = list_checkpoints(directory); !there.empty()) newest = there.front().step;
   });
   newest = mpi::max(comm, newest);
   const mpi::Node node(comm);
   std::vector<PartFile> found;
-  if (node.comm().is_root()) found = list_parts(*note);
+  if (node.comm().is_root()) found = list_parts(*mark);
   for (;;) {
     StepIndex mine = -1;
     for (const auto& file : found) mine = std::max(mine, file.step);
     const auto step = mpi::max(comm, mine);
     if (step <= newest) return warnings;
-    const Choice choice(comm, *note, step, found);
+    const Choice choice(comm, *mark, step, found);
     if (choice.ranks() > 0 && choice.missing().empty()) {
       SharedCopy(comm, directory, choice.chosen(), options).finish();
       return warnings;
@@ -128,18 +128,18 @@ std::vector<std::string> complete_from_nodes(mpi::CommView comm, const std::stri
     warnings.push_back(fmt::format(
         "the checkpoint of step {} on the nodes ({}) is left out: {} of {} parts are missing or damaged, of "
         "ranks {}",
-        step, leg_directory(*note), choice.missing().size(), choice.ranks(),
+        step, segment_directory(*mark), choice.missing().size(), choice.ranks(),
         fmt::join(choice.missing(), " ")));
     std::erase_if(found, [&](const auto& file) { return file.step >= step; });
   }
 }
 
 void forget_local_level(mpi::CommView comm, const std::string& directory) {
-  const auto note = shared_note(comm, directory);
-  if (!note) return;
-  if (comm.is_root()) remove_local_note(directory);
+  const auto mark = shared_mark(comm, directory);
+  if (!mark) return;
+  if (comm.is_root()) remove_local_mark(directory);
   const mpi::Node node(comm);
-  if (node.comm().is_root()) remove_leg(*note);
+  if (node.comm().is_root()) remove_segment(*mark);
 }
 
 }  // namespace tailrace::checkpoint

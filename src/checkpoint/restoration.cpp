@@ -129,23 +129,23 @@ void Restoration::pass_field(const std::string& name, const FieldState& field) {
     refuse(path, fmt::format("its cells have {} of the {} points of a rank", filled, field.box.volume()));
 }
 
-void Restoration::pass_records(const std::string& name, RecordSet& records) {
+void Restoration::pass_rows(const std::string& name, RowSet& rows) {
   std::string path;
   const auto& set = find(contents_.sets, name, path);
-  const auto type = records.type();
-  if (set.kind != "records" || set.record_type != to_json(type) || set.bytes_each() != padded_bytes(type))
-    refuse(path, fmt::format("has records of another type, {}", set.record_type));
+  const auto type = rows.type();
+  if (set.kind != "records" || set.row_type != to_json(type) || set.bytes_each() != padded_bytes(type))
+    refuse(path, fmt::format("has records of another type, {}", set.row_type));
   auto& taken = taken_[path];
-  const auto ranges = records.begin_restore();
+  const auto ranges = rows.begin_restore();
   const auto padded = static_cast<std::size_t>(set.bytes_each());
   CellReader(file_, path, set)
       .read([&](CellReader::Words span) { return touch(ranges, span[0], span[1]); },
             [&](CellReader::Words cell) { return touch(ranges, cell[0], cell[0]); },
             [&](CellReader::Words entry, std::span<const std::byte> data) {
               for (std::size_t at = 0; at < data.size(); at += padded) {
-                const auto record = data.subspan(at, static_cast<std::size_t>(type.bytes));
-                if (!records.owns(entry[0], record)) continue;
-                records.add(entry[0], record);
+                const auto row = data.subspan(at, static_cast<std::size_t>(type.bytes));
+                if (!rows.owns(entry[0], row)) continue;
+                rows.add(entry[0], row);
                 ++taken.count;
                 taken.sum += digest_of(data.subspan(at, padded));
               }

@@ -29,7 +29,7 @@ class Checkpoint::Impl {
       : comm_(comm), path_(std::move(path)) {
     std::vector<std::uint8_t> bytes;
     std::vector<Head> head(1);
-    mpi::agree_on_root(comm, [&] {
+    mpi::collectively_on_root(comm, [&] {
       const auto manifest = read_manifest(path_);
       if (manifest.simulation != simulation)
         refuse(path_, fmt::format("is of the simulation {}, not of {}", manifest.simulation, simulation));
@@ -51,7 +51,7 @@ class Checkpoint::Impl {
       left = restoration.left();
       taken = restoration.taken();
     };
-    mpi::agree_on(comm_, restore_here, output::close_limit_s);
+    mpi::collectively(comm_, restore_here, output::close_limit_s);
     compare(taken);
     return left;
   }
@@ -111,7 +111,7 @@ std::vector<std::string> Checkpoint::restore(const StateFunction& state) const {
 /// The paths of the checkpoints in a directory, newest first, on all ranks.
 static std::vector<std::string> checkpoints_in(mpi::CommView comm, const std::string& directory) {
   std::string lines;
-  mpi::agree_on_root(comm, [&] {
+  mpi::collectively_on_root(comm, [&] {
     for (const auto& found : list_checkpoints(directory)) lines += found.path + '\n';
   });
   lines = mpi::broadcast(comm, lines, 0);

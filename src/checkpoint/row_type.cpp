@@ -4,7 +4,7 @@
 
 namespace tailrace::checkpoint {
 
-std::int64_t padded_bytes(const RecordType& type) noexcept {
+std::int64_t padded_bytes(const RowType& type) noexcept {
   return (type.bytes + 7) / 8 * 8;
 }
 
@@ -13,7 +13,7 @@ std::string numpy_name(h5::ElementType type) {
   return type == h5::ElementType::float64 ? "<f8" : "<u8";
 }
 
-std::string to_json(const RecordType& type) {
+std::string to_json(const RowType& type) {
   auto members = nlohmann::ordered_json::array();
   for (const auto& member : type.members)
     members.push_back(

@@ -36,14 +36,14 @@ void add_stream(output::Plan& plan, StepIndex step, h5::DatasetSpec spec, std::i
   stream.name = stream.quantity = spec.path;
   stream.reduction = output::Reduction::final;
   stream.cadence = {.first = step, .every = 1, .last = step};
-  output::Piece piece;
-  piece.dataset = plan.streams.size();
-  piece.type = spec.type;
-  piece.part_values = static_cast<std::int64_t>(h5::element_count(spec.shape));
-  piece.values = own;
-  piece.block = {{first, 0, 0}, {first + own, 1, 1}};
-  piece.runs = {{first, own}};
-  if (own > 0) stream.pieces.push_back(std::move(piece));
+  output::Share share;
+  share.dataset = plan.streams.size();
+  share.type = spec.type;
+  share.part_values = static_cast<std::int64_t>(h5::element_count(spec.shape));
+  share.values = own;
+  share.block = {{first, 0, 0}, {first + own, 1, 1}};
+  share.runs = {{first, own}};
+  if (own > 0) stream.shares.push_back(std::move(share));
   stream.datasets.push_back(std::move(spec));
   plan.streams.push_back(std::move(stream));
 }
@@ -73,7 +73,7 @@ output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<Pla
 /// Buffers of the write path that hold so many bytes; at least two.
 int buffers_for(std::int64_t bytes) noexcept {
   return static_cast<int>(
-      std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes + 1, 2, output::most_buffers));
+      std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes + 1, 2, output::max_buffers));
 }
 
 /// What this rank has of all sets, before any is compressed.
@@ -84,22 +84,22 @@ std::int64_t state_bytes(const std::vector<std::unique_ptr<OutgoingSet>>& sets) 
 }
 
 /// With compression as many bytes as in the write path are for cells that have no places yet.
-std::int64_t most_buffered(const Packing& packing) noexcept {
+std::int64_t max_buffered(const Packing& packing) noexcept {
   return packing.buffer_bytes / (packing.compression.wanted() ? 2 : 1);
 }
 
 /// Bytes that the buffers of the write path hold, the same on all ranks.
 std::int64_t buffered_bytes(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets,
                             const Packing& packing) {
-  return std::min(mpi::max(comm, state_bytes(sets)), most_buffered(packing));
+  return std::min(mpi::max(comm, state_bytes(sets)), max_buffered(packing));
 }
 
 /// Compressed cells have no places until all ranks know what theirs take.
-void make_compressed(const std::vector<std::unique_ptr<OutgoingSet>>& sets, std::int64_t most_kept) {
+void make_compressed(const std::vector<std::unique_ptr<OutgoingSet>>& sets, std::int64_t max_kept) {
   for (const auto& set : sets) {
     if (!set->is_compressed()) continue;
-    set->make_all(most_kept);
-    most_kept -= set->kept_bytes();
+    set->make_all(max_kept);
+    max_kept -= set->kept_bytes();
   }
 }
 
@@ -124,12 +124,12 @@ class Saving::Impl {
        const output::Options& options, const Packing& packing, trace::Log& log)
       : comm_(comm), directory_(std::move(directory)), origin_(origin) {
     place_ = partial_path(directory_, origin.step);
-    mpi::agree_on(
+    mpi::collectively(
         comm,
         [&] {
           state(inventory_);
           sets_ = outgoing_sets(inventory_, packing.compression);
-          make_compressed(sets_, most_buffered(packing));
+          make_compressed(sets_, max_buffered(packing));
           if (comm.is_root()) begin_checkpoint(directory_, origin.step);
         },
         output::close_limit_s);
@@ -138,8 +138,8 @@ class Saving::Impl {
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
                                                  inventory_.head(), writing_options(options, buffered), log);
     session_->write_final(origin.step,
-                          [this](const output::Piece& piece, std::int64_t first, std::int64_t /*count*/,
-                                 std::span<std::byte> out) { fill(piece.dataset, first, out); });
+                          [this](const output::Share& share, std::int64_t first, std::int64_t /*count*/,
+                                 std::span<std::byte> out) { fill(share.dataset, first, out); });
   }
 
   [[nodiscard]] bool ready() {
@@ -163,7 +163,7 @@ class Saving::Impl {
 
   void finish() {
     if (!sealed_) seal({});
-    clean_up_on_failure([&] { mpi::agree_on_root(comm_, [&] { naming_->finish(); }); });
+    clean_up_on_failure([&] { mpi::collectively_on_root(comm_, [&] { naming_->finish(); }); });
   }
 
   [[nodiscard]] bool is_sealed() const noexcept { return sealed_; }
@@ -236,7 +236,7 @@ SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Pa
   const auto buffered = buffered_bytes(comm, sets, packing);
   SavingMemory memory{.buffers = static_cast<std::size_t>(buffers_for(buffered)) *
                                  output::StagingPool::distance(buffer_bytes)};
-  const auto cell = static_cast<std::size_t>(std::min(state_bytes(sets), most_cell_bytes));
+  const auto cell = static_cast<std::size_t>(std::min(state_bytes(sets), max_cell_bytes));
   memory.beside = thread_bytes + cell + (comm.is_root() ? file_bytes : 0);
   for (const auto& set : sets) memory.beside += set->entries().size() * sizeof(std::uint64_t);
   if (packing.compression.wanted())

@@ -20,7 +20,7 @@ bool Schedule::is_due_by_clock(double now_s) const noexcept {
   return interval && now_s - taken_s_ >= *interval;
 }
 
-void Schedule::note_taken(StepIndex step, double now_s, double cost_s) noexcept {
+void Schedule::mark_taken(StepIndex step, double now_s, double cost_s) noexcept {
   constexpr double weight = 0.5;  // of the newest: costs change with the load of the file system
   taken_step_ = step;
   taken_s_ = now_s;
@@ -29,10 +29,10 @@ void Schedule::note_taken(StepIndex step, double now_s, double cost_s) noexcept 
 
 std::optional<double> Schedule::interval_s() const noexcept {
   constexpr double first_part = 0.01;
-  constexpr double least_cost_s = 1e-3;  // behind the computation a checkpoint may cost next to nothing
+  constexpr double min_cost_s = 1e-3;  // behind the computation a checkpoint may cost next to nothing
   auto interval = rules_.every_s;
   if (rules_.mtbf_s) {
-    const double daly = cost_s_ ? daly_interval_s(std::max(*cost_s_, least_cost_s), *rules_.mtbf_s)
+    const double daly = cost_s_ ? daly_interval_s(std::max(*cost_s_, min_cost_s), *rules_.mtbf_s)
                                 : first_part * *rules_.mtbf_s;
     interval = interval ? std::min(*interval, daly) : daly;
   }

@@ -24,7 +24,7 @@ class Schedule {
   /// Whether the clock does, `now_s` seconds after the start of the steps.
   [[nodiscard]] bool is_due_by_clock(double now_s) const noexcept;
   /// One was taken after this step; it held the computation up for `cost_s`.
-  void note_taken(StepIndex step, double now_s, double cost_s) noexcept;
+  void mark_taken(StepIndex step, double now_s, double cost_s) noexcept;
   /// Seconds from one to the next, if a clock decides: the shortest of the rules. Before the first
   /// checkpoint, when nothing is known of its cost, a hundredth of the mean time between failures stands for
   /// the interval of that rule.

@@ -25,11 +25,11 @@ using Json = nlohmann::ordered_json;
 
 /// Whether the digest in a text is that of the text as it was before it was sealed.
 bool is_sound(std::string text, const Json& json) {
-  const std::string told = json.value("xxh3", "");
-  const auto place = text.rfind(told);
-  if (told.size() != std::strlen(no_digest) || place == std::string::npos) return false;
-  text.replace(place, told.size(), no_digest);
-  return hex(digest_of(std::as_bytes(std::span(text)))) == told;
+  const std::string reported = json.value("xxh3", "");
+  const auto place = text.rfind(reported);
+  if (reported.size() != std::strlen(no_digest) || place == std::string::npos) return false;
+  text.replace(place, reported.size(), no_digest);
+  return hex(digest_of(std::as_bytes(std::span(text)))) == reported;
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ std::int64_t bytes_of_type(const std::string& name) {
   return known && std::string("1248").find(name[2]) != std::string::npos ? name[2] - '0' : 0;
 }
 
-/// The length of a record by its `record_type`, whose members must lie inside.
-std::size_t record_bytes(const std::string& description) {
+/// The length of a record by its `row_type`, whose members must lie inside.
+std::size_t row_bytes(const std::string& description) {
   using Json = nlohmann::json;
   try {
     const auto table = Json::parse(description);
@@ -126,16 +126,16 @@ std::string FieldCheck::name_of(Words cell) const {
   return text_of(box_of(cell));
 }
 
-RecordsCheck::RecordsCheck(const Elements& data) {
+RowsCheck::RowsCheck(const Elements& data) {
   need(data.type == h5::ElementType::uint64 && data.shape.size() == 2,
        fmt::format("data is {} {}", h5::to_string(data.type), h5::to_string(data.shape)));
-  record_bytes_ = record_bytes(data.record_type);
+  row_bytes_ = row_bytes(data.row_type);
   padded_bytes_ = static_cast<std::size_t>(data.bytes_each());
-  need(padded_bytes_ == (record_bytes_ + word_bytes - 1) / word_bytes * word_bytes,
-       fmt::format("records of {} bytes have {} words", record_bytes_, padded_bytes_ / word_bytes));
+  need(padded_bytes_ == (row_bytes_ + word_bytes - 1) / word_bytes * word_bytes,
+       fmt::format("records of {} bytes have {} words", row_bytes_, padded_bytes_ / word_bytes));
 }
 
-void RecordsCheck::begin_rank(Words part, std::uint64_t cells) {
+void RowsCheck::begin_rank(Words part, std::uint64_t cells) {
   lowest_ = part[0];
   highest_ = part[1];
   has_last_ = false;
@@ -143,7 +143,7 @@ void RecordsCheck::begin_rank(Words part, std::uint64_t cells) {
        fmt::format("a part without cells has the keys {} to {}", lowest_, highest_));
 }
 
-void RecordsCheck::check_cell(Words cell, std::uint64_t elements) {
+void RowsCheck::check_cell(Words cell, std::uint64_t elements) {
   const auto key = cell[0];
   need(elements > 0, fmt::format("the cell with key {} has no records", key));
   need(has_last_ || key == lowest_, fmt::format("the lowest key is {}, the part says {}", key, lowest_));
@@ -152,25 +152,25 @@ void RecordsCheck::check_cell(Words cell, std::uint64_t elements) {
   has_last_ = true;
 }
 
-void RecordsCheck::end_rank() {
+void RowsCheck::end_rank() {
   need(!has_last_ || last_ == highest_, fmt::format("the highest key is {}, not {}", last_, highest_));
 }
 
-void RecordsCheck::add(std::span<const std::byte> data, std::uint64_t /*digest*/) {
+void RowsCheck::add(std::span<const std::byte> data, std::uint64_t /*digest*/) {
   for (std::size_t at = 0; at + padded_bytes_ <= data.size(); at += padded_bytes_) {
-    const auto record = data.subspan(at, padded_bytes_);
-    const auto filling = record.subspan(record_bytes_);
-    sum_ += digest_of(record);
+    const auto row = data.subspan(at, padded_bytes_);
+    const auto filling = row.subspan(row_bytes_);
+    sum_ += digest_of(row);
     filled_ = filled_ || std::any_of(filling.begin(), filling.end(),
                                      [](std::byte byte) { return byte != std::byte{0}; });
   }
 }
 
-void RecordsCheck::end() const {
+void RowsCheck::end() const {
   need(!filled_, "bytes that fill the last word of a record are not zero");
 }
 
-std::string RecordsCheck::name_of(Words cell) const {
+std::string RowsCheck::name_of(Words cell) const {
   return fmt::format("with key {}", cell[0]);
 }
 

@@ -23,7 +23,7 @@ void need(bool condition, const std::string& problem);
 struct Elements {
   h5::ElementType type = h5::ElementType::other;
   h5::Shape shape;
-  std::string extents, record_type;
+  std::string extents, row_type;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(shape.at(0)); }
   [[nodiscard]] std::int64_t bytes_each() const;
@@ -77,9 +77,9 @@ class FieldCheck final : public SetCheck {
 };
 
 /// Records in cells with keys that ascend in each rank.
-class RecordsCheck final : public SetCheck {
+class RowsCheck final : public SetCheck {
  public:
-  explicit RecordsCheck(const Elements& data);
+  explicit RowsCheck(const Elements& data);
   [[nodiscard]] std::size_t cell_words() const override { return 1; }
   [[nodiscard]] std::size_t part_words() const override { return 2; }
   void begin_rank(Words part, std::uint64_t cells) override;
@@ -90,7 +90,7 @@ class RecordsCheck final : public SetCheck {
   [[nodiscard]] std::string name_of(Words cell) const override;
 
  private:
-  std::size_t record_bytes_ = 0, padded_bytes_ = 0;
+  std::size_t row_bytes_ = 0, padded_bytes_ = 0;
   std::uint64_t lowest_ = 0, highest_ = 0, last_ = 0;
   bool has_last_ = false, filled_ = false;
 };

@@ -28,12 +28,12 @@ SharedCopy::SharedCopy(mpi::CommView comm, const std::string& directory, std::ve
                        const output::Options& options)
     : comm_(comm), directory_(directory), parts_(std::move(parts)) {
   share_description();
-  mpi::agree_on_root(comm_, [&] {
+  mpi::collectively_on_root(comm_, [&] {
     begin_checkpoint(directory_, step());
     places_ = lay_out();
   });
   mpi::broadcast(comm_, places_, 0);
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     for (const auto& part : parts_) data_.push_back(std::make_unique<InputFile>(part.file.data, remedy));
     out_ = std::make_unique<output::RawFile>(file(), output::make_write_call(options, comm_.rank()));
   });
@@ -79,9 +79,9 @@ void SharedCopy::copy() {
     for (std::size_t i = 0; i < part.sets.size(); ++i) {
       const auto& set = part.sets[i];
       const auto& to = places_[i];
-      copy_stretch(*data_[p], set.data_at, set.stored.own, to.data + set.stored.first);
-      copy_stretch(*data_[p], set.entries_at, set.entries_bytes(),
-                   to.cells + set.entries.first * set.entry_bytes());
+      copy_extent(*data_[p], set.data_at, set.stored.own, to.data + set.stored.first);
+      copy_extent(*data_[p], set.entries_at, set.entries_bytes(),
+                  to.cells + set.entries.first * set.entry_bytes());
       const auto row = std::as_bytes(std::span(set.row));
       out_->write_directly(row, to.rows + part.rank * static_cast<std::int64_t>(row.size()));
     }
@@ -89,20 +89,20 @@ void SharedCopy::copy() {
   out_->flush();
 }
 
-void SharedCopy::copy_stretch(const InputFile& from, std::int64_t at, std::int64_t bytes, std::int64_t to) {
+void SharedCopy::copy_extent(const InputFile& from, std::int64_t at, std::int64_t bytes, std::int64_t to) {
   for (std::int64_t done = 0; done < bytes;) {
-    portion_.resize(static_cast<std::size_t>(std::min(portion_bytes, bytes - done)));
-    from.read(at + done, portion_);
-    iovec piece{portion_.data(), portion_.size()};
-    out_->write(std::span(&piece, 1), to + done, step());
+    batch_.resize(static_cast<std::size_t>(std::min(batch_bytes, bytes - done)));
+    from.read(at + done, batch_);
+    iovec buffer{batch_.data(), batch_.size()};
+    out_->write(std::span(&buffer, 1), to + done, step());
     out_->start_flush();
-    done += static_cast<std::int64_t>(portion_.size());
+    done += static_cast<std::int64_t>(batch_.size());
   }
 }
 
 void SharedCopy::finish() {
   try {
-    mpi::agree_on(
+    mpi::collectively(
         comm_,
         [&] {
           task_->finish();
@@ -113,7 +113,7 @@ void SharedCopy::finish() {
     for (const auto& [part, file] : parts_)
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += part.sets[i].sum;
     sums = mpi::sum(comm_, sums);
-    mpi::agree_on_root(comm_, [&] {
+    mpi::collectively_on_root(comm_, [&] {
       Manifest manifest{.simulation = any_.origin.simulation,
                         .program = any_.origin.program,
                         .step = step(),

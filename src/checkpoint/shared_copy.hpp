@@ -42,7 +42,7 @@ class SharedCopy {
   [[nodiscard]] std::string file() const;
   [[nodiscard]] std::vector<Places> lay_out() const;
   void copy();
-  void copy_stretch(const InputFile& from, std::int64_t at, std::int64_t bytes, std::int64_t to);
+  void copy_extent(const InputFile& from, std::int64_t at, std::int64_t bytes, std::int64_t to);
 
   mpi::CommView comm_;
   std::string directory_;
@@ -51,7 +51,7 @@ class SharedCopy {
   std::vector<Places> places_;
   std::vector<std::unique_ptr<InputFile>> data_;  ///< of the parts
   std::unique_ptr<output::RawFile> out_;
-  std::vector<std::byte> portion_;
+  std::vector<std::byte> batch_;
   std::optional<BackgroundTask> task_;
 };
 

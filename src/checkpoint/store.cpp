@@ -31,10 +31,10 @@ constexpr std::string_view prefix = "step-", partial = ".partial";
 
 /// The step of a complete checkpoint's name.
 std::optional<StepIndex> step_of(std::string_view name) {
-  constexpr std::size_t least_digits = 12;
+  constexpr std::size_t min_digits = 12;
   if (!name.starts_with(prefix)) return {};
   name.remove_prefix(prefix.size());
-  if (name.size() < least_digits) return {};
+  if (name.size() < min_digits) return {};
   return parse_number<StepIndex>(name, 0, std::numeric_limits<StepIndex>::max());
 }
 

@@ -9,11 +9,11 @@ namespace {
 
 /// Columns of a matrix of bytes one behind the other, whose rows stand so.
 void turn(std::span<const std::byte> from, std::size_t columns, std::span<std::byte> to) {
-  constexpr std::size_t most_rows = 1 << 12;  // what stays in the cache while its columns are taken
+  constexpr std::size_t max_rows = 1 << 12;  // what stays in the cache while its columns are taken
   const std::size_t rows = from.size() / columns;
-  for (std::size_t begin = 0; begin < rows; begin += most_rows)
+  for (std::size_t begin = 0; begin < rows; begin += max_rows)
     for (std::size_t column = 0; column < columns; ++column)
-      for (std::size_t row = begin; row < std::min(rows, begin + most_rows); ++row)
+      for (std::size_t row = begin; row < std::min(rows, begin + max_rows); ++row)
         to[column * rows + row] = from[row * columns + column];
 }
 

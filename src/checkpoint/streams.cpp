@@ -11,22 +11,22 @@ namespace {
 
 /// The values of a reduction as records: the number of the element in the dataset, and the value. Cells are
 /// stretches of the dataset, so that a rank reads those that its runs touch.
-class ReductionRecords final : public RecordSet {
+class ReductionRows final : public RowSet {
  public:
-  explicit ReductionRecords(output::RunningReduction reduction)
+  explicit ReductionRows(output::RunningReduction reduction)
       : reduction_(std::move(reduction)), value_bytes_(h5::size_bytes(reduction_.type)) {
     std::int64_t position = 0;
     for (const auto& run : reduction_.runs)
       for (std::int64_t begin = run.offset; begin < run.offset + run.length;) {
         const std::int64_t key = begin / elements_per_cell;
         const std::int64_t end = std::min(run.offset + run.length, (key + 1) * elements_per_cell);
-        add_stretch(static_cast<std::uint64_t>(key), {begin, end, position});
+        add_extent(static_cast<std::uint64_t>(key), {begin, end, position});
         position += end - begin;
         begin = end;
       }
   }
 
-  [[nodiscard]] RecordType type() const override {
+  [[nodiscard]] RowType type() const override {
     return {
         .bytes = static_cast<std::int64_t>(number_bytes + value_bytes_),
         .members = {{.name = "element", .type = "<i8", .offset = 0},
@@ -34,12 +34,12 @@ class ReductionRecords final : public RecordSet {
   }
   [[nodiscard]] std::vector<Cell> cells() const override { return cells_; }
 
-  void read(std::size_t cell, std::span<std::byte> records) const override {
-    std::byte* out = records.data();
-    for (std::size_t i = first_stretch_[cell]; i < end_of(cell); ++i)
-      for (std::int64_t element = stretches_[i].begin; element < stretches_[i].end; ++element) {
+  void read(std::size_t cell, std::span<std::byte> rows) const override {
+    std::byte* out = rows.data();
+    for (std::size_t i = first_extent_[cell]; i < end_of(cell); ++i)
+      for (std::int64_t element = extents_[i].begin; element < extents_[i].end; ++element) {
         std::memcpy(out, &element, number_bytes);
-        std::memcpy(out + number_bytes, value(stretches_[i], element), value_bytes_);
+        std::memcpy(out + number_bytes, value(extents_[i], element), value_bytes_);
         out += number_bytes + value_bytes_;
       }
   }
@@ -52,12 +52,12 @@ class ReductionRecords final : public RecordSet {
     }
     return ranges;
   }
-  [[nodiscard]] bool owns(std::uint64_t, std::span<const std::byte> record) const override {
-    return stretch_with(element_of(record)) != nullptr;
+  [[nodiscard]] bool owns(std::uint64_t, std::span<const std::byte> row) const override {
+    return extent_with(element_of(row)) != nullptr;
   }
-  void add(std::uint64_t, std::span<const std::byte> record) override {
-    const auto element = element_of(record);
-    std::memcpy(value(*stretch_with(element), element), record.data() + number_bytes, value_bytes_);
+  void add(std::uint64_t, std::span<const std::byte> row) override {
+    const auto element = element_of(row);
+    std::memcpy(value(*extent_with(element), element), row.data() + number_bytes, value_bytes_);
   }
 
  private:
@@ -65,42 +65,42 @@ class ReductionRecords final : public RecordSet {
   static constexpr std::size_t number_bytes = 8;
 
   /// Elements of one cell that are neighbours in the dataset.
-  struct Stretch {
+  struct FileExtent {
     std::int64_t begin = 0, end = 0;
     std::int64_t position = 0;  ///< of its first value among this rank's
   };
 
-  void add_stretch(std::uint64_t key, const Stretch& stretch) {
+  void add_extent(std::uint64_t key, const FileExtent& extent) {
     if (cells_.empty() || cells_.back().key != key) {
       cells_.push_back({key, 0});
-      first_stretch_.push_back(stretches_.size());
+      first_extent_.push_back(extents_.size());
     }
-    cells_.back().count += stretch.end - stretch.begin;
-    stretches_.push_back(stretch);
+    cells_.back().count += extent.end - extent.begin;
+    extents_.push_back(extent);
   }
   [[nodiscard]] std::size_t end_of(std::size_t cell) const noexcept {
-    return cell + 1 < first_stretch_.size() ? first_stretch_[cell + 1] : stretches_.size();
+    return cell + 1 < first_extent_.size() ? first_extent_[cell + 1] : extents_.size();
   }
-  static std::int64_t element_of(std::span<const std::byte> record) noexcept {
+  static std::int64_t element_of(std::span<const std::byte> row) noexcept {
     std::int64_t element = 0;
-    std::memcpy(&element, record.data(), number_bytes);
+    std::memcpy(&element, row.data(), number_bytes);
     return element;
   }
-  [[nodiscard]] const Stretch* stretch_with(std::int64_t element) const noexcept {
-    const auto after = std::partition_point(stretches_.begin(), stretches_.end(),
-                                            [&](const Stretch& stretch) { return stretch.end <= element; });
-    return after != stretches_.end() && after->begin <= element ? &*after : nullptr;
+  [[nodiscard]] const FileExtent* extent_with(std::int64_t element) const noexcept {
+    const auto after = std::partition_point(extents_.begin(), extents_.end(),
+                                            [&](const FileExtent& extent) { return extent.end <= element; });
+    return after != extents_.end() && after->begin <= element ? &*after : nullptr;
   }
-  [[nodiscard]] std::byte* value(const Stretch& stretch, std::int64_t element) const noexcept {
+  [[nodiscard]] std::byte* value(const FileExtent& extent, std::int64_t element) const noexcept {
     return reduction_.values.data() +
-           static_cast<std::size_t>(stretch.position + element - stretch.begin) * value_bytes_;
+           static_cast<std::size_t>(extent.position + element - extent.begin) * value_bytes_;
   }
 
   output::RunningReduction reduction_;
   std::size_t value_bytes_;
   std::vector<Cell> cells_;
-  std::vector<std::size_t> first_stretch_;  ///< of each cell
-  std::vector<Stretch> stretches_;          ///< ascending
+  std::vector<std::size_t> first_extent_;  ///< of each cell
+  std::vector<FileExtent> extents_;        ///< ascending
 };
 
 }  // namespace
@@ -109,8 +109,8 @@ void pass_reductions(StateArchive& archive, const std::vector<output::RunningRed
   if (reductions.empty()) return;
   archive.component("output", 1, [&](int) {
     for (const auto& reduction : reductions)
-      archive.records(fmt::format("{}.{}", reduction.stream, reduction.part),
-                      std::make_unique<ReductionRecords>(reduction));
+      archive.rows(fmt::format("{}.{}", reduction.stream, reduction.part),
+                   std::make_unique<ReductionRows>(reduction));
   });
 }
 

@@ -30,12 +30,12 @@ class TwoLevels::Impl {
         options_(options),
         node_(comm) {
     forget_local_level(comm, directory);
-    note_ = {.run = mpi::broadcast(comm, comm.is_root() ? new_name() : "", 0), .directory = level.directory};
-    mpi::agree_on_root(comm, [&] { write_local_note(directory_, note_); });
+    mark_ = {.run = mpi::broadcast(comm, comm.is_root() ? new_name() : "", 0), .directory = level.directory};
+    mpi::collectively_on_root(comm, [&] { write_local_mark(directory_, mark_); });
     const auto partners = find_partners(comm, node_);
     if (level.partner) messages_ = mpi::Comm::duplicate(comm);
-    place_ = {.run = note_.run,
-              .node_directory = node_directory(note_, partners.node),
+    place_ = {.run = mark_.run,
+              .node_directory = node_directory(mark_, partners.node),
               .partners = partners,
               .partner_comm = messages_,
               .copies = level.partner && partners.nodes > 1};
@@ -81,7 +81,7 @@ class TwoLevels::Impl {
   output::Options options_;
   mpi::Node node_;
   mpi::Comm messages_;  ///< between partners
-  LocalNote note_;
+  LocalMark mark_;
   LocalSaving::Place place_;
   std::unique_ptr<LocalSaving> local_;
   std::unique_ptr<SharedCopy> copy_;
@@ -91,10 +91,10 @@ class TwoLevels::Impl {
 };
 
 std::size_t memory_of_levels(mpi::CommView comm, const LocalLevel& level, const Compression& compression) {
-  const std::size_t portions = level.partner ? 4 : 2;
-  std::size_t bytes = 2 * thread_bytes + portions * portion_bytes + (comm.is_root() ? file_bytes : 0);
+  const std::size_t batches = level.partner ? 4 : 2;
+  std::size_t bytes = 2 * thread_bytes + batches * batch_bytes + (comm.is_root() ? file_bytes : 0);
   if (compression.wanted())
-    bytes += most_cell_bytes + CellCompressor::memory_bytes(compression, most_cell_bytes);
+    bytes += max_cell_bytes + CellCompressor::memory_bytes(compression, max_cell_bytes);
   return bytes;
 }
 

@@ -51,7 +51,7 @@ Storage storage_of(const h5::File& file, const std::string& data, std::int64_t c
   Storage storage{.elements = {.type = file.type(data),
                                .shape = file.shape(data),
                                .extents = attribute(file, data, "extents"),
-                               .record_type = attribute(file, data, "record_type")}};
+                               .row_type = attribute(file, data, "record_type")}};
   const auto compression = attribute(file, data, "compression");
   if (compression.empty()) return storage;
   need(compression == "zstd", fmt::format("compression is \"{}\", not zstd", compression));
@@ -75,7 +75,7 @@ Storage storage_of(const h5::File& file, const std::string& data, std::int64_t c
 std::unique_ptr<SetCheck> check_of(const std::string& kind, const Elements& elements) {
   if (kind == "field") return std::make_unique<FieldCheck>(elements);
   need(kind == "records", fmt::format("kind is \"{}\", not one of field, records", kind));
-  return std::make_unique<RecordsCheck>(elements);
+  return std::make_unique<RowsCheck>(elements);
 }
 
 /// One pass over a set: rank after rank, cell after cell.
@@ -89,14 +89,14 @@ class SetWalk {
         found_(found),
         found_before_(found.size()),
         path_(std::move(path)),
-        told_(manifest.sets.at(path_)) {
+        reported_(manifest.sets.at(path_)) {
     for (const char* name : {"data", "cells", "parts"})
       need(file.has_dataset(inside(name)), fmt::format("{} is missing", name));
     const auto data = inside("data");
     const auto kind = attribute(file, data, "kind");
     need(kind == "field" || kind == "records",
          fmt::format("kind is \"{}\", not one of field, records", kind));
-    storage_ = storage_of(file, data, told_.count);
+    storage_ = storage_of(file, data, reported_.count);
     check_ = check_of(kind, storage_.elements);
     entry_words_ = check_->cell_words() + (storage_.compressed ? 6 : 3);
     parts_ = table("parts", check_->part_words() + 3);
@@ -115,7 +115,7 @@ class SetWalk {
       check_rank(static_cast<int>(rank), Words(parts_).subspan(rank * width, width));
     need(entries_seen_ == entries_, "cells has entries that no rank wrote");
     const auto count = storage_.elements.count();
-    need(count == told_.count, fmt::format("{} elements, the manifest says {}", count, told_.count));
+    need(count == reported_.count, fmt::format("{} elements, the manifest says {}", count, reported_.count));
     if (found_.size() == found_before_) finish();
   }
 
@@ -232,11 +232,11 @@ class SetWalk {
          fmt::format("cells have {} of {} elements", elements_seen_.value_or(0), count));
     need(!storage_.compressed || storage_.words_seen == storage_.words, "data has words that no cell has");
     check_->end();
-    if (check_->sum() == told_.sum) return;
-    found_.push_back(
-        {.part = "sum",
-         .problem = fmt::format("the sum is {}, the manifest says {}", hex(check_->sum()), hex(told_.sum)),
-         .set = path_});
+    if (check_->sum() == reported_.sum) return;
+    found_.push_back({.part = "sum",
+                      .problem = fmt::format("the sum is {}, the manifest says {}", hex(check_->sum()),
+                                             hex(reported_.sum)),
+                      .set = path_});
   }
 
   const h5::File& file_;
@@ -245,7 +245,7 @@ class SetWalk {
   std::vector<Damage>& found_;
   std::size_t found_before_;
   std::string path_;
-  Manifest::Set told_;
+  Manifest::Set reported_;
   Storage storage_;
   std::unique_ptr<SetCheck> check_;
   std::vector<std::uint64_t> parts_;
@@ -311,7 +311,7 @@ std::set<std::string> sets_in(const h5::File& file) {
 }
 
 /// The stretches hold data and entries of cells: other bytes in them would be under no checksum.
-void check_stretches(const h5::File& file, const Manifest& manifest, std::vector<Damage>& found) {
+void check_extents(const h5::File& file, const Manifest& manifest, std::vector<Damage>& found) {
   std::int64_t held = 0, stretched = 0;
   for (const auto& [offset, size] : manifest.data) stretched += size;
   for (const auto& name : sets_in(file))
@@ -346,7 +346,7 @@ void check_sets(const h5::File& file, const InputFile& bytes, const Manifest& ma
   for (const auto& name : held)
     if (!manifest.sets.contains(name))
       found.push_back({.part = "set", .problem = "it is not in the manifest", .set = name});
-  for (const auto& [name, told] : manifest.sets) {
+  for (const auto& [name, reported] : manifest.sets) {
     if (held.contains(name))
       check_set(file, bytes, manifest, name, advance, found);
     else
@@ -382,7 +382,7 @@ std::vector<Damage> verify(const std::string& checkpoint, const Advance& advance
     check_components(file, found);
     check_values(file, found);
     check_sets(file, bytes, *manifest, advance, found);
-    check_stretches(file, *manifest, found);
+    check_extents(file, *manifest, found);
   } catch (const Error& error) {
     found.push_back({"rest", fmt::format("it was not written as HDF5: {}", error.info().message)});
   }

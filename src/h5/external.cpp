@@ -56,8 +56,8 @@ class ObjectHeader {
   }
 
   std::vector<char> read(const MessageBlock& block) {
-    constexpr std::uint64_t most_bytes = 16 << 20;
-    if (block.bytes > most_bytes) fail();
+    constexpr std::uint64_t max_bytes = 16 << 20;
+    if (block.bytes > max_bytes) fail();
     std::vector<char> bytes(block.bytes);
     file_.seekg(static_cast<std::streamoff>(block.place));
     if (!file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) fail();

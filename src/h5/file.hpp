@@ -138,7 +138,8 @@ class File {
   }
   /// Reads a hyperslab, converted to T. `out` holds the product of `count` elements.
   template <class T>
-  void read_slab(const std::string& dataset, const Shape& start, const Shape& count, std::span<T> out) const {
+  void read_hyperslab(const std::string& dataset, const Shape& start, const Shape& count,
+                      std::span<T> out) const {
     read_bytes(dataset, element_type_of<T>(), start, count, std::as_writable_bytes(out));
   }
 
@@ -150,9 +151,9 @@ class File {
   /// Where the first byte of a dataset is, if it can be written in place: one stretch of the file, allocated,
   /// its elements as this machine has them in memory.
   [[nodiscard]] std::optional<std::uint64_t> place(const std::string& dataset) const;
-  /// As `read_slab`, for elements whose type is known only at run time.
-  void read_slab_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
-                       std::span<std::byte> out) const {
+  /// As `read_hyperslab`, for elements whose type is known only at run time.
+  void read_hyperslab_bytes(const std::string& dataset, ElementType type, const Shape& start,
+                            const Shape& count, std::span<std::byte> out) const {
     read_bytes(dataset, type, start, count, out);
   }
 

@@ -6,10 +6,10 @@
 namespace tailrace::h5 {
 
 /// A block of a dataset: its first element and its extents, slowest index first.
-struct Slab {
+struct Hyperslab {
   std::vector<std::uint64_t> start, count;
 
-  friend bool operator==(const Slab&, const Slab&) = default;
+  friend bool operator==(const Hyperslab&, const Hyperslab&) = default;
 };
 
 }  // namespace tailrace::h5

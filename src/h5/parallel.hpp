@@ -29,9 +29,10 @@ class ParallelFile {
   /// Puts values, in their own type, into blocks of a dataset, which ascend; `values` holds the elements of
   /// block after block. A rank that has nothing gives no blocks. @collective{comm} of the file. Errors,
   /// beside those of writing: HDF5 has written rank by rank instead (ENOTSUP, on all ranks).
-  virtual void write(std::size_t dataset, std::span<const Slab> slabs, std::span<const std::byte> values) = 0;
+  virtual void write(std::size_t dataset, std::span<const Hyperslab> hyperslabs,
+                     std::span<const std::byte> values) = 0;
   /// The same by this rank alone. @local
-  virtual void write_alone(std::size_t dataset, std::span<const Slab> slabs,
+  virtual void write_alone(std::size_t dataset, std::span<const Hyperslab> hyperslabs,
                            std::span<const std::byte> values) = 0;
   /// @collective{comm} of the file, synchronises
   virtual void close() = 0;

@@ -96,51 +96,51 @@ std::string reason_to_write_alone(hid_t transfer) {
 
 /// More blocks than this are selected as single elements where they are small: uniting n blocks takes HDF5 a
 /// time that grows with the square of n.
-constexpr std::size_t many_slabs = 64;
-constexpr std::uint64_t small_slab = 8;
+constexpr std::size_t many_hyperslabs = 64;
+constexpr std::uint64_t small_hyperslab = 8;
 
-hsize_t elements(std::span<const Slab> slabs) {
+hsize_t elements(std::span<const Hyperslab> hyperslabs) {
   hsize_t total = 0;
-  for (const auto& slab : slabs) {
+  for (const auto& hyperslab : hyperslabs) {
     hsize_t product = 1;
-    for (const auto n : slab.count) product *= n;
+    for (const auto n : hyperslab.count) product *= n;
     total += product;
   }
   return total;
 }
 
 /// The coordinates of all elements of the blocks, in order.
-std::vector<hsize_t> coordinates(std::span<const Slab> slabs) {
+std::vector<hsize_t> coordinates(std::span<const Hyperslab> hyperslabs) {
   std::vector<hsize_t> all;
-  for (const auto& slab : slabs) {
-    std::vector<hsize_t> at(slab.start.begin(), slab.start.end());
-    for (hsize_t left = elements({&slab, 1}); left > 0; --left) {
+  for (const auto& hyperslab : hyperslabs) {
+    std::vector<hsize_t> at(hyperslab.start.begin(), hyperslab.start.end());
+    for (hsize_t left = elements({&hyperslab, 1}); left > 0; --left) {
       all.insert(all.end(), at.begin(), at.end());
       for (std::size_t k = at.size(); k-- > 0;) {
-        if (++at[k] < slab.start[k] + slab.count[k]) break;
-        at[k] = slab.start[k];
+        if (++at[k] < hyperslab.start[k] + hyperslab.count[k]) break;
+        at[k] = hyperslab.start[k];
       }
     }
   }
   return all;
 }
 
-void select(hid_t space, std::span<const Slab> slabs) {
-  if (slabs.empty()) {
+void select(hid_t space, std::span<const Hyperslab> hyperslabs) {
+  if (hyperslabs.empty()) {
     checked(H5Sselect_none(space), "selecting nothing");
     return;
   }
-  if (slabs[0].start.empty()) return;  // a single value, selected whole
-  const hsize_t total = elements(slabs);
-  if (slabs.size() > many_slabs && total < small_slab * slabs.size()) {
-    const auto points = coordinates(slabs);
+  if (hyperslabs[0].start.empty()) return;  // a single value, selected whole
+  const hsize_t total = elements(hyperslabs);
+  if (hyperslabs.size() > many_hyperslabs && total < small_hyperslab * hyperslabs.size()) {
+    const auto points = coordinates(hyperslabs);
     checked(H5Sselect_elements(space, H5S_SELECT_SET, total, points.data()), "selecting elements");
     return;
   }
   H5S_seloper_t operation = H5S_SELECT_SET;
-  for (const auto& slab : slabs) {
-    const std::vector<hsize_t> start(slab.start.begin(), slab.start.end()),
-        count(slab.count.begin(), slab.count.end());
+  for (const auto& hyperslab : hyperslabs) {
+    const std::vector<hsize_t> start(hyperslab.start.begin(), hyperslab.start.end()),
+        count(hyperslab.count.begin(), hyperslab.count.end());
     checked(H5Sselect_hyperslab(space, operation, start.data(), nullptr, count.data(), nullptr),
             "selecting a block");
     operation = H5S_SELECT_OR;
@@ -172,12 +172,13 @@ class MpioFile final : public ParallelFile {
     for (auto& dataset : datasets_) [[maybe_unused]] auto* lost = dataset.release();
   }
 
-  void write(std::size_t dataset, std::span<const Slab> slabs, std::span<const std::byte> values) override {
-    transfer(*datasets_[dataset], slabs, values, together_.get());
+  void write(std::size_t dataset, std::span<const Hyperslab> hyperslabs,
+             std::span<const std::byte> values) override {
+    transfer(*datasets_[dataset], hyperslabs, values, together_.get());
   }
-  void write_alone(std::size_t dataset, std::span<const Slab> slabs,
+  void write_alone(std::size_t dataset, std::span<const Hyperslab> hyperslabs,
                    std::span<const std::byte> values) override {
-    transfer(*datasets_[dataset], slabs, values, alone_.get());
+    transfer(*datasets_[dataset], hyperslabs, values, alone_.get());
   }
   void close() override {
     datasets_.clear();
@@ -186,12 +187,12 @@ class MpioFile final : public ParallelFile {
   }
 
  private:
-  void transfer(const OpenDataset& dataset, std::span<const Slab> slabs, std::span<const std::byte> values,
-                hid_t mode) {
-    const hsize_t count = elements(slabs);
+  void transfer(const OpenDataset& dataset, std::span<const Hyperslab> hyperslabs,
+                std::span<const std::byte> values, hid_t mode) {
+    const hsize_t count = elements(hyperslabs);
     const Id memory(H5Screate_simple(1, &count, nullptr), H5Sclose, "describing memory");
     if (count == 0) checked(H5Sselect_none(memory.get()), "selecting no memory");
-    select(dataset.space.get(), slabs);
+    select(dataset.space.get(), hyperslabs);
     static constexpr std::byte nothing{};
     const void* const from = values.empty() ? &nothing : values.data();
     errno = 0;

@@ -10,23 +10,23 @@ namespace tailrace::h5 {
 namespace {
 
 /// Some neighbours in the order of a dataset's elements that also form a box in its index space.
-struct Slab {
+struct Hyperslab {
   Shape start, count;
   std::uint64_t elements = 0;
 };
 
 /// The longest slab that begins at element `first` and has at most `most` elements.
-Slab next_slab(const Shape& shape, std::uint64_t first, std::uint64_t most) {
+Hyperslab next_hyperslab(const Shape& shape, std::uint64_t first, std::uint64_t most) {
   const std::size_t rank = shape.size();
-  Slab slab{.start = Shape(rank), .count = Shape(rank, 1), .elements = 1};
-  for (std::size_t axis = rank; axis-- > 0; first /= shape[axis]) slab.start[axis] = first % shape[axis];
+  Hyperslab hyperslab{.start = Shape(rank), .count = Shape(rank, 1), .elements = 1};
+  for (std::size_t axis = rank; axis-- > 0; first /= shape[axis]) hyperslab.start[axis] = first % shape[axis];
   for (std::size_t axis = rank; axis-- > 0;) {
-    const std::uint64_t count = std::min(shape[axis] - slab.start[axis], most / slab.elements);
-    slab.count[axis] = count;
-    slab.elements *= count;
+    const std::uint64_t count = std::min(shape[axis] - hyperslab.start[axis], most / hyperslab.elements);
+    hyperslab.count[axis] = count;
+    hyperslab.elements *= count;
     if (count < shape[axis]) break;  // rows of a part of an axis are no neighbours
   }
-  return slab;
+  return hyperslab;
 }
 
 }  // namespace
@@ -37,12 +37,12 @@ void File::read_range(const std::string& dataset, std::uint64_t first, std::uint
   TAILRACE_CHECK(first + count <= element_count(extents), "the range lies in dataset " + dataset);
   TAILRACE_CHECK(count * size_bytes(type) == out.size(), "room for a range of dataset " + dataset);
   for (std::size_t position = 0; count > 0;) {
-    const Slab slab = next_slab(extents, first, count);
-    const std::size_t bytes = slab.elements * size_bytes(type);
-    read_bytes(dataset, type, slab.start, slab.count, out.subspan(position, bytes));
+    const Hyperslab hyperslab = next_hyperslab(extents, first, count);
+    const std::size_t bytes = hyperslab.elements * size_bytes(type);
+    read_bytes(dataset, type, hyperslab.start, hyperslab.count, out.subspan(position, bytes));
     position += bytes;
-    first += slab.elements;
-    count -= slab.elements;
+    first += hyperslab.elements;
+    count -= hyperslab.elements;
   }
 }
 

@@ -67,7 +67,7 @@ RankGrid near_square_grid(int ranks) {
   return {.rows = ranks / columns, .columns = columns};
 }
 
-RankBricks least_cut_bricks(Index3 extents, int ranks) {
+RankBricks min_cut_bricks(Index3 extents, int ranks) {
   RankBricks best{.x = 1, .y = 1, .z = ranks};
   double least = std::numeric_limits<double>::max();
   for (int z = ranks; z >= 1; --z) {

@@ -29,9 +29,9 @@ void split_into(std::vector<Box>& parts, const Box& box, std::int64_t most) {
 }
 
 /// Part `k` of the points of `box` along an axis.
-Box piece_of(const Box& box, Axis axis, int pieces, int k) {
+Box batch_of(const Box& box, Axis axis, int batches, int k) {
   const Range range = range_of(box, axis);
-  const Range part = split(range.size(), pieces, k);
+  const Range part = split(range.size(), batches, k);
   return with_range(box, axis, {range.begin + part.begin, range.begin + part.end});
 }
 
@@ -43,7 +43,7 @@ bool holds_box(const ArrayBlock& array) noexcept {
 }
 
 struct Message {
-  int peer, piece;
+  int peer, batch;
   std::int64_t offset_bytes;  ///< of its first point in this rank's array
   MPI_Datatype type;
 };
@@ -84,15 +84,15 @@ struct Transpose::Plan {
   void plan_sends();
   void plan_receives();
   /// Adds the messages that carry `block`.
-  void add(std::vector<Message>& messages, int peer, int piece, const Box& block, const ArrayBlock& side);
+  void add(std::vector<Message>& messages, int peer, int batch, const Box& block, const ArrayBlock& side);
   [[nodiscard]] bool leaves_out(int rank) const {
     return std::find(config.left_out.begin(), config.left_out.end(), rank) != config.left_out.end();
   }
   [[nodiscard]] bool exchanges_with(int rank) const {
     return rank != comm.view().rank() && !leaves_out(rank);
   }
-  [[nodiscard]] Box piece_box(const Box& box, int k) const {
-    return piece_of(box, config.piece_axis, config.pieces, k);
+  [[nodiscard]] Box batch_box(const Box& box, int k) const {
+    return batch_of(box, config.batch_axis, config.batches, k);
   }
 
   TransposeConfig config;
@@ -100,7 +100,7 @@ struct Transpose::Plan {
   BlockTypes types;
   ArrayBlock from, to;                   ///< of this rank
   std::vector<Message> sends, receives;  ///< sends in the order of their pieces
-  std::vector<std::size_t> piece_begin;  ///< the sends of piece k are piece_begin[k] to piece_begin[k + 1]
+  std::vector<std::size_t> batch_begin;  ///< the sends of piece k are batch_begin[k] to batch_begin[k + 1]
   int slots = 0, begun = 0, open = 0;    ///< ranges of tags for flights; flights so far; flights now
 };
 
@@ -112,7 +112,7 @@ Transpose::Plan::Plan(mpi::CommView parent, const TransposeConfig& wanted) : con
   to = {config.to.box(parent.rank()), config.to_layout, element_bytes};
   check_config();
   constexpr int tags = 32768;  // what every MPI library grants
-  slots = tags / config.pieces;
+  slots = tags / config.batches;
   comm = mpi::Comm::duplicate(parent);
   plan_sends();
   plan_receives();
@@ -124,33 +124,33 @@ void Transpose::Plan::check_config() const {
   TAILRACE_CHECK(config.element_bytes > 0 && config.element_bytes <= config.largest_message_bytes &&
                      config.largest_message_bytes <= longest_bytes,
                  "elements have a size and fit into messages of at most 1 GiB");
-  TAILRACE_CHECK(config.pieces > 0 && config.pieces <= 1024, "a transpose has 1 to 1024 pieces");
+  TAILRACE_CHECK(config.batches > 0 && config.batches <= 1024, "a transpose has 1 to 1024 pieces");
   TAILRACE_CHECK(holds_box(from) && holds_box(to), "rows and planes of a layout do not overlap");
 }
 
-void Transpose::Plan::add(std::vector<Message>& messages, int peer, int piece, const Box& block,
+void Transpose::Plan::add(std::vector<Message>& messages, int peer, int batch, const Box& block,
                           const ArrayBlock& side) {
   std::vector<Box> parts;
   split_into(parts, block, static_cast<std::int64_t>(config.largest_message_bytes / config.element_bytes));
   for (const Box& part : parts)
-    messages.push_back({peer, piece, side.offset_bytes(part.lo), types.of(side.shape(part.extents()))});
+    messages.push_back({peer, batch, side.offset_bytes(part.lo), types.of(side.shape(part.extents()))});
 }
 
 void Transpose::Plan::plan_sends() {
-  for (int k = 0; k < config.pieces; ++k) {
-    piece_begin.push_back(sends.size());
-    const Box piece = piece_box(from.box, k);
-    for (const int peer : config.to.ranks_meeting(piece))
-      if (exchanges_with(peer)) add(sends, peer, k, intersect(piece, config.to.box(peer)), from);
+  for (int k = 0; k < config.batches; ++k) {
+    batch_begin.push_back(sends.size());
+    const Box batch = batch_box(from.box, k);
+    for (const int peer : config.to.ranks_meeting(batch))
+      if (exchanges_with(peer)) add(sends, peer, k, intersect(batch, config.to.box(peer)), from);
   }
-  piece_begin.push_back(sends.size());
+  batch_begin.push_back(sends.size());
 }
 
 void Transpose::Plan::plan_receives() {
   for (const int peer : config.from.ranks_meeting(to.box)) {
     if (!exchanges_with(peer)) continue;
-    for (int k = 0; k < config.pieces; ++k)
-      add(receives, peer, k, intersect(piece_box(config.from.box(peer), k), to.box), to);
+    for (int k = 0; k < config.batches; ++k)
+      add(receives, peer, k, intersect(batch_box(config.from.box(peer), k), to.box), to);
   }
 }
 
@@ -160,12 +160,12 @@ Transpose::Transpose(Transpose&&) noexcept = default;
 Transpose& Transpose::operator=(Transpose&&) noexcept = default;
 Transpose::~Transpose() = default;
 
-int Transpose::pieces() const noexcept {
-  return plan_->config.pieces;
+int Transpose::batches() const noexcept {
+  return plan_->config.batches;
 }
 
-Range Transpose::piece(int k) const {
-  return range_of(plan_->piece_box(plan_->from.box, k), plan_->config.piece_axis);
+Range Transpose::batch(int k) const {
+  return range_of(plan_->batch_box(plan_->from.box, k), plan_->config.batch_axis);
 }
 
 Transpose::Flight Transpose::begin(const void* from, void* to) {
@@ -174,13 +174,13 @@ Transpose::Flight Transpose::begin(const void* from, void* to) {
 }
 
 Transpose::Flight::Flight(Plan& plan, const std::byte* from, std::byte* to)
-    : plan_(&plan), from_(from), to_(to), first_tag_(plan.begun * plan.config.pieces) {
+    : plan_(&plan), from_(from), to_(to), first_tag_(plan.begun * plan.config.batches) {
   plan.begun = (plan.begun + 1) % plan.slots;
   ++plan.open;
   requests_.reserve(plan.receives.size() + plan.sends.size());
   for (const Message& message : plan.receives)
     requests_.push_back(mpi::start_receive(plan.comm, to + message.offset_bytes, message.type, message.peer,
-                                           first_tag_ + message.piece));
+                                           first_tag_ + message.batch));
 }
 
 Transpose::Flight::Flight(Flight&& other) noexcept
@@ -200,17 +200,17 @@ Transpose::Flight::~Flight() {
 }
 
 void Transpose::Flight::start(int k) {
-  TAILRACE_CHECK(plan_ != nullptr && k >= 0 && k < plan_->config.pieces,
+  TAILRACE_CHECK(plan_ != nullptr && k >= 0 && k < plan_->config.batches,
                  "a flight has this piece and is not finished");
-  const auto piece = static_cast<std::size_t>(k);
-  for (std::size_t i = plan_->piece_begin[piece]; i < plan_->piece_begin[piece + 1]; ++i) {
+  const auto batch = static_cast<std::size_t>(k);
+  for (std::size_t i = plan_->batch_begin[batch]; i < plan_->batch_begin[batch + 1]; ++i) {
     const Message& message = plan_->sends[i];
     requests_.push_back(mpi::start_send(plan_->comm, from_ + message.offset_bytes, message.type, message.peer,
-                                        first_tag_ + message.piece));
+                                        first_tag_ + message.batch));
   }
   if (!plan_->leaves_out(plan_->comm.view().rank()))
     copy_own(plan_->to, to_, plan_->from, from_,
-             intersect(plan_->piece_box(plan_->from.box, k), plan_->to.box));
+             intersect(plan_->batch_box(plan_->from.box, k), plan_->to.box));
   ++started_;
 }
 
@@ -219,7 +219,7 @@ void Transpose::Flight::progress() {
 }
 
 void Transpose::Flight::finish() {
-  TAILRACE_CHECK(plan_ != nullptr && started_ == plan_->config.pieces,
+  TAILRACE_CHECK(plan_ != nullptr && started_ == plan_->config.batches,
                  "a flight finishes once, after all its pieces");
   mpi::wait_all(requests_);
   --plan_->open;

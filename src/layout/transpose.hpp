@@ -14,12 +14,12 @@ struct TransposeConfig {
   Decomposition from, to;              ///< of the same extents, over as many ranks as the communicator has
   LocalLayout from_layout, to_layout;  ///< of this rank; may differ between ranks
   std::size_t element_bytes = 0;
-  Axis piece_axis = Axis::z;
+  Axis batch_axis = Axis::z;
   /// Ranks, this one perhaps among them, with which nothing is exchanged, because the caller reaches their
   /// points by itself. If a rank leaves another out, the other leaves it out too. The own part of a rank that
   /// does not leave out itself is copied.
   std::vector<int> left_out = {};
-  int pieces = 1;  ///< may exceed the planes of a rank: the last pieces are then empty
+  int batches = 1;  ///< may exceed the planes of a rank: the last pieces are then empty
   std::size_t largest_message_bytes = std::size_t{1}
                                       << 30;  ///< longer ones are split: MPI 3.1 counts are int
 };
@@ -40,9 +40,9 @@ class Transpose {
   /// @collective{comm}
   ~Transpose();
 
-  [[nodiscard]] int pieces() const noexcept;
+  [[nodiscard]] int batches() const noexcept;
   /// Part `k` of this rank's `from` range along the piece axis.
-  [[nodiscard]] Range piece(int k) const;
+  [[nodiscard]] Range batch(int k) const;
 
   /// Begins to move one array; several may be in flight at once. `from` and `to` do not overlap; `to` belongs
   /// to the flight until it has finished. Every rank begins its flights in the same order. @collective{comm},

@@ -62,7 +62,7 @@ Comm::~Comm() {
 }
 
 Environment::Environment(int& argc, char**& argv) {
-  choose_honest_io();  // while there is one thread: it changes the environment
+  prefer_romio();  // while there is one thread: it changes the environment
   int granted = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -115,9 +115,9 @@ static void complete(Start start, const char* operation) {
 }
 
 void broadcast_bytes(CommView comm, std::span<std::byte> data, int root) {
-  constexpr std::size_t piece = 1U << 30;  // MPI 3.1 counts are int
-  for (std::size_t done = 0; done < data.size(); done += piece) {
-    const int count = static_cast<int>(std::min(piece, data.size() - done));
+  constexpr std::size_t batch = 1U << 30;  // MPI 3.1 counts are int
+  for (std::size_t done = 0; done < data.size(); done += batch) {
+    const int count = static_cast<int>(std::min(batch, data.size() - done));
     const auto start = [&](MPI_Request* request) {
       return MPI_Ibcast(data.data() + done, count, MPI_BYTE, root, comm.get(), request);
     };

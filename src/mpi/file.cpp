@@ -16,7 +16,7 @@ namespace tailrace::mpi {
 namespace {
 
 /// The bytes that one call takes: MPI 3.1 counts them in an int.
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t max_bytes = std::size_t{1} << 30;
 
 std::string reason_of(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -85,24 +85,24 @@ std::string to_string(const Hints& hints) {
   return text;
 }
 
-void choose_honest_io() {
+void prefer_romio() {
 #ifdef OPEN_MPI
   if (std::getenv("OMPI_MCA_io") == nullptr) setenv("OMPI_MCA_io", "^ompio", 0);
 #endif
 }
 
 File::File(CommView comm, std::string path, const Hints& hints) : path_(std::move(path)) {
-  choose_honest_io();
+  prefer_romio();
   std::optional<Info> info;
-  agree_on(comm, [&] { info.emplace(hints); });
+  collectively(comm, [&] { info.emplace(hints); });
   const int code = MPI_File_open(comm.get(), path_.c_str(), MPI_MODE_WRONLY, info->get(), &file_);
-  agree_on(comm, [&] {
+  collectively(comm, [&] {
     if (code != MPI_SUCCESS) throw failure(path_, "opening for writing", code);
   });
 }
 
 void File::create(const std::string& path, const Hints& hints) {
-  choose_honest_io();
+  prefer_romio();
   const Info info(hints);
   MPI_File file = MPI_FILE_NULL;
   int code = MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, info.get(), &file);
@@ -111,15 +111,15 @@ void File::create(const std::string& path, const Hints& hints) {
   if (code != MPI_SUCCESS) throw failure(path, "creating", code);
 }
 
-ssize_t File::write_at(std::span<const iovec> pieces, off_t offset) noexcept {
+ssize_t File::write_at(std::span<const iovec> buffers, off_t offset) noexcept {
   // No derived types for memory in pieces: ROMIO knows types by their handles, which MPI uses again.
   ssize_t done = 0;
-  while (!pieces.empty()) {
-    const auto* const first = static_cast<const std::byte*>(pieces.front().iov_base);
+  while (!buffers.empty()) {
+    const auto* const first = static_cast<const std::byte*>(buffers.front().iov_base);
     std::size_t length = 0;
-    for (; !pieces.empty() && pieces.front().iov_base == first + length; pieces = pieces.subspan(1))
-      length += pieces.front().iov_len;
-    const ssize_t taken = write_stretch(first, std::min(length, most_bytes), offset + done);
+    for (; !buffers.empty() && buffers.front().iov_base == first + length; buffers = buffers.subspan(1))
+      length += buffers.front().iov_len;
+    const ssize_t taken = write_extent(first, std::min(length, max_bytes), offset + done);
     if (taken < 0) return done > 0 ? done : taken;  // whoever goes on sees the failure again
     done += taken;
     if (static_cast<std::size_t>(taken) < length) break;
@@ -127,7 +127,7 @@ ssize_t File::write_at(std::span<const iovec> pieces, off_t offset) noexcept {
   return done;
 }
 
-ssize_t File::write_stretch(const std::byte* bytes, std::size_t length, off_t offset) noexcept {
+ssize_t File::write_extent(const std::byte* bytes, std::size_t length, off_t offset) noexcept {
   MPI_Status status;
   errno = 0;
   const int code = MPI_File_write_at(file_, offset, bytes, static_cast<int>(length), MPI_BYTE, &status);

@@ -42,7 +42,7 @@ std::string to_string(const Hints& hints);
 /// that failed that all of it was done, on every rank, when there are three ranks or more; ROMIO tells all
 /// ranks. Works until the first file is opened through MPI-IO; a choice of the user's (OMPI_MCA_io) stands.
 /// Nothing to do in other libraries. @local
-void choose_honest_io();
+void prefer_romio();
 
 /// A file that the ranks of a communicator have open for writing, each at places of its own.
 class File {
@@ -59,14 +59,14 @@ class File {
   static void create(const std::string& path, const Hints& hints);
 
   /// As pwritev(2): the bytes taken, which may be less than asked for, or -1 with errno. @local
-  ssize_t write_at(std::span<const iovec> pieces, off_t offset) noexcept;
+  ssize_t write_at(std::span<const iovec> buffers, off_t offset) noexcept;
   /// The hints in effect, MPI's own included. @local
   [[nodiscard]] Hints hints() const;
   /// @collective{comm} of the file, synchronises. Errors (io): on the ranks that see them.
   void close();
 
  private:
-  ssize_t write_stretch(const std::byte* bytes, std::size_t length, off_t offset) noexcept;
+  ssize_t write_extent(const std::byte* bytes, std::size_t length, off_t offset) noexcept;
 
   MPI_File file_ = MPI_FILE_NULL;
   std::string path_;

@@ -82,7 +82,7 @@ std::vector<std::byte> receive(const Arrival& arrival) {
   return message;
 }
 
-MPI_Request start_patient_send(CommView comm, std::span<const std::byte> bytes, int to, int tag) {
+MPI_Request start_synchronous_send(CommView comm, std::span<const std::byte> bytes, int to, int tag) {
   TAILRACE_CHECK(bytes.size() <= INT_MAX, "a message has at most 2^31 - 1 bytes");
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Issend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.get(), &request),

@@ -65,6 +65,6 @@ MPI_Request start_receive(const Arrival& arrival, std::span<std::byte> out);
 std::vector<std::byte> receive(const Arrival& arrival);
 /// Starts to send bytes, at most 2^31 - 1, that the receiver's MPI must not take in before they are looked
 /// for: the request is complete when they were. @local, does not wait.
-MPI_Request start_patient_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);
+MPI_Request start_synchronous_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);
 
 }  // namespace tailrace::mpi

@@ -32,17 +32,17 @@ int read_largest_node() {
 /// The same on all ranks, or the same error.
 int largest_node(CommView parent) {
   int most = 0;
-  agree_on(parent, [&] { most = read_largest_node(); });
+  collectively(parent, [&] { most = read_largest_node(); });
   return most;
 }
 
 /// The ranks of one machine, in the order of the parent.
-Comm split_by_machine(CommView parent, int most_ranks) {
+Comm split_by_machine(CommView parent, int max_ranks) {
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split_type(parent.get(), MPI_COMM_TYPE_SHARED, parent.rank(), MPI_INFO_NULL, &part),
         "MPI_Comm_split_type");
   const CommView view(part);
-  Comm machine = Comm::split(view, view.rank() / most_ranks);
+  Comm machine = Comm::split(view, view.rank() / max_ranks);
   check(MPI_Comm_free(&part), "MPI_Comm_free");
   return machine;
 }
@@ -55,8 +55,8 @@ std::size_t page_bytes() {
 
 Node::Node(CommView parent) : Node(parent, largest_node(parent)) {}
 
-Node::Node(CommView parent, int most_ranks)
-    : comm_(split_by_machine(parent, most_ranks)), ranks_(static_cast<std::size_t>(comm_.view().size())) {
+Node::Node(CommView parent, int max_ranks)
+    : comm_(split_by_machine(parent, max_ranks)), ranks_(static_cast<std::size_t>(comm_.view().size())) {
   const int mine = parent.rank();
   check(MPI_Allgather(&mine, 1, MPI_INT, ranks_.data(), 1, MPI_INT, comm_.view().get()), "MPI_Allgather");
 }

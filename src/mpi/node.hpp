@@ -25,7 +25,7 @@ class Node {
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return ranks_; }
 
  private:
-  Node(CommView parent, int most_ranks);
+  Node(CommView parent, int max_ranks);
 
   Comm comm_;
   std::vector<int> ranks_;

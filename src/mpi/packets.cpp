@@ -12,8 +12,8 @@ namespace tailrace::mpi {
 
 namespace {
 
-constexpr int parcel_tag = 0x7061;
-constexpr std::size_t piece_bytes = 1U << 30;  // MPI 3.1 counts are int
+constexpr int packet_tag = 0x7061;
+constexpr std::size_t batch_bytes = 1U << 30;  // MPI 3.1 counts are int
 
 /// What has come so far, in pieces, by rank.
 class Inbox {
@@ -22,40 +22,40 @@ class Inbox {
 
   /// Starts to receive what has arrived; whether there was something. @local
   bool look() {
-    const auto arrival = find_arrival(comm_, parcel_tag);
+    const auto arrival = find_arrival(comm_, packet_tag);
     if (!arrival) return false;
-    auto& piece = pieces_[arrival->source].emplace_back(static_cast<std::size_t>(arrival->bytes));
-    requests_.push_back(start_receive(*arrival, piece));
+    auto& batch = batches_[arrival->source].emplace_back(static_cast<std::size_t>(arrival->bytes));
+    requests_.push_back(start_receive(*arrival, batch));
     return true;
   }
 
   /// The parcels, after all of them have arrived. @local, waits for the rest of their bytes.
-  std::vector<Parcel<>> finish() {
+  std::vector<Packet<>> finish() {
     wait_all(requests_);
-    std::vector<Parcel<>> parcels;
-    for (auto& [rank, pieces] : pieces_) {
-      Parcel<> parcel{rank, std::move(pieces.front())};
-      for (auto piece = std::next(pieces.begin()); piece != pieces.end(); ++piece)
-        parcel.values.insert(parcel.values.end(), piece->begin(), piece->end());
-      parcels.push_back(std::move(parcel));
+    std::vector<Packet<>> packets;
+    for (auto& [rank, batches] : batches_) {
+      Packet<> packet{rank, std::move(batches.front())};
+      for (auto batch = std::next(batches.begin()); batch != batches.end(); ++batch)
+        packet.values.insert(packet.values.end(), batch->begin(), batch->end());
+      packets.push_back(std::move(packet));
     }
-    return parcels;
+    return packets;
   }
 
  private:
   CommView comm_;
-  std::map<int, std::list<std::vector<std::byte>>> pieces_;
+  std::map<int, std::list<std::vector<std::byte>>> batches_;
   std::vector<MPI_Request> requests_;
 };
 
 /// Starts messages that are complete when the receivers have found them.
-std::vector<MPI_Request> send_all(CommView comm, const std::vector<Parcel<>>& parcels) {
+std::vector<MPI_Request> send_all(CommView comm, const std::vector<Packet<>>& packets) {
   std::vector<MPI_Request> requests;
-  for (const Parcel<>& parcel : parcels)
-    for (std::size_t done = 0; done < parcel.values.size(); done += piece_bytes) {
-      const auto piece = std::span(parcel.values).subspan(done);
-      requests.push_back(start_patient_send(comm, piece.first(std::min(piece.size(), piece_bytes)),
-                                            parcel.rank, parcel_tag));
+  for (const Packet<>& packet : packets)
+    for (std::size_t done = 0; done < packet.values.size(); done += batch_bytes) {
+      const auto batch = std::span(packet.values).subspan(done);
+      requests.push_back(start_synchronous_send(comm, batch.first(std::min(batch.size(), batch_bytes)),
+                                                packet.rank, packet_tag));
     }
   return requests;
 }
@@ -78,7 +78,7 @@ void receive_all(CommView comm, Inbox& inbox, std::vector<MPI_Request>& sends) {
 
 }  // namespace
 
-std::vector<Parcel<>> deliver(CommView comm, const std::vector<Parcel<>>& outgoing) {
+std::vector<Packet<>> deliver(CommView comm, const std::vector<Packet<>>& outgoing) {
   // Nobody sends before all have found what the call before this one sent.
   barrier(comm);
   Inbox inbox(comm);

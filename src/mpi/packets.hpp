@@ -15,19 +15,19 @@ std::vector<std::vector<std::byte>> gather(CommView comm, const std::vector<std:
 
 /// Values for another rank, or from it.
 template <Sendable T = std::byte>
-struct Parcel {
+struct Packet {
   int rank = 0;
   std::vector<T> values;
 
-  friend bool operator==(const Parcel&, const Parcel&) = default;
+  friend bool operator==(const Packet&, const Packet&) = default;
 };
 
 /// The parcels to the ranks of a map.
 template <Sendable T>
-std::vector<Parcel<T>> parcels_of(std::map<int, std::vector<T>> by_rank) {
-  std::vector<Parcel<T>> parcels;
-  for (auto& [rank, values] : by_rank) parcels.push_back({rank, std::move(values)});
-  return parcels;
+std::vector<Packet<T>> packets_of(std::map<int, std::vector<T>> by_rank) {
+  std::vector<Packet<T>> packets;
+  for (auto& [rank, values] : by_rank) packets.push_back({rank, std::move(values)});
+  return packets;
 }
 
 /// Sends bytes to ranks that do not expect them, at most one parcel to each, oneself included; returns what
@@ -35,17 +35,17 @@ std::vector<Parcel<T>> parcels_of(std::map<int, std::vector<T>> by_rank) {
 /// @collective{comm}, synchronises. Cost: two barriers and the messages that there are; no number per rank
 /// of the communicator (Hoefler, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse
 /// data exchange, 2010).
-std::vector<Parcel<>> deliver(CommView comm, const std::vector<Parcel<>>& outgoing);
+std::vector<Packet<>> deliver(CommView comm, const std::vector<Packet<>>& outgoing);
 
 /// The same for values.
 template <Sendable T>
-std::vector<Parcel<T>> deliver(CommView comm, const std::vector<Parcel<T>>& outgoing) {
-  std::vector<Parcel<>> packed;
+std::vector<Packet<T>> deliver(CommView comm, const std::vector<Packet<T>>& outgoing) {
+  std::vector<Packet<>> packed;
   for (const auto& [rank, values] : outgoing) {
     packed.push_back({rank, {}});
     append_bytes(packed.back().values, std::as_bytes(std::span(values)));
   }
-  std::vector<Parcel<T>> arrived;
+  std::vector<Packet<T>> arrived;
   for (const auto& [rank, bytes] : deliver(comm, packed)) {
     arrived.push_back({rank, {}});
     append_values(arrived.back().values, bytes);

@@ -91,7 +91,7 @@ void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) 
   throw Error(unpacked(broadcast(comm, text, ranks->lowest)));
 }
 
-void agree_on(CommView comm, const std::function<void()>& action, double limit_s) {
+void collectively(CommView comm, const std::function<void()>& action, double limit_s) {
   std::optional<ErrorInfo> mine;
   try {
     action();
@@ -101,8 +101,8 @@ void agree_on(CommView comm, const std::function<void()>& action, double limit_s
   agree(comm, mine, limit_s);
 }
 
-void agree_on_root(CommView comm, const std::function<void()>& action) {
-  agree_on(comm, [&] {
+void collectively_on_root(CommView comm, const std::function<void()>& action) {
+  collectively(comm, [&] {
     if (comm.is_root()) action();
   });
 }

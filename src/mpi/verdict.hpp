@@ -23,10 +23,10 @@ void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s =
 /// Runs `action` on this rank and shares its outcome: if it throws anywhere, every rank throws the same
 /// error.
 /// @collective{comm}, synchronises; `action` itself must not communicate.
-void agree_on(CommView comm, const std::function<void()>& action, double limit_s = verdict_limit_s);
+void collectively(CommView comm, const std::function<void()>& action, double limit_s = verdict_limit_s);
 
 /// Runs `action` on the root only and shares its outcome. @collective{comm}, synchronises.
-void agree_on_root(CommView comm, const std::function<void()>& action);
+void collectively_on_root(CommView comm, const std::function<void()>& action);
 
 /// A verdict once per time step that costs no wait: each step's status is summed up while the next step
 /// computes.

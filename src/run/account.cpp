@@ -52,19 +52,19 @@ json to_json(const RankAccount& account, int rank) {
           {"waits", account.output.waits},
           {"write_retries", account.output.retries},
           {"dropped_bytes", account.output.dropped_bytes},
-          {"checkpoint_s", account.checkpoint.held_up_s},
+          {"checkpoint_s", account.checkpoint.stalled_s},
           {"checkpoint_bytes", account.checkpoint.bytes},
           {"peak_memory_bytes", peak_memory_bytes()},
           {"predicted_memory_bytes", account.predicted_memory_bytes}};
 }
 
 /// Where a rank and its writer run.
-json to_json(const Seat& seat, int rank) {
+json to_json(const ThreadPlacement& thread_placement, int rank) {
   return {{"rank", rank},
           {"host", host_name()},
-          {"cpus", to_text(seat.computing)},
-          {"writer_cpus", to_text(seat.writing)},
-          {"writer_place", to_text(seat.place)}};
+          {"cpus", to_text(thread_placement.computing)},
+          {"writer_cpus", to_text(thread_placement.writing)},
+          {"writer_place", to_text(thread_placement.place)}};
 }
 
 json to_json(const output::WriterAccount& writer) {
@@ -160,8 +160,8 @@ std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept {
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
                    const RankAccount& mine) {
   const auto texts = mpi::gather(comm, to_json(mine, comm.rank()).dump(), 0);
-  const auto seats = mpi::gather(comm, to_json(mine.seat, comm.rank()).dump(), 0);
-  mpi::agree_on_root(comm, [&] {
+  const auto thread_placements = mpi::gather(comm, to_json(mine.thread_placement, comm.rank()).dump(), 0);
+  mpi::collectively_on_root(comm, [&] {
     json ranks = json::array();
     std::set<std::string> hosts;
     json peak = json::array(), predicted = json::array();
@@ -190,7 +190,7 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
     account["predicted_memory_bytes"] = predicted;
     account["per_rank"] = ranks;
     account["binding"] = json::array();
-    for (const auto& text : seats) account["binding"].push_back(json::parse(text));
+    for (const auto& text : thread_placements) account["binding"].push_back(json::parse(text));
     account["writers"] = json::array();
     for (const auto& writer : mine.writers) account["writers"].push_back(to_json(writer));
     write_whole(directory, account);

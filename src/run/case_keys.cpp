@@ -14,7 +14,7 @@ namespace {
 
 using enum KeyType;
 
-constexpr double most_steps = static_cast<double>(std::int64_t{1} << 40);
+constexpr double max_steps = static_cast<double>(std::int64_t{1} << 40);
 
 std::vector<Key> case_keys(const std::string& simulation) {
   return {{.name = "case.simulation",
@@ -79,7 +79,8 @@ std::vector<Key> output_keys(const std::vector<std::string>& quantities) {
        .meaning =
            "what becomes of samples that cannot be written: `\"stop\"` ends the run; `\"retry\"` tries for a "
            "minute, then ends the run; `\"drop\"` leaves them out and goes on, and the file tells from which "
-           "step on ([record](../formats/commit_mark.md)); `\"switch\"` leaves a directory of `write.directories` "
+           "step on ([record](../formats/commit_mark.md)); `\"switch\"` leaves a directory of "
+           "`write.directories` "
            "(2 to 24) that is full or broken, and goes on in the next one "
            "([how](../explain/output.md#leaving-a-directory)); all but `\"stop\"` need `--sink hdf5`",
        .fallback = "stop",
@@ -123,7 +124,7 @@ std::vector<Key> write_keys() {
            "buffers per rank of `threads`, `leaders` and `uring`, unless the strategy names them; `auto` "
            "begins with them",
        .fallback = "2",
-       .limits = {1, output::most_buffers}},
+       .limits = {1, output::max_buffers}},
       {.name = "write.sink",
        .meaning = "what the file is: `\"hdf5\"`, `\"hdf5-chunked\"` or, with a level of compression, "
                   "`\"hdf5-chunked:4\"`; [`\"rsf\"`](../formats/rsf.md); `\"mpiio\"`, `\"hdf5-parallel\"`, "
@@ -147,7 +148,7 @@ std::vector<Key> write_keys() {
        .meaning = "over how many targets of a Lustre file system the output file is spread "
                   "([how](../explain/output.md#files-on-lustre))",
        .otherwise = "as its directory has it",
-       .limits = {1, output::most_lustre_stripes}},
+       .limits = {1, output::max_lustre_stripes}},
       {.name = "write.lustre_size",
        .meaning =
            "how much of it goes to one target before the next one, `\"64KiB\"` to `\"4095MiB\"` in multiples "
@@ -166,7 +167,7 @@ std::vector<Key> checkpoint_keys() {
        .type = integer,
        .meaning = "a [checkpoint](../howto/checkpoints.md) after every so many steps",
        .otherwise = "none by steps",
-       .limits = {1, most_steps}},
+       .limits = {1, max_steps}},
       {.name = "checkpoint.every_s",
        .type = real,
        .meaning = "one after so many seconds since the last",

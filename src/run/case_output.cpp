@@ -33,12 +33,12 @@ class Resolver {
     if (std::find(offered.begin(), offered.end(), table_.quantity) == offered.end())
       problem("quantity", fmt::format("\"{}\" does not exist in this domain", table_.quantity),
               fmt::format("one of {}", fmt::join(offered, ", ")));
-    const bool records = table_.shape == OutputTable::Shape::records;
-    if (table_.open || records)
+    const bool rows = table_.shape == OutputTable::Shape::rows;
+    if (table_.open || rows)
       stream.growth = output::Growth{
           .group = "/" + table_.name, .time_of_step_0_s = domain_.time_of_step_0_s, .dt_s = domain_.dt_s};
-    if (records) {
-      stream.selection = output::Records{table_.components};
+    if (rows) {
+      stream.selection = output::Rows{table_.components};
     } else if (table_.shape == OutputTable::Shape::points) {
       stream.selection = points();
     } else if (table_.place) {
@@ -193,7 +193,7 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
       steps_(domain.steps) {
   Problems problems(subject);
   auto taken = domain.taken_paths;
-  taken.insert(taken.end(), {output::record_path, steps_path, steps_done_path});
+  taken.insert(taken.end(), {output::commit_mark_path, steps_path, steps_done_path});
   for (const auto& table : tables) {
     if (std::count(taken.begin(), taken.end(), fmt::format("/{}", table.name)) > 0)
       problems.add(fmt::format("{}.name: \"{}\" is the name of something else in the output file", table.key,

@@ -36,7 +36,7 @@ int CaseProgram::execute() {
 }
 
 void CaseProgram::begin(StepIndex done) {
-  if (done > 0) tell(fmt::format("going on after step {} of {}\n", done, options_.steps));
+  if (done > 0) report(fmt::format("going on after step {} of {}\n", done, options_.steps));
 }
 
 StepSpan CaseProgram::steps(StepIndex done) const {
@@ -51,11 +51,11 @@ Run::Summary CaseProgram::close(const DriveResult& result) {
 
 int CaseProgram::end(const DriveResult& result, const Run::Summary& summary) {
   if (summary.end.error) throw Error(*summary.end.error);
-  tell(end_text(summary, result.steps_done, run_.elapsed_s(), rate(result.steps_done)));
+  report(end_text(summary, result.steps_done, run_.elapsed_s(), rate(result.steps_done)));
   return exit_status(summary.end.status);
 }
 
-void CaseProgram::tell(const std::string& text) const {
+void CaseProgram::report(const std::string& text) const {
   if (comm_.is_root() && !options_.quiet) say(stdout, text);
 }
 
@@ -84,7 +84,7 @@ std::string CaseProgram::output_text() const {
 
 CaseOutputs resolve_outputs(mpi::CommView comm, const CaseOptions& options, const OutputDomain& domain) {
   CaseOutputs outputs;
-  mpi::agree_on(comm, [&] { outputs = CaseOutputs(options.outputs, domain, options.subject()); });
+  mpi::collectively(comm, [&] { outputs = CaseOutputs(options.outputs, domain, options.subject()); });
   return outputs;
 }
 
@@ -94,7 +94,7 @@ std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words,
   add_case_options(*app, words);
   if (auto notice = read_words(*app, info, words, argc, argv)) return notice;
   if (words.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
-  settle(words, argc, argv, "", options);
+  finalize(words, argc, argv, "", options);
   return {};
 }
 

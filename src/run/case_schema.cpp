@@ -193,10 +193,10 @@ std::string case_template(const CaseSchema& schema) {
       last = table;
     }
     const bool commented = !key.required || table.ends_with("[]");
-    const auto note = key.required            ? " (required)"
+    const auto mark = key.required            ? " (required)"
                       : key.otherwise.empty() ? ""
                                               : " (default: " + plain(key.otherwise) + ")";
-    text += fmt::format("# {}{}\n{}{} = {}\n", plain(key.meaning), note, commented ? "# " : "", name,
+    text += fmt::format("# {}{}\n{}{} = {}\n", plain(key.meaning), mark, commented ? "# " : "", name,
                         sample_of(key));
   }
   return text;

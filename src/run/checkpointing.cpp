@@ -31,7 +31,7 @@ bool Checkpointing::wants() const noexcept {
 
 bool Checkpointing::waits(output::Session& session) {
   if (!saving_ && !levels_) return false;
-  const bool samples_wait = session.waits_to_drain();  // looked at in any case: it lets go on
+  const bool samples_wait = session.waits_to_flush();  // looked at in any case: it lets go on
   if (levels_) return !levels_->ready() || (samples_wait && levels_->is_local_pending());
   return !saving_->ready() || (samples_wait && !saving_->is_sealed());
 }
@@ -48,7 +48,7 @@ void Checkpointing::try_to(StepIndex step, const std::function<void()>& action) 
     if (comm_.is_root())
       warnings_.push_back(fmt::format("a checkpoint was left out: {}", error.info().message));
   }
-  account_.held_up_s += monotonic_s() - start_s;
+  account_.stalled_s += monotonic_s() - start_s;
 }
 
 void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session) {
@@ -63,8 +63,8 @@ void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state,
     saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory, origin, state, context_.write,
                                                    options_.packing, log_);
   taken_step_ = step;
-  session.start_drain();
-  schedule_.note_taken(step, now_s(), monotonic_s() - start_s);
+  session.start_flush();
+  schedule_.mark_taken(step, now_s(), monotonic_s() - start_s);
 }
 
 /// The one that the run went on from, until two newer ones are there.
@@ -83,7 +83,7 @@ void Checkpointing::prune(std::optional<StepIndex> kept) {
 }
 
 /// One more has its name in the directory.
-void Checkpointing::note_complete() {
+void Checkpointing::mark_complete() {
   ++complete_;
   for (const auto& left : left_)
     warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));
@@ -92,7 +92,7 @@ void Checkpointing::note_complete() {
 
 /// The samples that were taken before the state must be safe before the state has its name.
 void Checkpointing::seal(output::Session& session) {
-  session.drain_until(taken_step_);
+  session.flush_until(taken_step_);
   saving_->seal([this, kept = kept()] { prune(kept); });
 }
 
@@ -103,12 +103,12 @@ void Checkpointing::commit(output::Session& session) {
   ++account_.taken;
   account_.bytes += saving_->bytes();
   saving_.reset();
-  note_complete();
+  mark_complete();
 }
 
 /// On two levels a checkpoint counts as soon as all of it is on the nodes; the samples must be safe then.
 void Checkpointing::commit_local(output::Session& session) {
-  session.drain_until(taken_step_);
+  session.flush_until(taken_step_);
   account_.bytes += levels_->commit_local();
   ++account_.taken;
   levels_->start_wanted_copy();
@@ -117,7 +117,7 @@ void Checkpointing::commit_local(output::Session& session) {
 void Checkpointing::commit_copy() {
   levels_->commit_copy();
   if (comm_.is_root()) prune(kept());
-  note_complete();
+  mark_complete();
   levels_->start_wanted_copy();
 }
 

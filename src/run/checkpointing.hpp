@@ -22,7 +22,7 @@ namespace tailrace::run {
 /// What checkpoints cost this rank so far.
 struct CheckpointAccount {
   std::int64_t taken = 0, bytes = 0;  ///< bytes of this rank's state, in all of them
-  double held_up_s = 0;               ///< the computation stood still
+  double stalled_s = 0;               ///< the computation stood still
 };
 
 /// The checkpoints of a run: when they are taken, and how one that is on its way gets its name.
@@ -68,7 +68,7 @@ class Checkpointing {
   void take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
   void seal(output::Session& session);
   void commit(output::Session& session);
-  void note_complete();
+  void mark_complete();
   void commit_local(output::Session& session);
   void commit_copy();
   void help_on(StepIndex step, bool due, bool none_waits, output::Session& session);

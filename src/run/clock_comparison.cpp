@@ -72,8 +72,8 @@ trace::ClockPoint ClockComparison::ask(int rank) const {
     const double asked_s = clock_.now_s();
     line.send(asked_s);
     const double local_s = line.receive();
-    const double told_s = clock_.now_s();
-    const double error_s = (told_s - asked_s) / 2;
+    const double reported_s = clock_.now_s();
+    const double error_s = (reported_s - asked_s) / 2;
     if (error_s < best.error_s)
       best = {.local_s = local_s, .offset_s = asked_s + error_s - local_s, .error_s = error_s};
   }

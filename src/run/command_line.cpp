@@ -66,10 +66,10 @@ void add_schema_options(CLI::App& app, RunWords& words) {
 }
 
 void add_run_options(CLI::App& app, RunWords& words) {
-  constexpr int most_threads = 4096;
+  constexpr int max_threads = 4096;
   words.threads = std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads() : 1;
   app.add_option("-t", words.threads, "threads per rank (default: OMP_NUM_THREADS or 1)")
-      ->check(CLI::Range(1, most_threads).description(""))
+      ->check(CLI::Range(1, max_threads).description(""))
       ->type_name("N")
       ->group("Run");
   app.add_option("--wall-limit", words.wall_limit,

@@ -48,7 +48,7 @@ const ForeignFormat& format_named(const std::string& name, const std::vector<For
 std::size_t recognised(mpi::CommView comm, const std::string& path,
                        const std::vector<ForeignFormat>& formats) {
   std::int64_t number = 0;
-  mpi::agree_on_root(comm, [&] {
+  mpi::collectively_on_root(comm, [&] {
     const auto found = std::find_if(formats.begin(), formats.end(),
                                     [&](const auto& format) { return format.recognises(path); });
     if (found == formats.end())
@@ -60,7 +60,7 @@ std::size_t recognised(mpi::CommView comm, const std::string& path,
 }
 
 void refuse_existing(mpi::CommView comm, const std::vector<std::string>& paths) {
-  mpi::agree_on_root(comm, [&] {
+  mpi::collectively_on_root(comm, [&] {
     std::error_code code;
     for (const auto& path : paths)
       if (fs::exists(path, code))
@@ -89,7 +89,7 @@ std::string write_ours(mpi::CommView comm, const std::string& directory, StepInd
 }
 
 StepIndex step_of_run(mpi::CommView comm, const std::string& path, std::optional<StepIndex> step) {
-  mpi::agree_on(comm, [&] {
+  mpi::collectively(comm, [&] {
     if (!step)
       refuse(ErrorKind::input, path, "does not tell after which step of a run it was written",
              "the case of its run, whose steps its time fits");
@@ -129,7 +129,7 @@ std::string convert_checkpoint(mpi::CommView comm, const Conversion& conversion,
   };
   const ForeignFormat* target = nullptr;  // none is ours
   const bool from_ours = is_ours(comm, conversion.from);
-  mpi::agree_on(comm, [&] {
+  mpi::collectively(comm, [&] {
     if (conversion.format != our_format) target = &format_named(conversion.format, formats);
     if (target == nullptr && from_ours)
       refuse(ErrorKind::usage, conversion.from, "is a checkpoint of Tailrace already", "copy the directory");

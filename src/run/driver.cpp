@@ -30,7 +30,7 @@ class Drive {
  private:
   [[nodiscard]] bool going_on() const noexcept { return result_.status == Status::finished; }
 
-  void sample(StepIndex step) { context_.session.sample(step, simulation_.field, simulation_.records); }
+  void sample(StepIndex step) { context_.session.sample(step, simulation_.field, simulation_.rows); }
 
   void take(StepIndex step) {
     advance(step);
@@ -38,7 +38,7 @@ class Drive {
     result_.steps_done = step;
     look(step);
     const auto outcome = verdict_.finish();  // of the step before
-    context_.session.note_committed(outcome.least);
+    context_.session.mark_committed(outcome.least);
     judge(outcome, step);
     if (!going_on()) return;
     if (context_.checkpoints != nullptr && step < steps_.last)

@@ -25,7 +25,7 @@ RunOptions run_options(const std::string& program, const CaseOptions& options) {
           .pause_after_s = options.pause_after_s,
           .write = options.write,
           .plan_only = options.plan_only,
-          .tells_plan = options.tells_plan && !options.quiet,
+          .reports_plan = options.reports_plan && !options.quiet,
           .checkpoint = options.takes_checkpoints ? std::optional(options.checkpoint) : std::nullopt,
           .resume = options.resume,
           .arguments = options.arguments,
@@ -76,8 +76,8 @@ std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const C
   return {};
 }
 
-void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
-            CaseOptions& options) {
+void finalize(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
+              CaseOptions& options) {
   options.check_only = words.check_only;
   options.conversion = asked_for(words.conversion);
   options.output = words.output;
@@ -131,17 +131,17 @@ void finish_case(CaseFile& file, CaseOptions& options) {
 }
 
 ProgressLines::ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done)
-    : tells_(comm.is_root() && !options.quiet),
+    : reports_(comm.is_root() && !options.quiet),
       done_(done),
       steps_(options.steps),
       started_s_(monotonic_s()),
-      told_s_(started_s_) {}
+      reported_s_(started_s_) {}
 
-void ProgressLines::note(StepIndex step) {
+void ProgressLines::mark(StepIndex step) {
   constexpr double interval_s = 10;
   const double now_s = monotonic_s();
-  if (!tells_ || now_s - told_s_ < interval_s) return;
-  told_s_ = now_s;
+  if (!reports_ || now_s - reported_s_ < interval_s) return;
+  reported_s_ = now_s;
   const double left_s =
       (now_s - started_s_) / static_cast<double>(step - done_) * static_cast<double>(steps_ - step);
   say(stdout, fmt::format("step {} of {}, about {:.0f} s left\n", step, steps_, left_s));
@@ -162,13 +162,13 @@ std::string end_text(const Run::Summary& summary, StepIndex steps_done, double e
 int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
              const std::function<int(mpi::CommView computing, Run& run)>& execute,
              const std::function<int(ErrorKind)>& status_of) {
-  const auto on_ranks = [&](mpi::CommView computing, output::Crew* crew) {
-    Run run(computing, run_options(program, options), crew);
+  const auto on_ranks = [&](mpi::CommView computing, output::IoServers* io_servers) {
+    Run run(computing, run_options(program, options), io_servers);
     return run.guard([&] { return execute(computing, run); }, status_of);
   };
   omp_set_num_threads(options.threads);
   if (!options.runs()) return on_ranks(world, nullptr);  // no samples are written, on however many ranks
-  return with_crew(world, program, options.write, on_ranks, status_of);
+  return with_io_servers(world, program, options.write, on_ranks, status_of);
 }
 
 }  // namespace tailrace::run

@@ -20,7 +20,7 @@ struct RankAccount {
   std::int64_t cells = 0;
   double setup_s = 0, compute_s = 0, exchange_s = 0, pack_s = 0;
   output::Account output;
-  Seat seat;
+  ThreadPlacement thread_placement;
   std::int64_t predicted_memory_bytes = 0;
   CheckpointAccount checkpoint;
   std::vector<output::WriterAccount> writers;  ///< processes that only write; on the root

@@ -33,21 +33,22 @@ void print_error(const std::string& program, const ErrorInfo& error) noexcept {
   say(stderr, fmt::format("{}: {}{}{}\n", program, error.message, where, fix));
 }
 
-int with_crew(mpi::CommView world, const std::string& program, const output::WriteOptions& write,
-              const std::function<int(mpi::CommView computing, output::Crew* crew)>& simulate,
-              const std::function<int(ErrorKind)>& status_of) {
-  std::optional<output::Crew> crew;
+int with_io_servers(
+    mpi::CommView world, const std::string& program, const output::WriteOptions& write,
+    const std::function<int(mpi::CommView computing, output::IoServers* io_servers)>& simulate,
+    const std::function<int(ErrorKind)>& status_of) {
+  std::optional<output::IoServers> io_servers;
   try {
-    crew.emplace(world, write);
+    io_servers.emplace(world, write);
   } catch (const Error& error) {
     if (world.is_root()) print_error(program, error.info());
     return status_of(error.info().kind);
   }
-  return crew->computes() ? simulate(crew->compute_comm(), &*crew) : crew->serve();
+  return io_servers->computes() ? simulate(io_servers->compute_comm(), &*io_servers) : io_servers->serve();
 }
 
-Run::Run(mpi::CommView comm, RunOptions options, output::Crew* crew)
-    : impl_(std::make_unique<Impl>(comm, std::move(options), crew)) {}
+Run::Run(mpi::CommView comm, RunOptions options, output::IoServers* io_servers)
+    : impl_(std::make_unique<Impl>(comm, std::move(options), io_servers)) {}
 
 Run::~Run() = default;
 
@@ -100,9 +101,10 @@ Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
                         const std::function<void()>& derive) {
   return impl_->close(result, fields, tail, cells, derive);
 }
-Run::Summary Run::suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
-                          const std::function<output::FileTail()>& tail, std::int64_t cells) {
-  return impl_->suspend(result, save, tail, cells);
+Run::Summary Run::close_for_restart(const DriveResult& result,
+                                    const std::function<void(output::Session&)>& save,
+                                    const std::function<output::FileTail()>& tail, std::int64_t cells) {
+  return impl_->close_for_restart(result, save, tail, cells);
 }
 int Run::guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept {
   return impl_->guard(body, status_of);

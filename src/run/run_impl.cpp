@@ -19,10 +19,10 @@
 
 namespace tailrace::run {
 
-Run::Impl::Impl(mpi::CommView comm, RunOptions options, output::Crew* crew)
+Run::Impl::Impl(mpi::CommView comm, RunOptions options, output::IoServers* io_servers)
     : comm_(comm),
       options_(std::move(options)),
-      crew_(crew),
+      io_servers_(io_servers),
       stop_(options_.wall_limit_s, options_.pause_after_s) {
   account_.program = options_.program;
   account_.start_s = monotonic_s();
@@ -34,7 +34,7 @@ Run::Impl::Impl(mpi::CommView comm, RunOptions options, output::Crew* crew)
 output::Options Run::Impl::session_options() const {
   output::Options options = options_.write;
   options.plan_only = options_.plan_only;
-  options.crew = crew_;
+  options.io_servers = io_servers_;
   return options;
 }
 
@@ -45,7 +45,7 @@ void Run::Impl::warn(const std::string& message) {
 
 void Run::Impl::prepare_directory() {
   if (options_.directory.empty()) return;
-  mpi::agree_on_root(comm_, [&] {
+  mpi::collectively_on_root(comm_, [&] {
     namespace fs = std::filesystem;
     const fs::path directory = options_.directory;
     const auto fail = [&](const std::string& what, const std::string& hint) {
@@ -83,19 +83,19 @@ void Run::Impl::clear_directory() {
 }
 
 /// The state is restored: the directory is this leg's from now on. @collective{comm}
-void Run::Impl::begin_leg() {
-  mpi::agree_on_root(comm_, [&] { set_leg_aside(); });
+void Run::Impl::begin_segment() {
+  mpi::collectively_on_root(comm_, [&] { set_segment_aside(); });
   begin_traces();
 }
 
 /// Moves the account and the traces of the leg before to legs/N, and removes the report, which knows of no
 /// more.
-void Run::Impl::set_leg_aside() {
+void Run::Impl::set_segment_aside() {
   namespace fs = std::filesystem;
   const fs::path directory = options_.directory;
-  int leg = 1;
-  while (fs::exists(directory / "legs" / std::to_string(leg))) ++leg;
-  const auto place = directory / "legs" / std::to_string(leg);
+  int segment = 1;
+  while (fs::exists(directory / "legs" / std::to_string(segment))) ++segment;
+  const auto place = directory / "legs" / std::to_string(segment);
   std::error_code code;
   const auto fail_if = [&](const fs::path& path, const std::string& what) {
     if (!code) return;
@@ -136,7 +136,7 @@ StepIndex Run::Impl::restore(const SimulationCalls& simulation) {
   if (!options_.resume) return 0;
   const auto step = restore_state(simulation.state);
   simulation.restored(step);
-  begin_leg();
+  begin_segment();
   return step;
 }
 
@@ -197,7 +197,7 @@ std::size_t Run::Impl::predict_checkpoints(const checkpoint::StateFunction& stat
 /// Unless there is no place for them, or nobody could go on in such an output.
 void Run::Impl::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
   if (!options_.checkpoint || options_.directory.empty() || options_.plan_only) return;
-  if (!output::can_go_on(options_.write)) {
+  if (!output::can_resume(options_.write)) {
     if (options_.checkpoint->rules.any())
       warn(fmt::format("no checkpoints are taken: a run cannot go on in an output of --sink {}",
                        options_.write.sink));
@@ -205,7 +205,7 @@ void Run::Impl::begin_checkpoints(StepIndex done, const checkpoint::StateFunctio
   }
   const auto memory = options_.checkpoint->rules.any() ? predict_checkpoints(state) : 0;
   auto write = session_options();
-  write.seats = session_->options().seats;
+  write.thread_placements = session_->options().thread_placements;
   checkpointing_.emplace(
       comm_, *options_.checkpoint,
       Checkpointing::Context{.directory = checkpoint_directory(),
@@ -224,7 +224,7 @@ void Run::Impl::plan(std::vector<output::Stream> streams, CaseOutputs outputs, c
   streams.insert(streams.end(), outputs_.streams().begin(), outputs_.streams().end());
   account_.outputs = describe_streams(streams);
   account_.grid = domain;
-  mpi::agree_on(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
+  mpi::collectively(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
 }
 
 output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
@@ -248,8 +248,8 @@ output::Session& Run::Impl::open_output(const std::string& path, const output::F
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
-  open_crew();
-  tell_warnings();
+  open_io_servers();
+  report_warnings();
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
   return *session_;
 }
@@ -276,7 +276,7 @@ DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& 
                                   .watch = watch_,
                                   .checkpoints = checkpointing_ ? &*checkpointing_ : nullptr,
                                   .after_step = [&](const DriveResult& so_far) {
-                                    note_step(so_far);
+                                    mark_step(so_far);
                                     after_step(so_far.steps_done);
                                   }});
   progress_->update("closing", result.steps_done);
@@ -290,36 +290,37 @@ void Run::Impl::start_steps(const StepSpan& steps, const Watch& watch) {
   progress_.emplace(comm_.is_root() ? options_.directory : "", steps.planned);
 }
 
-void Run::Impl::note_step(const DriveResult& so_far) {
+void Run::Impl::mark_step(const DriveResult& so_far) {
   progress_->update("running", so_far.steps_done);
-  tell_warnings();
-  tell_plan();
-  if (!watch_.ends_run && so_far.not_finite_at) tell_not_finite(*so_far.not_finite_at);
+  report_warnings();
+  report_plan();
+  if (!watch_.ends_run && so_far.not_finite_at) report_not_finite(*so_far.not_finite_at);
 }
 
 /// Warns once of a field that went wrong.
-void Run::Impl::tell_not_finite(StepIndex step) {
-  if (std::exchange(told_not_finite_, true)) return;
+void Run::Impl::report_not_finite(StepIndex step) {
+  if (std::exchange(reported_not_finite_, true)) return;
   warn(
       fmt::format("{} holds NaN or infinity at step {}: the computation is unstable", watch_.quantity, step));
 }
 
 /// Passes on what the session has had to say since the last time.
-void Run::Impl::tell_warnings() {
-  for (const auto& warnings = session_->warnings(); told_warnings_ < warnings.size(); ++told_warnings_)
-    warn(warnings[told_warnings_]);
+void Run::Impl::report_warnings() {
+  for (const auto& warnings = session_->warnings(); reported_warnings_ < warnings.size();
+       ++reported_warnings_)
+    warn(warnings[reported_warnings_]);
   if (!checkpointing_) return;
-  for (const auto& warnings = checkpointing_->warnings(); told_checkpoints_ < warnings.size();
-       ++told_checkpoints_)
-    warn(warnings[told_checkpoints_]);
+  for (const auto& warnings = checkpointing_->warnings(); reported_checkpoints_ < warnings.size();
+       ++reported_checkpoints_)
+    warn(warnings[reported_checkpoints_]);
 }
 
 /// Prints what the planner has decided since the last time.
-void Run::Impl::tell_plan() {
+void Run::Impl::report_plan() {
   const auto& decisions = session_->plan_report().decisions;
-  if (!comm_.is_root() || !options_.tells_plan || options_.plan_only) return;
-  for (; told_decisions_ < decisions.size(); ++told_decisions_)
-    say(stdout, fmt::format("{}: {}\n", options_.program, describe_decision(decisions[told_decisions_])));
+  if (!comm_.is_root() || !options_.reports_plan || options_.plan_only) return;
+  for (; reported_decisions_ < decisions.size(); ++reported_decisions_)
+    say(stdout, fmt::format("{}: {}\n", options_.program, describe_decision(decisions[reported_decisions_])));
 }
 
 std::string Run::Impl::stop_reason() const {
@@ -332,7 +333,7 @@ void Run::Impl::check_finite(const DriveResult& result) {
   if (!watch_.ends_run) {
     constexpr auto never = std::numeric_limits<StepIndex>::max();
     const auto first = mpi::min(comm_, result.not_finite_at.value_or(never));
-    if (first != never) tell_not_finite(first);
+    if (first != never) report_not_finite(first);
   }
   if (result.status != Status::failed) return;
   std::optional<ErrorInfo> mine;
@@ -369,8 +370,9 @@ Run::Summary Run::Impl::close(const DriveResult& result, const FinalFields& fiel
       cells);
 }
 
-Run::Summary Run::Impl::suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
-                                const std::function<output::FileTail()>& tail, std::int64_t cells) {
+Run::Summary Run::Impl::close_for_restart(const DriveResult& result,
+                                          const std::function<void(output::Session&)>& save,
+                                          const std::function<output::FileTail()>& tail, std::int64_t cells) {
   const bool paused = mpi::max(comm_, std::int64_t{stop_.ends_run()}) == 0;
   auto stopped = result;
   stopped.status = Status::stopped;
@@ -381,7 +383,7 @@ Run::Summary Run::Impl::suspend(const DriveResult& result, const std::function<v
           const trace::Scope scope(log_, trace::Kind::checkpoint, result.steps_done);
           save(*session_);
         }
-        session_->suspend(result.steps_done, tail());
+        session_->close_for_restart(result.steps_done, tail());
         check_finite(stopped);
       },
       cells);
@@ -401,7 +403,7 @@ Run::Summary Run::Impl::end_with(const DriveResult& result, const std::string& r
     end.status = Status::failed;
     end.error = error.info();
   }
-  tell_warnings();
+  report_warnings();
   warn_of_dropped();
   try {
     write_account(end, cells);
@@ -431,7 +433,7 @@ void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
   auto mine = account_from(log_);
   mine.cells = cells;
   mine.output = session_->account();
-  mine.seat = session_->seat();
+  mine.thread_placement = session_->thread_placement();
   mine.predicted_memory_bytes = predicted_bytes_;
   if (checkpointing_) mine.checkpoint = checkpointing_->account();
   try {
@@ -439,16 +441,16 @@ void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
   } catch (const Error& error) {
     account_.warnings.push_back(error.info().message);
   }
-  if (crew_ != nullptr && comm_.is_root()) mine.writers = crew_->report();
+  if (io_servers_ != nullptr && comm_.is_root()) mine.writers = io_servers_->report();
   run::write_account(comm_, options_.directory, account_, end, mine);
 }
 
 /// The processes that write are there now, or could not be started: the account tells who writes then.
-void Run::Impl::open_crew() {
-  if (crew_ == nullptr) return;
+void Run::Impl::open_io_servers() {
+  if (io_servers_ == nullptr) return;
   if (tracing_ && comm_.is_root())
-    crew_->begin_traces(options_.directory, options_.trace, tracing_->clock(), tracing_->zero_s());
-  if (crew_->refusal().empty()) return;
+    io_servers_->begin_traces(options_.directory, options_.trace, tracing_->clock(), tracing_->zero_s());
+  if (io_servers_->refusal().empty()) return;
   auto instead = options_.write;
   instead.strategy = output::spawn_fallback;
   account_.strategy = output::strategy_text(instead);
@@ -465,14 +467,14 @@ int Run::Impl::guard(const std::function<int()>& body,
     const bool shared = error.rank >= 0;
     if (!shared || comm_.is_root()) print_error(options_.program, error);
     if (!shared && tracing_) tracing_->abandon();
-    if (!shared || (comm_.is_root() && session_)) leave_account(error);
+    if (!shared || (comm_.is_root() && session_)) write_failed_account(error);
     if (shared) return status_of(error.kind);
     mpi::Environment::abort(status_of(error.kind));
   }
 }
 
 /// Of a failure in mid-run, if there is no account yet and the directory is this run's. @local
-void Run::Impl::leave_account(const ErrorInfo& error) const noexcept {
+void Run::Impl::write_failed_account(const ErrorInfo& error) const noexcept {
   std::error_code code;
   if (!tracing_ || std::filesystem::exists(options_.directory + "/run.json", code)) return;
   try {

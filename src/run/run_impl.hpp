@@ -23,7 +23,7 @@ namespace tailrace::run {
 /// What stands behind `Run`, where its functions are described.
 class Run::Impl {
  public:
-  Impl(mpi::CommView comm, RunOptions options, output::Crew* crew);
+  Impl(mpi::CommView comm, RunOptions options, output::IoServers* io_servers);
 
   [[nodiscard]] RunAccount& account() noexcept { return account_; }
   [[nodiscard]] trace::Log& log() noexcept { return log_; }
@@ -46,8 +46,8 @@ class Run::Impl {
   Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells,
                 const std::function<void()>& derive);
-  Summary suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
-                  const std::function<output::FileTail()>& tail, std::int64_t cells);
+  Summary close_for_restart(const DriveResult& result, const std::function<void(output::Session&)>& save,
+                            const std::function<output::FileTail()>& tail, std::int64_t cells);
   int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
 
  private:
@@ -55,8 +55,8 @@ class Run::Impl {
   /// What the session goes by: what the user decided, and the processes that write.
   [[nodiscard]] output::Options session_options() const;
   [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
-  void begin_leg();
-  void set_leg_aside();
+  void begin_segment();
+  void set_segment_aside();
   void begin_traces();
   void clear_directory();
   void keep_arguments();
@@ -66,22 +66,22 @@ class Run::Impl {
   void begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state);
   std::size_t predict_checkpoints(const checkpoint::StateFunction& state);
   void start_steps(const StepSpan& steps, const Watch& watch);
-  void note_step(const DriveResult& so_far);
-  void tell_not_finite(StepIndex step);
-  void tell_warnings();
-  void tell_plan();
+  void mark_step(const DriveResult& so_far);
+  void report_not_finite(StepIndex step);
+  void report_warnings();
+  void report_plan();
   [[nodiscard]] std::string stop_reason() const;
   void check_finite(const DriveResult& result);
   Summary end_with(const DriveResult& result, const std::string& reason,
                    const std::function<void()>& complete_output, std::int64_t cells);
   void warn_of_dropped();
   void write_account(const RunEnd& end, std::int64_t cells);
-  void leave_account(const ErrorInfo& error) const noexcept;
-  void open_crew();
+  void write_failed_account(const ErrorInfo& error) const noexcept;
+  void open_io_servers();
 
   mpi::CommView comm_;
   RunOptions options_;
-  output::Crew* crew_;
+  output::IoServers* io_servers_;
   StopRequest stop_;
   trace::Log log_{"main"};
   RunAccount account_;
@@ -96,10 +96,10 @@ class Run::Impl {
   std::optional<ProgressFile> progress_;
   std::optional<Tracing> tracing_;
   Watch watch_;
-  bool told_not_finite_ = false;
-  std::size_t told_warnings_ = 0;     ///< of the session
-  std::size_t told_checkpoints_ = 0;  ///< warnings of these
-  std::size_t told_decisions_ = 1;    ///< the first one says what the output begins with
+  bool reported_not_finite_ = false;
+  std::size_t reported_warnings_ = 0;     ///< of the session
+  std::size_t reported_checkpoints_ = 0;  ///< warnings of these
+  std::size_t reported_decisions_ = 1;    ///< the first one says what the output begins with
 };
 
 }  // namespace tailrace::run

@@ -10,7 +10,7 @@ Tracing::Tracing(mpi::CommView comm, const std::string& directory, trace::Mode m
                  trace::Role role)
     : comm_(comm) {
   if (mode == trace::Mode::off) return;
-  mpi::agree_on(comm_, [&] {
+  mpi::collectively(comm_, [&] {
     clock_ = trace::Clock::of_rank(comm_.rank());
     const auto path = fmt::format("{}/trace/rank-{:05}.trace", directory, comm_.rank());
     recorder_.emplace(path, trace::Identity{comm_.rank(), comm_.size(), role}, clock_, mode);

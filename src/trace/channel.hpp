@@ -17,7 +17,7 @@ struct Bell {
 };
 
 /// A span as it waits for the recorder.
-struct Record {
+struct Event {
   Span span;
   std::uint16_t buffers;
 };
@@ -29,19 +29,19 @@ class Channel {
   static constexpr std::size_t capacity = 16384;
 
   Channel(int thread, bool counting, std::shared_ptr<Bell> bell)
-      : thread_(thread), bell_(std::move(bell)), records_(capacity) {
+      : thread_(thread), bell_(std::move(bell)), events_(capacity) {
     if (counting) counts_.resize(capacity);
   }
 
   /// Adds a record, unless there is no room. Called by the thread of the log.
-  void put(const Record& record, const Counts& counts) noexcept {
+  void put(const Event& event, const Counts& counts) noexcept {
     const auto at = written_.load(std::memory_order_relaxed);
     const auto waiting = at - taken_.load(std::memory_order_acquire);
     if (waiting == capacity) {
       lost_.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    records_[at % capacity] = record;
+    events_[at % capacity] = event;
     if (!counts_.empty()) counts_[at % capacity] = counts;
     written_.store(at + 1, std::memory_order_release);
     if (waiting + 1 == capacity / 4) bell_->rung.notify_one();
@@ -52,7 +52,7 @@ class Channel {
   void empty(const Take& take) {
     const auto end = written_.load(std::memory_order_acquire);
     for (auto at = taken_.load(std::memory_order_relaxed); at != end; ++at)
-      take(records_[at % capacity], counts_.empty() ? Counts{} : counts_[at % capacity]);
+      take(events_[at % capacity], counts_.empty() ? Counts{} : counts_[at % capacity]);
     taken_.store(end, std::memory_order_release);
   }
   [[nodiscard]] std::size_t waiting() const noexcept {
@@ -71,7 +71,7 @@ class Channel {
  private:
   const int thread_;
   const std::shared_ptr<Bell> bell_;
-  std::vector<Record> records_;
+  std::vector<Event> events_;
   std::vector<Counts> counts_;                        // empty: nothing is counted
   alignas(64) std::atomic<std::size_t> written_ = 0;  // on a cache line of its own, as the other side's
   alignas(64) std::atomic<std::size_t> taken_ = 0;

@@ -21,12 +21,12 @@ constexpr std::size_t header_bytes = 296, text_bytes = 64, name_bytes = 32;
 struct Stored {
   double start_s, end_s;
   std::int64_t step, bytes;
-  std::int64_t memory_bytes = 0;  // see end_records
+  std::int64_t memory_bytes = 0;  // see end_events
   std::uint8_t thread, kind;
   std::uint16_t buffers;
   std::uint32_t reserved = 0;
 };
-static_assert(sizeof(Stored) == Encoder::record_bytes(0));
+static_assert(sizeof(Stored) == Encoder::event_bytes(0));
 
 std::uint32_t checksum(std::uint32_t before, std::span<const std::byte> bytes) noexcept {
   const auto* const data = reinterpret_cast<const Bytef*>(bytes.data());  // NOLINT: as zlib wants bytes
@@ -70,13 +70,13 @@ void Encoder::header(const Identity& identity, const std::string& host, const st
   put(std::uint32_t{0});
 }
 
-void Encoder::begin(Type type, int thread, std::size_t record_bytes, std::uint32_t lost) {
+void Encoder::begin(Type type, int thread, std::size_t event_bytes, std::uint32_t lost) {
   block_ = bytes_.size();
   put_text("TRBK", 5);
   bytes_.pop_back();
   put(static_cast<std::uint8_t>(type));
   put(static_cast<std::uint8_t>(thread));
-  put(static_cast<std::uint16_t>(record_bytes));
+  put(static_cast<std::uint16_t>(event_bytes));
   put(std::uint32_t{0});  // the size, see finish
   put(number_++);
   put(lost);
@@ -108,24 +108,24 @@ void Encoder::end(std::uint32_t lost) {
   finish();
 }
 
-void Encoder::begin_records(int thread, std::uint32_t lost) {
-  begin(Type::records, thread, record_bytes(counters_), lost);
+void Encoder::begin_events(int thread, std::uint32_t lost) {
+  begin(Type::events, thread, event_bytes(counters_), lost);
 }
 
-void Encoder::record(const Record& record, const Counts& counts, int thread, const Clock& clock) {
-  const auto& span = record.span;
+void Encoder::event(const Event& event, const Counts& counts, int thread, const Clock& clock) {
+  const auto& span = event.span;
   put(Stored{.start_s = clock.shown_at(span.start_s),
              .end_s = clock.shown_at(span.end_s),
              .step = span.step,
              .bytes = span.bytes,
              .thread = static_cast<std::uint8_t>(thread),
              .kind = static_cast<std::uint8_t>(span.kind),
-             .buffers = record.buffers});
+             .buffers = event.buffers});
   for (int i = 0; i < counters_; ++i) put(counts.at(static_cast<std::size_t>(i)));
 }
 
-void Encoder::end_records(std::int64_t memory_bytes) {
-  put_at(bytes_.size() - record_bytes(counters_) + offsetof(Stored, memory_bytes), memory_bytes);
+void Encoder::end_events(std::int64_t memory_bytes) {
+  put_at(bytes_.size() - event_bytes(counters_) + offsetof(Stored, memory_bytes), memory_bytes);
   finish();
 }
 

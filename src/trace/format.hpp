@@ -26,30 +26,30 @@ class Encoder {
   void end(std::uint32_t lost);
 
   /// Begins a block of records of a thread.
-  void begin_records(int thread, std::uint32_t lost);
+  void begin_events(int thread, std::uint32_t lost);
   /// A record of the block that was begun, with the times that the trace's clock showed.
-  void record(const Record& record, const Counts& counts, int thread, const Clock& clock);
+  void event(const Event& event, const Counts& counts, int thread, const Clock& clock);
   /// Ends the block; the last of its records knows the memory of the process.
-  void end_records(std::int64_t memory_bytes);
+  void end_events(std::int64_t memory_bytes);
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   void clear() noexcept { bytes_.clear(); }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
   /// Bytes of a record with as many counters.
-  static constexpr std::size_t record_bytes(int counters) noexcept {
+  static constexpr std::size_t event_bytes(int counters) noexcept {
     return 48 + 8 * static_cast<std::size_t>(counters);
   }
   static constexpr std::size_t block_head_bytes = 24;
 
  private:
-  enum class Type : std::uint8_t { thread = 1, records = 2, clock = 3, end = 4 };
+  enum class Type : std::uint8_t { thread = 1, events = 2, clock = 3, end = 4 };
   template <class T>
   void put(T value);
   template <class T>
   void put_at(std::size_t position, T value) noexcept;
   void put_text(std::string_view text, std::size_t size);
-  void begin(Type type, int thread, std::size_t record_bytes, std::uint32_t lost);
+  void begin(Type type, int thread, std::size_t event_bytes, std::uint32_t lost);
   void finish() noexcept;
 
   int counters_;

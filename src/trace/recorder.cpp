@@ -26,8 +26,8 @@ namespace tailrace::trace {
 namespace {
 
 constexpr auto period = std::chrono::milliseconds(100);
-constexpr std::int64_t most_file_bytes = std::int64_t{256} << 20;
-constexpr int most_threads = 255;  // their numbers have 8 bits
+constexpr std::int64_t max_file_bytes = std::int64_t{256} << 20;
+constexpr int max_threads = 255;  // their numbers have 8 bits
 
 /// Resident memory as the kernel keeps it anyway, shared memory included: for a sample ten times a second.
 std::int64_t sample_memory_bytes() noexcept {
@@ -155,7 +155,7 @@ void Recorder::State::work() noexcept {
 std::shared_ptr<Channel> Recorder::State::open_channel(const std::string& thread) {
   const std::scoped_lock lock(mutex_);
   const int number = free_number(thread);
-  if (number > most_threads) return {};
+  if (number > max_threads) return {};
   channels_.push_back(std::make_shared<Channel>(number, counting_, bell_));
   return channels_.back();
 }
@@ -171,7 +171,7 @@ int Recorder::State::free_number(const std::string& thread) {
       return channel->thread() == number && !channel->ended();
     });
     if (taken) continue;
-    if (known == names_.end() && number <= most_threads) names_.push_back(name);
+    if (known == names_.end() && number <= max_threads) names_.push_back(name);
     return number;
   }
 }
@@ -204,15 +204,15 @@ void Recorder::State::take_from(Channel& channel, std::int64_t memory_bytes) {
     left_out_ += channel.take_lost();
     return;
   }
-  if (failure_ || file_bytes_ >= most_file_bytes) {
-    channel.empty([this](const Record&, const Counts&) { ++left_out_; });
+  if (failure_ || file_bytes_ >= max_file_bytes) {
+    channel.empty([this](const Event&, const Counts&) { ++left_out_; });
     return;
   }
-  encoder_.begin_records(channel.thread(), channel.take_lost());
-  channel.empty([&](const Record& record, const Counts& counts) {
-    encoder_.record(record, counts, channel.thread(), clock_);
+  encoder_.begin_events(channel.thread(), channel.take_lost());
+  channel.empty([&](const Event& event, const Counts& counts) {
+    encoder_.event(event, counts, channel.thread(), clock_);
   });
-  encoder_.end_records(memory_bytes);
+  encoder_.end_events(memory_bytes);
   flush();
 }
 
@@ -305,7 +305,7 @@ std::optional<ErrorInfo> Recorder::close() noexcept {
 
 std::int64_t Recorder::memory_bytes(int threads, Mode mode) noexcept {
   if (mode == Mode::off) return 0;
-  const auto each = sizeof(Record) + (mode == Mode::papi ? sizeof(Counts) : 0);
+  const auto each = sizeof(Event) + (mode == Mode::papi ? sizeof(Counts) : 0);
   return static_cast<std::int64_t>(static_cast<std::size_t>(threads) * Channel::capacity * each);
 }
 

@@ -15,7 +15,7 @@ void use(output::OutputFile& file, output::Session& session, mpi::Comm& comm, ou
   archive.value("steps", steps);
   archive.text("name", name);
   file.sample(1, [&](const std::string&) { return output::FieldView{.data = values.data()}; });
-  session.note_committed(1);
+  session.mark_committed(1);
   comm.close();
   writer.submit(std::move(lease));
 #ifdef copy_output_file  // two objects would close one file

@@ -175,10 +175,10 @@ class Computation:
     def progress(self) -> tuple[int, int] | None:
         """What tells one progress.json from another; an earlier leg's stays until the state is restored."""
         try:
-            told = (self.run_dir / "progress.json").stat()
+            reported = (self.run_dir / "progress.json").stat()
         except FileNotFoundError:
             return None
-        return told.st_ino, told.st_mtime_ns
+        return reported.st_ino, reported.st_mtime_ns
 
     def steps_saved(self) -> list[int]:
         names = [path.name for path in (self.run_dir / "checkpoints").glob("step-*[0-9]")]

@@ -64,7 +64,7 @@ def small(tmp_path_factory) -> Path:
     return small_input().write(tmp_path_factory.mktemp("input") / "small.h5")
 
 
-RECORD = ["-p", "--p_max", "--p_rms", "--p_max_all", "--p_final", "-u", "--u_min"]
+SENSOR_DATA = ["-p", "--p_max", "--p_rms", "--p_max_all", "--p_final", "-u", "--u_min"]
 
 
 @pytest.fixture(scope="session")
@@ -78,14 +78,14 @@ def clean(small, once) -> Callable[[int], Path]:
     """The output of an undisturbed run of the shared input on a number of ranks. Not to be changed."""
 
     def output(ranks: int) -> Path:
-        return once(f"clean-{ranks}", partial(record_small, small, ranks))
+        return once(f"clean-{ranks}", partial(commit_mark_small, small, ranks))
 
     return output
 
 
-def record_small(small: Path, ranks: int, directory: Path) -> Path:
+def commit_mark_small(small: Path, ranks: int, directory: Path) -> Path:
     path = directory / "out.h5"
-    ended = jobs.run("-i", small, "-o", path, "--quiet", *RECORD, ranks=ranks)
+    ended = jobs.run("-i", small, "-o", path, "--quiet", *SENSOR_DATA, ranks=ranks)
     assert ended.status == 0, ended
     return path
 

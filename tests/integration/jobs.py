@@ -326,10 +326,10 @@ def assert_equal_files(path: Path, clean: Path, but: tuple[str, ...] = ("tailrac
 
 def assert_failed(run_dir: Path, kind: str = "io") -> dict[str, Any]:
     """The account of a failed run, whose error is of this kind."""
-    told = account(run_dir)
-    assert told["status"] == "failed", told
-    assert told["error"]["kind"] == kind, told["error"]
-    return told
+    reported = account(run_dir)
+    assert reported["status"] == "failed", reported
+    assert reported["error"]["kind"] == kind, reported["error"]
+    return reported
 
 
 def rehearse(*arguments: Any, ranks: int = 0, limit_s: float = LIMIT_S) -> Ended:

@@ -111,7 +111,7 @@ def run(text: str, directory: Path, *options: Any, ranks: int = 1, status: int =
     return ended
 
 
-def run_in_legs(text: str, directory: Path, first: int, second: int, fault: str) -> None:
+def run_in_segments(text: str, directory: Path, first: int, second: int, fault: str) -> None:
     """Has a fault kill a run on `first` ranks, and goes on with it on `second` ranks to its end."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "case.toml").write_text(text)

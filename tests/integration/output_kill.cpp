@@ -26,8 +26,8 @@ bool run_target(int ranks, const std::string& arguments) {
 }
 
 std::int64_t recorded_steps(const h5::File& file) {
-  std::vector<std::uint64_t> slots(file.shape(record_path).back());
-  file.read(record_path, std::span(slots));
+  std::vector<std::uint64_t> slots(file.shape(commit_mark_path).back());
+  file.read(commit_mark_path, std::span(slots));
   return static_cast<std::int64_t>(*std::min_element(slots.begin(), slots.end()));
 }
 

@@ -15,7 +15,7 @@ from native import cannot
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "scontrol", "scancel", "squeue")
 PACKAGES = ("slurmctld", "slurmd", "slurm-client")
 CONFIGURATION = """
-ClusterName=trial
+ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
@@ -37,7 +37,7 @@ SlurmdPidFile={directory}/slurmd.pid
 SlurmctldLogFile={directory}/slurmctld.log
 SlurmdLogFile={directory}/slurmd.log
 NodeName={host} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
-PartitionName=trial Nodes={host} Default=YES State=UP MaxTime=60
+PartitionName=test Nodes={host} Default=YES State=UP MaxTime=60
 """
 
 
@@ -129,8 +129,8 @@ class Slurm:
         return int(done)
 
     def field(self, job: int, name: str) -> str:
-        told = self.ask("scontrol", "show", "job", job, "-o").split()
-        return next((word.partition("=")[2] for word in told if word.startswith(f"{name}=")), "")
+        reported = self.ask("scontrol", "show", "job", job, "-o").split()
+        return next((word.partition("=")[2] for word in reported if word.startswith(f"{name}=")), "")
 
     def wait_until_ended(self, job: int, limit_s: float) -> str:
         """Returns the state in which it ended."""

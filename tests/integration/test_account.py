@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from kwave_input import GRID, STEPS
 from matrix import each_value
 from test_faults import write_case
@@ -17,7 +17,7 @@ VARIANTS = ["--write blocking", "--write threads:1", "--write threads:4", "", "-
 @each_value("ranks, options", [1, 2, 3], VARIANTS)
 def test_datasets_are_the_same_for_all_strategies_and_every_time(ranks, options, small, clean, tmp_path):
     output = tmp_path / "out.h5"
-    ended = jobs.run("-i", small, "-o", output, "--quiet", *RECORD, *options.split(), ranks=ranks)
+    ended = jobs.run("-i", small, "-o", output, "--quiet", *SENSOR_DATA, *options.split(), ranks=ranks)
     assert ended.status == 0, ended
     jobs.assert_equal_files(output, clean(ranks), but=())
 
@@ -25,37 +25,39 @@ def test_datasets_are_the_same_for_all_strategies_and_every_time(ranks, options,
 TIMES = ["wall_s", "setup_s", "compute_s", "exchange_s", "output_wait_s", "output_write_s", "checkpoint_s"]
 
 
-def assert_consistent(told: dict[str, Any], ranks: int, run_dir: Path) -> None:
-    assert told["format"] == "tailrace-run" and told["format_version"] == 1
-    assert told["simulation"] == "ultrasound" and told["program"] == "tailrace-ultrasound"
-    assert told["ranks"] == ranks and told["threads"] == 1 and told["sink"] == "hdf5"
-    assert told["grid"] == list(GRID) and told["steps"] == told["steps_planned"] == STEPS
-    assert told["hosts"] and told["started"] <= told["ended"]
-    assert set(told["versions"]) >= {"mpi", "hdf5", "fftw", "compiler"}
-    assert told["config"]["case"]["simulation"] == "ultrasound"
-    assert told["config"]["record"]["p_raw"] is True
-    assert all(told[name] >= 0 for name in TIMES)
-    assert told["checkpoint_bytes"] == 0
-    per_rank = told["per_rank"]
+def assert_consistent(reported: dict[str, Any], ranks: int, run_dir: Path) -> None:
+    assert reported["format"] == "tailrace-run" and reported["format_version"] == 1
+    assert reported["simulation"] == "ultrasound" and reported["program"] == "tailrace-ultrasound"
+    assert reported["ranks"] == ranks and reported["threads"] == 1 and reported["sink"] == "hdf5"
+    assert reported["grid"] == list(GRID) and reported["steps"] == reported["steps_planned"] == STEPS
+    assert reported["hosts"] and reported["started"] <= reported["ended"]
+    assert set(reported["versions"]) >= {"mpi", "hdf5", "fftw", "compiler"}
+    assert reported["config"]["case"]["simulation"] == "ultrasound"
+    assert reported["config"]["record"]["p_raw"] is True
+    assert all(reported[name] >= 0 for name in TIMES)
+    assert reported["checkpoint_bytes"] == 0
+    per_rank = reported["per_rank"]
     assert [rank["rank"] for rank in per_rank] == list(range(ranks))
     assert sum(rank["cells"] for rank in per_rank) == GRID[0] * GRID[1] * GRID[2]
     for rank in per_rank:
         spent = sum(rank[name] for name in ("setup_s", "compute_s", "exchange_s", "output_wait_s"))
-        assert 0 < spent <= told["wall_s"] + 0.05
+        assert 0 < spent <= reported["wall_s"] + 0.05
         assert all(rank[name] >= 0 for name in ("write_s", "write_cpu_s", "write_bytes", "writes", "waits"))
     for name in ("setup_s", "compute_s", "exchange_s", "output_wait_s"):
-        assert told[name] == max(rank[name] for rank in per_rank)
+        assert reported[name] == max(rank[name] for rank in per_rank)
     assert (
-        told["output_bytes"] == sum(rank["write_bytes"] for rank in per_rank) == stream_bytes(told, run_dir)
+        reported["output_bytes"]
+        == sum(rank["write_bytes"] for rank in per_rank)
+        == stream_bytes(reported, run_dir)
     )
     for name in ("peak_memory_bytes", "predicted_memory_bytes"):
-        assert told[name] == [rank[name] for rank in per_rank] and min(told[name]) > 0
+        assert reported[name] == [rank[name] for rank in per_rank] and min(reported[name]) > 0
 
 
-def stream_bytes(told: dict[str, Any], run_dir: Path) -> int:
+def stream_bytes(reported: dict[str, Any], run_dir: Path) -> int:
     """Bytes of all datasets that the account lists, as they are in the file."""
     datasets = jobs.read_datasets(run_dir / "output.h5")
-    paths = [path.lstrip("/") for stream in told["outputs"] for path in stream["paths"]]
+    paths = [path.lstrip("/") for stream in reported["outputs"] for path in stream["paths"]]
     assert len(set(paths)) == len(paths)
     return sum(datasets[path].nbytes for path in paths)
 
@@ -65,12 +67,12 @@ def test_account_of_a_run(ranks, strategy, small, tmp_path):
     case, run_dir = write_case(tmp_path, small), tmp_path / "run"
     ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--write", strategy, ranks=ranks)
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    assert told["status"] == "finished" and "error" not in told
-    assert told["strategy"] == strategy
-    assert_consistent(told, ranks, run_dir)
+    reported = jobs.account(run_dir)
+    assert reported["status"] == "finished" and "error" not in reported
+    assert reported["strategy"] == strategy
+    assert_consistent(reported, ranks, run_dir)
     if strategy == "blocking":
-        assert told["hidden_fraction"] == 0
+        assert reported["hidden_fraction"] == 0
     assert not (run_dir / "progress.json").exists()
 
 
@@ -80,21 +82,21 @@ def test_back_pressure_is_counted(small, tmp_path):
     words = ["--quiet", "--write", "threads", "--pace", "latency=10ms"]
     ended = jobs.run("--case", case, "--out", run_dir, *words, ranks=2)
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    assert_consistent(told, 2, run_dir)
-    assert all(rank["waits"] > 0 and rank["output_wait_s"] > 0 for rank in told["per_rank"])
-    assert 0 <= told["hidden_fraction"] < 1
-    total = {name: sum(rank[name] for rank in told["per_rank"]) for name in ("output_wait_s", "write_s")}
+    reported = jobs.account(run_dir)
+    assert_consistent(reported, 2, run_dir)
+    assert all(rank["waits"] > 0 and rank["output_wait_s"] > 0 for rank in reported["per_rank"])
+    assert 0 <= reported["hidden_fraction"] < 1
+    total = {name: sum(rank[name] for rank in reported["per_rank"]) for name in ("output_wait_s", "write_s")}
     expected = max(0.0, 1 - total["output_wait_s"] / total["write_s"])
-    assert told["hidden_fraction"] == pytest.approx(expected, abs=1e-9)
+    assert reported["hidden_fraction"] == pytest.approx(expected, abs=1e-9)
     assert total["write_s"] > 0.2
 
 
 def test_account_in_kwave_mode(small, tmp_path):
     run_dir = tmp_path / "run"
     output = tmp_path / "out.h5"
-    ended = jobs.run("-i", small, "-o", output, "--run-dir", run_dir, "--quiet", *RECORD, ranks=2)
+    ended = jobs.run("-i", small, "-o", output, "--run-dir", run_dir, "--quiet", *SENSOR_DATA, ranks=2)
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    assert told["status"] == "finished" and told["steps"] == STEPS
-    assert {stream["file"] for stream in told["outputs"]} == {"output.h5"}
+    reported = jobs.account(run_dir)
+    assert reported["status"] == "finished" and reported["steps"] == STEPS
+    assert {stream["file"] for stream in reported["outputs"]} == {"output.h5"}

@@ -80,19 +80,23 @@ def observe(tmp_path: Path, *options: str, **settings: str) -> tuple[set[str], s
 def test_writer_gets_the_core_on_which_nobody_computes(tmp_path, strategy):
     first, second = map(str, sorted(os.sched_getaffinity(0)))
     settings = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}
-    simulation, others, told = observe(tmp_path, "--write", strategy, **settings)
+    simulation, others, reported = observe(tmp_path, "--write", strategy, **settings)
     assert simulation == {first}
     assert second in others
-    assert (told["cpus"], told["writer_cpus"], told["writer_place"]) == (first, second, "a free core")
+    assert (reported["cpus"], reported["writer_cpus"], reported["writer_place"]) == (
+        first,
+        second,
+        "a free core",
+    )
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) != 2, reason="needs a machine with two cores")
 def test_without_binding_a_writer_is_left_alone(tmp_path):
-    simulation, others, told = observe(tmp_path, "--write", "threads", "--bind", "none")
+    simulation, others, reported = observe(tmp_path, "--write", "threads", "--bind", "none")
     assert len(simulation) == 1 and others == set(), "all threads may run on both cores"
     assert not is_one_core(next(iter(simulation)))
-    assert told["writer_place"] == "not bound"
-    assert told["writer_cpus"] == told["cpus"] == next(iter(simulation))
+    assert reported["writer_place"] == "not bound"
+    assert reported["writer_cpus"] == reported["cpus"] == next(iter(simulation))
 
 
 def test_unknown_binding_is_refused():

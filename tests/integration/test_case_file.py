@@ -13,7 +13,7 @@ import pytest
 
 import jobs
 from kwave_input import small_input
-from tailrace import record
+from tailrace import commit_mark
 from tailrace.inspect import inspect_file, inspect_path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "case_file.md"
@@ -109,9 +109,9 @@ def test_outputs_are_readable_and_inspected(tmp_path):
         assert file["tips/values"].shape == (2, 2) and file["loud/values"].shape == (1, 18, 1, 24)
         assert dict(file["loud"].attrs)["reduction"] == b"max" and file["loud/step"][0] == 60
         assert file["tips/points"][()].tolist() == [[1, 2, 3], [4, 5, 6]]
-        rec = record.read(file)
+        rec = commit_mark.read(file)
         assert [
-            record.complete_samples(file[f"{name}/values"], rec) for name in ("snap", "tips", "loud")
+            commit_mark.complete_samples(file[f"{name}/values"], rec) for name in ("snap", "tips", "loud")
         ] == [
             3,
             2,
@@ -123,7 +123,7 @@ def test_outputs_are_readable_and_inspected(tmp_path):
     assert entries["loud/values"].reduction == "maximum"
 
 
-def test_outputs_of_a_run_that_ended_early_tell_their_samples(tmp_path):
+def test_outputs_of_a_run_that_ended_early_report_their_samples(tmp_path):
     tables = (
         '[[output]]\nname = "snap"\nquantity = "p"\nevery = 10\ninitial = true\n'
         '[[output]]\nname = "loud"\nquantity = "p"\nreduce = "max"\n'
@@ -131,13 +131,13 @@ def test_outputs_of_a_run_that_ended_early_tell_their_samples(tmp_path):
     ended = run(tmp_path, CASE + tables, "--fault", "write:step=31", "--write", "blocking")
     assert ended.status == 3, ended
     with h5py.File(tmp_path / "run" / "output.h5") as file:
-        rec = record.read(file)
+        rec = commit_mark.read(file)
         steps = file["snap/step"][()]
         assert steps.tolist() == [0, 10, 20, 30, 40, 50, 60]
-        complete = record.complete_samples(file["snap/values"], rec)
+        complete = commit_mark.complete_samples(file["snap/values"], rec)
         assert complete == (steps <= rec.steps).sum() and 1 <= complete < 7
         assert file["snap/values"][complete - 1].any() and not file["snap/values"][6].any()
-        assert file["loud/step"][0] == 0 and record.complete_samples(file["loud/values"], rec) == 0
+        assert file["loud/step"][0] == 0 and commit_mark.complete_samples(file["loud/values"], rec) == 0
 
 
 @pytest.mark.parametrize(
@@ -161,13 +161,13 @@ def test_a_stream_that_may_be_dropped_outlives_failing_writes(tmp_path):
     text = CASE + '[[output]]\nname = "snap"\nquantity = "p"\nevery = 2\non_failure = "drop"\n'
     ended = run(tmp_path, text, "--write", "blocking", "--fault", "write:step=20,error=ENOSPC")
     assert ended.status == 0, ended
-    told = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert told["status"] == "finished" and told["per_rank"][0]["dropped_bytes"] > 0
-    (warning,) = told["warnings"]
+    reported = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert reported["status"] == "finished" and reported["per_rank"][0]["dropped_bytes"] > 0
+    (warning,) = reported["warnings"]
     assert "were left out; /tailrace_dropped in the output file tells" in warning
     assert any(
         "some from step 19 on are missing" in p for p in inspect_file(tmp_path / "run" / "output.h5").problems
     )
     with h5py.File(tmp_path / "run" / "output.h5") as file:
-        assert record.read(file).dropped_from == 19
+        assert commit_mark.read(file).dropped_from == 19
         assert file["snap/values"][8].any() and not file["snap/values"][9].any()

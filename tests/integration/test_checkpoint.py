@@ -12,18 +12,18 @@ import h5py
 import pytest
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from kwave_input import STEPS, small_input
 from matrix import each_value
 from test_kill import ranks_under_way
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "ultrasound"
-MOST_LEGS = 60
+MAX_SEGMENTS = 60
 SLOW = ["--pace", "latency=5ms"]
 COUNTED = ["--write", "blocking"]  # writes that a number is to single out: in the background they merge
 
 
-class Legs:
+class Segments:
     """The files of one run in legs, and the command line that all its legs have in common."""
 
     def __init__(self, source: Path, directory: Path, *options: str, steps: int | None = 7) -> None:
@@ -31,7 +31,7 @@ class Legs:
         self.output, self.state = directory / "out.h5", directory / "state.h5"
         files = ["-i", source, "-o", self.output, "--checkpoint_file", self.state]
         trigger = [] if steps is None else ["--checkpoint_timesteps", steps]
-        self.words = [*files, *trigger, "--quiet", *RECORD, *options]
+        self.words = [*files, *trigger, "--quiet", *SENSOR_DATA, *options]
 
     def start(self, ranks: int, *more: str) -> jobs.Job:
         return jobs.Job([*self.words, *more], ranks)
@@ -42,11 +42,11 @@ class Legs:
         return ended
 
     def run_to_the_end(self, ranks: int, *more: str) -> int:
-        """Legs until one finishes; returns their number."""
-        for leg in range(1, MOST_LEGS):
+        """Segments until one finishes; returns their number."""
+        for segment in range(1, MAX_SEGMENTS):
             self.run(ranks, *more)
             if not self.state.exists():
-                return leg
+                return segment
         raise AssertionError("the run does not end")
 
     def steps_saved(self) -> int:
@@ -54,94 +54,97 @@ class Legs:
             return int(file["t_index"][()].item())
 
 
-def assert_finished(legs: Legs, clean: Path) -> None:
-    jobs.assert_equal_files(legs.output, clean)
-    assert jobs.recorded_steps(legs.output) == STEPS
-    assert not legs.state.exists()
-    left = [path.name for path in legs.output.parent.iterdir() if path.name.endswith(".partial")]
+def assert_finished(segments: Segments, clean: Path) -> None:
+    jobs.assert_equal_files(segments.output, clean)
+    assert jobs.recorded_steps(segments.output) == STEPS
+    assert not segments.state.exists()
+    left = [path.name for path in segments.output.parent.iterdir() if path.name.endswith(".partial")]
     assert not left
 
 
-def test_timesteps_are_those_of_each_leg(small, clean, tmp_path):
-    legs = Legs(small, tmp_path, steps=25)
-    legs.run(2)
-    assert legs.steps_saved() == 25
-    legs.run(1)
-    assert legs.steps_saved() == 50
-    legs.run(3)
-    assert_finished(legs, clean(1))
+def test_timesteps_are_those_of_each_segment(small, clean, tmp_path):
+    segments = Segments(small, tmp_path, steps=25)
+    segments.run(2)
+    assert segments.steps_saved() == 25
+    segments.run(1)
+    assert segments.steps_saved() == 50
+    segments.run(3)
+    assert_finished(segments, clean(1))
 
 
-def test_interval_ends_a_leg(small, clean, tmp_path):
+def test_interval_ends_a_segment(small, clean, tmp_path):
     """Counted from the start of the leg; the first of both triggers wins."""
-    legs = Legs(small, tmp_path, "--checkpoint_interval", "1", steps=None)
-    ended = legs.start(2, "--pace", "latency=100ms", "--write", "blocking").wait()
+    segments = Segments(small, tmp_path, "--checkpoint_interval", "1", steps=None)
+    ended = segments.start(2, "--pace", "latency=100ms", "--write", "blocking").wait()
     assert ended.status == 0, ended
-    assert 0 < legs.steps_saved() < STEPS
-    legs.words = [word if word != "1" else "1000" for word in legs.words]
-    before = legs.steps_saved()
-    legs.run(3, "--checkpoint_timesteps", "4")
-    assert legs.steps_saved() == before + 4
-    legs.run(1)
-    assert_finished(legs, clean(1))
+    assert 0 < segments.steps_saved() < STEPS
+    segments.words = [word if word != "1" else "1000" for word in segments.words]
+    before = segments.steps_saved()
+    segments.run(3, "--checkpoint_timesteps", "4")
+    assert segments.steps_saved() == before + 4
+    segments.run(1)
+    assert_finished(segments, clean(1))
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_a_signal_saves_the_state_too(ranks, small, clean, tmp_path):
     """The exit status is that of a stop without checkpoints."""
-    legs = Legs(small, tmp_path, steps=1000)
-    job = legs.start(ranks, "--pace", "latency=20ms")
-    job.wait_for(lambda: jobs.recorded_steps(legs.output) >= 5, "recorded step")
+    segments = Segments(small, tmp_path, steps=1000)
+    job = segments.start(ranks, "--pace", "latency=20ms")
+    job.wait_for(lambda: jobs.recorded_steps(segments.output) >= 5, "recorded step")
     job.send(signal.SIGTERM, rank=ranks - 1)
     ended = job.wait()
     assert ended.status == 1, ended
-    assert 5 <= legs.steps_saved() < STEPS
-    legs.run(2)
-    assert_finished(legs, clean(1))
+    assert 5 <= segments.steps_saved() < STEPS
+    segments.run(2)
+    assert_finished(segments, clean(1))
 
 
 def test_times_add_up(small, tmp_path):
-    legs = Legs(small, tmp_path, steps=20)
+    segments = Segments(small, tmp_path, steps=20)
 
     def simulated() -> float:
-        with h5py.File(legs.output, "r") as file:
+        with h5py.File(segments.output, "r") as file:
             return float(file.attrs["simulation_phase_execution_time"].decode().rstrip("s"))
 
     times = []
-    while not times or legs.state.exists():
-        legs.run(1, *SLOW, "--write", "blocking")
+    while not times or segments.state.exists():
+        segments.run(1, *SLOW, "--write", "blocking")
         times.append(simulated())
     assert len(times) == 3
-    least_s = 20 * 5e-3  # a leg's sleep for its writes
-    assert times[0] >= least_s
-    assert times[1] >= times[0] + least_s
-    assert times[2] >= times[1] + least_s
+    min_s = 20 * 5e-3  # a leg's sleep for its writes
+    assert times[0] >= min_s
+    assert times[1] >= times[0] + min_s
+    assert times[2] >= times[1] + min_s
 
 
 def test_an_old_output_without_a_checkpoint_is_replaced(small, clean, tmp_path):
-    legs = Legs(small, tmp_path, steps=1000)
-    legs.output.write_text("something else")
-    legs.run(2)
-    assert_finished(legs, clean(1))
+    segments = Segments(small, tmp_path, steps=1000)
+    segments.output.write_text("something else")
+    segments.run(2)
+    assert_finished(segments, clean(1))
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "reported"),
     [
-        (lambda legs: legs.output.unlink(), "out.h5: cannot be opened: No such file or directory"),
-        (lambda legs: legs.state.write_text("no HDF5"), "state.h5: is not an HDF5 file"),
-        (lambda legs: os.truncate(legs.state, 5000), "state.h5: is damaged or truncated"),
-        (lambda legs: small_input((20, 20, 18)).write(legs.state), 'file_type is "input", not "checkpoint"'),
+        (lambda segments: segments.output.unlink(), "out.h5: cannot be opened: No such file or directory"),
+        (lambda segments: segments.state.write_text("no HDF5"), "state.h5: is not an HDF5 file"),
+        (lambda segments: os.truncate(segments.state, 5000), "state.h5: is damaged or truncated"),
+        (
+            lambda segments: small_input((20, 20, 18)).write(segments.state),
+            'file_type is "input", not "checkpoint"',
+        ),
     ],
 )
-def test_a_broken_pair_is_one_message(spoil, told, small, tmp_path):
-    legs = Legs(small, tmp_path)
-    legs.run(2)
-    spoil(legs)
-    ended = legs.start(2).wait()
+def test_a_broken_pair_is_one_message(spoil, reported, small, tmp_path):
+    segments = Segments(small, tmp_path)
+    segments.run(2)
+    spoil(segments)
+    ended = segments.start(2).wait()
     assert ended.status == 1, ended
     assert len(jobs.messages(ended)) == 1, ended
-    assert told in ended.err
+    assert reported in ended.err
     assert "Fix: " in ended.err
 
 
@@ -155,64 +158,64 @@ MOMENTS = {
 }
 
 
-@each_value("moment, victim", list(MOMENTS), [0, 1])
-def test_killed_in_the_middle_of_writing(moment, victim, small, clean, tmp_path):
+@each_value("moment, kill_target", list(MOMENTS), [0, 1])
+def test_killed_in_the_middle_of_writing(moment, kill_target, small, clean, tmp_path):
     """Half of a write is done. Whatever it was, there is a checkpoint, and the output has what it needs."""
     nth, partial_checkpoint, step = MOMENTS[moment]
-    legs = Legs(small, tmp_path, steps=20)
-    legs.run(2)
-    ended = legs.start(2, *COUNTED, "--fault", f"kill:rank={victim},step=40,nth={nth}").wait()
+    segments = Segments(small, tmp_path, steps=20)
+    segments.run(2)
+    ended = segments.start(2, *COUNTED, "--fault", f"kill:rank={kill_target},step=40,nth={nth}").wait()
     assert ended.status != 0, ended
-    assert Path(f"{legs.state}.partial").exists() == partial_checkpoint
-    assert legs.steps_saved() == step
-    legs.run_to_the_end(2 - victim)
-    assert_finished(legs, clean(1))
+    assert Path(f"{segments.state}.partial").exists() == partial_checkpoint
+    assert segments.steps_saved() == step
+    segments.run_to_the_end(2 - kill_target)
+    assert_finished(segments, clean(1))
 
 
-def test_killed_within_a_leg(small, clean, tmp_path):
+def test_killed_within_a_segment(small, clean, tmp_path):
     """In the middle of a write of step 30, ten after the checkpoint."""
-    legs = Legs(small, tmp_path, steps=20)
-    legs.run(2)
-    ended = legs.start(3, *COUNTED, "--fault", "kill:rank=1,step=30").wait()
+    segments = Segments(small, tmp_path, steps=20)
+    segments.run(2)
+    ended = segments.start(3, *COUNTED, "--fault", "kill:rank=1,step=30").wait()
     assert ended.status != 0, ended
-    assert legs.steps_saved() == 20
-    legs.run_to_the_end(2)
-    assert_finished(legs, clean(1))
+    assert segments.steps_saved() == 20
+    segments.run_to_the_end(2)
+    assert_finished(segments, clean(1))
 
 
-def legs_after_k_wave(directory: Path) -> Legs:
+def segments_after_k_wave(directory: Path) -> Segments:
     """The state that k-Wave's own binary left, whose reductions stand in the output alone."""
     source = DATA / "tvsp_dirichlet_v11_checkpoint"
-    legs = Legs(source / "input.h5", directory, steps=1000)
-    shutil.copy(source / "checkpoint_t120.h5", legs.state)
-    shutil.copy(source / "output_after_leg1.h5", legs.output)
+    segments = Segments(source / "input.h5", directory, steps=1000)
+    shutil.copy(source / "checkpoint_t120.h5", segments.state)
+    shutil.copy(source / "output_after_leg1.h5", segments.output)
     arguments = json.loads((source / "case.json").read_text())["args"]
-    legs.words = [word for word in legs.words if word not in RECORD] + arguments
-    return legs
+    segments.words = [word for word in segments.words if word not in SENSOR_DATA] + arguments
+    return segments
 
 
 def test_killed_while_reductions_replace_those_of_k_wave(tmp_path):
     """The output holds half of the final reductions then, and no longer those of the first leg."""
-    whole = legs_after_k_wave(tmp_path / "whole")
+    whole = segments_after_k_wave(tmp_path / "whole")
     whole.run(2)
-    legs = legs_after_k_wave(tmp_path / "killed")
-    ended = legs.start(2, *COUNTED, "--fault", "kill:rank=1,step=200,nth=6").wait()
+    segments = segments_after_k_wave(tmp_path / "killed")
+    ended = segments.start(2, *COUNTED, "--fault", "kill:rank=1,step=200,nth=6").wait()
     assert ended.status != 0, ended
-    assert legs.state.exists()
-    found, final = jobs.read_datasets(legs.output), jobs.read_datasets(whole.output)
+    assert segments.state.exists()
+    found, final = jobs.read_datasets(segments.output), jobs.read_datasets(whole.output)
     assert (found["p_rms"] == final["p_rms"]).all(), "the blow came too early for this test"
     assert not (found["ux_max_all"] == final["ux_max_all"]).all(), "the blow came too late for this test"
-    legs.run(3)
-    jobs.assert_equal_files(legs.output, whole.output)
-    assert not legs.state.exists()
+    segments.run(3)
+    jobs.assert_equal_files(segments.output, whole.output)
+    assert not segments.state.exists()
 
 
 def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, delays: list[float]) -> int:
     """Every leg is killed after a delay, as long as there are delays; returns how many blows struck."""
-    legs = Legs(source, directory, *SLOW)
+    segments = Segments(source, directory, *SLOW)
     blows = 0
     for number, delay_s in enumerate(delays):
-        job = legs.start(ranks)
+        job = segments.start(ranks)
         with contextlib.suppress(AssertionError):  # over before all ranks were seen
             job.wait_for(lambda started=job: ranks_under_way(started) == ranks, "rank")
         time.sleep(delay_s)
@@ -224,26 +227,30 @@ def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, del
         ended = job.wait()
         assert ended.status == 0 or ended.seconds < jobs.ENDS_WITHIN_S, ended
         blows += ended.status != 0
-        if legs.output.exists() and not legs.state.exists() and ended.status == 0:
+        if segments.output.exists() and not segments.state.exists() and ended.status == 0:
             break  # the last leg got through
-    if legs.state.exists() or not legs.output.exists() or jobs.recorded_steps(legs.output) < STEPS:
-        legs.run_to_the_end(ranks)
-    assert_finished(legs, clean)
+    if (
+        segments.state.exists()
+        or not segments.output.exists()
+        or jobs.recorded_steps(segments.output) < STEPS
+    ):
+        segments.run_to_the_end(ranks)
+    assert_finished(segments, clean)
     return blows
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_killed_again_and_again(ranks, small, clean, tmp_path):
     """In the middle of a write before the first checkpoint, between two, and in the last leg."""
-    legs = Legs(small, tmp_path, steps=25)
+    segments = Segments(small, tmp_path, steps=25)
     for step, saved in ((10, None), (30, 25), (55, 50)):
         if saved is not None:
-            legs.run(ranks)
-            assert legs.steps_saved() == saved
-        ended = legs.start(ranks, *COUNTED, "--fault", f"kill:rank={ranks - 1},step={step}").wait()
+            segments.run(ranks)
+            assert segments.steps_saved() == saved
+        ended = segments.start(ranks, *COUNTED, "--fault", f"kill:rank={ranks - 1},step={step}").wait()
         assert ended.status != 0 and ended.seconds < jobs.ENDS_WITHIN_S, ended
-    legs.run(ranks)
-    assert_finished(legs, clean(1))
+    segments.run(ranks)
+    assert_finished(segments, clean(1))
 
 
 @pytest.mark.full
@@ -251,5 +258,5 @@ def test_killed_again_and_again(ranks, small, clean, tmp_path):
 def test_killed_at_many_moments(ranks, small, clean, tmp_path):
     whole = clean(1)
     for number in range(12):
-        delays = [0.011 * ((number * 5 + leg * 3) % 23) for leg in range(8)]
+        delays = [0.011 * ((number * 5 + segment * 3) % 23) for segment in range(8)]
         killed_at_random(small, whole, tmp_path / str(number), ranks, delays)

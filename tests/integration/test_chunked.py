@@ -4,7 +4,7 @@ import h5py
 import pytest
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from matrix import each_value
 
 
@@ -12,7 +12,7 @@ from matrix import each_value
 def test_contents_are_those_of_the_plain_file(ranks, strategy, small, clean, tmp_path):
     output = tmp_path / "out.h5"
     options = ["--quiet", "--write", strategy, "--sink", "hdf5-chunked:6"]
-    ended = jobs.run("-i", small, "-o", output, *RECORD, *options, ranks=ranks)
+    ended = jobs.run("-i", small, "-o", output, *SENSOR_DATA, *options, ranks=ranks)
     assert ended.status == 0 and not ended.err, ended
     jobs.assert_equal_files(output, clean(ranks), but=())
     assert not output.with_suffix(".h5.partial").exists()

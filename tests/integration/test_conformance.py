@@ -10,11 +10,11 @@ from pathlib import Path
 import h5py
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from kwave_input import STEPS
 from matrix import Family, pairwise
 from native import cannot
-from test_checkpoint import Legs, assert_finished
+from test_checkpoint import Segments, assert_finished
 from test_rehearse import (
     ENDLESS,
     SERVICES,
@@ -39,7 +39,7 @@ STORAGE = Family("strategy, sink", SERVICES)
 CREWS = [service for service in SERVICES if writes_apart(service[0])]
 
 
-def crew_of(job: jobs.Job, computing: int) -> list[int]:
+def io_servers_of(job: jobs.Job, computing: int) -> list[int]:
     """The processes of a job that only write."""
     return job.rank_processes()[computing:] + job.processes_of("tailrace-writer")
 
@@ -70,7 +70,7 @@ def test_the_page_has_the_pairs_of_the_registry():
 @pairwise("strategy, sink, ranks", STRATEGIES, SINKS, [1, 2, 3], allowed=served)
 def test_ultrasound_writes_the_same(strategy, sink, ranks, small, clean, tmp_path):
     output = tmp_path / "out"
-    words = ["-i", small, "-o", output, "--quiet", *RECORD, "--write", strategy, "--sink", sink]
+    words = ["-i", small, "-o", output, "--quiet", *SENSOR_DATA, "--write", strategy, "--sink", sink]
     ended = jobs.run(*words, ranks=world(ranks, strategy))
     assert ended.status == 0, ended
     if h5py.is_hdf5(output):  # what netCDF files hold, the native tests compare
@@ -81,7 +81,7 @@ def test_ultrasound_writes_the_same(strategy, sink, ranks, small, clean, tmp_pat
 def test_a_disk_that_is_too_small(strategy, sink, small, clean, small_disk):
     """It holds half of the samples, whose values hardly shrink."""
     output = small_disk("2m") / "out"
-    words = ["-i", small, "-o", output, "--quiet", *RECORD, "--write", strategy, "--sink", sink]
+    words = ["-i", small, "-o", output, "--quiet", *SENSOR_DATA, "--write", strategy, "--sink", sink]
     ended = jobs.run(*words, ranks=world(2, strategy))
     assert ended.status == 1 and ended.seconds < jobs.LIMIT_S / 4, ended
     assert len(jobs.messages(ended)) == 1, ended
@@ -118,7 +118,7 @@ def test_a_process_that_only_writes_is_killed(strategy, sink, tmp_path):
     words = [*options(strategy, sink, 2), "--steps", "5000", "--pace", ENDLESS, "--select", "whole"]
     job = jobs.rehearsal("--out", run_dir, *words, ranks=world(2, strategy))
     wait_for_steps(job, run_dir, 3)
-    if not (writers := crew_of(job, 2)):
+    if not (writers := io_servers_of(job, 2)):
         job.kill_all()
         assert "--write threads is used instead" in job.texts()[1], job.texts()
         jobs.no_process_was_started()
@@ -132,21 +132,21 @@ def test_a_process_that_only_writes_is_killed(strategy, sink, tmp_path):
 
 
 @STORAGE.complete()
-def test_a_run_goes_on_after_a_kill_in_mid_write(strategy, sink, small, clean, tmp_path):
+def test_a_run_resumes_after_a_kill_in_mid_write(strategy, sink, small, clean, tmp_path):
     """Whichever process writes dies ten steps after a checkpoint; the next leg may have another strategy."""
     whole = clean(1)
-    legs = Legs(small, tmp_path, "--sink", sink, steps=20)
-    first = legs.start(world(2, strategy), "--write", strategy).wait()
+    segments = Segments(small, tmp_path, "--sink", sink, steps=20)
+    first = segments.start(world(2, strategy), "--write", strategy).wait()
     if "cannot go on in a file of" in first.err:  # told before anything is computed
-        assert first.status == 1 and not legs.output.exists(), first
+        assert first.status == 1 and not segments.output.exists(), first
         return
     assert first.status == 0, first
-    ended = legs.start(world(2, strategy), "--write", strategy, "--fault", "kill:step=30").wait()
+    ended = segments.start(world(2, strategy), "--write", strategy, "--fault", "kill:step=30").wait()
     assert ended.status != 0 and ended.seconds < jobs.LIMIT_S / 4, ended
-    assert legs.steps_saved() == 20
-    legs.run(world(several(), strategy), "--write", strategy)
-    legs.run_to_the_end(1)
-    assert_finished(legs, whole)
+    assert segments.steps_saved() == 20
+    segments.run(world(several(), strategy), "--write", strategy)
+    segments.run_to_the_end(1)
+    assert_finished(segments, whole)
 
 
 CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK")
@@ -165,7 +165,7 @@ def test_a_waiting_writer_leaves_its_core_to_others(strategy, sink, tmp_path):
     words += ["--compute-units", "200", "--wall-limit", "60"]
     job = jobs.rehearsal("--out", tmp_path / "out", *words, ranks=world(1, strategy))
     wait_for_steps(job, tmp_path / "out", 3)
-    writers = crew_of(job, 1)
+    writers = io_servers_of(job, 1)
     time.sleep(0.5)
     shares = []  # of a core, over a while; other programs make waking up dearer, never cheaper
     while len(shares) < 3 and min(shares, default=1) >= 0.25:

@@ -10,7 +10,7 @@ import pytest
 import command
 import jobs
 from computations import Computation
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from test_checkpoint import DATA
 
 
@@ -24,17 +24,17 @@ def assert_converted(*arguments) -> None:
 
 
 def native(source: Path, output: Path, *options) -> list:
-    return ["-i", source, "-o", output, "--quiet", *RECORD, *options]
+    return ["-i", source, "-o", output, "--quiet", *SENSOR_DATA, *options]
 
 
 @pytest.fixture
 def killed(small, tmp_path) -> Path:
-    """A run of a case with the outputs of `RECORD` that was killed behind its checkpoint of step 42. That of
+    """A run of a case with the outputs of `SENSOR_DATA` that was killed behind its checkpoint of step 42. That of
     step 21 is complete.
     """
-    record = ["p_raw", "p_max", "p_rms", "p_max_all", "p_final", "u_raw", "u_min"]
+    commit_mark = ["p_raw", "p_max", "p_rms", "p_max_all", "p_final", "u_raw", "u_min"]
     lines = ['[case]\nsimulation = "ultrasound"', f'[input]\nfile = "{small}"', "[record]"]
-    lines += [f"{name} = true" for name in record] + ["[checkpoint]\nevery = 21"]
+    lines += [f"{name} = true" for name in commit_mark] + ["[checkpoint]\nevery = 21"]
     case, run_dir = tmp_path / "case.toml", tmp_path / "run"
     case.write_text("\n".join(lines))
     ended = jobs.run("--case", case, "--out", run_dir, "--quiet", "--fault", "kill:step=45", ranks=2)
@@ -48,10 +48,10 @@ def newest(run_dir: Path) -> Path:
 
 
 @pytest.fixture
-def leg(small, tmp_path) -> Path:
+def segment(small, tmp_path) -> Path:
     """A run directory and k-Wave's checkpoint of step 20 beside it."""
-    run_dir = tmp_path / "leg"
-    state = ["--checkpoint_file", tmp_path / "leg.h5", "--checkpoint_timesteps", 20]
+    run_dir = tmp_path / "segment"
+    state = ["--checkpoint_file", tmp_path / "segment.h5", "--checkpoint_timesteps", 20]
     ended = jobs.run(*native(small, run_dir / "out.h5", "--run-dir", run_dir, *state), ranks=3)
     assert ended.status == 0, ended
     return run_dir
@@ -74,7 +74,7 @@ def test_from_ours_to_k_wave_and_back_and_again(killed, tmp_path):
         assert json.loads((back / "manifest.json").read_text())["ranks"] == 2
 
 
-def test_k_wave_options_go_on_from_ours(killed, small, clean, tmp_path):
+def test_k_wave_options_resume_from_ours(killed, small, clean, tmp_path):
     state = tmp_path / "state.h5"
     assert_converted(killed, state, "kwave")
     words = ["--checkpoint_file", state, "--checkpoint_timesteps", 1000]
@@ -83,18 +83,18 @@ def test_k_wave_options_go_on_from_ours(killed, small, clean, tmp_path):
     jobs.assert_equal_files(killed / "output.h5", clean(1))
 
 
-def test_a_run_goes_on_from_k_waves(leg, small, clean):
+def test_a_run_resumes_from_k_waves(segment, small, clean):
     """The run is found by the directory in which the checkpoint is to stand."""
-    assert_converted(leg.with_suffix(".h5"), leg / "checkpoints", "tailrace")
-    ended = jobs.run(*native(small, leg / "out.h5", "--run-dir", leg, "--resume"), ranks=2)
+    assert_converted(segment.with_suffix(".h5"), segment / "checkpoints", "tailrace")
+    ended = jobs.run(*native(small, segment / "out.h5", "--run-dir", segment, "--resume"), ranks=2)
     assert ended.status == 0, ended
-    assert jobs.account(leg)["resumed_from"] == 20
-    jobs.assert_equal_files(leg / "out.h5", clean(1))
+    assert jobs.account(segment)["resumed_from"] == 20
+    jobs.assert_equal_files(segment / "out.h5", clean(1))
 
 
-def test_what_cannot_be_converted_is_refused_with_the_reason(killed, leg, small, tmp_path):
+def test_what_cannot_be_converted_is_refused_with_the_reason(killed, segment, small, tmp_path):
     ours = newest(killed)
-    state, target = leg.with_suffix(".h5"), tmp_path / "target.h5"
+    state, target = segment.with_suffix(".h5"), tmp_path / "target.h5"
     taken = tmp_path / "taken.h5"
     taken.write_text("mine")
     damaged = tmp_path / "damaged" / ours.name
@@ -102,7 +102,7 @@ def test_what_cannot_be_converted_is_refused_with_the_reason(killed, leg, small,
     content = bytearray((damaged / "state.h5").read_bytes())
     content[len(content) // 2] ^= 1
     (damaged / "state.h5").write_bytes(content)
-    assert_converted(state, leg / "checkpoints", "tailrace")
+    assert_converted(state, segment / "checkpoints", "tailrace")
     here = ["--run", killed]
     for source, goes_to, to, options, words in [
         (ours, target, "mardyn", [], ["--checkpoint-format mardyn: is not known", "tailrace, kwave"]),
@@ -111,7 +111,7 @@ def test_what_cannot_be_converted_is_refused_with_the_reason(killed, leg, small,
         (ours, target, "tailrace", [], ["is a checkpoint of Tailrace already"]),
         (state, target, "kwave", [], ["no run was named, nor found", "--run DIR", "--case FILE"]),
         (small, target, "tailrace", here, ["small.h5: is no checkpoint in a format to convert from"]),
-        (state, leg / "checkpoints", "tailrace", [], ["step-000000000020: exists"]),
+        (state, segment / "checkpoints", "tailrace", [], ["step-000000000020: exists"]),
         (state, target, "tailrace", [], ["of which run?", "--run DIR"]),
         (tmp_path, target, "kwave", here, ["no checkpoints are there"]),
     ]:

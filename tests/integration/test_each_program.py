@@ -25,8 +25,8 @@ def test_two_ranks_write_what_one_does(simulation, strategy, tmp_path, whole):
     computation = Computation(simulation, tmp_path)
     ended = computation.start("--write", strategy, ranks=world(2, strategy)).wait()
     assert ended.status == 0, ended
-    told = jobs.account(computation.run_dir)
-    assert told["ranks"] == 2 and told["strategy"].split(":")[0] == strategy.split(":")[0]
+    reported = jobs.account(computation.run_dir)
+    assert reported["ranks"] == 2 and reported["strategy"].split(":")[0] == strategy.split(":")[0]
     reached(simulation, computation, whole, None)
 
 

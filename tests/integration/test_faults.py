@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from kwave_input import STEPS
 from matrix import each_value, pairwise
 
@@ -19,8 +19,8 @@ SINKS = {"hdf5": ["--sink", "hdf5"], "hdf5-chunked": ["--sink", "hdf5-chunked:1"
 
 
 def write_case(directory: Path, input_file: Path) -> Path:
-    """A case that records what RECORD asks for on the command line."""
-    names = [option.lstrip("-") for option in RECORD]
+    """A case that records what SENSOR_DATA asks for on the command line."""
+    names = [option.lstrip("-") for option in SENSOR_DATA]
     long = {"p": "p_raw", "u": "u_raw"}
     keys = [f"{long.get(name, name)} = true" for name in names]
     case = directory / "case.toml"
@@ -53,7 +53,9 @@ def test_write_error_on_one_rank(sink, strategy, ranks, failing, mode, case, sma
     options = ["--quiet", "--write", strategy, "--fault", fault, *SINKS[sink]]
     run_dir = tmp_path / "run"
     output = run_dir / "output.h5" if mode == "case" else tmp_path / "out.h5"
-    words = ["--case", case, "--out", run_dir] if mode == "case" else ["-i", small, "-o", output, *RECORD]
+    words = (
+        ["--case", case, "--out", run_dir] if mode == "case" else ["-i", small, "-o", output, *SENSOR_DATA]
+    )
     ended = jobs.run(*words, *options, ranks=ranks)
     assert ended.status == (3 if mode == "case" else 1) and ended.seconds < SECONDS, ended
     (message,) = jobs.messages(ended)
@@ -64,12 +66,12 @@ def test_write_error_on_one_rank(sink, strategy, ranks, failing, mode, case, sma
 
 
 def assert_account_tells(run_dir: Path, message: str, failing: int, sink: str) -> None:
-    told = jobs.assert_failed(run_dir)
-    error = told["error"]
+    reported = jobs.assert_failed(run_dir)
+    error = reported["error"]
     assert error["rank"] == failing and error["path"] == str(run_dir / "output.h5") and error["offset"] > 0
     assert error["message"] in message
     # What waits in the queue of the compressing sink may be all the rest of so small a run.
-    assert 20 <= told["steps"] < STEPS + (sink == "hdf5-chunked")
+    assert 20 <= reported["steps"] < STEPS + (sink == "hdf5-chunked")
     assert not (run_dir / "progress.json").exists()
 
 
@@ -90,7 +92,7 @@ FAULTS = ["short:every=2", "short:probability=0.7,seed=3;stall:every=9,s=20ms"]
 @pairwise("sink, strategy, fault", list(SINKS), STRATEGIES, FAULTS)
 def test_short_writes_and_stalls_are_made_good(sink, strategy, fault, small, clean, tmp_path):
     options = ["--quiet", "--write", strategy, "--fault", fault, *SINKS[sink]]
-    ended = jobs.run("-i", small, "-o", tmp_path / "out.h5", *RECORD, *options, ranks=3)
+    ended = jobs.run("-i", small, "-o", tmp_path / "out.h5", *SENSOR_DATA, *options, ranks=3)
     assert ended.status == 0, ended
     jobs.assert_equal_files(tmp_path / "out.h5", clean(3), but=())
 
@@ -177,6 +179,6 @@ def test_words_that_find_no_room_end_no_run(small, clean, small_disk, tmp_path):
     disk = small_disk("64k")
     fill(disk / "filler")
     words = ["sh", "-c", f'exec "$@" >{disk}/out 2>{disk}/err', "sh"]
-    ended = jobs.run("-i", small, "-o", tmp_path / "out.h5", *RECORD, prefix=words)
+    ended = jobs.run("-i", small, "-o", tmp_path / "out.h5", *SENSOR_DATA, prefix=words)
     assert ended.status == 0, ended
     jobs.assert_equal_files(tmp_path / "out.h5", clean(1), but=())

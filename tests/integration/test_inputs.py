@@ -28,7 +28,7 @@ from kwave_input import (
 from matrix import pairwise
 from tailrace.kwave_file import long, real
 
-RECORD = ["-p", "-u", "--p_rms", "--p_final"]
+SENSOR_DATA = ["-p", "-u", "--p_rms", "--p_final"]
 GRIDS = {"3D": GRID, "2D": GRID_2D}
 
 
@@ -36,7 +36,7 @@ def run(case: KwaveInput, path: Path, *options: object, ranks: int = 0) -> dict[
     """The datasets of an output, but for the record, which depends on the number of ranks."""
     case.write(path)
     output = path.with_suffix(f".{ranks}.out")
-    ended = jobs.run("-i", path, "-o", output, "--quiet", *RECORD, *options, ranks=ranks)
+    ended = jobs.run("-i", path, "-o", output, "--quiet", *SENSOR_DATA, *options, ranks=ranks)
     assert ended.status == 0, ended
     found = jobs.read_datasets(output)
     del found["tailrace_record"]
@@ -254,7 +254,7 @@ def test_chunks_and_compression_change_nothing(outputs, tmp_path):
             chunks = tuple(min(extent, 5) for extent in values.shape)
             made = file.create_dataset(name, data=values, chunks=chunks, compression="gzip", shuffle=True)
             made.attrs.update(attributes)
-    ended = jobs.run("-i", path, "-o", tmp_path / "out.h5", "--quiet", *RECORD, ranks=2)
+    ended = jobs.run("-i", path, "-o", tmp_path / "out.h5", "--quiet", *SENSOR_DATA, ranks=2)
     assert ended.status == 0, ended
     found = jobs.read_datasets(tmp_path / "out.h5")
     del found["tailrace_record"]

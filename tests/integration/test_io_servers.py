@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from kwave_input import GRID
 from matrix import each_value
 from tailrace import inspect
 from tailrace.programs import find_program
 from test_account import stream_bytes
-from test_checkpoint import Legs, assert_finished
+from test_checkpoint import Segments, assert_finished
 from test_faults import write_case
 
 # Of strategies the forms that test_conformance.py has not: there, each runs on each number of ranks.
@@ -25,7 +25,7 @@ def has_work(computing: int, strategy: str) -> bool:
 
 @each_value("computing, strategy", [3, 2, 1], list(WRITERS), allowed=has_work)
 def test_datasets_do_not_depend_on_who_writes(computing, strategy, small, clean, tmp_path):
-    words = ["-i", small, "-o", tmp_path / "out.h5", "--quiet", *RECORD, "--write", strategy]
+    words = ["-i", small, "-o", tmp_path / "out.h5", "--quiet", *SENSOR_DATA, "--write", strategy]
     ended = jobs.run(*words, ranks=computing + WRITERS[strategy])
     assert ended.status == 0, ended
     jobs.assert_equal_files(tmp_path / "out.h5", clean(computing), but=())
@@ -37,14 +37,14 @@ def test_account_tells_who_wrote(computing, writing, strategy, small, tmp_path):
     words = ["--case", case, "--out", run_dir, "--quiet", "--write", strategy]
     ended = jobs.run(*words, ranks=computing + writing)
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    assert told["status"] == "finished" and told["strategy"] == strategy
-    assert told["ranks"] == computing == len(told["per_rank"])
-    assert sum(rank["cells"] for rank in told["per_rank"]) == GRID[0] * GRID[1] * GRID[2]
-    writers = told["writers"]
+    reported = jobs.account(run_dir)
+    assert reported["status"] == "finished" and reported["strategy"] == strategy
+    assert reported["ranks"] == computing == len(reported["per_rank"])
+    assert sum(rank["cells"] for rank in reported["per_rank"]) == GRID[0] * GRID[1] * GRID[2]
+    writers = reported["writers"]
     assert [writer["rank"] for writer in writers] == list(range(computing, computing + writing))
-    assert told["output_bytes"] == sum(writer["write_bytes"] for writer in writers)
-    assert told["output_bytes"] == stream_bytes(told, run_dir)
+    assert reported["output_bytes"] == sum(writer["write_bytes"] for writer in writers)
+    assert reported["output_bytes"] == stream_bytes(reported, run_dir)
     assert all(writer["write_s"] > 0 and writer["peak_memory_bytes"] > 0 for writer in writers)
     traces = sorted(path.name for path in (run_dir / "trace").iterdir())
     assert traces == [f"rank-{rank:05}.trace" for rank in range(computing + writing)]
@@ -62,8 +62,8 @@ def test_command_adds_the_ranks_that_write(small, tmp_path):
     case, run_dir = write_case(tmp_path, small), tmp_path / "run"
     ended = jobs.tailrace("run", case, "-n", 2, "--out", run_dir, "--write", "ranks:1", "--no-report")
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    assert told["ranks"] == 2 and len(told["writers"]) == 1
+    reported = jobs.account(run_dir)
+    assert reported["ranks"] == 2 and len(reported["writers"]) == 1
 
 
 def test_refused_processes_are_replaced_by_threads(small, clean, tmp_path, monkeypatch):
@@ -71,9 +71,9 @@ def test_refused_processes_are_replaced_by_threads(small, clean, tmp_path, monke
     case, run_dir = write_case(tmp_path, small), tmp_path / "run"
     ended = jobs.run("--case", case, "--out", run_dir, "--write", "spawn:2", ranks=2)
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    assert told["strategy"] == "threads:2" and told["writers"] == []
-    assert any("nowhere" in warning for warning in told["warnings"]), told["warnings"]
+    reported = jobs.account(run_dir)
+    assert reported["strategy"] == "threads:2" and reported["writers"] == []
+    assert any("nowhere" in warning for warning in reported["warnings"]), reported["warnings"]
 
 
 def test_without_places_nothing_is_started(small, tmp_path):
@@ -81,7 +81,7 @@ def test_without_places_nothing_is_started(small, tmp_path):
     if jobs.launcher().kind != "openmpi":
         pytest.skip("only Open MPI counts places")
     output, command = tmp_path / "out.h5", str(find_program("tailrace-ultrasound"))
-    words = ["-i", small, "-o", output, "--quiet", *RECORD, "--write", "spawn:1"]
+    words = ["-i", small, "-o", output, "--quiet", *SENSOR_DATA, "--write", "spawn:1"]
     prefix = [jobs.launcher().path, "--host", "localhost:1", "--bind-to", "none", "-n", "1"]
     ended = jobs.Job(words, command=[*prefix, command]).wait()
     assert ended.status == 0, ended
@@ -94,17 +94,30 @@ def test_a_failing_writer_is_the_error_of_the_run(small, tmp_path):
     words = ["--case", case, "--out", run_dir, "--quiet", "--write", "ranks:1", "--fault", fault]
     ended = jobs.run(*words, ranks=3)
     assert ended.status == 3, ended
-    told = jobs.assert_failed(run_dir)
-    assert told["error"]["rank"] == 2 and "No space left on device" in told["error"]["message"]
+    reported = jobs.assert_failed(run_dir)
+    assert reported["error"]["rank"] == 2 and "No space left on device" in reported["error"]["message"]
 
 
-@pytest.mark.parametrize("victim", [0, 2])
-def test_a_killed_process_ends_the_job_and_leaves_what_the_record_says(victim, small, clean, tmp_path):
+@pytest.mark.parametrize("kill_target", [0, 2])
+def test_a_killed_process_ends_the_job_and_leaves_what_the_commit_mark_says(
+    kill_target, small, clean, tmp_path
+):
     output = tmp_path / "out.h5"
-    words = ["-i", small, "-o", output, "--quiet", *RECORD, "--write", "ranks:1", "--pace", "latency=2ms"]
+    words = [
+        "-i",
+        small,
+        "-o",
+        output,
+        "--quiet",
+        *SENSOR_DATA,
+        "--write",
+        "ranks:1",
+        "--pace",
+        "latency=2ms",
+    ]
     job = jobs.Job(words, ranks=3)
     job.wait_for(lambda: jobs.recorded_steps(output) >= 3, "record")
-    job.send(9, rank=victim)
+    job.send(9, rank=kill_target)
     ended = job.wait()
     assert ended.status != 0 and ended.seconds < jobs.ENDS_WITHIN_S, ended
     jobs.assert_recorded_samples_equal(output, clean(2), least=3)
@@ -149,7 +162,7 @@ def test_a_new_file_leaves_no_steps_of_the_old_one(tmp_path):
     assert [file.name for file in other.parent.iterdir()] == ["notes.txt"]
 
 
-def test_one_of_two_slow_writers_holds_the_record_back(tmp_path):
+def test_one_of_two_slow_writers_holds_the_commit_mark_back(tmp_path):
     """The other one is ahead, and what it has written does not count before what is missing."""
     path = tmp_path / "out.h5"
     ended = run_each(path, "--fault", "stall:rank=2,nth=2,s=1s;kill:rank=3,step=5")
@@ -168,36 +181,36 @@ def test_each_refused_is_done_by_threads_with_the_same_files(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("way", ["spawn-each:2", "spawn-each:3", "threads"])
-def test_a_run_goes_on_in_files_of_single_steps(way, small, clean, tmp_path):
+def test_a_run_resumes_in_files_of_single_steps(way, small, clean, tmp_path):
     """With the same files, whatever came after the checkpoint, or in one file that holds all samples."""
-    legs = Legs(small, tmp_path, steps=20)
-    legs.run(2, "--write", "spawn-each:2")
+    segments = Segments(small, tmp_path, steps=20)
+    segments.run(2, "--write", "spawn-each:2")
     steps = tmp_path / "out.h5.steps"
     (steps / "step-000000030.h5").write_bytes(b"of a run that was killed")
-    ended = legs.run(1, "--write", way)
-    legs.run_to_the_end(3, "--write", way)
-    assert_finished(legs, clean(1))
+    ended = segments.run(1, "--write", way)
+    segments.run_to_the_end(3, "--write", way)
+    assert_finished(segments, clean(1))
     copied = way == "threads"
     assert copied == ("has been copied into" in ended.err), ended
     assert copied != steps.exists()
-    names = list(jobs.read_datasets(legs.output))
-    with h5py.File(legs.output) as file:
+    names = list(jobs.read_datasets(segments.output))
+    with h5py.File(segments.output) as file:
         assert copied != any(file[name].is_virtual for name in names)
 
 
-def test_what_cannot_go_on_in_files_of_single_steps_is_refused(small, tmp_path):
-    legs = Legs(small, tmp_path / "plain", steps=20)
-    legs.run(1, "--write", "threads")
-    before = legs.output.read_bytes()
-    ended = legs.start(2, "--write", "spawn-each:2").wait()
+def test_what_cannot_resume_in_files_of_single_steps_is_refused(small, tmp_path):
+    segments = Segments(small, tmp_path / "plain", steps=20)
+    segments.run(1, "--write", "threads")
+    before = segments.output.read_bytes()
+    ended = segments.start(2, "--write", "spawn-each:2").wait()
     assert ended.status != 0 and len(jobs.messages(ended)) == 1, ended
     assert "spawn-each cannot go on here" in ended.err and "spawn:N" in ended.err, ended
-    assert legs.output.read_bytes() == before
-    legs = Legs(small, tmp_path / "each", steps=20)
-    legs.run(1, "--write", "spawn-each:2")
+    assert segments.output.read_bytes() == before
+    segments = Segments(small, tmp_path / "each", steps=20)
+    segments.run(1, "--write", "spawn-each:2")
     (tmp_path / "each" / "out.h5.steps" / "step-000000007.h5").unlink()
     for way in ("spawn-each:2", "threads"):
-        ended = legs.start(1, "--write", way).wait()
+        ended = segments.start(1, "--write", way).wait()
         assert ended.status != 0 and "step-000000007.h5, which is missing" in ended.err, ended
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import jobs
-from conftest import RECORD
+from conftest import SENSOR_DATA
 from matrix import pairwise
 from test_faults import SINKS, write_case
 
@@ -24,36 +24,40 @@ def assert_ended_by_itself(ended: jobs.Ended) -> None:
     assert ended.seconds < jobs.ENDS_WITHIN_S, ended
 
 
-def writes(sink: str, strategy: str, ranks: int, victim: int) -> bool:
+def writes(sink: str, strategy: str, ranks: int, kill_target: int) -> bool:
     """Whether a rank writes. A sink that takes the samples of each rank from it alone serves no leaders."""
     if sink == "hdf5":
-        return victim < ranks and (strategy != "leaders:2" or victim % 2 == 0)
-    return victim == 0 and strategy != "leaders:2"
+        return kill_target < ranks and (strategy != "leaders:2" or kill_target % 2 == 0)
+    return kill_target == 0 and strategy != "leaders:2"
 
 
 @pairwise(
-    "sink, strategy, ranks, victim",
+    "sink, strategy, ranks, kill_target",
     list(SINKS), ["threads", "blocking", "leaders:2"], [2, 3], [0, 1, 2],
     allowed=writes,
 )  # fmt: skip
-def test_in_the_middle_of_a_write(sink, strategy, ranks, victim, small, clean, tmp_path):
+def test_in_the_middle_of_a_write(sink, strategy, ranks, kill_target, small, clean, tmp_path):
     """The first half of a write is in the file when the process dies."""
     output = tmp_path / "out.h5"
-    options = ["--quiet", "--write", strategy, "--fault", f"kill:rank={victim},step=20", *SINKS[sink]]
-    ended = jobs.run("-i", small, "-o", output, *RECORD, *options, ranks=ranks)
+    options = ["--quiet", "--write", strategy, "--fault", f"kill:rank={kill_target},step=20", *SINKS[sink]]
+    ended = jobs.run("-i", small, "-o", output, *SENSOR_DATA, *options, ranks=ranks)
     assert_ended_by_itself(ended)  # set-up and twenty steps included
     assert 1 <= jobs.assert_recorded_samples_equal(output, clean(ranks)) < 20
 
 
 @pairwise(
-    "sink, ranks, victim", list(SINKS), [2, 3], [0, 1, 2], allowed=lambda _, ranks, victim: victim < ranks
+    "sink, ranks, kill_target",
+    list(SINKS),
+    [2, 3],
+    [0, 1, 2],
+    allowed=lambda _, ranks, kill_target: kill_target < ranks,
 )
-def test_while_computing(sink, ranks, victim, case, clean, tmp_path):
+def test_while_computing(sink, ranks, kill_target, case, clean, tmp_path):
     run_dir = tmp_path / "run"
     options = ["--quiet", "--pace", "latency=20ms", *SINKS[sink]]
     job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
     job.wait_for(lambda: jobs.recorded_steps(run_dir / "output.h5") >= 3, "recorded step")
-    job.send(signal.SIGKILL, rank=victim)
+    job.send(signal.SIGKILL, rank=kill_target)
     assert_ended_by_itself(job.wait())
     jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(ranks), least=3)
     assert not (run_dir / "run.json").exists()
@@ -92,19 +96,19 @@ def catches(pid: int, number: int) -> bool:
     return bool(caught >> (number - 1) & 1)
 
 
-@pytest.mark.parametrize("victim", [0, 1])
-def test_while_mpi_starts(victim, case, tmp_path):
+@pytest.mark.parametrize("kill_target", [0, 1])
+def test_while_mpi_starts(kill_target, case, tmp_path):
     """Open MPI's launcher may miss the end of its processes then; the command does not."""
     job = jobs.Job(["run", case, "--out", tmp_path / "run", "-n", "2", "-t", "1"], command=jobs.TAILRACE)
     job.wait_for(lambda: len(job.rank_processes()) == 2, "rank")
-    job.send(signal.SIGKILL, rank=victim)
+    job.send(signal.SIGKILL, rank=kill_target)
     ended = job.wait()
     assert_ended_by_itself(ended)
     assert ended.status == 3, ended
 
 
-@pytest.mark.parametrize(("ranks", "victim"), [(2, 0), (3, 2)])
-def test_while_closing(ranks, victim, case, clean, tmp_path):
+@pytest.mark.parametrize(("ranks", "kill_target"), [(2, 0), (3, 2)])
+def test_while_closing(ranks, kill_target, case, clean, tmp_path):
     """All steps are done, the last writes are slow."""
     run_dir = tmp_path / "run"
     # Of the last step's writes only, so that the run is waiting for its writers when the blow comes.
@@ -112,7 +116,7 @@ def test_while_closing(ranks, victim, case, clean, tmp_path):
     job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
     progress = run_dir / "progress.json"
     job.wait_for(lambda: is_closing(progress), "phase of closing")
-    job.send(signal.SIGKILL, rank=victim)
+    job.send(signal.SIGKILL, rank=kill_target)
     assert_ended_by_itself(job.wait())
     jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(ranks), least=40)
 
@@ -131,10 +135,10 @@ def test_command_tells_of_a_killed_rank(case, clean, tmp_path):
     ended = jobs.tailrace("run", case, "--out", run_dir, *options)
     assert ended.status == 3, ended
     assert "Traceback" not in ended.err
-    told = jobs.assert_failed(run_dir, "killed")
-    assert "SIGKILL" in told["reason"]
+    reported = jobs.assert_failed(run_dir, "killed")
+    assert "SIGKILL" in reported["reason"]
     recorded = jobs.assert_recorded_samples_equal(run_dir / "output.h5", clean(2), least=1)
-    assert told["steps_recorded"] == recorded
+    assert reported["steps_recorded"] == recorded
     assert f"up to step {recorded}" in ended.out
 
 

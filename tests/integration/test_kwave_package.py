@@ -101,18 +101,22 @@ class Problem:
         inner[np.unravel_index(chosen, inner.shape)] = True
         return mask
 
-    def sensor(self, *record: str):
+    def sensor(self, *commit_mark: str):
         sensor = self.kwave.kSensor(mask=self.mask)
-        if record:
-            sensor.record = list(record)
+        if commit_mark:
+            sensor.commit_mark = list(commit_mark)
         return sensor
 
-    def by_package(self, *record: str) -> dict:
+    def by_package(self, *commit_mark: str) -> dict:
         """With the package's NumPy backend."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.kwave.kspaceFirstOrder(
-                *self.parts(self.source), self.sensor(*record), pml_size=self.pml, pml_inside=True, quiet=True
+                *self.parts(self.source),
+                self.sensor(*commit_mark),
+                pml_size=self.pml,
+                pml_inside=True,
+                quiet=True,
             )
 
     def by_program(self, source, ranks: int, **also) -> dict:
@@ -261,15 +265,15 @@ def test_older_call_from_a_later_step(kwave, tmp_path):
     assert_close(problem.in_order(found["p"]), problem.by_package("p")["p"][:, 20:])
 
 
-def test_older_call_in_legs(kwave, tmp_path):
+def test_older_call_in_segments(kwave, tmp_path):
     """The package's checkpoint options: the call is repeated until the last step is there."""
     problem = Problem(kwave, (36, 34), varied=False)
     problem.pressure_source("additive", 1)
     files = {"input_filename": "in.h5", "output_filename": "out.h5"}
-    legs = {"checkpoint_file": tmp_path / "state.h5", "checkpoint_timesteps": 25}
+    segments = {"checkpoint_file": tmp_path / "state.h5", "checkpoint_timesteps": 25}
     reached = []
     while not reached or reached[-1] < STEPS:
-        found = problem.by_older_call(tmp_path, 1, problem.sensor("p", "p_max"), legs, **files)
+        found = problem.by_older_call(tmp_path, 1, problem.sensor("p", "p_max"), segments, **files)
         reached.append(int(found["t_index"]))
     assert reached == [25, 50, 60]
     expected = problem.by_package("p", "p_max")
@@ -283,7 +287,7 @@ def test_boxes_are_recorded_outside_the_package(kwave, tmp_path):
     problem.pressure_source("additive", 1)
     corners = np.array([[10, 9, 8, 14, 12, 10], [16, 6, 12, 16, 20, 12]]).T
     sensor = kwave.kSensor(mask=corners)
-    sensor.record = ["p"]
+    sensor.commit_mark = ["p"]
     problem.by_older_call(tmp_path, 1, sensor, save_to_disk_exit=True, input_filename="in.h5")
     command = [binary(), "-i", tmp_path / "in.h5", "-o", tmp_path / "out.h5", "-t", "1"]
     subprocess.run(command, check=True, capture_output=True)

@@ -54,7 +54,7 @@ class Local(Computation):
     def resume(self, ranks: int) -> jobs.Ended:
         return self.start("--resume", ranks=ranks).wait()
 
-    def went_on_from(self) -> int:
+    def resumed_from(self) -> int:
         return jobs.account(self.run_dir)["resumed_from"]
 
 
@@ -67,7 +67,7 @@ def test_from_the_nodes_alone(simulation, ranks, tmp_path, whole):
     assert newest in (21, 28)
     ended = run.resume(ranks)
     assert ended.status == 0, ended
-    assert run.went_on_from() == newest
+    assert run.resumed_from() == newest
     whole.assert_reached(simulation, run.datasets())
     assert not any(run.place.iterdir())
     assert not (run.run_dir / "checkpoints" / "local.json").exists()
@@ -83,7 +83,7 @@ def test_a_lost_node_and_its_partner(simulation, compress, tmp_path, whole):
     run.lose_node(1)
     ended = run.resume(2)
     assert ended.status == 0, ended
-    assert run.went_on_from() == newest
+    assert run.resumed_from() == newest
     whole.assert_reached(simulation, run.datasets())
 
 
@@ -95,7 +95,7 @@ def test_a_lost_node_without_a_partner(tmp_path, whole):
     run.lose_node(2)
     ended = run.resume(2)
     assert ended.status == 0, ended
-    assert run.went_on_from() == shared[-1]
+    assert run.resumed_from() == shared[-1]
     if shared[-1] < 28:
         assert "is left out: 1 of 3 parts are missing or damaged, of ranks 2" in ended.err, ended
     whole.assert_reached("rehearse", run.datasets())
@@ -154,9 +154,9 @@ class Killed(Local):
 
     def complete_on_nodes(self) -> set[int]:
         note = self.run_dir / "checkpoints" / "local.json"
-        leg = json.loads(note.read_text())["run"] if note.exists() else "none"
+        segment = json.loads(note.read_text())["run"] if note.exists() else "none"
         ranks: dict[tuple[int, int], set[int]] = {}
-        for path in self.place.glob(f"tailrace-{leg}/*/*/part-*.json"):
+        for path in self.place.glob(f"tailrace-{segment}/*/*/part-*.json"):
             with contextlib.suppress(ValueError, OSError):  # it is being written, or removed
                 part = json.loads(path.read_text())
                 ranks.setdefault((part["step"], part["ranks"]), set()).add(part["rank"])

@@ -79,12 +79,16 @@ def test_no_more_than_predicted(compress, local, ranks, tmp_path):
     words = [word for key, value in values.items() for word in ("--set", f'checkpoint.{key}="{value}"')]
     ended = jobs.seismic("--case", case, "--out", run_dir, "--quiet", *words, ranks=ranks)
     assert ended.status == 0, ended
-    told = jobs.account(run_dir)
-    for peak, predicted in zip(told["peak_memory_bytes"], told["predicted_memory_bytes"], strict=True):
-        assert 0.6 * predicted < peak < 1.1 * predicted, told["per_rank"]
+    reported = jobs.account(run_dir)
+    for peak, predicted in zip(
+        reported["peak_memory_bytes"], reported["predicted_memory_bytes"], strict=True
+    ):
+        assert 0.6 * predicted < peak < 1.1 * predicted, reported["per_rank"]
 
 
 def assert_predicted(run_dir: Path) -> None:
-    told = jobs.account(run_dir)
-    for peak, predicted in zip(told["peak_memory_bytes"], told["predicted_memory_bytes"], strict=True):
-        assert predicted == pytest.approx(peak, rel=0.10), told["per_rank"]
+    reported = jobs.account(run_dir)
+    for peak, predicted in zip(
+        reported["peak_memory_bytes"], reported["predicted_memory_bytes"], strict=True
+    ):
+        assert predicted == pytest.approx(peak, rel=0.10), reported["per_rank"]

@@ -78,7 +78,7 @@ def test_less_than_100_lines_and_no_call_of_mpi():
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 3), (3, 1)])
-def test_it_runs_and_goes_on(program, first, second, tmp_path):
+def test_it_runs_and_resumes(program, first, second, tmp_path):
     whole = tmp_path / "whole"
     ended = start(program, whole, ranks=first)
     assert ended.status == 0, ended
@@ -88,16 +88,16 @@ def test_it_runs_and_goes_on(program, first, second, tmp_path):
         assert np.allclose(file["hottest/values"][()].reshape(hottest.shape), hottest, rtol=1e-5, atol=1e-9)
     again = start(program, whole, ranks=first)
     assert again.status == 2 and "the run directory exists" in again.err, again
-    legs = tmp_path / "legs"
-    shutil.copytree(whole, legs)
+    segments = tmp_path / "legs"
+    shutil.copytree(whole, segments)
     for step in (40, 60):  # as if it had been killed after step 20
-        shutil.rmtree(legs / f"checkpoints/step-{step:012d}", ignore_errors=True)
-    left = sorted(path.name for path in (legs / "checkpoints").iterdir())
+        shutil.rmtree(segments / f"checkpoints/step-{step:012d}", ignore_errors=True)
+    left = sorted(path.name for path in (segments / "checkpoints").iterdir())
     assert left == ["step-000000000020"], left
-    ended = start(program, legs, "--resume", ranks=second)
+    ended = start(program, segments, "--resume", ranks=second)
     assert ended.status == 0, ended
-    assert jobs.account(legs)["resumed_from"] == 20
-    expected, found = jobs.read_datasets(whole / "output.h5"), jobs.read_datasets(legs / "output.h5")
+    assert jobs.account(segments)["resumed_from"] == 20
+    expected, found = jobs.read_datasets(whole / "output.h5"), jobs.read_datasets(segments / "output.h5")
     for name in ("slices/values", "hottest/values", "slices/step"):
         assert found[name].tobytes() == expected[name].tobytes(), name
 
@@ -125,5 +125,7 @@ def test_a_loop_of_its_own_writes_the_same_file(program, build_example, tmp_path
 
 
 def test_the_plain_program_names_what_is_wrong(build_example, tmp_path):
-    ended = jobs.Job([tmp_path / "missing/out.h5"], 2, command=[str(build_example("plain_mpi", "plain_mpi"))]).wait()
+    ended = jobs.Job(
+        [tmp_path / "missing/out.h5"], 2, command=[str(build_example("plain_mpi", "plain_mpi"))]
+    ).wait()
     assert ended.status == 3 and "missing/out.h5" in ended.err, ended

@@ -22,11 +22,11 @@ from molecules_cases import (
     mixture,
     output,
     run,
-    run_in_legs,
+    run_in_segments,
     table,
     writer,
 )
-from tailrace import record
+from tailrace import commit_mark
 
 COLUMNS = {"U_pot": "potential_energy", "U_kin": "kinetic_energy", "p": "pressure", "virial_W": "virial"}
 # Of each series the case, what ls1 mardyn computed, its steps, and twice what the energy deviates there.
@@ -145,13 +145,13 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], 
 
 
 @pytest.mark.parametrize("second", [2, 3])
-def test_writers_go_on(second, mixed, tmp_path):
+def test_writers_resume(second, mixed, tmp_path):
     """Their files have each step once, with the same bytes if as many ranks go on."""
-    leg = tmp_path / "leg"
-    run_in_legs(MIXED, leg, 2, second, "kill:step=26")
-    results = [(directory / "run/result.res").read_text() for directory in (leg, mixed)]
+    segment = tmp_path / "segment"
+    run_in_segments(MIXED, segment, 2, second, "kill:step=26")
+    results = [(directory / "run/result.res").read_text() for directory in (segment, mixed)]
     assert len(results[0].splitlines()) == len(results[1].splitlines()) == 10
-    frames = [(directory / "run/frames.vis").read_text() for directory in (leg, mixed)]
+    frames = [(directory / "run/frames.vis").read_text() for directory in (segment, mixed)]
     assert frames[0].count("#") == frames[1].count("#") == 8
     if second == 2:
         assert results[0] == results[1] and frames[0] == frames[1]
@@ -243,7 +243,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "argon.toml"
 AFTER_STEPS, LIMIT_AFTER = 100, 1e-6
 
 
-def test_the_example_stops_and_goes_on(tmp_path):
+def test_the_example_stops_and_resumes(tmp_path):
     """tailrace run, SIGTERM, tailrace resume on other ranks: one series and one trajectory."""
     settings = ["--set", "time.steps=1200", "--no-report"]
     whole, run_dir = tmp_path / "whole", tmp_path / "run"
@@ -263,7 +263,7 @@ def test_the_example_stops_and_goes_on(tmp_path):
     page = (run_dir / "report.html").read_text()
     assert "The box" in page and "Observables" in page
     with h5py.File(run_dir / "output.h5") as file, h5py.File(whole / "output.h5") as expected:
-        assert record.read(file).steps == 1200
+        assert commit_mark.read(file).steps == 1200
         for name in ("observables/total_energy", "observables/pressure", "positions"):
             steps, values = file[f"{name}/step"][()], file[f"{name}/values"][()]
             wanted = expected[f"{name}/values"][()]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jobs
-from molecules_cases import KINDS, MANY, atoms, case, datasets, droplet, output, run, run_in_legs, table
+from molecules_cases import KINDS, MANY, atoms, case, datasets, droplet, output, run, run_in_segments, table
 
 IMBALANCE = output("imbalance", "imbalance", every=10, initial=True)
 ENDS = output("last", "position", reduce="final", type="float64")
@@ -76,17 +76,17 @@ def test_regions_follow_a_moving_droplet(ranks, tmp_path):
     found = {name: imbalance(tmp_path / name) for name in ("rebalanced", "left")}
     assert found["left"][0] < 1.15 and found["left"].max() > 2, found
     assert (found["rebalanced"] < 1.2).all(), found
-    run_in_legs(text(10), tmp_path / "legs", ranks, ranks, "kill:step=200")
+    run_in_segments(text(10), tmp_path / "legs", ranks, ranks, "kill:step=200")
     jobs.assert_equal_files(tmp_path / "legs/run/output.h5", tmp_path / "rebalanced/run/output.h5")
 
 
 @each_number
-def test_other_ranks_share_the_state_that_they_go_on_from(ranks, tmp_path):
+def test_other_ranks_share_the_state_that_they_resume_from(ranks, tmp_path):
     """Not the start, from which the droplet has moved away."""
     write_moving_droplet(tmp_path / "drop.inp")
     tables = [table("decomposition", kind="kd", every=10**6), IMBALANCE, table("checkpoint", every=60)]
     start = table("start", file=tmp_path / "drop.inp")
-    run_in_legs(case(0.004, STEPS, atoms(), start, *tables), tmp_path, 2, ranks, "kill:step=245")
+    run_in_segments(case(0.004, STEPS, atoms(), start, *tables), tmp_path, 2, ranks, "kill:step=245")
     sample = jobs.account(tmp_path / "run")["resumed_from"] // 10 + 1
     assert sample >= 19 and imbalance(tmp_path)[sample] < 1.3
 
@@ -100,7 +100,7 @@ def test_measured_load(ranks, tmp_path):
     measured = tmp_path / "measured"
     run(droplet(40, tree, *outputs), measured, ranks=ranks)
     killed = tmp_path / "killed"
-    run_in_legs(droplet(40, tree, *outputs), killed, ranks, ranks, "kill:step=30")
+    run_in_segments(droplet(40, tree, *outputs), killed, ranks, ranks, "kill:step=30")
     wanted = datasets(tmp_path / "one")
     for directory in (measured, killed):
         found = datasets(directory)

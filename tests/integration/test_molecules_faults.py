@@ -10,7 +10,7 @@ import pytest
 
 import jobs
 from matrix import Family
-from molecules_cases import job, mixture, output, run, run_in_legs, table, writer
+from molecules_cases import job, mixture, output, run, run_in_segments, table, writer
 from test_faults import fill
 from test_rehearse import SERVICES, world
 
@@ -57,7 +57,7 @@ def test_every_strategy_and_sink_writes_the_same(strategy, sink, whole, tmp_path
 
 
 @pytest.mark.parametrize("strategy", ["blocking", "threads", "leaders", "uring"])
-def test_a_failing_device_ends_the_run_and_it_goes_on_elsewhere(strategy, whole, tmp_path):
+def test_a_failing_device_ends_the_run_and_it_resumes_elsewhere(strategy, whole, tmp_path):
     fault = ["--write", strategy, "--fault", "write:rank=0,step=20,error=EIO"]
     ended = run(TRAJECTORY, tmp_path, *fault, ranks=RANKS, status=3)
     assert_one_message(ended, "output.h5: writing at byte", "Input/output error")
@@ -117,15 +117,15 @@ def test_a_writer_of_the_reference_on_a_failing_device(name, whole, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "ending", "victim"),
+    ("name", "ending", "kill_target"),
     [("ResultWriter", ".res", 0), ("VISWriter", ".vis", 0), ("VISWriter", ".vis", 1)],
 )
-def test_killed_in_the_middle_of_a_frame(name, ending, victim, tmp_path):
+def test_killed_in_the_middle_of_a_frame(name, ending, kill_target, tmp_path):
     """Half of what a rank has to write of step 28 is there, behind the frame of step 14, from which or from a
     later one the run goes on: each line is there once, and whole.
     """
     text = mixture(*OUTPUTS[-1:], TREE, table("checkpoint", every=7), writer(name, 14, "frames"))
     run(text, tmp_path / "whole", ranks=RANKS)
-    run_in_legs(text, tmp_path / "legs", RANKS, RANKS, f"kill:rank={victim},step=23")
-    found, wanted = (tmp_path / leg / f"run/frames{ending}" for leg in ("legs", "whole"))
+    run_in_segments(text, tmp_path / "legs", RANKS, RANKS, f"kill:rank={kill_target},step=23")
+    found, wanted = (tmp_path / segment / f"run/frames{ending}" for segment in ("legs", "whole"))
     assert found.read_bytes() == wanted.read_bytes()

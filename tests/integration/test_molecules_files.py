@@ -146,7 +146,7 @@ def test_a_run_begins_from_each_format(name, states, whole, tmp_path):
         assert file["places/time_s"][0] == pytest.approx(begin + 0.01)
 
 
-def test_a_run_goes_on_from_a_state_that_another_program_left(states, whole, tmp_path):
+def test_a_run_resumes_from_a_state_that_another_program_left(states, whole, tmp_path):
     run_dir = tmp_path / "gas"
     ended = start(CASE + LATTICE + "[checkpoint]\nevery = 20\n", run_dir, "--fault", "kill:step=26", ranks=3)
     assert ended.status != 0, ended

@@ -283,9 +283,9 @@ def test_a_case_through_the_command(tmp_path):
     )
     ended = jobs.tailrace("run", case, "-n", "2", "--out", tmp_path / "run", "--no-report")
     assert ended.status == 0, ended
-    told = jobs.account(tmp_path / "run")
-    assert told["simulation"] == "rehearse" and told["status"] == "finished"
-    assert [output["name"] for output in told["outputs"]][-1] == "plane"
+    reported = jobs.account(tmp_path / "run")
+    assert reported["simulation"] == "rehearse" and reported["status"] == "finished"
+    assert [output["name"] for output in reported["outputs"]][-1] == "plane"
     found = jobs.read_datasets(tmp_path / "run" / "output.h5")
     assert found["plane/step"].tolist() == [0, 3, 6, 9, 12]
     assert found["plane/values"][1, 0, 0, 0] == 3 * 360 + 2 * 72

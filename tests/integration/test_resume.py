@@ -44,7 +44,7 @@ def kill_at_26(simulation: str, ranks: int, directory: Path) -> Computation:
 
 
 @pairwise("simulation, first, second", list(CASES), MANY, MANY)
-def test_legs_on_any_numbers_of_ranks(simulation, first, second, tmp_path, once, whole):
+def test_segments_on_any_numbers_of_ranks(simulation, first, second, tmp_path, once, whole):
     """Killed after a while, gone on with by as many, more and fewer ranks: bit for bit the same."""
     killed = once(f"killed {simulation} on {first}", partial(kill_at_26, simulation, first))
     saved = killed.steps_saved()
@@ -53,8 +53,8 @@ def test_legs_on_any_numbers_of_ranks(simulation, first, second, tmp_path, once,
     shutil.copytree(killed.run_dir, computation.run_dir)
     ended = computation.start("--resume", ranks=second).wait()
     assert ended.status == 0, ended
-    told = jobs.account(computation.run_dir)
-    assert told["resumed_from"] == saved[-1] and told["steps"] == STEPS
+    reported = jobs.account(computation.run_dir)
+    assert reported["resumed_from"] == saved[-1] and reported["steps"] == STEPS
     whole.assert_reached(simulation, computation.datasets(), first if first == second else None)
 
 
@@ -63,9 +63,9 @@ def test_more_ranks_than_cells(tmp_path):
     ranks = [3, 2, 1] if jobs.waits_spin() else [7, 3, 1]
     few = ["domain.cells=[2,1,1]", 'rehearse.select=["whole"]', "rehearse.particles=50"]
     computation = Computation("particles", tmp_path, *few)
-    for leg, (count, fault) in enumerate(zip(ranks, ["kill:step=16", "kill:step=30", None], strict=True)):
+    for segment, (count, fault) in enumerate(zip(ranks, ["kill:step=16", "kill:step=30", None], strict=True)):
         options = ["--fault", fault] if fault else []
-        ended = computation.start(*(["--resume"] if leg else []), *options, ranks=count).wait()
+        ended = computation.start(*(["--resume"] if segment else []), *options, ranks=count).wait()
         assert (ended.status == 0) == (fault is None), ended
     # The one before the newest has its name, whenever a rank is killed.
     assert jobs.account(computation.run_dir)["resumed_from"] in (21, 28)
@@ -115,9 +115,13 @@ def test_signals_ask_for_checkpoints_and_for_the_end(tmp_path, whole):
     job.send(signal.SIGTERM, rank=0)
     ended = job.wait()
     assert ended.status == 4, ended
-    told = jobs.account(computation.run_dir)
+    reported = jobs.account(computation.run_dir)
     saved = computation.steps_saved()
-    assert told["checkpoints"] == 2 and told["status"] == "stopped" and saved[-1] == told["steps"] < STEPS
+    assert (
+        reported["checkpoints"] == 2
+        and reported["status"] == "stopped"
+        and saved[-1] == reported["steps"] < STEPS
+    )
     ended = computation.start("--resume", ranks=3).wait()
     assert ended.status == 0, ended
     whole.assert_reached("rehearse", computation.datasets())
@@ -129,9 +133,9 @@ def test_the_newest_are_kept_and_the_one_gone_on_from(tmp_path):
     ended = computation.start(ranks=2).wait()
     assert ended.status == 0, ended
     assert computation.steps_saved() == [21, 28, 35]
-    told = jobs.account(computation.run_dir)
-    assert told["checkpoints"] == 5 and told["checkpoint_bytes"] >= 5 * 8 * 16**3
-    assert 0 < told["checkpoint_s"] < told["wall_s"]
+    reported = jobs.account(computation.run_dir)
+    assert reported["checkpoints"] == 5 and reported["checkpoint_bytes"] >= 5 * 8 * 16**3
+    assert 0 < reported["checkpoint_s"] < reported["wall_s"]
 
 
 def formula(cells: int, step: int) -> np.ndarray:
@@ -263,7 +267,7 @@ def test_what_another_simulation_left_stays_as_it_is(tmp_path):
     assert contents(computation.run_dir) == before
 
 
-def test_nothing_to_go_on_from(tmp_path):
+def test_nothing_to_resume_from(tmp_path):
     computation = Computation("rehearse", tmp_path)
     ended = computation.start("--resume").wait()
     assert ended.status == 2 and "no checkpoint to go on from" in ended.err, ended
@@ -379,17 +383,17 @@ def kill_at_random(seed: int, whole: Whole, make: Callable[[random.Random], Comp
     computation = make(chance)
     pace = ["--pace", f"latency={chance.choice([1, 3, 10])}ms"]
     strategy = ["--write", chance.choice(["blocking", "threads", "leaders"])]
-    for leg in range(20):
+    for segment in range(20):
         before = computation.steps_saved()
         resume = ["--resume"] if before else ["--overwrite"]
         job = computation.start(*resume, *pace, *strategy, ranks=chance.choice([1, 2, 3]))
         if chance.random() < 0.8:  # else it may be killed before its first step
             wait_while(job, lambda: not computation.computes(), jobs.LIMIT_S)
         wait_while(job, lambda: True, chance.uniform(0, 0.6))
-        if job.process.poll() is None and leg < 12:
+        if job.process.poll() is None and segment < 12:
             everyone = job.processes()
-            victims = everyone if chance.random() < 0.5 else everyone[:1]
-            for pid in victims:
+            kill_targets = everyone if chance.random() < 0.5 else everyone[:1]
+            for pid in kill_targets:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         ended = job.wait()

@@ -110,8 +110,10 @@ def model(tmp_path) -> Path:
 def test_the_reference_case_through_files(tmp_path, ranks, strategy):
     ended = run(tmp_path, CASE, "--write", strategy, ranks=ranks)
     assert ended.status == 0, ended
-    told = jobs.account(tmp_path / "run")
-    assert told["simulation"] == "seismic" and told["status"] == "finished" and told["steps"] == 100
+    reported = jobs.account(tmp_path / "run")
+    assert (
+        reported["simulation"] == "seismic" and reported["status"] == "finished" and reported["steps"] == 100
+    )
     with h5py.File(DATA / "tti-homogeneous-64.h5") as known, h5py.File(tmp_path / "run/output.h5") as found:
         expected = known["p/00100"][()]
         assert np.abs(found["snap/values"][1] - expected).max() < 1e-10 * np.abs(expected).max()
@@ -139,7 +141,7 @@ def test_files_do_not_depend_on_ranks_threads_and_strategy(model):
 
 
 @Family("strategy, sink", [pair for pair in SERVICES if pair[1] in READABLE]).case()
-def test_fields_go_on_while_a_slow_device_takes_their_snapshots(model, strategy, sink):
+def test_fields_resume_while_a_slow_device_takes_their_snapshots(model, strategy, sink):
     """What is written is what was sampled, though the waves are steps ahead when it is."""
     assert run(model, SMALL, name="one").status == 0
     slow = ["--write", strategy, "--sink", sink, "--pace", "latency=4ms"]
@@ -176,7 +178,7 @@ def test_isotropic_media_have_one_field(model):
     assert found["p/values"].any() and np.array_equal(found["p/values"], found["q/values"])
 
 
-def test_every_rank_writes_its_own_block_in_large_pieces(model):
+def test_every_rank_writes_its_own_block_in_large_batches(model):
     """No rank collects the others' values, and none writes them one by one."""
     ended = run(model, SMALL, "--write", "blocking", ranks=4)
     assert ended.status == 0, ended

@@ -146,7 +146,7 @@ def test_rsf_holds_what_hdf5_does_with_right_axes(tmp_path, model, ranks, strate
     ("strategy", "ranks", "killed"),
     [("blocking", 3, 1), ("threads", 3, 1), ("uring", 3, 1), ("leaders:2", 3, 2), ("ranks:1", 4, 3)],
 )
-def test_rsf_headers_tell_of_whole_samples_whatever_happens(tmp_path, model, strategy, ranks, killed):
+def test_rsf_headers_report_of_whole_samples_whatever_happens(tmp_path, model, strategy, ranks, killed):
     """All that the record has: whichever rank is the last one to advance it."""
     clean = ran(tmp_path, CASE, name="clean")
     words = ["--sink", "rsf", "--write", strategy, "--fault", f"kill:rank={killed},step=15"]
@@ -179,7 +179,7 @@ def test_rsf_headers_are_up_to_date_though_rank_0_is_the_first_to_write(tmp_path
         assert len(rsf_reader.read(tmp_path / f"run/output.{name}.rsf").values) == 1, name
 
 
-def test_rsf_headers_tell_of_no_sample_that_only_some_have_written(tmp_path, model):
+def test_rsf_headers_report_of_no_sample_that_only_some_have_written(tmp_path, model):
     words = ["--sink", "rsf", "--write", "blocking", "--fault", "kill:rank=2,step=0"]
     ended = run(tmp_path, CASE, *words, ranks=3)
     assert ended.status != 0, ended
@@ -408,7 +408,7 @@ def test_the_command_line_of_the_public_programs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("TTI", 20, 18, 16), ["4 words instead of 10"]),
         (("TTI", 20, 18, 16, 5, 1, 1, 1, 1, 1, 2, 3), ["12 words instead of 10"]),
@@ -418,9 +418,9 @@ def test_the_command_line_of_the_public_programs(tmp_path):
         (("ISO", 20, 18, 16, 5, 1, 0, 1, 1, 1), ["domain.spacing_m"]),
     ],
 )
-def test_bad_command_lines_of_the_public_programs(tmp_path, words, told):
+def test_bad_command_lines_of_the_public_programs(tmp_path, words, reported):
     ended, path = proxy(tmp_path / "bad", *words)
     assert ended.status == 2 and "Fix: " in ended.err, ended
-    for word in told:
+    for word in reported:
         assert word in ended.err, ended
     assert not path.exists()

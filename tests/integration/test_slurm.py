@@ -61,23 +61,23 @@ def output_of(job: int, directory: Path) -> str:
 def assert_stopped(cluster, job: int, directory: Path, reason: str) -> int:
     """In good order, with a checkpoint; returns its step."""
     said = output_of(job, directory)
-    told = jobs.account(directory / RUN)
-    assert told["status"] == "stopped" and reason in told["reason"], said
-    assert 0 < told["steps"] < told["steps_planned"] and told["checkpoints"] == 1, said
+    reported = jobs.account(directory / RUN)
+    assert reported["status"] == "stopped" and reason in reported["reason"], said
+    assert 0 < reported["steps"] < reported["steps_planned"] and reported["checkpoints"] == 1, said
     assert cluster.field(job, "ExitCode") == "4:0", said
     saved = sorted((directory / RUN / "checkpoints").glob("step-*"))
-    assert [path.name for path in saved] == [f"step-{told['steps']:012d}"]
-    return told["steps"]
+    assert [path.name for path in saved] == [f"step-{reported['steps']:012d}"]
+    return reported["steps"]
 
 
-def go_on(cluster, directory: Path, step: int, whole, *options: str) -> None:
+def resume(cluster, directory: Path, step: int, whole, *options: str) -> None:
     """Submits the script again, with three tasks, and looks at the one result and at the report."""
     job = cluster.submit(directory, *options, "--ntasks=3", *script(0))
     state = cluster.wait_until_ended(job, 300)
     said = output_of(job, directory)
     assert state == "COMPLETED" and cluster.field(job, "ExitCode") == "0:0", said
-    told = jobs.account(directory / RUN)
-    assert told["status"] == "finished" and told["resumed_from"] == step and told["ranks"] == 3
+    reported = jobs.account(directory / RUN)
+    assert reported["status"] == "finished" and reported["resumed_from"] == step and reported["ranks"] == 3
     assert jobs.account(directory / RUN / "legs/1")["ranks"] == 2
     assert_same(jobs.read_datasets(directory / RUN / "output.h5"), whole)
     page = (directory / RUN / "report.html").read_text()
@@ -90,7 +90,7 @@ def test_the_time_limit(launcher, cluster, checkout, whole):
     harmless = "--signal=CONT"  # instead of the script's
     job = cluster.submit(checkout, "--time=1", harmless, *script(400, "--launcher", launcher))
     assert cluster.wait_until_ended(job, 200) == "TIMEOUT", output_of(job, checkout)
-    go_on(cluster, checkout, assert_stopped(cluster, job, checkout, "SIG"), whole)
+    resume(cluster, checkout, assert_stopped(cluster, job, checkout, "SIG"), whole)
 
 
 @pytest.mark.parametrize("launcher", ["mpirun", "srun"])
@@ -101,4 +101,4 @@ def test_the_signal_before_the_limit(launcher, cluster, checkout, whole):
     cluster.wait_for(progress.exists, 60, "progress")
     cluster.ask("scancel", "--signal=TERM", "--batch", job)
     assert cluster.wait_until_ended(job, 60) == "FAILED", output_of(job, checkout)
-    go_on(cluster, checkout, assert_stopped(cluster, job, checkout, "SIG"), whole)
+    resume(cluster, checkout, assert_stopped(cluster, job, checkout, "SIG"), whole)

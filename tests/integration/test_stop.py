@@ -24,10 +24,10 @@ def case(small, tmp_path) -> Path:
 
 def assert_stopped(run_dir: Path, clean: Path, reason: str) -> int:
     """The file is complete up to the last step, reductions included; returns that step."""
-    told = jobs.account(run_dir)
-    assert told["status"] == "stopped" and reason in told["reason"], told
-    assert "error" not in told
-    steps = told["steps"]
+    reported = jobs.account(run_dir)
+    assert reported["status"] == "stopped" and reason in reported["reason"], reported
+    assert "error" not in reported
+    steps = reported["steps"]
     assert 0 < steps < STEPS
     output = run_dir / "output.h5"
     assert jobs.assert_recorded_samples_equal(output, clean) == steps
@@ -104,8 +104,8 @@ def test_signal_to_every_process(case, clean, tmp_path):
             os.kill(pid, signal.SIGTERM)
     ended = job.wait()
     assert ended.status == 4, ended
-    told = assert_stopped(run_dir, clean(2), "")
-    assert [path.name for path in (run_dir / "checkpoints").iterdir()] == [f"step-{told:012d}"]
+    reported = assert_stopped(run_dir, clean(2), "")
+    assert [path.name for path in (run_dir / "checkpoints").iterdir()] == [f"step-{reported:012d}"]
 
 
 def test_signal_to_one_process_without_a_launcher(small, clean, tmp_path):

@@ -101,8 +101,8 @@ def test_its_case_is_stated_once(place):
     (place / "template.toml").write_text(done.stdout)
     check = tailrace("run", "template.toml", "--out", "templated", where=place)
     assert check.returncode == 0, check
-    told = jobs.account(place / "templated")["config"]
-    assert told["domain"]["cells"] == [6, 5, 4] and told["time"]["steps"] == 40
+    reported = jobs.account(place / "templated")["config"]
+    assert reported["domain"]["cells"] == [6, 5, 4] and reported["time"]["steps"] == 40
     schema = json.loads(tailrace("case", "toy", "--schema", where=place).stdout)
     rate = schema["properties"]["toy"]["properties"]["rate"]
     assert (rate["type"], rate["minimum"], rate["maximum"]) == ("number", 0, 10)

@@ -11,7 +11,7 @@ import pytest
 import command
 import jobs
 import json_schema
-from conftest import RECORD
+from conftest import EVENT
 from kwave_input import STEPS
 from tailrace.trace import KINDS, RunTrace, read_run
 
@@ -20,7 +20,7 @@ SCHEMA = Path(__file__).resolve().parents[1] / "data" / "trace" / "trace_event.s
 
 def run_traced(small, directory: Path, *options, ranks: int = 3) -> Path:
     arguments = ["-i", small, "-o", directory / "out.h5", "--run-dir", directory / "run", "--quiet"]
-    ended = jobs.run(*arguments, *RECORD, *options, ranks=ranks)
+    ended = jobs.run(*arguments, *EVENT, *options, ranks=ranks)
     assert ended.status == 0, ended
     return directory / "run"
 
@@ -33,9 +33,9 @@ def seconds(rank, thread, *kinds) -> float:
 @pytest.mark.parametrize("strategy", ["blocking", "threads"])
 def test_a_trace_adds_up_to_the_account(strategy, small, tmp_path):
     run_dir = run_traced(small, tmp_path, "--write", strategy, "--flush", "sample")
-    run, told = read_run(run_dir), jobs.account(run_dir)
+    run, reported = read_run(run_dir), jobs.account(run_dir)
     assert run.problems == [] and len(run.ranks) == 3
-    for rank, account in zip(run.ranks, told["per_rank"], strict=True):
+    for rank, account in zip(run.ranks, reported["per_rank"], strict=True):
         assert rank.role == "compute" and rank.host == account["host"] and rank.lost == 0
         assert rank.clock_error_s == 0  # the ranks of a machine read one clock
         assert set(rank.threads) <= {"main", "writer"}
@@ -48,10 +48,10 @@ def test_a_trace_adds_up_to_the_account(strategy, small, tmp_path):
         assert account["write_bytes"] == rank.select(writing, "write")["bytes"].sum()
         assert rank.select("main", "compute")["step"].tolist() == list(range(1, STEPS + 1))
         assert len(rank.select(writing, "sync")) >= 1
-        assert rank.records["memory_bytes"].max() > 1 << 20
+        assert rank.events["memory_bytes"].max() > 1 << 20
         assert rank.select("main", "pack")["buffers"].max() >= 1
         assert (len(rank.select("writer", "idle")) > 0) == (strategy == "threads")
-        assert rank.records["start_s"].min() >= 0 and run.last_s <= told["wall_s"] + 0.05
+        assert rank.events["start_s"].min() >= 0 and run.last_s <= reported["wall_s"] + 0.05
 
 
 def last_before_first(run: RunTrace) -> float:
@@ -75,7 +75,7 @@ def test_merged_clocks_never_show_an_effect_before_its_cause(skew, small, tmp_pa
     assert last_before_first(run) <= run.clock_error_s + 1e-9
     for rank in run.ranks:  # with the clocks as they were, it looks impossible
         for name in ("start_s", "end_s"):
-            rank.records[name] -= rank.clock_offset_s
+            rank.events[name] -= rank.clock_offset_s
     assert last_before_first(run) > abs(offset_s)
 
 
@@ -88,7 +88,7 @@ def test_a_wrong_value_for_the_clocks_is_named(small, tmp_path, monkeypatch):
 
 def test_a_killed_run_leaves_what_it_recorded(small, tmp_path):
     run_dir = tmp_path / "run"
-    options = ["--quiet", *RECORD, "--pace", "latency=20ms"]
+    options = ["--quiet", *EVENT, "--pace", "latency=20ms"]
     job = jobs.Job(["-i", small, "-o", tmp_path / "out.h5", "--run-dir", run_dir, *options], 2)
 
     def steps(rank: int) -> int:
@@ -111,17 +111,17 @@ def test_a_killed_run_leaves_what_it_recorded(small, tmp_path):
 
 def test_without_a_trace_the_account_is_the_same(small, tmp_path):
     run_dir = run_traced(small, tmp_path, "--trace", "off", ranks=2)
-    told = jobs.account(run_dir)
+    reported = jobs.account(run_dir)
     assert list((run_dir / "trace").iterdir()) == []
-    assert told["config"]["trace"] == {"mode": "off"}
-    assert all(rank["compute_s"] > 0 and rank["write_s"] > 0 for rank in told["per_rank"])
+    assert reported["config"]["trace"] == {"mode": "off"}
+    assert all(rank["compute_s"] > 0 and rank["write_s"] > 0 for rank in reported["per_rank"])
     ended = command.tailrace("trace", "export", run_dir)
     assert ended.status == 2 and "without --trace off" in ended.err
 
 
 def test_hardware_counters_count_or_are_refused(small, tmp_path):
     arguments = ["-i", small, "-o", tmp_path / "o.h5", "--run-dir", tmp_path / "run", "--quiet"]
-    ended = jobs.run(*arguments, *RECORD, "--trace", "papi", ranks=2)
+    ended = jobs.run(*arguments, *EVENT, "--trace", "papi", ranks=2)
     if ended.status == 0:
         run = read_run(tmp_path / "run")
         assert all(rank.counters for rank in run.ranks)
@@ -159,5 +159,5 @@ def test_the_export_of_a_run_fits_its_schema(small, tmp_path):
     document = json.loads((run_dir / "trace.json").read_text())
     assert json_schema.problems(document, json.loads(SCHEMA.read_text())) == []
     spans = [event for event in document["traceEvents"] if event["ph"] == "X"]
-    assert len(spans) == sum(len(rank.records) for rank in read_run(run_dir).ranks)
+    assert len(spans) == sum(len(rank.events) for rank in read_run(run_dir).ranks)
     assert {event["name"] for event in spans} <= set(KINDS)

@@ -12,7 +12,7 @@
 #include "tailrace/comm.hpp"
 
 /// What is done to checkpoints to see whether it is noticed.
-namespace tailrace::checkpoint::trial {
+namespace tailrace::checkpoint::fixture {
 
 /// Calls `action` on the first `count` ranks with a communicator of theirs.
 template <class Action>
@@ -54,4 +54,4 @@ inline void damage_a_thousand_bytes(const std::string& checkpoint, const std::fu
   }
 }
 
-}  // namespace tailrace::checkpoint::trial
+}  // namespace tailrace::checkpoint::fixture

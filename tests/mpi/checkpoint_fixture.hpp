@@ -17,7 +17,7 @@
 #include "tailrace/error.hpp"
 
 /// A simulation's state whose every value follows a formula, so that what came back can be judged alone.
-namespace tailrace::checkpoint::trial {
+namespace tailrace::checkpoint::fixture {
 
 inline constexpr Index3 domain{13, 11, 17};
 
@@ -83,14 +83,14 @@ enum class Owner {
 
 /// Particles in cells: most in few of these, none in many. Their records have 20 bytes, which is no whole
 /// number of words.
-class Particles final : public RecordSet {
+class Particles final : public RowSet {
  public:
   struct Particle {
     std::uint64_t id = 0;
     std::array<float, 3> place{};
   };
   static constexpr std::uint64_t cells_of_all = 64;
-  static constexpr std::int64_t record_bytes = 20;
+  static constexpr std::int64_t row_bytes = 20;
 
   Particles(std::uint64_t count, Owner owner, int ranks, int rank)
       : count_(count), owner_(owner), ranks_(ranks), rank_(rank) {}
@@ -127,8 +127,8 @@ class Particles final : public RecordSet {
     return sum;
   }
 
-  [[nodiscard]] RecordType type() const override {
-    return {.bytes = record_bytes,
+  [[nodiscard]] RowType type() const override {
+    return {.bytes = row_bytes,
             .members = {{.name = "id", .type = "<u8", .offset = 0},
                         {.name = "place", .type = "<f4", .offset = 8, .count = 3}}};
   }
@@ -138,14 +138,14 @@ class Particles final : public RecordSet {
       if (!particles.empty()) list.push_back({key, static_cast<std::int64_t>(particles.size())});
     return list;
   }
-  void read(std::size_t cell, std::span<std::byte> records) const override {
+  void read(std::size_t cell, std::span<std::byte> rows) const override {
     auto found = cells_.begin();
     for (std::size_t i = 0;; ++found)
       if (!found->second.empty() && i++ == cell) break;
     for (std::size_t i = 0; i < found->second.size(); ++i) {
-      std::byte* const record = records.data() + i * record_bytes;
-      std::memcpy(record, &found->second[i].id, 8);
-      std::memcpy(record + 8, found->second[i].place.data(), 12);
+      std::byte* const row = rows.data() + i * row_bytes;
+      std::memcpy(row, &found->second[i].id, 8);
+      std::memcpy(row + 8, found->second[i].place.data(), 12);
     }
   }
   [[nodiscard]] std::vector<KeyRange> begin_restore() override {
@@ -155,15 +155,15 @@ class Particles final : public RecordSet {
     if (mine.empty()) return {};
     return {{static_cast<std::uint64_t>(mine.begin), static_cast<std::uint64_t>(mine.end)}};
   }
-  [[nodiscard]] bool owns(std::uint64_t key, std::span<const std::byte> record) const override {
+  [[nodiscard]] bool owns(std::uint64_t key, std::span<const std::byte> row) const override {
     std::uint64_t id = 0;
-    std::memcpy(&id, record.data(), 8);
+    std::memcpy(&id, row.data(), 8);
     return owner_of(key, id) == rank_;
   }
-  void add(std::uint64_t key, std::span<const std::byte> record) override {
+  void add(std::uint64_t key, std::span<const std::byte> row) override {
     Particle p;
-    std::memcpy(&p.id, record.data(), 8);
-    std::memcpy(p.place.data(), record.data() + 8, 12);
+    std::memcpy(&p.id, row.data(), 8);
+    std::memcpy(p.place.data(), row.data() + 8, 12);
     cells_[key].push_back(p);
   }
 
@@ -227,7 +227,7 @@ class State {
       archive.text("title", title);
       archive.text("empty", empty);
     });
-    archive.component("molecules", 1, [&](int) { archive.records("argon", particles); });
+    archive.component("molecules", 1, [&](int) { archive.rows("argon", particles); });
   }
   /// Whether everything on this rank is as `set` has it.
   [[nodiscard]] bool is_right() {
@@ -262,4 +262,4 @@ inline output::Options options_of(const std::string& strategy, const std::string
   return output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});
 }
 
-}  // namespace tailrace::checkpoint::trial
+}  // namespace tailrace::checkpoint::fixture

@@ -15,13 +15,13 @@
 
 using namespace tailrace;
 using namespace tailrace::checkpoint;
-using trial::Owner;
-using trial::State;
+using fixture::Owner;
+using fixture::State;
 
 namespace {
 
 namespace fs = std::filesystem;
-using output::trial::SharedDir;
+using output::fixture::SharedDir;
 
 /// Nodes of so many ranks.
 class RanksPerNode {
@@ -33,12 +33,11 @@ class RanksPerNode {
 };
 
 layout::Decomposition slabs(int ranks) {
-  return layout::Decomposition::slab(trial::domain, layout::Axis::z, ranks);
+  return layout::Decomposition::slab(fixture::domain, layout::Axis::z, ranks);
 }
 
 Origin origin_of(StepIndex step) {
-  return {
-      .simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
+  return {.simulation = "test", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
 }
 
 StateFunction passing(State& state) {
@@ -46,7 +45,7 @@ StateFunction passing(State& state) {
 }
 
 output::Options options() {
-  return trial::options_of("threads");
+  return fixture::options_of("threads");
 }
 
 /// The directories of a trial.
@@ -57,8 +56,8 @@ struct Place {
   [[nodiscard]] LocalLevel level(bool partner) const { return {.directory = local(), .partner = partner}; }
   /// The directory of a node of the only leg; "" if there is none.
   [[nodiscard]] std::string node(int number) const {
-    for (const auto& leg : fs::directory_iterator(local()))
-      return fmt::format("{}/node-{}", leg.path().string(), number);
+    for (const auto& segment : fs::directory_iterator(local()))
+      return fmt::format("{}/node-{}", segment.path().string(), number);
     return "";
   }
   [[nodiscard]] std::string part(int node_number, int rank, const char* ending) const {
@@ -85,7 +84,7 @@ void leave_on_nodes(mpi::CommView comm, const Place& place, bool partner, Owner 
 
 void check_restored(mpi::CommView comm, const Place& place, Owner owner = Owner::of_cell) {
   State state(comm, slabs(comm.size()), owner);
-  const auto restored = restore_newest(comm, place.run(), "trial", passing(state));
+  const auto restored = restore_newest(comm, place.run(), "test", passing(state));
   CHECK(restored.step == 10);
   CHECK(restored.warnings.empty());
   CHECK(state.is_right());
@@ -149,7 +148,7 @@ MPI_CASE("what stands on nodes comes back on any number of ranks", ranks{1, 2, 3
 }
 
 MPI_CASE("compressed parts come back on any number of ranks", ranks{1, 3, 7}) {
-  if (!trial::can_compress()) return;
+  if (!fixture::can_compress()) return;
   const int all = comm.size();
   const RanksPerNode nodes(2);
   for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}}) {

@@ -14,30 +14,29 @@
 
 using namespace tailrace;
 using namespace tailrace::checkpoint;
-using trial::damage;
-using trial::on_first;
-using trial::Owner;
-using trial::State;
+using fixture::damage;
+using fixture::on_first;
+using fixture::Owner;
+using fixture::State;
 
 namespace {
 
-using output::trial::SharedDir;
+using output::fixture::SharedDir;
 
 /// How ranks share the grid when they save, and when they restore.
 layout::Decomposition slabs(int ranks) {
-  return layout::Decomposition::slab(trial::domain, layout::Axis::z, ranks);
+  return layout::Decomposition::slab(fixture::domain, layout::Axis::z, ranks);
 }
 layout::Decomposition pencils(int ranks) {
   const auto grid = layout::near_square_grid(ranks);
-  return layout::Decomposition::pencil(trial::domain, layout::Axis::x, grid);
+  return layout::Decomposition::pencil(fixture::domain, layout::Axis::x, grid);
 }
 layout::Decomposition on_the_last(int ranks) {
-  return layout::Decomposition::all_on(trial::domain, ranks, ranks - 1);
+  return layout::Decomposition::all_on(fixture::domain, ranks, ranks - 1);
 }
 
 Origin origin_of(StepIndex step) {
-  return {
-      .simulation = "trial", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
+  return {.simulation = "test", .program = "test 1", .step = step, .time_s = 0.5 * static_cast<double>(step)};
 }
 
 constexpr std::int64_t buffer_bytes = 8 << 20;
@@ -45,7 +44,7 @@ constexpr std::int64_t buffer_bytes = 8 << 20;
 /// Ways to pack a state: as it is, compressed, and compressed with room for few of the cells.
 std::vector<Packing> packings() {
   std::vector<Packing> packings{{.buffer_bytes = buffer_bytes}};
-  if (!trial::can_compress()) return packings;
+  if (!fixture::can_compress()) return packings;
   for (const std::int64_t bytes : {buffer_bytes, std::int64_t{5000}})
     packings.push_back({.buffer_bytes = bytes, .compression = {.zstd_level = 1}});
   return packings;
@@ -97,11 +96,11 @@ MPI_CASE("state comes back on any number of ranks, however they share it", ranks
         on_first(comm, from, [&](mpi::CommView part) {
           State state(part, share(part.size()), owner);
           state.set();
-          save(part, directory.path(), 10, state, trial::options_of("threads"));
+          save(part, directory.path(), 10, state, fixture::options_of("threads"));
         });
         on_first(comm, to, [&](mpi::CommView part) {
           State state(part, pencils(part.size()), owner);
-          const auto restored = restore_newest(part, directory.path(), "trial", passing(state));
+          const auto restored = restore_newest(part, directory.path(), "test", passing(state));
           CHECK(restored.step == 10);
           CHECK(restored.warnings.empty());
           check_restored(part, state);
@@ -117,11 +116,11 @@ MPI_CASE("compressed state comes back on any number of ranks", ranks{1, 2, 3, 4,
       on_first(comm, from, [&](mpi::CommView part) {
         State state(part, pencils(part.size()), Owner::of_particle);
         state.set();
-        save(part, directory.path(), 10, state, trial::options_of("threads"), packing);
+        save(part, directory.path(), 10, state, fixture::options_of("threads"), packing);
       });
       on_first(comm, to, [&](mpi::CommView part) {
         State state(part, slabs(part.size()), Owner::of_particle);
-        const auto restored = restore_newest(part, directory.path(), "trial", passing(state));
+        const auto restored = restore_newest(part, directory.path(), "test", passing(state));
         CHECK(restored.warnings.empty());
         check_restored(part, state);
       });
@@ -137,7 +136,7 @@ static std::string between(const std::string& path, const std::string& from, con
 }
 
 MPI_CASE("what is compressed is smaller, and the same whatever the buffers keep", ranks{1, 3}) {
-  if (!trial::can_compress()) return;
+  if (!fixture::can_compress()) return;
   const SharedDir directory(comm);
   State state(comm, slabs(comm.size()));
   state.set();
@@ -145,7 +144,7 @@ MPI_CASE("what is compressed is smaller, and the same whatever the buffers keep"
   std::vector<std::uintmax_t> sizes;
   StepIndex step = 0;
   for (const auto& packing : packings()) {
-    save(comm, directory.path(), ++step, state, trial::options_of("threads"), packing);
+    save(comm, directory.path(), ++step, state, fixture::options_of("threads"), packing);
     const auto path = checkpoint_path(directory.path(), step);
     sizes.push_back(std::filesystem::file_size(path + "/state.h5"));
     versions.push_back(between(path, "\"version\"", "\"simulation\""));
@@ -164,14 +163,14 @@ MPI_CASE("what is compressed is smaller, and the same whatever the buffers keep"
 MPI_CASE("every strategy writes it", ranks{1, 3}) {
   const SharedDir directory(comm);
   StepIndex step = 0;
-  for (const auto& strategy : output::trial::strategies)
+  for (const auto& strategy : output::fixture::strategies)
     for (const auto& packing : packings()) {
       CAPTURE(strategy);
       State state(comm, slabs(comm.size()), Owner::of_particle);
       state.set();
-      save(comm, directory.path(), ++step, state, trial::options_of(strategy), packing);
+      save(comm, directory.path(), ++step, state, fixture::options_of(strategy), packing);
       State found(comm, pencils(comm.size()));
-      CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == step);
+      CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == step);
       check_restored(comm, found);
     }
 }
@@ -180,9 +179,9 @@ MPI_CASE("more ranks than points, cells and particles", ranks{3, 7}) {
   const SharedDir directory(comm);
   State state(comm, on_the_last(comm.size()), Owner::of_cell, 2);
   state.set();
-  save(comm, directory.path(), 0, state, trial::options_of("blocking"));
+  save(comm, directory.path(), 0, state, fixture::options_of("blocking"));
   State found(comm, slabs(comm.size()), Owner::of_particle, 2);
-  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 0);
+  CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == 0);
   CHECK(found.is_right());
   CHECK(mpi::sum(comm, found.particles.count()) == 2);
 }
@@ -191,7 +190,7 @@ MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
   const SharedDir directory(comm);
   State state(comm, slabs(comm.size()));
   state.set();
-  auto options = trial::options_of("threads");
+  auto options = fixture::options_of("threads");
   options.pace = output::parse_pace("latency=20ms");
   trace::Log log("checkpoint");
   Saving saving(comm, directory.path(), origin_of(4), passing(state), options, {.buffer_bytes = buffer_bytes},
@@ -203,7 +202,7 @@ MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
   CHECK(list_checkpoints(directory.path()).empty());
   saving.finish();
   State found(comm, slabs(comm.size()));
-  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 4);
+  CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == 4);
   check_restored(comm, found);
 }
 
@@ -214,7 +213,7 @@ MPI_CASE("it gets its name behind the computation", ranks{1, 3}) {
   trace::Log log("checkpoint");
   const auto finish_without_waiting = [&](StepIndex step, const std::function<void()>& before,
                                           const std::function<void()>& afterwards) {
-    Saving saving(comm, directory.path(), origin_of(step), passing(state), trial::options_of("threads"),
+    Saving saving(comm, directory.path(), origin_of(step), passing(state), fixture::options_of("threads"),
                   {.buffer_bytes = buffer_bytes}, log);
     for (Backoff backoff; !saving.ready();) backoff.pause();
     CHECK_FALSE(saving.is_sealed());
@@ -234,7 +233,7 @@ MPI_CASE("it gets its name behind the computation", ranks{1, 3}) {
   CHECK(failure_of([&] { finish_without_waiting(5, lose_it, [&] { there.clear(); }); }));
   CHECK(there.size() == (comm.is_root() ? 1 : 0));
   State found(comm, slabs(comm.size()));
-  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 4);
+  CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == 4);
   check_restored(comm, found);
 }
 
@@ -242,16 +241,16 @@ MPI_CASE("checkpoints in the memory of those before them", ranks{1, 3}) {
   const SharedDir directory(comm);
   output::StagingMemory memory;
   StepIndex step = 0;
-  for (const auto& strategy : output::trial::strategies)
+  for (const auto& strategy : output::fixture::strategies)
     for (const std::uint64_t particles : {1000, 10, 1000}) {
       CAPTURE(strategy);
       State state(comm, slabs(comm.size()), Owner::of_cell, particles);
       state.set();
-      auto options = trial::options_of(strategy);
+      auto options = fixture::options_of(strategy);
       options.memory = &memory;
       save(comm, directory.path(), ++step, state, options);
       State found(comm, slabs(comm.size()), Owner::of_cell, particles);
-      CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == step);
+      CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == step);
       CHECK(found.is_right());
     }
 }
@@ -260,13 +259,14 @@ MPI_CASE("a checkpoint that cannot be written leaves the older ones", ranks{1, 3
   const SharedDir directory(comm);
   State state(comm, slabs(comm.size()));
   state.set();
-  save(comm, directory.path(), 1, state, trial::options_of("threads"));
+  save(comm, directory.path(), 1, state, fixture::options_of("threads"));
   for (const char* fault :
        {"write:nth=1,error=ENOSPC", "write:nth=3,error=EIO,rank=0", "short:nth=1;write:nth=2,error=EIO"})
     for (const char* strategy : {"blocking", "threads", "leaders"}) {
       CAPTURE(strategy);
       CAPTURE(fault);
-      CHECK(failure_of([&] { save(comm, directory.path(), 2, state, trial::options_of(strategy, fault)); }));
+      CHECK(
+          failure_of([&] { save(comm, directory.path(), 2, state, fixture::options_of(strategy, fault)); }));
       if (comm.is_root()) {
         CHECK(list_checkpoints(directory.path()).size() == 1);
         CHECK_FALSE(std::filesystem::exists(partial_path(directory.path(), 2)));
@@ -274,7 +274,7 @@ MPI_CASE("a checkpoint that cannot be written leaves the older ones", ranks{1, 3
       mpi::barrier(comm);
     }
   State found(comm, slabs(comm.size()));
-  CHECK(restore_newest(comm, directory.path(), "trial", passing(found)).step == 1);
+  CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == 1);
   check_restored(comm, found);
 }
 
@@ -283,7 +283,7 @@ MPI_CASE("a damaged checkpoint is skipped, and named", ranks{1, 3}) {
   State state(comm, slabs(comm.size()));
   state.set();
   for (StepIndex step = 1; step <= 2; ++step)
-    save(comm, directory.path(), step, state, trial::options_of("threads"));
+    save(comm, directory.path(), step, state, fixture::options_of("threads"));
   const auto newest = checkpoint_path(directory.path(), 2);
   if (comm.is_root()) {
     const auto file = newest + "/state.h5";
@@ -291,7 +291,7 @@ MPI_CASE("a damaged checkpoint is skipped, and named", ranks{1, 3}) {
   }
   mpi::barrier(comm);
   State found(comm, pencils(comm.size()));
-  const auto restored = restore_newest(comm, directory.path(), "trial", passing(found));
+  const auto restored = restore_newest(comm, directory.path(), "test", passing(found));
   CHECK(restored.step == 1);
   REQUIRE(restored.warnings.size() == 1);
   CHECK(restored.warnings[0].find(newest) != std::string::npos);
@@ -305,14 +305,14 @@ MPI_CASE("any byte that changes is found", ranks{1}) {
   for (const auto& packing : packings()) {
     State state(comm, slabs(1));
     state.set();
-    save(comm, directory.path(), ++step, state, trial::options_of("blocking"), packing);
+    save(comm, directory.path(), ++step, state, fixture::options_of("blocking"), packing);
     const auto path = checkpoint_path(directory.path(), step);
-    trial::damage_a_thousand_bytes(path, [&] {
-      const auto error = failure_of([&] { Checkpoint(comm, path, "trial").restore(passing(state)); });
+    fixture::damage_a_thousand_bytes(path, [&] {
+      const auto error = failure_of([&] { Checkpoint(comm, path, "test").restore(passing(state)); });
       REQUIRE(error);
       CHECK(error->kind == ErrorKind::input);
     });
-    Checkpoint(comm, path, "trial").restore(passing(state));
+    Checkpoint(comm, path, "test").restore(passing(state));
     CHECK(state.is_right());
   }
 }
@@ -327,10 +327,10 @@ void check_words(const std::string& text, const char* words) {
 struct Refusals {
   explicit Refusals(mpi::CommView of) : comm(of), directory(of), state(of, slabs(of.size())) {
     state.set();
-    save(comm, directory.path(), 1, state, trial::options_of("threads"));
+    save(comm, directory.path(), 1, state, fixture::options_of("threads"));
   }
   [[nodiscard]] std::string path() const { return checkpoint_path(directory.path(), 1); }
-  [[nodiscard]] std::string reason(const StateFunction& function, const char* simulation = "trial") const {
+  [[nodiscard]] std::string reason(const StateFunction& function, const char* simulation = "test") const {
     const auto error = failure_of([&] { Checkpoint(comm, path(), simulation).restore(function); });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::input);
@@ -375,14 +375,14 @@ MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
 
 MPI_CASE("what a program does not ask for is named, and what is not there refused", ranks{1, 2}) {
   Refusals refusals(comm);
-  const auto left = Checkpoint(comm, refusals.path(), "trial").restore([&](StateArchive& archive) {
+  const auto left = Checkpoint(comm, refusals.path(), "test").restore([&](StateArchive& archive) {
     archive.component("run", 1, [&](int) { archive.value("steps", refusals.state.steps); });
   });
   CHECK(std::find(left.begin(), left.end(), "molecules/argon") != left.end());
   CHECK(std::find(left.begin(), left.end(), "run/seed") != left.end());
-  CHECK(failure_of([&] { Checkpoint(comm, refusals.path() + "0", "trial"); }));
+  CHECK(failure_of([&] { Checkpoint(comm, refusals.path() + "0", "test"); }));
   const auto none = failure_of(
-      [&] { restore_newest(comm, refusals.directory.path() + "/nix", "trial", passing(refusals.state)); });
+      [&] { restore_newest(comm, refusals.directory.path() + "/nix", "test", passing(refusals.state)); });
   REQUIRE(none);
   check_words(none->message, "no checkpoint to go on from");
 }
@@ -392,7 +392,7 @@ MPI_CASE("the newest are kept", ranks{1}) {
   State state(comm, slabs(1));
   state.set();
   for (const StepIndex step : {3, 1, 20, 4})
-    save(comm, directory.path(), step, state, trial::options_of("blocking"));
+    save(comm, directory.path(), step, state, fixture::options_of("blocking"));
   std::filesystem::create_directory(partial_path(directory.path(), 50));
   CHECK(prune_checkpoints(directory.path(), 2, 1).empty());
   std::vector<StepIndex> steps;

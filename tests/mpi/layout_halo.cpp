@@ -71,7 +71,7 @@ class Field {
 std::vector<Decomposition> some_decompositions(int ranks) {
   return {Decomposition::slab(extents, Axis::x, ranks), Decomposition::slab(extents, Axis::z, ranks),
           Decomposition::pencil(extents, Axis::x, near_square_grid(ranks)),
-          Decomposition::bricks(extents, least_cut_bricks(extents, ranks)),
+          Decomposition::bricks(extents, min_cut_bricks(extents, ranks)),
           Decomposition::all_on(extents, ranks, ranks - 1)};
 }
 

@@ -79,11 +79,11 @@ LocalLayout with_gaps(const Box& box, std::int64_t gap) {
   return {row, row * box.y().size() + gap};
 }
 
-struct Trial {
+struct Fixture {
   Decomposition from, to;
   std::size_t element_bytes = 8;
   Axis axis = Axis::z;
-  int pieces = 1, flights = 1;
+  int batches = 1, flights = 1;
   std::int64_t from_gap = 0, to_gap = 0;
   std::size_t largest_message_bytes = std::size_t{1} << 30;
   std::vector<int> left_out = {};
@@ -91,32 +91,32 @@ struct Trial {
 
 /// Moves `flights` arrays at once, their pieces interleaved; returns the number of wrong elements on this
 /// rank.
-std::int64_t wrong_after(mpi::CommView comm, const Trial& trial) {
-  const Index3 extents = trial.from.extents();
-  const Box from_box = trial.from.box(comm.rank()), to_box = trial.to.box(comm.rank());
-  const LocalLayout from_layout = with_gaps(from_box, trial.from_gap),
-                    to_layout = with_gaps(to_box, trial.to_gap);
-  Transpose transpose(comm, {.from = trial.from,
-                             .to = trial.to,
+std::int64_t wrong_after(mpi::CommView comm, const Fixture& fixture) {
+  const Index3 extents = fixture.from.extents();
+  const Box from_box = fixture.from.box(comm.rank()), to_box = fixture.to.box(comm.rank());
+  const LocalLayout from_layout = with_gaps(from_box, fixture.from_gap),
+                    to_layout = with_gaps(to_box, fixture.to_gap);
+  Transpose transpose(comm, {.from = fixture.from,
+                             .to = fixture.to,
                              .from_layout = from_layout,
                              .to_layout = to_layout,
-                             .element_bytes = trial.element_bytes,
-                             .piece_axis = trial.axis,
-                             .left_out = trial.left_out,
-                             .pieces = trial.pieces,
-                             .largest_message_bytes = trial.largest_message_bytes});
+                             .element_bytes = fixture.element_bytes,
+                             .batch_axis = fixture.axis,
+                             .left_out = fixture.left_out,
+                             .batches = fixture.batches,
+                             .largest_message_bytes = fixture.largest_message_bytes});
   std::vector<Pattern> sources, targets;
   std::vector<Transpose::Flight> flights;
-  for (int f = 0; f < trial.flights; ++f) {
-    sources.emplace_back(extents, from_box, from_layout, trial.element_bytes);
-    targets.emplace_back(extents, to_box, to_layout, trial.element_bytes);
+  for (int f = 0; f < fixture.flights; ++f) {
+    sources.emplace_back(extents, from_box, from_layout, fixture.element_bytes);
+    targets.emplace_back(extents, to_box, to_layout, fixture.element_bytes);
   }
   for (std::size_t f = 0; f < sources.size(); ++f)
     flights.push_back(transpose.begin(sources[f].data(), targets[f].data()));
-  for (int k = 0; k < trial.pieces; ++k)
-    for (int f = trial.flights; f-- > 0;) {  // not the order in which they began
+  for (int k = 0; k < fixture.batches; ++k)
+    for (int f = fixture.flights; f-- > 0;) {  // not the order in which they began
       const auto i = static_cast<std::size_t>(f);
-      sources[i].fill(trial.axis, transpose.piece(k), f);
+      sources[i].fill(fixture.axis, transpose.batch(k), f);
       flights[i].start(k);
       flights[i].progress();
     }
@@ -144,7 +144,7 @@ MPI_CASE("every decomposition can become every other, in pieces along each axis"
   for (const auto& from : some_decompositions(extents, comm.size()))
     for (const auto& to : some_decompositions(extents, comm.size()))
       for (const Axis axis : {Axis::x, Axis::y, Axis::z})
-        CHECK(wrong_after(comm, {.from = from, .to = to, .axis = axis, .pieces = 3}) == 0);
+        CHECK(wrong_after(comm, {.from = from, .to = to, .axis = axis, .batches = 3}) == 0);
 }
 
 MPI_CASE("random sizes, layouts and pieces", ranks{1, 2, 3, 4, 7}) {
@@ -154,17 +154,17 @@ MPI_CASE("random sizes, layouts and pieces", ranks{1, 2, 3, 4, 7}) {
     const Index3 extents{1 + upto(12), 1 + upto(12), 1 + upto(12)};
     const auto decompositions = some_decompositions(extents, comm.size());
     const std::size_t sizes[] = {4, 8, 16, 1, 3};
-    const Trial trial{.from = decompositions[static_cast<std::size_t>(upto(6))],
-                      .to = decompositions[static_cast<std::size_t>(upto(6))],
-                      .element_bytes = sizes[upto(4)],
-                      .axis = static_cast<Axis>(upto(2)),
-                      .pieces = 1 + upto(4),
-                      .flights = 1 + upto(3),
-                      .from_gap = upto(2),
-                      .to_gap = upto(2),
-                      .largest_message_bytes = upto(1) == 0 ? std::size_t{1} << 30 : 48};
+    const Fixture fixture{.from = decompositions[static_cast<std::size_t>(upto(6))],
+                          .to = decompositions[static_cast<std::size_t>(upto(6))],
+                          .element_bytes = sizes[upto(4)],
+                          .axis = static_cast<Axis>(upto(2)),
+                          .batches = 1 + upto(4),
+                          .flights = 1 + upto(3),
+                          .from_gap = upto(2),
+                          .to_gap = upto(2),
+                          .largest_message_bytes = upto(1) == 0 ? std::size_t{1} << 30 : 48};
     CAPTURE(round);
-    CHECK(wrong_after(comm, trial) == 0);
+    CHECK(wrong_after(comm, fixture) == 0);
   }
 }
 
@@ -172,7 +172,7 @@ MPI_CASE("a rank's own part can be left where it is", ranks{1, 2, 3, 7}) {
   const Index3 extents{6, 11, 9};
   const auto from = Decomposition::slab(extents, Axis::z, comm.size());
   const auto to = Decomposition::slab(extents, Axis::y, comm.size());
-  const auto wrong = wrong_after(comm, {.from = from, .to = to, .pieces = 2, .left_out = {comm.rank()}});
+  const auto wrong = wrong_after(comm, {.from = from, .to = to, .batches = 2, .left_out = {comm.rank()}});
   CHECK(wrong == intersect(from.box(comm.rank()), to.box(comm.rank())).volume());
 }
 
@@ -186,16 +186,16 @@ MPI_CASE("parts of neighbours can be left out too", ranks{2, 3, 7}) {
     neighbours.push_back(rank);
     left += intersect(from.box(rank), to.box(comm.rank())).volume();
   }
-  CHECK(wrong_after(comm, {.from = from, .to = to, .pieces = 2, .left_out = neighbours}) == left);
+  CHECK(wrong_after(comm, {.from = from, .to = to, .batches = 2, .left_out = neighbours}) == left);
 }
 
 MPI_CASE("more ranks than planes, and boxes one point wide", ranks{1, 2, 3, 4, 7}) {
   for (const Index3 extents : {Index3{9, 2, 1}, Index3{1, 3, 2}, Index3{1, 1, 1}, Index3{4, 0, 3}}) {
     const auto z = Decomposition::slab(extents, Axis::z, comm.size());
     const auto y = Decomposition::slab(extents, Axis::y, comm.size());
-    for (int pieces = 1; pieces <= 5; ++pieces) {
-      CHECK(wrong_after(comm, {.from = z, .to = y, .axis = Axis::z, .pieces = pieces}) == 0);
-      CHECK(wrong_after(comm, {.from = y, .to = z, .axis = Axis::y, .pieces = pieces}) == 0);
+    for (int batches = 1; batches <= 5; ++batches) {
+      CHECK(wrong_after(comm, {.from = z, .to = y, .axis = Axis::z, .batches = batches}) == 0);
+      CHECK(wrong_after(comm, {.from = y, .to = z, .axis = Axis::y, .batches = batches}) == 0);
     }
   }
 }
@@ -208,13 +208,13 @@ MPI_CASE("there and back again many times, as in a solver", ranks{2, 3, 7}) {
   const auto dense_z = LocalLayout::dense(z_box), dense_y = LocalLayout::dense(y_box);
   Transpose forth(
       comm,
-      {.from = z, .to = y, .from_layout = dense_z, .to_layout = dense_y, .element_bytes = 8, .pieces = 2});
+      {.from = z, .to = y, .from_layout = dense_z, .to_layout = dense_y, .element_bytes = 8, .batches = 2});
   Transpose back(comm, {.from = y,
                         .to = z,
                         .from_layout = dense_y,
                         .to_layout = dense_z,
                         .element_bytes = 8,
-                        .piece_axis = Axis::y});
+                        .batch_axis = Axis::y});
   Pattern start(extents, z_box, dense_z, 8), middle(extents, y_box, dense_y, 8),
       end(extents, z_box, dense_z, 8);
   for (int round = 0; round < 40; ++round) {
@@ -234,7 +234,7 @@ MPI_CASE("there and back again many times, as in a solver", ranks{2, 3, 7}) {
 MPI_CASE("blocks of megabytes arrive whole", ranks{2}) {
   const Index3 extents{512, 512, 32};  // 32 MB in all: each rank sends half of its half
   const auto z = Decomposition::slab(extents, Axis::z, 2), y = Decomposition::slab(extents, Axis::y, 2);
-  CHECK(wrong_after(comm, {.from = z, .to = y, .element_bytes = 4, .pieces = 1}) == 0);
+  CHECK(wrong_after(comm, {.from = z, .to = y, .element_bytes = 4, .batches = 1}) == 0);
 }
 
 MPI_CASE("a rank waits only for ranks whose points it gets", ranks{3}) {
@@ -280,7 +280,7 @@ MPI_CASE("misuse is named", ranks{1, 2}) {
   const auto good =
       config({.from = z, .to = z, .from_layout = dense, .to_layout = dense, .element_bytes = 8});
   auto bad = good;
-  bad.pieces = 0;
+  bad.batches = 0;
   CHECK_THROWS_AS(Transpose(comm, bad), Error);
   bad = good;
   bad.to = Decomposition::slab({4, 4, 5}, Axis::z, comm.size());

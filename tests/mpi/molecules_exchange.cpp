@@ -94,11 +94,11 @@ std::map<Copy, double> around(const std::vector<Molecule>& all, const Vec3& box,
 }
 
 void check_halo(mpi::CommView comm, unsigned seed) {
-  trial::Draw draw(seed);
-  const Vec3 box = trial::any_box(draw);
-  const auto decomposition = trial::any_decomposition(draw, box, comm.size());
-  const double reach = trial::uniform(draw, 0.1, 1.2) * std::min({box[0], box[1], box[2]});
-  const auto all = numbered(trial::any_positions(draw, {{}, box}, 80));
+  fixture::Draw draw(seed);
+  const Vec3 box = fixture::any_box(draw);
+  const auto decomposition = fixture::any_decomposition(draw, box, comm.size());
+  const double reach = fixture::uniform(draw, 0.1, 1.2) * std::min({box[0], box[1], box[2]});
+  const auto all = numbered(fixture::any_positions(draw, {{}, box}, 80));
   const Region region = decomposition.region(comm.rank());
   Exchange exchange(comm, decomposition, reach);
   const auto own = own_of(all, region);
@@ -117,9 +117,9 @@ void check_halo(mpi::CommView comm, unsigned seed) {
 }
 
 /// Moves molecules by less than `most` along each axis, the same on every rank.
-void shake(std::vector<Molecule>& all, trial::Draw& draw, double most) {
+void shake(std::vector<Molecule>& all, fixture::Draw& draw, double most) {
   for (Molecule& molecule : all)
-    for (double& x : molecule.position) x += trial::uniform(draw, -most, most);
+    for (double& x : molecule.position) x += fixture::uniform(draw, -most, most);
 }
 
 /// What stays in the region, and what has left it.
@@ -143,11 +143,11 @@ MPI_CASE("copies are what is within reach, of any decomposition and reach", rank
 
 MPI_CASE("molecules find their owners, and none is lost or doubled", ranks{1, 2, 3, 4, 7}) {
   for (unsigned seed = 1; seed <= 12; ++seed) {
-    trial::Draw draw(seed);
-    const Vec3 box = trial::any_box(draw);
+    fixture::Draw draw(seed);
+    const Vec3 box = fixture::any_box(draw);
     const double reach = 0.4 * std::min({box[0], box[1], box[2]});
-    auto all = numbered(trial::any_positions(draw, {{}, box}, 400));
-    Exchange exchange(comm, trial::any_decomposition(draw, box, comm.size()), reach);
+    auto all = numbered(fixture::any_positions(draw, {{}, box}, 400));
+    Exchange exchange(comm, fixture::any_decomposition(draw, box, comm.size()), reach);
     auto own = own_of(all, exchange.decomposition().region(comm.rank()));
     for (int step = 0; step < 6; ++step) {
       // Every rank moves all molecules alike; its own ones are those of the ids that it has.
@@ -167,14 +167,14 @@ MPI_CASE("molecules find their owners, and none is lost or doubled", ranks{1, 2,
 }
 
 MPI_CASE("after another decomposition molecules go straight to their new owners", ranks{1, 2, 3, 4, 7}) {
-  trial::Draw draw(77);
+  fixture::Draw draw(77);
   const Vec3 box{11, 12, 13};
-  const auto all = numbered(trial::any_positions(draw, {{}, box}, 3000));
-  Exchange exchange(comm, trial::any_decomposition(draw, box, comm.size()), 1);
+  const auto all = numbered(fixture::any_positions(draw, {{}, box}, 3000));
+  Exchange exchange(comm, fixture::any_decomposition(draw, box, comm.size()), 1);
   auto own = comm.rank() == comm.size() - 1 ? all : std::vector<Molecule>{};
   const auto before = checksum(comm, own);
   for (int round = 0; round < 8; ++round) {
-    exchange.reset(trial::any_decomposition(draw, box, comm.size()));
+    exchange.reset(fixture::any_decomposition(draw, box, comm.size()));
     const Region region = exchange.decomposition().region(comm.rank());
     const auto arrived = exchange.redistribute(take_leavers(own, region));
     own.insert(own.end(), arrived.begin(), arrived.end());
@@ -230,9 +230,9 @@ MPI_CASE("halos grow and shrink from step to step", ranks{2, 3}) {
   const double reach = 1;
   Exchange exchange(comm, Decomposition::regular(box, comm.size()), reach);
   const Region region = exchange.decomposition().region(comm.rank());
-  trial::Draw draw(1);
+  fixture::Draw draw(1);
   for (const int count : {0, 10, 3000, 0, 10000, 500, 15000}) {
-    const auto all = numbered(trial::any_positions(draw, {{}, box}, count));
+    const auto all = numbered(fixture::any_positions(draw, {{}, box}, count));
     std::size_t expected = 0;
     for (const Molecule& molecule : all)
       for (int image = 0; image < 27; ++image) {
@@ -251,11 +251,11 @@ MPI_CASE("regions follow a droplet", ranks{3, 4, 7}) {
   Exchange exchange(comm, Decomposition::regular(box, comm.size()), cutoff);
   int changes = 0;
   for (int step = 0; step < 5; ++step) {
-    trial::Draw draw(5);
-    const auto positions = trial::droplet(draw, box, {14.0 + 7 * step, 13, 16.0 + 4 * step}, 12);
-    const auto neighbours = trial::neighbours(positions, box, cutoff);
+    fixture::Draw draw(5);
+    const auto positions = fixture::droplet(draw, box, {14.0 + 7 * step, 13, 16.0 + 4 * step}, 12);
+    const auto neighbours = fixture::neighbours(positions, box, cutoff);
     const auto imbalance = [&] {
-      return trial::pair_imbalance(exchange.decomposition(), positions, neighbours);
+      return fixture::pair_imbalance(exchange.decomposition(), positions, neighbours);
     };
     const Region region = exchange.decomposition().region(comm.rank());
     CellCounter counter(balancer.grid(), region);
@@ -277,8 +277,8 @@ MPI_CASE("regions follow a droplet", ranks{3, 4, 7}) {
 
 MPI_CASE("all ranks plan the same, and again the same", ranks{1, 2, 3, 7}) {
   const Vec3 box{30, 20, 25};
-  trial::Draw draw(13);
-  const auto positions = trial::droplet(draw, box, {5, 6, 7}, 8);
+  fixture::Draw draw(13);
+  const auto positions = fixture::droplet(draw, box, {5, 6, 7}, 8);
   const auto start = Decomposition::regular(box, comm.size());
   const auto plan_from = [&](const Decomposition& current) {
     const Balancer balancer(comm, box, 2.5, {});

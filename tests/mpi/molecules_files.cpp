@@ -21,13 +21,13 @@ namespace tailrace::molecules {
 
 namespace {
 
-using output::trial::SharedDir;
-using trial::bytes_of;
-using trial::list_of;
-using trial::read;
-using trial::refusal;
-using trial::slabs;
-using trial::state_sum;
+using fixture::bytes_of;
+using fixture::list_of;
+using fixture::read;
+using fixture::refusal;
+using fixture::slabs;
+using fixture::state_sum;
+using output::fixture::SharedDir;
 
 constexpr std::array all_formats{PhaseSpaceFormat::ascii, PhaseSpaceFormat::binary, PhaseSpaceFormat::cells,
                                  PhaseSpaceFormat::netcdf, PhaseSpaceFormat::mpi_restart};
@@ -99,8 +99,8 @@ std::vector<Molecule> own_of(const std::vector<Molecule>& all, const Share& shar
 }
 
 void write(mpi::CommView comm, const PhaseSpaceFiles& files, const std::vector<Molecule>& all,
-           const Model& model, const Vec3& box, std::array<std::int64_t, 3> cells, int most_ranks = 1 << 30) {
-  const auto share = slabs(comm.rank(), comm.size(), box, model.components.size(), most_ranks);
+           const Model& model, const Vec3& box, std::array<std::int64_t, 3> cells, int max_ranks = 1 << 30) {
+  const auto share = slabs(comm.rank(), comm.size(), box, model.components.size(), max_ranks);
   const auto own = own_of(all, share);
   write_phase_space(comm, files,
                     {.time = 0.1 + 0.2,
@@ -321,10 +321,10 @@ MPI_CASE("states that cannot be are refused, with the molecule", ranks{1, 3}) {
     auto header = bytes_of(comm, files.header);
     header.erase(header.find("<statesum>"), header.find("</statesum>") + 12 - header.find("<statesum>"));
     auto bytes = bytes_of(comm, files.data);
-    auto record = std::as_writable_bytes(std::span(bytes)).subspan(116 * 7, 116);
-    auto molecule = unpack(icrvqd_record, record);
+    auto row = std::as_writable_bytes(std::span(bytes)).subspan(116 * 7, 116);
+    auto molecule = unpack(icrvqd_row, row);
     change(molecule);
-    pack(icrvqd_record, molecule, record);
+    pack(icrvqd_row, molecule, row);
     mpi::barrier(comm);
     put_bytes(comm, files.header, header);
     put_bytes(comm, files.data, bytes);
@@ -432,9 +432,9 @@ MPI_CASE("both orders of records of the MPI-IO checkpoint are told apart", ranks
   const auto sum = state_sum(comm, read(comm, files, share).molecules);
 
   auto serial = parallel;
-  const auto records = std::as_writable_bytes(std::span(serial)).subspan(146);
+  const auto rows = std::as_writable_bytes(std::span(serial)).subspan(146);
   for (std::size_t i = 0; i < 60; ++i)
-    pack(serial_record, unpack(padded_transfer_record, records.subspan(120 * i)), records.subspan(120 * i));
+    pack(serial_row, unpack(padded_transfer_row, rows.subspan(120 * i)), rows.subspan(120 * i));
   put_bytes(comm, files.data, serial);
   CHECK(state_sum(comm, read(comm, files, share).molecules) == sum);
 

@@ -16,12 +16,12 @@ namespace tailrace::molecules {
 
 namespace {
 
-using output::trial::SharedDir;
-using trial::bytes_of;
-using trial::list_of;
-using trial::read;
-using trial::slabs;
-using trial::state_sum;
+using fixture::bytes_of;
+using fixture::list_of;
+using fixture::read;
+using fixture::slabs;
+using fixture::state_sum;
+using output::fixture::SharedDir;
 
 constexpr std::array all_formats{PhaseSpaceFormat::ascii, PhaseSpaceFormat::binary, PhaseSpaceFormat::cells,
                                  PhaseSpaceFormat::netcdf, PhaseSpaceFormat::mpi_restart};
@@ -290,10 +290,9 @@ MPI_CASE("molecules in a checkpoint, back on other ranks", ranks{1, 2, 3, 4, 7})
       archive.component("molecules", 1, [&](int) {
         const auto saved = list_of(molecules);
         if (archive.restores()) molecules.clear();
-        archive.records("molecules",
-                        std::make_unique<MoleculeRecords>(grid, own, saved, [&](const Molecule& molecule) {
-                          molecules.push_back(molecule);
-                        }));
+        archive.rows("molecules",
+                     std::make_unique<MoleculeRows>(
+                         grid, own, saved, [&](const Molecule& molecule) { molecules.push_back(molecule); }));
       });
     };
   };

@@ -18,9 +18,9 @@ namespace tailrace::molecules {
 
 namespace {
 
-using checkpoint::trial::on_first;
-using output::trial::SharedDir;
-using trial::gathered;
+using checkpoint::fixture::on_first;
+using fixture::gathered;
+using output::fixture::SharedDir;
 using Kind = DecompositionOptions::Kind;
 
 constexpr StepIndex saved_step = 6;
@@ -75,7 +75,7 @@ class Run {
   void restore(const std::string& directory) {
     CHECK(checkpoint::restore_newest(comm_, directory, "molecules", state()).step == saved_step);
   }
-  void go_on() {
+  void resume() {
     simulation_.restored(saved_step);
     compute(saved_step + 1, problem_.steps);
   }
@@ -133,11 +133,11 @@ void check_observables(const std::vector<double>& found, const std::vector<doubl
 }
 
 /// Goes on as another kind of run; `alike` if the ranks are as many as before and share in the same way.
-void go_on(mpi::CommView comm, Kind kind, const std::string& directory, const Whole& whole, bool alike) {
+void resume(mpi::CommView comm, Kind kind, const std::string& directory, const Whole& whole, bool alike) {
   Run run(comm, kind);
   run.restore(directory);
   CHECK(run.molecules() == whole.saved);
-  run.go_on();
+  run.resume();
   if (alike) {
     CHECK(run.molecules() == whole.end);
     CHECK(run.observables() == whole.observables);
@@ -160,7 +160,7 @@ void restart_everywhere(mpi::CommView comm, int from, Kind kind, const std::stri
       CAPTURE(from);
       CAPTURE(to);
       on_first(comm, to,
-               [&](mpi::CommView part) { go_on(part, next, directory, whole, from == to && kind == next); });
+               [&](mpi::CommView part) { resume(part, next, directory, whole, from == to && kind == next); });
     }
   }
 }
@@ -183,8 +183,8 @@ MPI_CASE("any byte of saved molecules that changes is found", ranks{1}) {
   Run run(comm, Kind::regular);
   const auto restore = [&] { checkpoint::Checkpoint(comm, path, "molecules").restore(run.state()); };
   int refusals = 0;
-  checkpoint::trial::damage_a_thousand_bytes(path,
-                                             [&] { refusals += trial::refusal(restore).empty() ? 0 : 1; });
+  checkpoint::fixture::damage_a_thousand_bytes(
+      path, [&] { refusals += fixture::refusal(restore).empty() ? 0 : 1; });
   CHECK(refusals == 1000);
   restore();
 }

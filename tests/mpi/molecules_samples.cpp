@@ -17,7 +17,7 @@ namespace tailrace::molecules {
 
 namespace {
 
-using trial::gathered, trial::list_of;
+using fixture::gathered, fixture::list_of;
 
 const Vec3 box{9, 10, 11};
 

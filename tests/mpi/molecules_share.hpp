@@ -11,12 +11,12 @@
 #include "tailrace/error.hpp"
 
 /// How tests share the box, and what they compare.
-namespace tailrace::molecules::trial {
+namespace tailrace::molecules::fixture {
 
 /// The box in slabs across its longest axis; the last rank has most of it, and more ranks than
-/// `most_ranks` have nothing.
-inline Share slabs(int rank, int ranks, const Vec3& box, std::size_t components, int most_ranks = 1 << 30) {
-  const int used = std::min(ranks, most_ranks);
+/// `max_ranks` have nothing.
+inline Share slabs(int rank, int ranks, const Vec3& box, std::size_t components, int max_ranks = 1 << 30) {
+  const int used = std::min(ranks, max_ranks);
   const auto border = [=](int i) {
     return i <= 0 ? 0.0 : i >= used ? box[0] : 0.6 * box[0] * static_cast<double>(i) / used;
   };
@@ -87,4 +87,4 @@ std::string refusal(const Action& action) {
   return "";
 }
 
-}  // namespace tailrace::molecules::trial
+}  // namespace tailrace::molecules::fixture

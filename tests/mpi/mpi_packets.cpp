@@ -19,7 +19,7 @@ std::vector<std::byte> content(int from, int to, int round) {
 
 MPI_CASE("parcels reach those who do not expect them, call after call", ranks{1, 2, 3, 7}) {
   for (int round = 0; round < 40; ++round) {
-    std::vector<mpi::Parcel<>> outgoing, expected;
+    std::vector<mpi::Packet<>> outgoing, expected;
     for (int peer = comm.size() - 1; peer >= 0; --peer) {
       auto bytes = content(comm.rank(), peer, round);
       if (!bytes.empty()) outgoing.push_back({peer, std::move(bytes)});

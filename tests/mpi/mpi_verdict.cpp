@@ -32,7 +32,7 @@ long times_slept() {
 
 MPI_CASE("agree returns when nobody fails", ranks{1, 2, 3, 4, 7}) {
   CHECK_NOTHROW(mpi::agree(comm, {}));
-  CHECK_NOTHROW(mpi::agree_on(comm, [] {}));
+  CHECK_NOTHROW(mpi::collectively(comm, [] {}));
 }
 
 MPI_CASE("agree gives one rank's error to all, with all its data", ranks{1, 2, 3, 4, 7}) {
@@ -57,7 +57,7 @@ MPI_CASE("agree gives one rank's error to all, with all its data", ranks{1, 2, 3
 
 MPI_CASE("agree takes the lowest failing rank", ranks{2, 3, 4, 7}) {
   const auto error = error_of([&] {
-    mpi::agree_on(comm, [&] {
+    mpi::collectively(comm, [&] {
       if (comm.rank() > 0) throw Error(ErrorKind::input, "rank " + std::to_string(comm.rank()));
     });
   });
@@ -75,7 +75,7 @@ MPI_CASE("agree survives a message that is not UTF-8", ranks{1, 2}) {
 }
 
 MPI_CASE("an error of the standard library on the root reaches all", ranks{1, 2, 3}) {
-  const auto error = error_of([&] { mpi::agree_on_root(comm, [] { throw std::bad_alloc(); }); });
+  const auto error = error_of([&] { mpi::collectively_on_root(comm, [] { throw std::bad_alloc(); }); });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::resource);
   CHECK(error->rank == 0);

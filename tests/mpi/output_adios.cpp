@@ -14,7 +14,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -75,7 +75,7 @@ class Reader {
   adios2::Engine engine_;
 };
 
-struct Trial {
+struct Fixture {
   Index3 domain;
   std::vector<Stream> streams;
   Split split = pattern::slabs;
@@ -83,19 +83,19 @@ struct Trial {
 };
 
 /// Runs a session; returns the error of `finish`.
-std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Trial& trial,
+std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& fixture,
                                      const Options& options, const FileHead& file_head = head()) {
-  const Box own = trial.split(trial.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  const Box own = fixture.split(fixture.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   const FieldLookup lookup = [&](const std::string&) { return field.view(); };
   trace::Log log("main");
-  Session session(comm, path, make_plan(trial.streams, own, trial.domain), file_head, options, log);
-  for (StepIndex step = 1; step <= trial.steps; ++step) {
+  Session session(comm, path, make_plan(fixture.streams, own, fixture.domain), file_head, options, log);
+  for (StepIndex step = 1; step <= fixture.steps; ++step) {
     field.set(step);
     session.sample(step, lookup);
   }
-  session.sample_final(trial.steps, lookup);
-  return error_of([&] { session.finish(trial.steps, tail(trial.steps)); });
+  session.sample_final(fixture.steps, lookup);
+  return error_of([&] { session.finish(fixture.steps, tail(fixture.steps)); });
 }
 
 Options adios(const std::string& parameters = {}, const std::string& fault = {}) {
@@ -103,15 +103,15 @@ Options adios(const std::string& parameters = {}, const std::string& fault = {})
 }
 
 /// Each variable holds, step after step, what the dataset of the sink hdf5 holds up to where the run ended.
-void check_equal(const std::string& adios_path, const std::string& hdf5_path, const Trial& trial) {
+void check_equal(const std::string& adios_path, const std::string& hdf5_path, const Fixture& fixture) {
   Reader reader(adios_path);
   const auto file = h5::File::open(hdf5_path);
-  for (const auto& stream : trial.streams)
+  for (const auto& stream : fixture.streams)
     for (const auto& spec : stream.datasets) {
       const auto name = spec.path.substr(1);
       const bool series = stream.reduction == Reduction::none;
       const auto planned = series ? static_cast<std::uint64_t>(stream.cadence.samples()) : 1;
-      const auto there = series ? static_cast<std::uint64_t>(stream.cadence.samples_until(trial.steps)) : 1;
+      const auto there = series ? static_cast<std::uint64_t>(stream.cadence.samples_until(fixture.steps)) : 1;
       CHECK_MESSAGE(reader.shape_attribute(name) == spec.shape, name);
       const auto count = h5::element_count(spec.shape) / planned * there;
       CHECK_MESSAGE(reader.has(name) == (count > 0), name);
@@ -131,11 +131,11 @@ MPI_CASE("adios2: variables hold what the datasets of hdf5 do, with attributes a
   const SharedDir directory(comm);
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}})
     for (const Split split : {pattern::slabs, pattern::pencils, pattern::one_owner}) {
-      const Trial trial{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
-      CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
-      CHECK(!run_session(comm, directory.file("out.bp"), trial, adios()));
+      const Fixture fixture{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
+      CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+      CHECK(!run_session(comm, directory.file("out.bp"), fixture, adios()));
       if (!comm.is_root()) continue;
-      check_equal(directory.file("out.bp"), directory.file("out.h5"), trial);
+      check_equal(directory.file("out.bp"), directory.file("out.h5"), fixture);
       Reader reader(directory.file("out.bp"));
       CHECK(reader.steps() == 8);  // the head, six samples, the reductions with the tail
       CHECK(reader.numbers("tailrace_record") == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 6});
@@ -159,11 +159,11 @@ MPI_CASE("adios2: samples have the extents that follow those of the samples", ra
     streams.push_back(stream(name, Whole{}, Reduction::none, domain));
     streams.back().datasets[0].shape = shapes.first;
   }
-  const Trial trial{.domain = domain, .streams = streams};
-  CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
-  CHECK(!run_session(comm, directory.file("out.bp"), trial, adios()));
+  const Fixture fixture{.domain = domain, .streams = streams};
+  CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+  CHECK(!run_session(comm, directory.file("out.bp"), fixture, adios()));
   if (!comm.is_root()) return;
-  check_equal(directory.file("out.bp"), directory.file("out.h5"), trial);
+  check_equal(directory.file("out.bp"), directory.file("out.h5"), fixture);
   Reader reader(directory.file("out.bp"));
   for (const auto& stream : streams) {
     const auto& path = stream.datasets[0].path;
@@ -175,16 +175,16 @@ MPI_CASE("adios2: reductions larger than a staging buffer, with parameters of th
   const SharedDir directory(comm);
   const Index3 domain{128, 96, 90};  // 4.2 MiB
   const Cadence two{.first = 1, .every = 1, .last = 2};
-  const Trial trial{.domain = domain,
-                    .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
-                                stream("rms", Whole{}, Reduction::rms, domain, two),
-                                stream("last", Whole{}, Reduction::final, domain, two)},
-                    .split = pattern::one_owner,
-                    .steps = 2};
-  CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
+  const Fixture fixture{.domain = domain,
+                        .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
+                                    stream("rms", Whole{}, Reduction::rms, domain, two),
+                                    stream("last", Whole{}, Reduction::final, domain, two)},
+                        .split = pattern::one_owner,
+                        .steps = 2};
+  CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
   for (const char* parameters : {"", ":AggregatorRatio=1,StatsLevel=0"}) {
-    CHECK(!run_session(comm, directory.file("out.bp"), trial, adios(parameters)));
-    if (comm.is_root()) check_equal(directory.file("out.bp"), directory.file("out.h5"), trial);
+    CHECK(!run_session(comm, directory.file("out.bp"), fixture, adios(parameters)));
+    if (comm.is_root()) check_equal(directory.file("out.bp"), directory.file("out.h5"), fixture);
     mpi::barrier(comm);
   }
 }
@@ -242,9 +242,9 @@ MPI_CASE("adios2: a failed write is the same error on all ranks, the record tell
          ranks{1, 2, 3, 4}) {
   const SharedDir directory(comm);
   const Index3 domain{8, 7, 14};
-  const Trial trial{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
+  const Fixture fixture{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
   const auto error =
-      run_session(comm, directory.file("out.bp"), trial,
+      run_session(comm, directory.file("out.bp"), fixture,
                   adios({}, fmt::format("write:rank={},step=4,error=ENOSPC", comm.size() - 1)));
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::io);
@@ -265,9 +265,9 @@ MPI_CASE("adios2: a full disk ends with the same error on all and an output that
       !comm.is_root() || mount("tailrace-test", directory.path().c_str(), "tmpfs", 0, "size=1m") == 0;
   if (mpi::min(comm, std::int64_t{mounted}) == 0) return;
   const Cadence cadence{.first = 1, .every = 1, .last = 20};
-  const Trial trial{
+  const Fixture fixture{
       .domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain, cadence)}, .steps = 20};
-  const auto error = run_session(comm, directory.file("out.bp"), trial, adios());
+  const auto error = run_session(comm, directory.file("out.bp"), fixture, adios());
   REQUIRE(error);
   CHECK_MESSAGE(error->message.find("No space left on device") != std::string::npos, error->message);
   if (!comm.is_root()) return;

@@ -85,7 +85,7 @@ void write_pattern(mpi::CommView comm, const std::string& path, Index3 domain,
 std::vector<std::byte> values_of(const h5::File& file, const std::string& dataset) {
   const h5::Shape shape = file.shape(dataset);
   std::vector<std::byte> bytes(h5::element_count(shape) * h5::size_bytes(file.type(dataset)));
-  file.read_slab_bytes(dataset, file.type(dataset), h5::Shape(shape.size(), 0), shape, bytes);
+  file.read_hyperslab_bytes(dataset, file.type(dataset), h5::Shape(shape.size(), 0), shape, bytes);
   return bytes;
 }
 
@@ -256,8 +256,8 @@ MPI_CASE("ranks that compute at their own speed", ranks{2, 3, 4}) {
 namespace {
 
 /// Goes on in a file from step `after` on, as a resumed session does.
-void go_on(mpi::CommView comm, const std::string& path, Index3 domain, const std::vector<Stream>& streams,
-           StepIndex after, StepIndex steps) {
+void resume(mpi::CommView comm, const std::string& path, Index3 domain, const std::vector<Stream>& streams,
+            StepIndex after, StepIndex steps) {
   const Box own = own_of(domain, comm);
   const Plan plan = make_plan(streams, own, domain);
   const Options options = options_of("threads", "hdf5-chunked");
@@ -277,15 +277,15 @@ void go_on(mpi::CommView comm, const std::string& path, Index3 domain, const std
     field.set(step);
     auto job = pool.acquire();
     for (const auto& planned : plan.streams)
-      for (const auto& piece : planned.pieces)
-        pack(field.view(), piece, own, 0, piece.values,
-             job->add(piece, planned.cadence.samples_until(step) - 1, 0, piece.values));
+      for (const auto& share : planned.shares)
+        pack(field.view(), share, own, 0, share.values,
+             job->add(share, planned.cadence.samples_until(step) - 1, 0, share.values));
     job->step = step;
-    job->record = step;
-    run_job(*job, pieces_of(plan), *sink, account, log);
+    job->commit_mark = step;
+    run_job(*job, shares_of(plan), *sink, account, log);
     for (Backoff backoff; !sink->exchange()->keeps_up(step);) backoff.pause();
   }
-  mpi::agree_on(comm, [&] { sink->exchange()->complete(); });
+  mpi::collectively(comm, [&] { sink->exchange()->complete(); });
   sink->close(comm, {}, {.steps = steps});
 }
 
@@ -301,8 +301,8 @@ void write_foreign(const std::string& path, const std::string& source, const Str
 
 std::uint64_t recorded(const std::string& path) {
   const auto file = h5::File::open(path);
-  std::vector<std::uint64_t> slots(file.shape(record_path).back());
-  file.read(record_path, std::span(slots));
+  std::vector<std::uint64_t> slots(file.shape(commit_mark_path).back());
+  file.read(commit_mark_path, std::span(slots));
   return *std::min_element(slots.begin(), slots.end());
 }
 
@@ -327,8 +327,8 @@ MPI_CASE("a run goes on in the file that it left, in the middle of chunks", rank
   write_pattern(comm, plain, domain, streams, 10, options_of("threads", "hdf5"));
   for (const StepIndex after : {1, 3, 9}) {
     write_pattern(comm, chunked, domain, streams, after, options_of("threads", "hdf5-chunked"));
-    go_on(comm, chunked, domain, streams, after, after + 1);
-    if (after < 9) go_on(comm, chunked, domain, streams, after + 1, 10);
+    resume(comm, chunked, domain, streams, after, after + 1);
+    if (after < 9) resume(comm, chunked, domain, streams, after + 1, 10);
     if (!comm.is_root()) continue;
     check_equal(plain, chunked, streams);
     CHECK(recorded(chunked) == 10);
@@ -349,7 +349,7 @@ MPI_CASE("a run goes on in a file of another program with chunks of its own", ra
     mpi::barrier(comm);
     if (comm.is_root()) write_foreign(chunked, early, streams[0], layout);
     mpi::barrier(comm);
-    go_on(comm, chunked, domain, streams, 4, 10);
+    resume(comm, chunked, domain, streams, 4, 10);
     if (!comm.is_root()) continue;
     check_equal(plain, chunked, streams);
     CHECK(h5::File::open(chunked).chunk_layout("/p")->deflate == layout.deflate);
@@ -363,7 +363,7 @@ MPI_CASE("a file in which a run cannot go on is refused on all ranks with the re
   const auto path = directory.file("out.h5");
   const auto refusal = [&](const std::vector<Stream>& wanted) {
     mpi::barrier(comm);
-    return message_of([&] { go_on(comm, path, domain, wanted, 4, 10); });
+    return message_of([&] { resume(comm, path, domain, wanted, 4, 10); });
   };
   write_pattern(comm, path, domain, streams, 4, options_of("threads", "hdf5"));
   CHECK(refusal(streams).find("dataset /p is not in chunks. Fix: go on with the sink hdf5") !=

@@ -8,7 +8,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr Index3 domain{37, 29, 17};
 constexpr StepIndex all_steps = 6;
 
-struct Leg {
+struct Segment {
   StepIndex from = 0, to = all_steps;
   std::string strategy = "threads";
   int directories = 0;
@@ -36,9 +36,9 @@ std::string output_of(const SharedDir& dir) {
   return dir.file("out.h5");
 }
 
-Options options_of(const SharedDir& dir, const Leg& leg) {
-  OptionTexts texts{.write = leg.strategy, .sink = "hdf5", .pace = {}, .fault = {}};
-  for (int i = 0; i < leg.directories; ++i) {
+Options options_of(const SharedDir& dir, const Segment& segment) {
+  OptionTexts texts{.write = segment.strategy, .sink = "hdf5", .pace = {}, .fault = {}};
+  for (int i = 0; i < segment.directories; ++i) {
     const auto directory = dir.file("disk" + std::to_string(i));
     fs::create_directories(directory);
     texts.directories += (i == 0 ? "" : ",") + directory;
@@ -47,23 +47,23 @@ Options options_of(const SharedDir& dir, const Leg& leg) {
   return parse_options(texts);
 }
 
-std::optional<ErrorInfo> run_leg(mpi::CommView comm, const SharedDir& dir, const Leg& leg) {
+std::optional<ErrorInfo> run_segment(mpi::CommView comm, const SharedDir& dir, const Segment& segment) {
   return error_of([&] {
     const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
     pattern::Field<float> field(own);
     const FieldLookup lookup = [&](const std::string&) { return field.view(); };
     trace::Log log("main");
-    Session session(comm, output_of(dir), make_plan(streams(), own, domain), head(), options_of(dir, leg),
-                    log, {.after = leg.from, .accumulators = ""});
-    for (StepIndex step = leg.from + 1; step <= leg.to; ++step) {
+    Session session(comm, output_of(dir), make_plan(streams(), own, domain), head(), options_of(dir, segment),
+                    log, {.after = segment.from, .accumulators = ""});
+    for (StepIndex step = segment.from + 1; step <= segment.to; ++step) {
       field.set(step);
       session.sample(step, lookup);
     }
-    if (leg.abandoned) return;
-    if (leg.to < all_steps) return session.suspend(leg.to, tail(leg.to));
-    field.set(leg.to);
-    session.sample_final(leg.to, lookup);
-    session.finish(leg.to, tail(leg.to));
+    if (segment.abandoned) return;
+    if (segment.to < all_steps) return session.close_for_restart(segment.to, tail(segment.to));
+    field.set(segment.to);
+    session.sample_final(segment.to, lookup);
+    session.finish(segment.to, tail(segment.to));
   });
 }
 
@@ -83,7 +83,7 @@ Contents contents(const std::string& path) {
 
 Contents in_one_file(mpi::CommView comm) {
   const SharedDir dir(comm);
-  CHECK(!run_leg(comm, dir, {.strategy = "blocking"}));
+  CHECK(!run_segment(comm, dir, {.strategy = "blocking"}));
   auto found = comm.is_root() ? contents(output_of(dir)) : Contents{};
   mpi::barrier(comm);
   return found;
@@ -121,7 +121,7 @@ MPI_CASE("directories: all kinds of streams, through each strategy", ranks{1, 3}
     for (const int directories : {1, 2, 3}) {
       INFO(strategy << ", " << directories);
       const SharedDir dir(comm);
-      CHECK(!run_leg(comm, dir, {.strategy = strategy, .directories = directories}));
+      CHECK(!run_segment(comm, dir, {.strategy = strategy, .directories = directories}));
       check_equal(comm, dir, wanted);
     }
 }
@@ -132,11 +132,11 @@ MPI_CASE("directories: a run goes on in its raw files", ranks{1, 2, 3}) {
     for (const std::string strategy : {"threads", "uring"}) {
       INFO(strategy);
       const SharedDir dir(comm);
-      CHECK(!run_leg(comm, dir, {.to = 3, .strategy = strategy, .directories = 2}));
+      CHECK(!run_segment(comm, dir, {.to = 3, .strategy = strategy, .directories = 2}));
       const auto left = comm.is_root() ? raw_in(dir.file("disk0")) : std::vector<fs::path>();
-      CHECK(!run_leg(comm, dir,
-                     {.from = 3, .to = 5, .strategy = strategy, .directories = 2, .abandoned = true}));
-      CHECK(!run_leg(comm, dir, {.from = 3, .strategy = strategy, .directories = named_again ? 2 : 0}));
+      CHECK(!run_segment(comm, dir,
+                         {.from = 3, .to = 5, .strategy = strategy, .directories = 2, .abandoned = true}));
+      CHECK(!run_segment(comm, dir, {.from = 3, .strategy = strategy, .directories = named_again ? 2 : 0}));
       check_equal(comm, dir, wanted);
       if (comm.is_root()) CHECK(raw_in(dir.file("disk0")) == left);
       mpi::barrier(comm);
@@ -146,12 +146,12 @@ MPI_CASE("directories: a run goes on in its raw files", ranks{1, 2, 3}) {
 MPI_CASE("directories: a lost or foreign raw file is no place to go on in", ranks{1, 2}) {
   const auto wanted = in_one_file(comm);
   const SharedDir dir(comm);
-  CHECK(!run_leg(comm, dir, {.to = 3, .directories = 2}));
+  CHECK(!run_segment(comm, dir, {.to = 3, .directories = 2}));
   const auto raw = comm.is_root() ? raw_in(dir.file("disk1")).front() : fs::path();
   const auto lost = dir.file("lost");
   if (comm.is_root()) fs::rename(raw, lost);
   mpi::barrier(comm);
-  const auto error = run_leg(comm, dir, {.from = 3, .directories = 2});
+  const auto error = run_segment(comm, dir, {.from = 3, .directories = 2});
   REQUIRE(error);
   CHECK(error->message.find(".1.raw") != std::string::npos);
   CHECK(error->message.find("No such file") != std::string::npos);
@@ -163,7 +163,7 @@ MPI_CASE("directories: a lost or foreign raw file is no place to go on in", rank
     before = bytes_of(raw);
   }
   mpi::barrier(comm);
-  CHECK(!run_leg(comm, dir, {.from = 3, .directories = 2}));
+  CHECK(!run_segment(comm, dir, {.from = 3, .directories = 2}));
   check_equal(comm, dir, wanted);
   if (comm.is_root()) CHECK(bytes_of(raw) == before);
   mpi::barrier(comm);

@@ -14,7 +14,7 @@
 #include "temp_dir.hpp"
 
 /// What the tests of sessions share: directories, heads and tails, streams of all kinds.
-namespace tailrace::output::trial {
+namespace tailrace::output::fixture {
 
 using Split = std::vector<Box> (*)(Index3 domain, int parts);
 
@@ -157,9 +157,9 @@ inline FileTail tail(StepIndex steps) {
   return result;
 }
 
-inline std::vector<std::uint64_t> record(const h5::File& file) {
-  std::vector<std::uint64_t> slots(file.shape(record_path).back());
-  file.read(record_path, std::span(slots));
+inline std::vector<std::uint64_t> commit_mark(const h5::File& file) {
+  std::vector<std::uint64_t> slots(file.shape(commit_mark_path).back());
+  file.read(commit_mark_path, std::span(slots));
   return slots;
 }
 
@@ -207,19 +207,19 @@ inline std::vector<Stream> streams_of_all_kinds(Index3 n) {
 /// Runs `body(ranks that compute, options)` with a crew for the way; ranks that only write serve meanwhile.
 /// Returns what the body returned or threw (`Error`) on the root, on all ranks. @collective{comm}
 template <class Body>
-std::optional<ErrorInfo> with_crew(mpi::CommView comm, Options options, const Body& body) {
+std::optional<ErrorInfo> with_io_servers(mpi::CommView comm, Options options, const Body& body) {
   std::optional<ErrorInfo> error;
   {
-    Crew crew(comm, options);
-    options.crew = &crew;
-    if (crew.computes()) {
+    IoServers io_servers(comm, options);
+    options.io_servers = &io_servers;
+    if (io_servers.computes()) {
       try {
-        error = body(crew.compute_comm(), options);
+        error = body(io_servers.compute_comm(), options);
       } catch (const Error& thrown) {
         error = thrown.info();
       }
     } else {
-      crew.serve();
+      io_servers.serve();
     }
   }
   try {
@@ -240,4 +240,4 @@ std::optional<ErrorInfo> error_of(const Action& action) {
   return {};
 }
 
-}  // namespace tailrace::output::trial
+}  // namespace tailrace::output::fixture

@@ -22,13 +22,13 @@ constexpr double dt_s = 0.25;
 constexpr Cadence open_steps{.first = 1, .every = 1, .last = Cadence::open_end};
 
 /// Records of a sample on all ranks: none, a few, and more than a chunk and than a message holds.
-std::int64_t records_at(StepIndex step) noexcept {
+std::int64_t rows_at(StepIndex step) noexcept {
   if (step % 5 == 0) return 0;
   return step == 7 ? 30'000 : step * 37 % 101;
 }
 
 /// Record number i of a sample.
-std::array<double, 2> record_of(StepIndex step, std::int64_t i) noexcept {
+std::array<double, 2> commit_mark_of(StepIndex step, std::int64_t i) noexcept {
   return {static_cast<double>(step), static_cast<double>(i) + 0.5};
 }
 
@@ -37,10 +37,10 @@ Stream growing(Stream stream) {
   return stream;
 }
 
-Stream records(const std::string& name, Cadence cadence, std::int64_t components, h5::ElementType type) {
+Stream rows(const std::string& name, Cadence cadence, std::int64_t components, h5::ElementType type) {
   Stream stream;
   stream.name = stream.quantity = name;
-  stream.selection = Records{components};
+  stream.selection = Rows{components};
   stream.cadence = cadence;
   stream.datasets = {{"/" + name + "/values", {0, static_cast<std::uint64_t>(components)}, type, {}}};
   return growing(stream);
@@ -63,11 +63,11 @@ Stream open_field(const std::string& name, const Selection& selection, Cadence c
 }
 
 std::vector<Stream> all_streams() {
-  return {records("pairs", open_steps, 2, h5::ElementType::float64),
+  return {rows("pairs", open_steps, 2, h5::ElementType::float64),
           open_field("whole", Whole{}, {.first = 2, .every = 2, .last = Cadence::open_end}),
-          records("numbers", {.first = 0, .every = 3, .last = 60}, 1, h5::ElementType::int64),
+          rows("numbers", {.first = 0, .every = 3, .last = 60}, 1, h5::ElementType::int64),
           open_field("boxes", Boxes{{{{0, 0, 2}, {4, 4, 6}}, {{1, 1, 1}, {2, 2, 2}}}}, open_steps),
-          trial::stream("planned", Whole{}, Reduction::none, domain, {.first = 1, .every = 1, .last = 60})};
+          fixture::stream("planned", Whole{}, Reduction::none, domain, {.first = 1, .every = 1, .last = 60})};
 }
 
 /// What the ranks of a run have at a step: of the records each its part.
@@ -80,11 +80,11 @@ class State {
     field_.set(step);
     pairs_.clear();
     numbers_.clear();
-    const std::int64_t all = records_at(step), first = all * comm_.rank() / comm_.size(),
+    const std::int64_t all = rows_at(step), first = all * comm_.rank() / comm_.size(),
                        end = all * (comm_.rank() + 1) / comm_.size();
     for (std::int64_t i = first; i < end; ++i) {
-      const auto record = record_of(step, i);
-      pairs_.insert(pairs_.end(), record.begin(), record.end());
+      const auto commit_mark = commit_mark_of(step, i);
+      pairs_.insert(pairs_.end(), commit_mark.begin(), commit_mark.end());
       numbers_.push_back(1000 * step + i);
     }
   }
@@ -93,8 +93,7 @@ class State {
         step, [&](const std::string&) { return field_.view(); },
         [&](const std::string& quantity) {
           const auto count = static_cast<std::int64_t>(numbers_.size());
-          return quantity == "pairs" ? RecordsView{pairs_.data(), count}
-                                     : RecordsView{numbers_.data(), count};
+          return quantity == "pairs" ? RowsView{pairs_.data(), count} : RowsView{numbers_.data(), count};
         });
   }
 
@@ -126,7 +125,7 @@ std::size_t check_counts(const h5::File& file, const Stream& stream, StepIndex r
 }
 
 template <class T, class Expected>
-void check_records(const h5::File& file, const Stream& stream, StepIndex recorded, const Expected& expected) {
+void check_rows(const h5::File& file, const Stream& stream, StepIndex recorded, const Expected& expected) {
   const std::size_t samples = check_counts(file, stream, recorded);
   const auto offsets = all_of<std::int64_t>(file, "/" + stream.name + "/offsets");
   const auto values = all_of<T>(file, stream.datasets.front().path);
@@ -135,7 +134,7 @@ void check_records(const h5::File& file, const Stream& stream, StepIndex recorde
   const std::size_t components = stream.datasets.front().shape[1];
   for (std::size_t k = 0; k < samples; ++k) {
     const StepIndex step = stream.cadence.step_of(static_cast<StepIndex>(k));
-    for (std::int64_t i = 0; i < records_at(step); ++i) expected(step, i, wanted);
+    for (std::int64_t i = 0; i < rows_at(step); ++i) expected(step, i, wanted);
     ends.push_back(static_cast<std::int64_t>(wanted.size() / components));
   }
   if (samples > 0) {
@@ -166,17 +165,17 @@ void check_field(const h5::File& file, const Stream& stream, StepIndex recorded)
 /// Looks at everything that a reader may trust; returns the step up to which that goes. On the root.
 StepIndex check_file(const std::string& path, const std::vector<Stream>& streams) {
   const auto file = h5::File::open(path);
-  const auto slots = trial::record(file);
+  const auto slots = fixture::commit_mark(file);
   const auto recorded = static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
   for (const auto& stream : streams) {
     CAPTURE(stream.name);
     if (stream.name == "pairs")
-      check_records<double>(file, stream, recorded, [](StepIndex step, std::int64_t i, auto& out) {
-        const auto record = record_of(step, i);
-        out.insert(out.end(), record.begin(), record.end());
+      check_rows<double>(file, stream, recorded, [](StepIndex step, std::int64_t i, auto& out) {
+        const auto commit_mark = commit_mark_of(step, i);
+        out.insert(out.end(), commit_mark.begin(), commit_mark.end());
       });
     else if (stream.name == "numbers")
-      check_records<std::int64_t>(file, stream, recorded, [](StepIndex step, std::int64_t i, auto& out) {
+      check_rows<std::int64_t>(file, stream, recorded, [](StepIndex step, std::int64_t i, auto& out) {
         out.push_back(1000 * step + i);
       });
     else
@@ -185,66 +184,68 @@ StepIndex check_file(const std::string& path, const std::vector<Stream>& streams
   return recorded;
 }
 
-struct Leg {
+struct Segment {
   StepIndex after = 0, last = 0;
   std::vector<StepIndex> looks = {};  ///< steps after which the file is looked at
 };
 
 /// Goes through some steps and looks at what a reader finds in between.
-void run_leg(mpi::CommView comm, const std::string& path, const Leg& leg, const Options& options) {
+void run_segment(mpi::CommView comm, const std::string& path, const Segment& segment,
+                 const Options& options) {
   const auto streams = all_streams();
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   trace::Log log("main");
-  Session session(comm, path, make_plan(streams, own, domain), trial::head(), options, log,
-                  Resume{.after = leg.after});
+  Session session(comm, path, make_plan(streams, own, domain), fixture::head(), options, log,
+                  Resume{.after = segment.after});
   State state(comm);
-  for (StepIndex step = leg.after == 0 ? 0 : leg.after + 1; step <= leg.last; ++step) {
+  for (StepIndex step = segment.after == 0 ? 0 : segment.after + 1; step <= segment.last; ++step) {
     state.set(step);
     state.sample(session, step);
-    if (std::count(leg.looks.begin(), leg.looks.end(), step) == 0) continue;
-    const StepIndex drained = session.drain();
-    if (comm.is_root()) CHECK(check_file(path, streams) == drained);
+    if (std::count(segment.looks.begin(), segment.looks.end(), step) == 0) continue;
+    const StepIndex flushed = session.flush_all();
+    if (comm.is_root()) CHECK(check_file(path, streams) == flushed);
     mpi::barrier(comm);
   }
-  session.finish(leg.last, trial::tail(leg.last));
-  if (comm.is_root()) CHECK(check_file(path, streams) == leg.last);
+  session.finish(segment.last, fixture::tail(segment.last));
+  if (comm.is_root()) CHECK(check_file(path, streams) == segment.last);
   mpi::barrier(comm);
 }
 
 Options chunked(const std::string& strategy) {
-  return trial::options_of({strategy, "hdf5-chunked"});
+  return fixture::options_of({strategy, "hdf5-chunked"});
 }
 
 }  // namespace
 
 MPI_CASE("streams grow with the run, the same on any number of ranks", ranks{1, 2, 3, 4, 7}) {
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   for (const char* strategy : {"threads", "blocking"})
-    run_leg(comm, directory.file(strategy), {.last = 23}, chunked(strategy));
+    run_segment(comm, directory.file(strategy), {.last = 23}, chunked(strategy));
 }
 
 MPI_CASE("a reader finds whole samples of streams that grow while the run goes on", ranks{1, 3}) {
-  const trial::SharedDir directory(comm);
-  run_leg(comm, directory.file("out.h5"), {.last = 23, .looks = {1, 2, 6, 7, 8, 15, 16}}, chunked("threads"));
+  const fixture::SharedDir directory(comm);
+  run_segment(comm, directory.file("out.h5"), {.last = 23, .looks = {1, 2, 6, 7, 8, 15, 16}},
+              chunked("threads"));
 }
 
 MPI_CASE("a run goes on with streams that grow, also over what was recorded after its checkpoint",
          ranks{1, 2, 3}) {
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   const auto path = directory.file("out.h5");
-  run_leg(comm, path, {.last = 20}, chunked("threads"));
-  run_leg(comm, path, {.after = 6, .last = 12, .looks = {7, 8}}, chunked("blocking"));
-  run_leg(comm, path, {.after = 12, .last = 47, .looks = {20}}, chunked("threads"));
+  run_segment(comm, path, {.last = 20}, chunked("threads"));
+  run_segment(comm, path, {.after = 6, .last = 12, .looks = {7, 8}}, chunked("blocking"));
+  run_segment(comm, path, {.after = 12, .last = 47, .looks = {20}}, chunked("threads"));
 }
 
 MPI_CASE("only a file that grows takes what has no known number or size", ranks{2}) {
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   trace::Log log("main");
   for (const auto& stream : {all_streams()[0], all_streams()[1]}) {
     const auto path = directory.file(stream.name);
-    const auto error = trial::error_of(
-        [&] { Session(comm, path, make_plan({stream}, own, domain), {}, trial::options_of({}), log); });
+    const auto error = fixture::error_of(
+        [&] { Session(comm, path, make_plan({stream}, own, domain), {}, fixture::options_of({}), log); });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::usage);
     CHECK(error->message.find(stream.name) == 0);

@@ -7,7 +7,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -53,7 +53,7 @@ void check_file(mpi::CommView comm, const std::string& path, StepIndex steps = a
                                                             static_cast<StepIndex>(i / points.size()) + 1));
   CHECK(wrong == 0);
   CHECK(values.size() == static_cast<std::size_t>(steps * domain.volume()));
-  for (const auto slot : record(file)) CHECK(slot == static_cast<std::uint64_t>(steps));
+  for (const auto slot : commit_mark(file)) CHECK(slot == static_cast<std::uint64_t>(steps));
 }
 
 Options options_for(const std::string& strategy, const std::string& fault = {}) {
@@ -67,7 +67,7 @@ MPI_CASE("sessions share a crew, at the same time and one after the other", rank
   for (const char* strategy : {"ranks:1", "ranks:3"}) {
     if (2 * writing_ranks(strategy) > comm.size()) continue;
     const auto error =
-        with_crew(comm, options_for(strategy), [&](mpi::CommView computing, const Options& options) {
+        with_io_servers(comm, options_for(strategy), [&](mpi::CommView computing, const Options& options) {
           Series first(computing, directory.file("first.h5"), options);
           first.sample(1);
           {
@@ -91,7 +91,7 @@ MPI_CASE("sessions share a crew, at the same time and one after the other", rank
 MPI_CASE("a session changes to the crew and back without losing a sample", ranks{2, 4, 7}) {
   const SharedDir directory(comm);
   const auto error =
-      with_crew(comm, options_for("ranks:1"), [&](mpi::CommView computing, const Options& options) {
+      with_io_servers(comm, options_for("ranks:1"), [&](mpi::CommView computing, const Options& options) {
         Series series(computing, directory.file("out.h5"), options);
         auto other = options;
         for (StepIndex step = 1; step <= all_steps; ++step) {
@@ -108,34 +108,35 @@ MPI_CASE("a session changes to the crew and back without losing a sample", ranks
 
 MPI_CASE("what several ranks sent while their writer was busy leaves in one write", ranks{3, 4, 7}) {
   const SharedDir directory(comm);
-  const auto error = with_crew(comm, options_for("ranks:1", "stall:nth=1,s=300ms"),
-                               [&](mpi::CommView computing, const Options& options) {
-                                 Series series(computing, directory.file("out.h5"), options, 2);
-                                 series.sample(1);
-                                 mpi::barrier(computing);
-                                 series.sample(2);
-                                 series.finish();
-                                 const auto writers = computing.is_root() ? options.crew->report()
-                                                                          : std::vector<WriterAccount>{};
-                                 check_file(computing, directory.file("out.h5"), 2);
-                                 if (!computing.is_root()) return std::optional<ErrorInfo>{};
-                                 REQUIRE(writers.size() == 1);
-                                 // Alone each rank's samples would be as many writes as there are ranks, for
-                                 // each step.
-                                 CHECK(writers[0].output.writes <= computing.size() + 1);
-                                 CHECK(writers[0].output.bytes == 2 * domain.volume() * 4);
-                                 CHECK(writers[0].batches < writers[0].jobs);
-                                 CHECK(writers[0].process == computing.size());
-                                 return std::optional<ErrorInfo>{};
-                               });
+  const auto error = with_io_servers(comm, options_for("ranks:1", "stall:nth=1,s=300ms"),
+                                     [&](mpi::CommView computing, const Options& options) {
+                                       Series series(computing, directory.file("out.h5"), options, 2);
+                                       series.sample(1);
+                                       mpi::barrier(computing);
+                                       series.sample(2);
+                                       series.finish();
+                                       const auto writers = computing.is_root()
+                                                                ? options.io_servers->report()
+                                                                : std::vector<WriterAccount>{};
+                                       check_file(computing, directory.file("out.h5"), 2);
+                                       if (!computing.is_root()) return std::optional<ErrorInfo>{};
+                                       REQUIRE(writers.size() == 1);
+                                       // Alone each rank's samples would be as many writes as there are
+                                       // ranks, for each step.
+                                       CHECK(writers[0].output.writes <= computing.size() + 1);
+                                       CHECK(writers[0].output.bytes == 2 * domain.volume() * 4);
+                                       CHECK(writers[0].batches < writers[0].jobs);
+                                       CHECK(writers[0].process == computing.size());
+                                       return std::optional<ErrorInfo>{};
+                                     });
   CHECK(!error);
 }
 
 MPI_CASE("a writer that waits leaves its core to others", ranks{2}) {
   std::vector<WriterAccount> writers;
-  CHECK(!with_crew(comm, options_for("ranks:1"), [&](mpi::CommView, const Options& options) {
+  CHECK(!with_io_servers(comm, options_for("ranks:1"), [&](mpi::CommView, const Options& options) {
     sleep_s(2);
-    writers = options.crew->report();
+    writers = options.io_servers->report();
     return std::optional<ErrorInfo>{};
   }));
   if (!comm.is_root()) return;
@@ -145,7 +146,7 @@ MPI_CASE("a writer that waits leaves its core to others", ranks{2}) {
 }
 
 MPI_CASE("too few ranks for the writers are the same error on all", ranks{1, 2, 3}) {
-  const auto error = error_of([&] { const Crew crew(comm, options_for("ranks:2")); });
+  const auto error = error_of([&] { const IoServers io_servers(comm, options_for("ranks:2")); });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
   CHECK(error->message.find("--write ranks:2") != std::string::npos);
@@ -163,12 +164,12 @@ MPI_CASE("processes that are started write the same file, also after one of thei
          ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   const auto error =
-      with_crew(comm, options_for("spawn:2"), [&](mpi::CommView computing, const Options& options) {
+      with_io_servers(comm, options_for("spawn:2"), [&](mpi::CommView computing, const Options& options) {
         Series series(computing, directory.file("out.h5"), options);
         for (StepIndex step = 1; step <= all_steps; ++step) series.sample(step);
         series.finish();
         check_file(computing, directory.file("out.h5"));
-        const bool spawned = options.crew->refusal().empty();
+        const bool spawned = options.io_servers->refusal().empty();
         auto failing = options;
         failing.faults = parse_faults("write:step=4,error=ENOSPC");
         Series broken(computing, directory.file("broken.h5"), failing);
@@ -190,7 +191,7 @@ MPI_CASE("where no process can be started, threads write and the user is told wh
   const SharedDir directory(comm);
   setenv("TAILRACE_WRITER", "/nowhere/tailrace-writer", 1);
   const auto error =
-      with_crew(comm, options_for("spawn:1"), [&](mpi::CommView computing, const Options& options) {
+      with_io_servers(comm, options_for("spawn:1"), [&](mpi::CommView computing, const Options& options) {
         Series series(computing, directory.file("out.h5"), options);
         const auto& warnings = series.session().warnings();
         REQUIRE(warnings.size() == (computing.is_root() ? 1 : 0));

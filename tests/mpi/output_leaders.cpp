@@ -15,7 +15,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -69,7 +69,7 @@ class Disk final : public Sink {
     }
     return written;
   }
-  void record(int source, StepIndex steps) override { records[source].push_back(steps); }
+  void commit_mark(int source, StepIndex steps) override { rows[source].push_back(steps); }
   void flush() override {}
   void close(mpi::CommView, const FileTail&, const FileEnd&) override {}
   [[nodiscard]] const std::string& warning() const noexcept override { return none_; }
@@ -80,7 +80,7 @@ class Disk final : public Sink {
     fails_at_ = step;
   }
 
-  std::map<int, std::vector<StepIndex>> records;
+  std::map<int, std::vector<StepIndex>> rows;
 
  private:
   std::mutex mutex_;
@@ -99,9 +99,9 @@ struct Bench : test::WriterGround {
 
   void submit(StepIndex step) { submit(writer->acquire(), step); }
   void submit(Lease job, StepIndex step) {
-    for (const auto* piece : pieces) job->add(*piece, step - 1, 0, piece->values);
+    for (const auto* share : shares) job->add(*share, step - 1, 0, share->values);
     job->step = step;
-    job->record = step;
+    job->commit_mark = step;
     writer->submit(std::move(job));
   }
 
@@ -154,7 +154,7 @@ void check_whole(mpi::CommView comm, const std::string& path) {
     wrong += values[i] != static_cast<float>(pattern::value(points[i % points.size()],
                                                             static_cast<StepIndex>(i / points.size()) + 1));
   CHECK(wrong == 0);
-  for (const auto slot : record(file)) CHECK(slot == static_cast<std::uint64_t>(twelve_steps.last));
+  for (const auto slot : commit_mark(file)) CHECK(slot == static_cast<std::uint64_t>(twelve_steps.last));
 }
 
 }  // namespace
@@ -220,13 +220,13 @@ MPI_CASE("a slow leader holds back its members, whose buffers are all there is, 
     mpi::barrier(comm);
     if (comm.is_root()) bench.disk.release();
     for (StepIndex step = buffers + 1; step <= 12; ++step) bench.submit(step);
-    bench.writer->drain();
+    bench.writer->flush_all();
     CHECK(bench.writer->idle());
     CHECK(bench.reached.written() == 12);
     mpi::barrier(comm);
     CHECK(bench.writer->account().bytes == 12 * bench.plan.step_bytes());
     if (!comm.is_root()) continue;
-    for (int rank = 0; rank < comm.size(); ++rank) CHECK(bench.disk.records[rank] == first_steps(12));
+    for (int rank = 0; rank < comm.size(); ++rank) CHECK(bench.disk.rows[rank] == first_steps(12));
   }
 }
 
@@ -235,14 +235,14 @@ MPI_CASE("a failure of the leader is that of all its members, and nobody hangs",
   bench.disk.fail_at(4);
   mpi::barrier(comm);  // before anybody's jobs are written
   for (StepIndex step = 1; step <= 12; ++step) bench.submit(step);
-  bench.writer->drain();
+  bench.writer->flush_all();
   mpi::barrier(comm);  // a member may be through before the leader has come to the fourth step of another
   REQUIRE(bench.writer->failure());
   CHECK(bench.writer->failure()->message == "broken");
   CHECK(bench.writer->failure()->kind == ErrorKind::io);
   CHECK(bench.reached.written() <= 3);
   bench.submit(13);  // dropped
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.writer->idle());
 }
 
@@ -253,15 +253,15 @@ MPI_CASE("a leader that goes early has written what it was given; what comes lat
   mpi::barrier(comm);
   if (comm.is_root()) {
     bench.writer.reset();
-    for (int rank = 0; rank < comm.size(); ++rank) CHECK(bench.disk.records[rank] == first_steps(2));
+    for (int rank = 0; rank < comm.size(); ++rank) CHECK(bench.disk.rows[rank] == first_steps(2));
   }
   mpi::barrier(comm);
   if (comm.is_root()) return;
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.reached.written() == 2);
   CHECK(!bench.writer->failure());
   for (StepIndex step = 3; step <= 12; ++step) bench.submit(step);
-  bench.writer->drain();
+  bench.writer->flush_all();
   REQUIRE(bench.writer->failure());
   CHECK(bench.writer->failure()->message.find("has ended before all was written") != std::string::npos);
   CHECK(bench.reached.written() == 2);
@@ -273,14 +273,14 @@ MPI_CASE("a member that goes early has its jobs written, and the others go on", 
   if (comm.rank() == 1) bench.writer.reset();
   if (comm.rank() != 1) {
     for (StepIndex step = 3; step <= 12; ++step) bench.submit(step);
-    bench.writer->drain();
+    bench.writer->flush_all();
     CHECK(!bench.writer->failure());
   }
   mpi::barrier(comm);
   if (!comm.is_root()) return;
-  bench.writer->drain();
+  bench.writer->flush_all();
   for (int rank = 0; rank < comm.size(); ++rank)
-    CHECK(bench.disk.records[rank] == first_steps(rank == 1 ? 2 : 12));
+    CHECK(bench.disk.rows[rank] == first_steps(rank == 1 ? 2 : 12));
 }
 
 MPI_CASE("where the system refuses shared memory, ranks write on threads of their own and say why",
@@ -296,10 +296,10 @@ MPI_CASE("where the system refuses shared memory, ranks write on threads of thei
       comm.size());
   CHECK(bench->warning == (comm.is_root() ? reason : ""));
   for (StepIndex step = 1; step <= 12; ++step) bench->submit(step);
-  bench->writer->drain();
+  bench->writer->flush_all();
   CHECK(!bench->writer->failure());
-  CHECK(bench->disk.records[comm.rank()] == first_steps(12));
-  CHECK(bench->disk.records.size() == 1);
+  CHECK(bench->disk.rows[comm.rank()] == first_steps(12));
+  CHECK(bench->disk.rows.size() == 1);
 }
 
 MPI_CASE("leaders without members say so, unless that was asked for", ranks{2, 3}) {

@@ -9,7 +9,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -73,7 +73,7 @@ void check_same(mpi::CommView comm, const std::string& a, const std::string& b) 
   for (const auto& stream : streams())
     for (const auto& dataset : stream.datasets)
       CHECK_MESSAGE(all_values(left, dataset.path) == all_values(right, dataset.path), dataset.path);
-  CHECK(record(left) == record(right));
+  CHECK(commit_mark(left) == commit_mark(right));
 }
 
 std::vector<std::string> strategies_of(const PlanReport& report) {

@@ -14,7 +14,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -83,7 +83,7 @@ std::string variable_of(std::string path) {
   return path;
 }
 
-struct Trial {
+struct Fixture {
   Index3 domain;
   std::vector<Stream> streams;
   Split split = pattern::slabs;
@@ -91,19 +91,19 @@ struct Trial {
 };
 
 /// Runs a session; returns the error of `finish`.
-std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Trial& trial,
+std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& fixture,
                                      const Options& options, const FileHead& file_head = head()) {
-  const Box own = trial.split(trial.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  const Box own = fixture.split(fixture.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   const FieldLookup lookup = [&](const std::string&) { return field.view(); };
   trace::Log log("main");
-  Session session(comm, path, make_plan(trial.streams, own, trial.domain), file_head, options, log);
-  for (StepIndex step = 1; step <= trial.steps; ++step) {
+  Session session(comm, path, make_plan(fixture.streams, own, fixture.domain), file_head, options, log);
+  for (StepIndex step = 1; step <= fixture.steps; ++step) {
     field.set(step);
     session.sample(step, lookup);
   }
-  session.sample_final(trial.steps, lookup);
-  return error_of([&] { session.finish(trial.steps, tail(trial.steps)); });
+  session.sample_final(fixture.steps, lookup);
+  return error_of([&] { session.finish(fixture.steps, tail(fixture.steps)); });
 }
 
 Options netcdf(const std::string& fault = {}) {
@@ -133,11 +133,11 @@ MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes 
   const SharedDir directory(comm);
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}})
     for (const Split split : {pattern::slabs, pattern::pencils, pattern::one_owner}) {
-      const Trial trial{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
-      CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
-      CHECK(!run_session(comm, directory.file("out.nc"), trial, netcdf()));
+      const Fixture fixture{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
+      CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+      CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
       if (!comm.is_root()) continue;
-      check_equal(directory.file("out.nc"), directory.file("out.h5"), trial.streams);
+      check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
       const Reader reader(directory.file("out.nc"));
       CHECK(reader.numbers("tailrace_record") ==
             std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size()), 6));
@@ -153,14 +153,14 @@ MPI_CASE("pnetcdf: 256 boxes, and a run that stops early leaves zeros", ranks{1,
   const Index3 domain{17, 13, 19};
   const Boxes boxes = many_boxes(domain, 256);
   for (const StepIndex steps : {6, 2, 0}) {
-    const Trial trial{
+    const Fixture fixture{
         .domain = domain,
         .streams = {stream("p", boxes, Reduction::none, domain), stream("m", boxes, Reduction::max, domain)},
         .split = pattern::pencils,
         .steps = steps};
-    CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
-    CHECK(!run_session(comm, directory.file("out.nc"), trial, netcdf()));
-    if (comm.is_root()) check_equal(directory.file("out.nc"), directory.file("out.h5"), trial.streams);
+    CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+    CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
+    if (comm.is_root()) check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
   }
 }
 
@@ -168,15 +168,15 @@ MPI_CASE("pnetcdf: reductions larger than a staging buffer are written in portio
   const SharedDir directory(comm);
   const Index3 domain{128, 96, 90};  // 4.2 MiB
   const Cadence two{.first = 1, .every = 1, .last = 2};
-  const Trial trial{.domain = domain,
-                    .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
-                                stream("rms", Whole{}, Reduction::rms, domain, two),
-                                stream("last", Whole{}, Reduction::final, domain, two)},
-                    .split = pattern::one_owner,
-                    .steps = 2};
-  CHECK(!run_session(comm, directory.file("out.h5"), trial, options_of({})));
-  CHECK(!run_session(comm, directory.file("out.nc"), trial, netcdf()));
-  if (comm.is_root()) check_equal(directory.file("out.nc"), directory.file("out.h5"), trial.streams);
+  const Fixture fixture{.domain = domain,
+                        .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
+                                    stream("rms", Whole{}, Reduction::rms, domain, two),
+                                    stream("last", Whole{}, Reduction::final, domain, two)},
+                        .split = pattern::one_owner,
+                        .steps = 2};
+  CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+  CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
+  if (comm.is_root()) check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
 }
 
 MPI_CASE("pnetcdf: the attributes of a group belong to the variables of its streams", ranks{1, 2}) {
@@ -188,8 +188,8 @@ MPI_CASE("pnetcdf: the attributes of a group belong to the variables of its stre
   with_group.datasets.push_back(with_group.datasets[0]);
   with_group.datasets.back().spec.path = "/snap/step";
   with_group.group_attributes.push_back({"/snap", {.name = "quantity", .value = std::string("p")}});
-  const Trial trial{.domain = domain, .streams = {snap}};
-  CHECK(!run_session(comm, directory.file("out.nc"), trial, netcdf(), with_group));
+  const Fixture fixture{.domain = domain, .streams = {snap}};
+  CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf(), with_group));
   if (!comm.is_root()) return;
   const Reader reader(directory.file("out.nc"));
   CHECK(reader.text(reader.variable("snap_values"), "quantity") == "p");
@@ -201,8 +201,8 @@ MPI_CASE("pnetcdf: two datasets of one variable are refused on all ranks", ranks
   const Index3 domain{4, 4, 4};
   auto first = stream("a_b", Whole{}, Reduction::none, domain), second = first;
   first.datasets[0].path = "/a/b";
-  const Trial trial{.domain = domain, .streams = {first, second}};
-  const auto error = error_of([&] { run_session(comm, directory.file("out.nc"), trial, netcdf()); });
+  const Fixture fixture{.domain = domain, .streams = {first, second}};
+  const auto error = error_of([&] { run_session(comm, directory.file("out.nc"), fixture, netcdf()); });
   REQUIRE(error);
   CHECK(error->message.find("the datasets /a/b and /a_b would both be the variable a_b") !=
         std::string::npos);
@@ -215,8 +215,8 @@ MPI_CASE("pnetcdf: a failed write is the same error on all ranks, the record tel
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   const Index3 domain{8, 7, 14};
-  const Trial trial{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
-  const auto error = run_session(comm, directory.file("out.nc"), trial,
+  const Fixture fixture{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
+  const auto error = run_session(comm, directory.file("out.nc"), fixture,
                                  netcdf(fmt::format("write:rank={},step=4,error=ENOSPC", comm.size() - 1)));
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::io);
@@ -236,9 +236,9 @@ MPI_CASE("pnetcdf: a full disk ends with the same error on all and a file that o
       !comm.is_root() || mount("tailrace-test", directory.path().c_str(), "tmpfs", 0, "size=256k") == 0;
   if (mpi::min(comm, std::int64_t{mounted}) == 0) return;
   const Cadence cadence{.first = 1, .every = 1, .last = 20};
-  const Trial trial{
+  const Fixture fixture{
       .domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain, cadence)}, .steps = 20};
-  const auto error = run_session(comm, directory.file("out.nc"), trial, netcdf());
+  const auto error = run_session(comm, directory.file("out.nc"), fixture, netcdf());
   REQUIRE(error);
   CHECK_MESSAGE(error->message.find("No space left on device") != std::string::npos, error->message);
   if (!comm.is_root()) return;

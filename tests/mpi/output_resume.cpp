@@ -12,7 +12,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr StepIndex all_steps = 6;
 const std::vector<int> rank_counts{1, 2, 3, 4, 7};
 
 /// One leg of a run, on the first `ranks` ranks of the test.
-struct Leg {
+struct Segment {
   StepIndex from = 0, to = all_steps;
   int ranks = 1;
   Split split = pattern::slabs;
@@ -39,7 +39,7 @@ std::string checkpoint_of(const std::string& directory) {
 }
 
 void keep_accumulators(mpi::CommView comm, Session& session, const std::string& path, Box own) {
-  session.drain();
+  session.flush_all();
   trace::Log log("checkpoint");
   Plan plan{.domain = domain, .own_box = own, .streams = session.accumulator_streams(0)};
   Session checkpoint(comm, path, std::move(plan), FileHead{}, options_of({.strategy = "blocking"}), log);
@@ -47,34 +47,35 @@ void keep_accumulators(mpi::CommView comm, Session& session, const std::string& 
   checkpoint.finish(0, {});
 }
 
-void run_on(mpi::CommView comm, const std::string& directory, const Leg& leg) {
-  const Box own = leg.split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+void run_on(mpi::CommView comm, const std::string& directory, const Segment& segment) {
+  const Box own = segment.split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   const FieldLookup lookup = [&](const std::string&) { return field.view(); };
   trace::Log log("main");
-  const bool kept = leg.from > 0 && std::filesystem::exists(checkpoint_of(directory));
+  const bool kept = segment.from > 0 && std::filesystem::exists(checkpoint_of(directory));
   mpi::barrier(comm);
-  Session session(comm, output_of(directory), make_plan(leg.streams, own, domain), head(),
-                  options_of({.strategy = leg.strategy}), log,
-                  {.after = leg.from, .accumulators = kept ? checkpoint_of(directory) : ""});
-  for (StepIndex step = leg.from + 1; step <= leg.to; ++step) {
+  Session session(comm, output_of(directory), make_plan(segment.streams, own, domain), head(),
+                  options_of({.strategy = segment.strategy}), log,
+                  {.after = segment.from, .accumulators = kept ? checkpoint_of(directory) : ""});
+  for (StepIndex step = segment.from + 1; step <= segment.to; ++step) {
     field.set(step);
     session.sample(step, lookup);
-    if (step == leg.kept_at) keep_accumulators(comm, session, checkpoint_of(directory), own);
+    if (step == segment.kept_at) keep_accumulators(comm, session, checkpoint_of(directory), own);
   }
-  if (leg.abandoned) return;
-  if (leg.to < all_steps) return session.suspend(leg.to, tail(leg.to));
-  field.set(leg.to);
-  session.sample_final(leg.to, lookup);
-  session.finish(leg.to, tail(leg.to));
+  if (segment.abandoned) return;
+  if (segment.to < all_steps) return session.close_for_restart(segment.to, tail(segment.to));
+  field.set(segment.to);
+  session.sample_final(segment.to, lookup);
+  session.finish(segment.to, tail(segment.to));
 }
 
 /// @collective{comm}: the ranks that have no part in the leg wait. Returns the error that all its ranks had.
-std::optional<ErrorInfo> run_leg(mpi::CommView comm, const std::string& directory, const Leg& leg) {
+std::optional<ErrorInfo> run_segment(mpi::CommView comm, const std::string& directory,
+                                     const Segment& segment) {
   std::optional<ErrorInfo> error;
-  auto some = mpi::Comm::split(comm, comm.rank() < leg.ranks ? 0 : -1);
+  auto some = mpi::Comm::split(comm, comm.rank() < segment.ranks ? 0 : -1);
   if (!some.empty()) {
-    error = error_of([&] { run_on(some, directory, leg); });
+    error = error_of([&] { run_on(some, directory, segment); });
     some.close();
   }
   mpi::barrier(comm);
@@ -88,7 +89,7 @@ Contents contents(const std::string& path) {
   Contents all;
   const auto file = h5::File::open(path);
   for (const auto& name : file.dataset_paths()) {
-    if (name == record_path) continue;
+    if (name == commit_mark_path) continue;
     auto& bytes = all[name];
     const auto count = h5::element_count(file.shape(name));
     bytes.resize(count * h5::size_bytes(file.type(name)));
@@ -100,7 +101,7 @@ Contents contents(const std::string& path) {
 /// The file of a run without a stop.
 Contents whole_run(mpi::CommView comm, const std::vector<Stream>& streams = streams_of_all_kinds(domain)) {
   const SharedDir directory(comm);
-  CHECK(!run_leg(comm, directory.path(), {.ranks = 1, .streams = streams}));
+  CHECK(!run_segment(comm, directory.path(), {.ranks = 1, .streams = streams}));
   auto found = comm.is_root() ? contents(output_of(directory.path())) : Contents{};
   mpi::barrier(comm);
   return found;
@@ -111,7 +112,7 @@ void check_equal(mpi::CommView comm, const std::string& directory, const Content
     const auto found = contents(output_of(directory));
     CHECK(found.size() == wanted.size());
     for (const auto& [name, bytes] : wanted) CHECK_MESSAGE(found.at(name) == bytes, name);
-    const auto slots = record(h5::File::open(output_of(directory)));
+    const auto slots = commit_mark(h5::File::open(output_of(directory)));
     CHECK(slots == std::vector<std::uint64_t>(slots.size(), std::uint64_t{all_steps}));
   }
   mpi::barrier(comm);
@@ -164,7 +165,7 @@ std::vector<Stream> exact_streams() {
 /// Values of "/p" that are not those of the pattern at `step`.
 std::size_t wrong_values(const h5::File& file, StepIndex step) {
   std::vector<float> values(static_cast<std::size_t>(domain.volume()));
-  file.read_slab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()}, std::span(values));
+  file.read_hyperslab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()}, std::span(values));
   const auto points = pattern::part_points(Whole{}, 0, domain);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -184,9 +185,9 @@ MPI_CASE("a run in two legs on any numbers of ranks leaves the file of one witho
       const SharedDir directory(comm);
       const StepIndex stop = 1 + (a + b) % 5;
       const auto& strategy = strategies[static_cast<std::size_t>(a + 2 * b) % strategies.size()];
-      CHECK(
-          !run_leg(comm, directory.path(), {.to = stop, .ranks = a, .strategy = strategy, .kept_at = stop}));
-      CHECK(!run_leg(comm, directory.path(), {.from = stop, .ranks = b, .split = pattern::pencils}));
+      CHECK(!run_segment(comm, directory.path(),
+                         {.to = stop, .ranks = a, .strategy = strategy, .kept_at = stop}));
+      CHECK(!run_segment(comm, directory.path(), {.from = stop, .ranks = b, .split = pattern::pencils}));
       check_equal(comm, directory.path(), wanted);
     }
 }
@@ -195,10 +196,10 @@ MPI_CASE("three legs, one of them before the first sample of some streams", rank
   const auto wanted = whole_run(comm);
   const SharedDir directory(comm);
   const int n = comm.size();
-  CHECK(!run_leg(comm, directory.path(), {.to = 1, .ranks = n, .kept_at = 1}));
-  CHECK(!run_leg(comm, directory.path(),
-                 {.from = 1, .to = 4, .ranks = (n + 1) / 2, .split = pattern::one_owner, .kept_at = 4}));
-  CHECK(!run_leg(comm, directory.path(), {.from = 4, .ranks = n, .split = pattern::pencils}));
+  CHECK(!run_segment(comm, directory.path(), {.to = 1, .ranks = n, .kept_at = 1}));
+  CHECK(!run_segment(comm, directory.path(),
+                     {.from = 1, .to = 4, .ranks = (n + 1) / 2, .split = pattern::one_owner, .kept_at = 4}));
+  CHECK(!run_segment(comm, directory.path(), {.from = 4, .ranks = n, .split = pattern::pencils}));
   check_equal(comm, directory.path(), wanted);
 }
 
@@ -208,17 +209,17 @@ MPI_CASE("reductions go on from the output file where there is no checkpoint of 
   for (const bool foreign : {false, true}) {
     CAPTURE(foreign);
     const SharedDir directory(comm);
-    CHECK(!run_leg(comm, directory.path(), {.to = 3, .ranks = comm.size(), .streams = streams}));
+    CHECK(!run_segment(comm, directory.path(), {.to = 3, .ranks = comm.size(), .streams = streams}));
     if (comm.is_root() && foreign) make_foreign(output_of(directory.path()));
     mpi::barrier(comm);
-    CHECK(!run_leg(comm, directory.path(), {.from = 3, .ranks = comm.size(), .streams = streams}));
+    CHECK(!run_segment(comm, directory.path(), {.from = 3, .ranks = comm.size(), .streams = streams}));
     check_equal(comm, directory.path(), wanted);
   }
 }
 
 MPI_CASE("a suspended file holds raw sums, which another program can go on with", ranks{1, 3}) {
   const SharedDir directory(comm);
-  CHECK(!run_leg(comm, directory.path(), {.to = 4, .ranks = comm.size()}));
+  CHECK(!run_segment(comm, directory.path(), {.to = 4, .ranks = comm.size()}));
   if (!comm.is_root()) return;
   const auto file = h5::File::open(output_of(directory.path()));
   std::vector<float> squares(static_cast<std::size_t>(many_boxes(domain, 1).boxes[0].volume()));
@@ -235,7 +236,7 @@ MPI_CASE("a file of another program is copied, told of, and never without its sa
   const auto wanted = whole_run(comm);
   const SharedDir directory(comm);
   const auto path = output_of(directory.path());
-  CHECK(!run_leg(comm, directory.path(), {.to = 4, .ranks = 1, .kept_at = 4}));
+  CHECK(!run_segment(comm, directory.path(), {.to = 4, .ranks = 1, .kept_at = 4}));
   if (comm.is_root()) make_foreign(path);
   mpi::barrier(comm);
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
@@ -249,14 +250,14 @@ MPI_CASE("a file of another program is copied, told of, and never without its sa
   mpi::barrier(comm);
   if (comm.is_root()) {
     const auto file = h5::File::open(path);
-    for (const auto slot : record(file)) CHECK(slot == 4);
+    for (const auto slot : commit_mark(file)) CHECK(slot == 4);
     std::vector<std::uint64_t> steps(1);
     file.read("/t_index", std::span(steps));
     CHECK(steps[0] == 4);
     CHECK(!std::filesystem::exists(path + ".partial"));
   }
   mpi::barrier(comm);
-  CHECK(!run_leg(comm, directory.path(), {.from = 4, .ranks = comm.size()}));
+  CHECK(!run_segment(comm, directory.path(), {.from = 4, .ranks = comm.size()}));
   check_equal(comm, directory.path(), wanted);
 }
 
@@ -264,12 +265,12 @@ MPI_CASE("steps that were recorded before a kill are recorded again", ranks{1, 2
   const auto wanted = whole_run(comm);
   const SharedDir directory(comm);
   const int n = comm.size();
-  CHECK(!run_leg(comm, directory.path(), {.to = 5, .ranks = n, .kept_at = 2, .abandoned = true}));
-  CHECK(!run_leg(comm, directory.path(), {.from = 2, .to = 3, .ranks = 1, .abandoned = true}));
-  CHECK(!run_leg(comm, directory.path(), {.from = 2, .ranks = n, .split = pattern::pencils}));
+  CHECK(!run_segment(comm, directory.path(), {.to = 5, .ranks = n, .kept_at = 2, .abandoned = true}));
+  CHECK(!run_segment(comm, directory.path(), {.from = 2, .to = 3, .ranks = 1, .abandoned = true}));
+  CHECK(!run_segment(comm, directory.path(), {.from = 2, .ranks = n, .split = pattern::pencils}));
   check_equal(comm, directory.path(), wanted);
   // The whole leg once more, as after a kill between the end of the file and that of the checkpoint.
-  CHECK(!run_leg(comm, directory.path(), {.from = 2, .ranks = n}));
+  CHECK(!run_segment(comm, directory.path(), {.from = 2, .ranks = n}));
   check_equal(comm, directory.path(), wanted);
 }
 
@@ -277,19 +278,19 @@ MPI_CASE("with more ranks than slots the record stands still, with fewer every s
   for (const int first : {1, 3}) {
     const SharedDir directory(comm);
     const auto path = output_of(directory.path());
-    CHECK(!run_leg(comm, directory.path(), {.to = 2, .ranks = first, .kept_at = 2}));
+    CHECK(!run_segment(comm, directory.path(), {.to = 2, .ranks = first, .kept_at = 2}));
     const int second = 4 - first;
-    CHECK(!run_leg(comm, directory.path(),
-                   {.from = 2, .to = 3, .ranks = second, .strategy = "blocking", .abandoned = true}));
+    CHECK(!run_segment(comm, directory.path(),
+                       {.from = 2, .to = 3, .ranks = second, .strategy = "blocking", .abandoned = true}));
     if (comm.is_root()) {
-      const auto slots = record(h5::File::open(path));
+      const auto slots = commit_mark(h5::File::open(path));
       CHECK(slots == std::vector<std::uint64_t>(static_cast<std::size_t>(first), first < second ? 2U : 3U));
     }
     mpi::barrier(comm);
-    CHECK(!run_leg(comm, directory.path(),
-                   {.from = 2, .to = 4, .ranks = second, .kept_at = 3, .abandoned = true}));
+    CHECK(!run_segment(comm, directory.path(),
+                       {.from = 2, .to = 4, .ranks = second, .kept_at = 3, .abandoned = true}));
     if (comm.is_root())
-      for (const auto slot : record(h5::File::open(path))) CHECK(slot >= 3);
+      for (const auto slot : commit_mark(h5::File::open(path))) CHECK(slot >= 3);
     mpi::barrier(comm);
   }
 }
@@ -310,10 +311,10 @@ MPI_CASE("what is drained can be read by every rank, and sampling goes on", rank
     for (StepIndex step = 1; step <= all_steps; ++step) {
       field.set(step);
       session.sample(step, lookup);
-      const StepIndex readable = session.drain();
+      const StepIndex readable = session.flush_all();
       CHECK((way.sink != "hdf5-chunked" || step == all_steps ? readable == step : readable <= step));
       const auto file = h5::File::open(path);
-      for (const auto slot : record(file)) CHECK(slot == static_cast<std::uint64_t>(readable));
+      for (const auto slot : commit_mark(file)) CHECK(slot == static_cast<std::uint64_t>(readable));
       if (readable > 0) CHECK(wrong_values(file, readable) == 0);
       mpi::barrier(comm);
     }
@@ -331,7 +332,7 @@ MPI_CASE("a failed write is the same error of a drain on all ranks", ranks{1, 3}
                   options_of({}, fmt::format("write:rank={},error=ENOSPC", comm.size() - 1)), log);
   session.sample(1, [&](const std::string&) { return field.view(); });
   for (int time = 0; time < 2; ++time) {
-    const auto error = error_of([&] { session.drain(); });
+    const auto error = error_of([&] { session.flush_all(); });
     REQUIRE(error);
     CHECK(error->rank == comm.size() - 1);
     CHECK(error->message.find("No space left") != std::string::npos);
@@ -342,7 +343,7 @@ MPI_CASE("a failed write is the same error of a drain on all ranks", ranks{1, 3}
 MPI_CASE("a file of another run is refused with all reasons, and stays as it is", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   const auto path = output_of(directory.path());
-  CHECK(!run_leg(comm, directory.path(), {.to = 4, .ranks = 1, .kept_at = 4}));
+  CHECK(!run_segment(comm, directory.path(), {.to = 4, .ranks = 1, .kept_at = 4}));
   const auto before = comm.is_root() ? bytes_of_file(path) : "";
   const Cadence longer{.first = 1, .every = 1, .last = 9};
   auto streams = streams_of_all_kinds(domain);
@@ -350,7 +351,8 @@ MPI_CASE("a file of another run is refused with all reasons, and stays as it is"
   streams[2] =
       stream("points", some_points(domain), Reduction::none, domain, six_steps, h5::ElementType::float64);
   streams[5] = stream("least", Whole{}, Reduction::min, domain);
-  const auto error = run_leg(comm, directory.path(), {.from = 4, .ranks = comm.size(), .streams = streams});
+  const auto error =
+      run_segment(comm, directory.path(), {.from = 4, .ranks = comm.size(), .streams = streams});
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::input);
   for (const char* part :
@@ -366,12 +368,12 @@ MPI_CASE("a file of another run is refused with all reasons, and stays as it is"
 MPI_CASE("what is no output file, or is gone, is the same error on all ranks", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   const auto path = output_of(directory.path());
-  const auto missing = run_leg(comm, directory.path(), {.from = 4, .ranks = comm.size()});
+  const auto missing = run_segment(comm, directory.path(), {.from = 4, .ranks = comm.size()});
   REQUIRE(missing);
   CHECK(missing->message.find("cannot be opened: No such file") != std::string::npos);
   if (comm.is_root()) std::ofstream(path) << "no HDF5";
   mpi::barrier(comm);
-  const auto other = run_leg(comm, directory.path(), {.from = 4, .ranks = comm.size()});
+  const auto other = run_segment(comm, directory.path(), {.from = 4, .ranks = comm.size()});
   REQUIRE(other);
   CHECK(other->message.find("is not an HDF5 file") != std::string::npos);
   if (comm.is_root()) CHECK(bytes_of_file(path) == "no HDF5");

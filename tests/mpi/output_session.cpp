@@ -17,7 +17,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -43,7 +43,7 @@ class SmallDisk {
 };
 
 /// One run of a session over pattern fields.
-struct Trial {
+struct Fixture {
   Index3 domain;
   std::vector<Stream> streams;
   Split split = pattern::slabs;
@@ -53,15 +53,15 @@ struct Trial {
 };
 
 /// What the processes of a crew say that they have written; 0 but on the root.
-std::int64_t bytes_of_crew(mpi::CommView comm, Crew& crew) {
+std::int64_t bytes_of_io_servers(mpi::CommView comm, IoServers& io_servers) {
   std::int64_t bytes = 0;
   if (comm.is_root())
-    for (const auto& writer : crew.report()) bytes += writer.output.bytes;
+    for (const auto& writer : io_servers.report()) bytes += writer.output.bytes;
   return bytes;
 }
 
 /// Runs it on the ranks that compute; returns the error of `finish`, the same on all if they are right.
-std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Trial& run,
+std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& run,
                                      const Options& options) {
   const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
@@ -89,18 +89,18 @@ std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path
   CHECK(!session.failure());
   const trace::Log& writing = session.writer_log() != nullptr ? *session.writer_log() : log;
   std::int64_t written = mpi::sum(comm, writing.total(trace::Kind::write).bytes);
-  if (options.crew != nullptr && !options.crew->links(options.strategy).empty())
-    written = mpi::sum(comm, bytes_of_crew(comm, *options.crew));
+  if (options.io_servers != nullptr && !options.io_servers->links(options.strategy).empty())
+    written = mpi::sum(comm, bytes_of_io_servers(comm, *options.io_servers));
   CHECK(written == mpi::sum(comm, session.account().bytes));
   return {};
 }
 
 /// Runs it on all ranks, some of which only write if the strategy wants it so.
-std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Trial& run) {
-  return with_crew(comm, options_of(run.way, run.fault),
-                   [&](mpi::CommView computing, const Options& options) {
-                     return run_session(computing, path, run, options);
-                   });
+std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& run) {
+  return with_io_servers(comm, options_of(run.way, run.fault),
+                         [&](mpi::CommView computing, const Options& options) {
+                           return run_session(computing, path, run, options);
+                         });
 }
 
 /// What a reduction of the pattern over the steps of `cadence` up to `last` is, computed as the definition
@@ -161,29 +161,29 @@ std::uint64_t t_index(const h5::File& file) {
 }
 
 /// Checks, on the root, everything that a run that went well has left.
-void check_file(mpi::CommView comm, const std::string& path, const Trial& run) {
+void check_file(mpi::CommView comm, const std::string& path, const Fixture& run) {
   if (!comm.is_root()) return;
   const auto file = h5::File::open(path);
   for (const auto& stream : run.streams)
     for (std::size_t part = 0; part < stream.datasets.size(); ++part)
       check_dataset(file, stream, part, run.domain, run.steps);
   CHECK(t_index(file) == static_cast<std::uint64_t>(run.steps));
-  CHECK(record(file) ==
+  CHECK(commit_mark(file) ==
         std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size() - writing_ranks(run.way.strategy)),
                                    static_cast<std::uint64_t>(run.steps)));
   CHECK(file.text_attribute("/", "created_by") == "a test");
   CHECK(file.text_attribute("/", "run_time") == "12.5 s");
-  CHECK(file.text_attribute(record_path, "data_type") == "long");
-  CHECK(file.text_attribute(record_path, "domain_type") == "real");
+  CHECK(file.text_attribute(commit_mark_path, "data_type") == "long");
+  CHECK(file.text_attribute(commit_mark_path, "domain_type") == "real");
 }
 
 /// Checks the first `count` samples of the whole domain in /p, those that the record vouches for.
 void check_samples(const h5::File& file, Index3 domain, StepIndex count) {
   if (count == 0) return;
   std::vector<float> values(static_cast<std::size_t>(count * domain.volume()));
-  file.read_slab("/p", {0, 0},
-                 {static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(domain.volume())},
-                 std::span(values));
+  file.read_hyperslab("/p", {0, 0},
+                      {static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(domain.volume())},
+                      std::span(values));
   const auto points = pattern::part_points(Whole{}, 0, domain);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -199,7 +199,8 @@ MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks
   const SharedDir directory(comm);
   for (const Split split : {pattern::slabs, pattern::pencils, pattern::one_owner})
     for (const auto& way : ways_on(comm)) {
-      const Trial run{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split, .way = way};
+      const Fixture run{
+          .domain = domain, .streams = streams_of_all_kinds(domain), .split = split, .way = way};
       CHECK(!run_session(comm, directory.file("out.h5"), run));
       check_file(comm, directory.file("out.h5"), run);
     }
@@ -211,11 +212,11 @@ MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2,
     for (const auto& way : ways_on(comm)) {
       // Collective writes of each dataset by more ranks than cores: 256 have a test of their own.
       const Boxes boxes = many_boxes(domain, box_count(way.sink));
-      const Trial run{.domain = domain,
-                      .streams = {stream("p", boxes, Reduction::none, domain),
-                                  stream("m", boxes, Reduction::max, domain)},
-                      .split = pattern::pencils,
-                      .way = way};
+      const Fixture run{.domain = domain,
+                        .streams = {stream("p", boxes, Reduction::none, domain),
+                                    stream("m", boxes, Reduction::max, domain)},
+                        .split = pattern::pencils,
+                        .way = way};
       CHECK(!run_session(comm, directory.file("out.h5"), run));
       check_file(comm, directory.file("out.h5"), run);
     }
@@ -227,7 +228,8 @@ MPI_CASE("a run that stops early has its samples, reductions over them and the l
   const SharedDir directory(comm);
   for (const StepIndex steps : {0, 1, 4})
     for (const auto& way : ways_on(comm)) {
-      const Trial run{.domain = domain, .streams = streams_of_all_kinds(domain), .steps = steps, .way = way};
+      const Fixture run{
+          .domain = domain, .streams = streams_of_all_kinds(domain), .steps = steps, .way = way};
       CHECK(!run_session(comm, directory.file("out.h5"), run));
       check_file(comm, directory.file("out.h5"), run);
     }
@@ -238,12 +240,12 @@ MPI_CASE("reductions larger than a staging buffer are written in portions", rank
   const SharedDir directory(comm);
   const Cadence two{.first = 1, .every = 1, .last = 2};
   for (const auto& sink : sinks) {
-    const Trial run{.domain = domain,
-                    .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
-                                stream("rms", Whole{}, Reduction::rms, domain, two),
-                                stream("last", Whole{}, Reduction::final, domain, two)},
-                    .steps = 2,
-                    .way = {.strategy = "", .sink = sink}};
+    const Fixture run{.domain = domain,
+                      .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
+                                  stream("rms", Whole{}, Reduction::rms, domain, two),
+                                  stream("last", Whole{}, Reduction::final, domain, two)},
+                      .steps = 2,
+                      .way = {.strategy = "", .sink = sink}};
     CHECK(!run_session(comm, directory.file("out.h5"), run));
     check_file(comm, directory.file("out.h5"), run);
   }
@@ -252,7 +254,7 @@ MPI_CASE("reductions larger than a staging buffer are written in portions", rank
 MPI_CASE("no streams at all still make a file", ranks{1, 2}) {
   const SharedDir directory(comm);
   for (const auto& way : ways_on(comm)) {
-    const Trial run{.domain = {4, 4, 4}, .streams = {}, .way = way};
+    const Fixture run{.domain = {4, 4, 4}, .streams = {}, .way = way};
     CHECK(!run_session(comm, directory.file("out.h5"), run));
     if (comm.is_root()) CHECK(t_index(h5::File::open(directory.file("out.h5"))) == 6);
   }
@@ -265,10 +267,10 @@ MPI_CASE("a failed write on one rank is the same error on all, and the record te
   for (const auto& way : ways_on(comm)) {
     const int computing = comm.size() - writing_ranks(way.strategy);
     const int failing = writer_of(way, computing - 1, computing);
-    const Trial run{.domain = domain,
-                    .streams = {stream("p", Whole{}, Reduction::none, domain)},
-                    .way = way,
-                    .fault = fmt::format("write:rank={},step=4,error=ENOSPC", failing)};
+    const Fixture run{.domain = domain,
+                      .streams = {stream("p", Whole{}, Reduction::none, domain)},
+                      .way = way,
+                      .fault = fmt::format("write:rank={},step=4,error=ENOSPC", failing)};
     const auto error = run_session(comm, directory.file("out.h5"), run);
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::io);
@@ -278,7 +280,7 @@ MPI_CASE("a failed write on one rank is the same error on all, and the record te
     CHECK(error->message.find("No space left on device") != std::string::npos);
     if (!comm.is_root()) continue;
     const auto file = h5::File::open(directory.file("out.h5"));
-    const auto slots = record(file);
+    const auto slots = commit_mark(file);
     for (int rank = 0; rank < computing; ++rank) {
       const auto slot = slots[static_cast<std::size_t>(rank)];
       // Less if the step was gathered with earlier ones.
@@ -339,10 +341,10 @@ MPI_CASE("short writes and stalls change nothing in the file", ranks{1, 3}) {
   const Index3 domain{11, 7, 5};
   const SharedDir directory(comm);
   for (const auto& way : ways_on(comm)) {
-    const Trial run{.domain = domain,
-                    .streams = streams_of_all_kinds(domain),
-                    .way = way,
-                    .fault = "short:probability=0.5,seed=3;stall:nth=3,s=10ms"};
+    const Fixture run{.domain = domain,
+                      .streams = streams_of_all_kinds(domain),
+                      .way = way,
+                      .fault = "short:probability=0.5,seed=3;stall:nth=3,s=10ms"};
     CHECK(!run_session(comm, directory.file("out.h5"), run));
     check_file(comm, directory.file("out.h5"), run);
   }
@@ -352,7 +354,7 @@ MPI_CASE("a file that cannot be created is the same error on all and leaves noth
   const SharedDir directory(comm);
   const auto path = directory.file("missing/out.h5");
   for (const auto& sink : sinks) {
-    const Trial run{.domain = {4, 4, 4}, .streams = {}, .way = {.strategy = "", .sink = sink}};
+    const Fixture run{.domain = {4, 4, 4}, .streams = {}, .way = {.strategy = "", .sink = sink}};
     const auto error = run_session(comm, path, run);
     REQUIRE(error);
     CHECK(error->rank == 0);
@@ -369,17 +371,17 @@ MPI_CASE("a full disk ends with the same error on all and a file that opens", ra
     const SmallDisk disk(comm, directory.path(), way.sink == "hdf5-chunked" ? "size=20k" : "size=256k");
     if (!disk.mounted()) return;
     const Cadence cadence{.first = 1, .every = 1, .last = 20};
-    const Trial run{.domain = domain,
-                    .streams = {stream("p", Whole{}, Reduction::none, domain, cadence),
-                                stream("m", Whole{}, Reduction::max, domain, cadence)},
-                    .steps = 20,
-                    .way = way};
+    const Fixture run{.domain = domain,
+                      .streams = {stream("p", Whole{}, Reduction::none, domain, cadence),
+                                  stream("m", Whole{}, Reduction::max, domain, cadence)},
+                      .steps = 20,
+                      .way = way};
     const auto error = run_session(comm, directory.file("out.h5"), run);
     REQUIRE(error);
     CHECK_MESSAGE(error->message.find("No space left on device") != std::string::npos, error->message);
     if (!comm.is_root()) continue;
     const auto file = h5::File::open(directory.file("out.h5"));
-    const auto slots = record(file);
+    const auto slots = commit_mark(file);
     const auto recorded = static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
     // A background writer may not have begun, or have put nothing of the structure into the file.
     CHECK(recorded >= (way.strategy == "blocking" && way.sink != "hdf5-chunked" ? 3 : 0));
@@ -431,7 +433,7 @@ MPI_CASE("a disk that is too small is told before the first step", ranks{2}) {
   whole.datasets[0].shape = {2000, 1000, 1000, 1000};
   const Box own = pattern::one_owner(domain, 2)[static_cast<std::size_t>(comm.rank())];
   auto plan = make_plan({whole}, own, domain);
-  for (auto& planned : plan.streams) planned.pieces.clear();  // nothing is sampled here
+  for (auto& planned : plan.streams) planned.shares.clear();  // nothing is sampled here
   trace::Log log("main");
   for (const auto& sink : sinks) {
     const auto error = error_of([&] {
@@ -468,7 +470,7 @@ MPI_CASE("a session that is left by an exception neither communicates nor hangs"
     mpi::barrier(comm);
     if (comm.is_root()) {
       const auto file = h5::File::open(directory.file("out.h5"));
-      auto slots = record(file);
+      auto slots = commit_mark(file);
       CHECK(slots[0] == 3);
       // Samples that are handed over after their writer has gone are lost.
       for (int rank = 0; rank < comm.size(); ++rank)

@@ -10,7 +10,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -18,11 +18,11 @@ namespace {
 std::vector<std::string> sinks_to_compare(mpi::CommView comm) {
   std::vector<std::string> list{"mpiio"};
 #ifdef OPEN_MPI
-  constexpr int most_ranks = 7;
+  constexpr int max_ranks = 7;
 #else
-  constexpr int most_ranks = 2;  // see trial::all_sinks
+  constexpr int max_ranks = 2;  // see trial::all_sinks
 #endif
-  if (h5::has_parallel() && comm.size() <= most_ranks) list.emplace_back("hdf5-parallel");
+  if (h5::has_parallel() && comm.size() <= max_ranks) list.emplace_back("hdf5-parallel");
   return list;
 }
 
@@ -58,7 +58,7 @@ void write_pattern(mpi::CommView comm, const std::string& path, Index3 domain,
   for (StepIndex step = 1; step <= 6; ++step) {
     field.set(step);
     session.sample(step, lookup);
-    if (step == 4) CHECK(session.drain() == 4);
+    if (step == 4) CHECK(session.flush_all() == 4);
   }
   session.sample_final(6, lookup);
   session.finish(6, tail(6));
@@ -143,11 +143,11 @@ MPI_CASE("hints that MPI-IO does not take are told of, the others are in effect"
   };
   CHECK(warning_of("mpiio").empty());
   CHECK(warning_of("mpiio:cb_buffer_size=1048576").empty());
-  const auto told = warning_of("mpiio:cb_buffer_size=1048576,no_such_hint=7");
+  const auto reported = warning_of("mpiio:cb_buffer_size=1048576,no_such_hint=7");
   // Open MPI says of all hints that they are in effect.
-  CHECK((told.empty() || told == "MPI-IO does not take the hints no_such_hint=7"));
+  CHECK((reported.empty() || reported == "MPI-IO does not take the hints no_such_hint=7"));
 #ifndef OPEN_MPI
-  CHECK(told.empty() != comm.is_root());
+  CHECK(reported.empty() != comm.is_root());
 #endif
   mpi::File file(comm, path, {{"cb_buffer_size", "1048576"}});
   CHECK(mpi::not_taken({{"cb_buffer_size", "1048576"}}, file.hints()).empty());

@@ -9,17 +9,17 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
 constexpr Index3 domain{8, 7, 14};
 
 /// A session with one stream of the whole domain.
-class Trial {
+class Fixture {
  public:
-  Trial(mpi::CommView comm, const std::string& path, const Options& options,
-        OnFailure policy = OnFailure::stop)
+  Fixture(mpi::CommView comm, const std::string& path, const Options& options,
+          OnFailure policy = OnFailure::stop)
       : own_(pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())]),
         field_(own_),
         session_(comm, path, make_plan(streams(policy), own_, domain), head(), options, log_) {}
@@ -53,8 +53,8 @@ std::vector<std::uint64_t> dropped(const std::string& path) {
 /// Values of a step in /p that are not those of the pattern.
 std::size_t wrong_values(const std::string& path, StepIndex step) {
   std::vector<float> values(static_cast<std::size_t>(domain.volume()));
-  h5::File::open(path).read_slab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()},
-                                 std::span(values));
+  h5::File::open(path).read_hyperslab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()},
+                                      std::span(values));
   const auto points = pattern::part_points(Whole{}, 0, domain);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -72,7 +72,7 @@ MPI_CASE("samples are submitted, written, durable and committed, one after the o
     CAPTURE(way.sink);
     auto options = options_of(way);
     options.flush_samples = way.sink != "hdf5";  // else small samples wait for others to fill a chunk
-    Trial run(comm, directory.file("out.h5"), options);
+    Fixture run(comm, directory.file("out.h5"), options);
     auto& session = run.session();
     for (const StepIndex step : {1, 2, 3}) run.step(step);
     CHECK(session.reached(WriteState::submitted) == 3);
@@ -98,34 +98,34 @@ MPI_CASE("samples go to the device while nobody waits for it", ranks{1, 2, 3, 7}
     CAPTURE(way.sink);
     auto options = options_of(way);
     options.flush_samples = way.sink != "hdf5";  // else small samples wait for others to fill a chunk
-    Trial run(comm, directory.file("out.h5"), options);
+    Fixture run(comm, directory.file("out.h5"), options);
     auto& session = run.session();
     for (const StepIndex step : {1, 2, 3}) run.step(step);
-    session.start_drain();
+    session.start_flush();
     run.step(4);
-    for (Backoff backoff; session.waits_to_drain();) backoff.pause();
+    for (Backoff backoff; session.waits_to_flush();) backoff.pause();
     if (way.sink == "hdf5") CHECK(session.reached(WriteState::durable) >= 3);
-    session.drain_until(3);
+    session.flush_until(3);
     CHECK(session.reached(WriteState::committed) >= 3);
     if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 3) == 0);
     run.step(5);
-    session.drain_until(5);  // nobody has begun with it
+    session.flush_until(5);  // nobody has begun with it
     CHECK(session.reached(WriteState::committed) == 5);
     session.finish(5, tail(5));
     if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 5) == 0);
   }
-  Trial failing(comm, directory.file("out.h5"), options_of({.strategy = "threads"}, "write:step=1,rank=0"));
+  Fixture failing(comm, directory.file("out.h5"), options_of({.strategy = "threads"}, "write:step=1,rank=0"));
   failing.step(1);
-  failing.session().start_drain();
-  for (Backoff backoff; failing.session().waits_to_drain();) backoff.pause();
-  CHECK_THROWS_AS(failing.session().drain_until(1), Error);
+  failing.session().start_flush();
+  for (Backoff backoff; failing.session().waits_to_flush();) backoff.pause();
+  CHECK_THROWS_AS(failing.session().flush_until(1), Error);
   CHECK_THROWS_AS(failing.session().finish(1, {}), Error);
 }
 
 MPI_CASE("whoever waits for a state learns that it does not come", ranks{1, 2}) {
   const SharedDir directory(comm);
   for (const char* strategy : {"blocking", "threads"}) {
-    Trial run(comm, directory.file("out.h5"), options_of({.strategy = strategy}, "write:step=2"));
+    Fixture run(comm, directory.file("out.h5"), options_of({.strategy = strategy}, "write:step=2"));
     run.step(1);
     CHECK(run.session().wait(WriteState::written, 1, 60));
     run.step(2);
@@ -133,7 +133,7 @@ MPI_CASE("whoever waits for a state learns that it does not come", ranks{1, 2}) 
     CHECK(run.session().failure().has_value());
     CHECK_THROWS_AS(run.session().finish(2, {}), Error);
   }
-  Trial slow(comm, directory.file("slow.h5"), options_of({.strategy = "threads"}, "stall:step=1,s=1"));
+  Fixture slow(comm, directory.file("slow.h5"), options_of({.strategy = "threads"}, "stall:step=1,s=1"));
   slow.step(1);
   CHECK_FALSE(slow.session().wait(WriteState::written, 1, 0.1));
   CHECK(slow.session().wait(WriteState::written, 1, 60));
@@ -145,13 +145,13 @@ MPI_CASE("a stream that is tried again gets over failures that pass", ranks{1, 2
   for (const auto& strategy : strategies) {
     CAPTURE(strategy);
     const auto options = options_of({.strategy = strategy}, "write:every=2,error=EIO");
-    Trial run(comm, directory.file("out.h5"), options, OnFailure::retry);
+    Fixture run(comm, directory.file("out.h5"), options, OnFailure::retry);
     for (StepIndex step = 1; step <= 6; ++step) run.step(step);
     run.session().finish(6, tail(6));
     CHECK(mpi::sum(comm, run.session().account().retries) > 0);
     if (!comm.is_root()) continue;
     for (StepIndex step = 1; step <= 6; ++step) CHECK(wrong_values(directory.file("out.h5"), step) == 0);
-    for (const auto slot : record(h5::File::open(directory.file("out.h5")))) CHECK(slot == 6);
+    for (const auto slot : commit_mark(h5::File::open(directory.file("out.h5")))) CHECK(slot == 6);
   }
 }
 
@@ -163,7 +163,7 @@ MPI_CASE("a stream that may be dropped lets the run go on, and the file tells", 
     const int failing = writer(comm.size() - 1);
     const auto options =
         options_of({.strategy = strategy}, fmt::format("write:rank={},step=4,error=ENOSPC", failing));
-    Trial run(comm, directory.file("out.h5"), options, OnFailure::drop);
+    Fixture run(comm, directory.file("out.h5"), options, OnFailure::drop);
     for (StepIndex step = 1; step <= 6; ++step) {
       run.step(step);
       run.session().wait(WriteState::written, step, 60);
@@ -173,7 +173,7 @@ MPI_CASE("a stream that may be dropped lets the run go on, and the file tells", 
     CHECK(mpi::sum(comm, run.session().account().dropped_bytes) > 0);
     if (!comm.is_root()) continue;
     const auto path = directory.file("out.h5");
-    for (const auto slot : record(h5::File::open(path))) CHECK(slot == 6);
+    for (const auto slot : commit_mark(h5::File::open(path))) CHECK(slot == 6);
     const auto slots = dropped(path);
     for (int rank = 0; rank < comm.size(); ++rank)
       CHECK(slots[static_cast<std::size_t>(rank)] == (writer(rank) == failing ? 4 : 0));
@@ -186,8 +186,8 @@ MPI_CASE("a sink that cannot leave samples out says so", ranks{1, 2}) {
   const SharedDir directory(comm);
   for (const auto policy : {OnFailure::retry, OnFailure::drop}) {
     const auto error = error_of([&] {
-      Trial(comm, directory.file("out.h5"), options_of({.strategy = "blocking", .sink = "hdf5-chunked"}),
-            policy);
+      Fixture(comm, directory.file("out.h5"), options_of({.strategy = "blocking", .sink = "hdf5-chunked"}),
+              policy);
     });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::usage);

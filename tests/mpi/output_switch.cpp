@@ -13,7 +13,7 @@
 
 using namespace tailrace;
 using namespace tailrace::output;
-using namespace tailrace::output::trial;
+using namespace tailrace::output::fixture;
 
 namespace {
 
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr Index3 domain{37, 29, 17};
 constexpr StepIndex all_steps = 6;
 
-struct Leg {
+struct Segment {
   StepIndex from = 0, to = all_steps;
   std::string strategy = "threads", fault = {};
   int directories = 3;
@@ -43,9 +43,9 @@ std::string disk(const SharedDir& dir, int number) {
   return dir.file(fmt::format("disk{}", number));
 }
 
-Options options_of(const SharedDir& dir, const Leg& leg) {
-  OptionTexts texts{.write = leg.strategy, .sink = leg.sink, .pace = {}, .fault = leg.fault};
-  for (int i = 0; i < leg.directories; ++i) {
+Options options_of(const SharedDir& dir, const Segment& segment) {
+  OptionTexts texts{.write = segment.strategy, .sink = segment.sink, .pace = {}, .fault = segment.fault};
+  for (int i = 0; i < segment.directories; ++i) {
     fs::create_directories(disk(dir, i));
     texts.directories += (i == 0 ? "" : ",") + disk(dir, i);
     texts.stripe = "64KiB";
@@ -59,26 +59,27 @@ struct Outcome {
   std::vector<std::string> warnings;  ///< on the root
 };
 
-Outcome run_leg(mpi::CommView comm, const std::string& path, const Options& options, const Leg& leg) {
+Outcome run_segment(mpi::CommView comm, const std::string& path, const Options& options,
+                    const Segment& segment) {
   Outcome outcome;
   outcome.error = error_of([&] {
     const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
     pattern::Field<float> field(own);
     const FieldLookup lookup = [&](const std::string&) { return field.view(); };
     trace::Log log("main");
-    Session session(comm, path, make_plan(streams(leg.policy), own, domain), head(), options, log,
-                    {.after = leg.from, .accumulators = ""});
-    for (StepIndex step = leg.from + 1; step <= leg.to; ++step) {
+    Session session(comm, path, make_plan(streams(segment.policy), own, domain), head(), options, log,
+                    {.after = segment.from, .accumulators = ""});
+    for (StepIndex step = segment.from + 1; step <= segment.to; ++step) {
       field.set(step);
       session.sample(step, lookup);
       session.wait(WriteState::written, step, 60);  // so that writes are counted alike in each run
     }
-    if (leg.to == all_steps) session.sample_final(leg.to, lookup);
+    if (segment.to == all_steps) session.sample_final(segment.to, lookup);
     try {
-      if (leg.to < all_steps)
-        session.suspend(leg.to, tail(leg.to));
+      if (segment.to < all_steps)
+        session.close_for_restart(segment.to, tail(segment.to));
       else
-        session.finish(leg.to, tail(leg.to));
+        session.finish(segment.to, tail(segment.to));
     } catch (...) {
       outcome.warnings = session.warnings();
       throw;
@@ -88,8 +89,8 @@ Outcome run_leg(mpi::CommView comm, const std::string& path, const Options& opti
   return outcome;
 }
 
-Outcome run_leg(mpi::CommView comm, const SharedDir& dir, const Leg& leg) {
-  return run_leg(comm, dir.file("out.h5"), options_of(dir, leg), leg);
+Outcome run_segment(mpi::CommView comm, const SharedDir& dir, const Segment& segment) {
+  return run_segment(comm, dir.file("out.h5"), options_of(dir, segment), segment);
 }
 
 using Contents = std::map<std::string, std::vector<std::byte>>;
@@ -109,8 +110,8 @@ Contents contents(const std::string& path) {
 
 Contents in_one_file(mpi::CommView comm) {
   const SharedDir dir(comm);
-  CHECK(run_leg(comm, dir, {.strategy = "blocking", .directories = 0, .policy = OnFailure::stop}).message() ==
-        "");
+  CHECK(run_segment(comm, dir, {.strategy = "blocking", .directories = 0, .policy = OnFailure::stop})
+            .message() == "");
   auto found = comm.is_root() ? contents(dir.file("out.h5")) : Contents{};
   mpi::barrier(comm);
   return found;
@@ -120,8 +121,8 @@ Contents in_one_file(mpi::CommView comm) {
 void check_values(mpi::CommView comm, const SharedDir& dir, Contents wanted) {
   if (comm.is_root()) {
     auto found = contents(dir.file("out.h5"));
-    for (const auto slot : record(h5::File::open(dir.file("out.h5")))) CHECK(slot == all_steps);
-    for (auto* one : {&found, &wanted}) one->erase(record_path);
+    for (const auto slot : commit_mark(h5::File::open(dir.file("out.h5")))) CHECK(slot == all_steps);
+    for (auto* one : {&found, &wanted}) one->erase(commit_mark_path);
     REQUIRE(found.size() == wanted.size());
     for (const auto& [name, bytes] : wanted) CHECK_MESSAGE(found[name] == bytes, name);
   }
@@ -153,7 +154,7 @@ MPI_CASE("switch: values go on in other directories, through each strategy", ran
     INFO(strategy);
     const SharedDir dir(comm);
     // Where one rank writes for all, the second fault strikes too.
-    const auto outcome = run_leg(
+    const auto outcome = run_segment(
         comm, dir,
         {.strategy = strategy, .fault = "write:rank=0,nth=4,error=ENOSPC;write:rank=0,nth=9,error=EIO"});
     CHECK(outcome.message() == "");
@@ -174,7 +175,7 @@ MPI_CASE("switch: ranks that fail at the same time agree", ranks{2, 3}) {
   for (const std::string strategy : {"blocking", "threads:1"}) {
     INFO(strategy);
     const SharedDir dir(comm);
-    const auto outcome = run_leg(comm, dir, {.strategy = strategy, .fault = "write:nth=5,error=ENOSPC"});
+    const auto outcome = run_segment(comm, dir, {.strategy = strategy, .fault = "write:nth=5,error=ENOSPC"});
     // With as many failures as directories there may be none left for the last.
     if (comm.size() == 2) CHECK(outcome.message() == "");
     if (!outcome.error) check_values(comm, dir, wanted);
@@ -185,11 +186,11 @@ MPI_CASE("switch: ranks that fail at the same time agree", ranks{2, 3}) {
 MPI_CASE("switch: processes that write for others do it too", ranks{2, 3}) {
   const auto wanted = in_one_file(comm);
   const SharedDir dir(comm);
-  const Leg leg{.strategy = "ranks:1",
-                .fault = fmt::format("write:rank={},nth=4,error=EDQUOT", comm.size() - 1)};
+  const Segment segment{.strategy = "ranks:1",
+                        .fault = fmt::format("write:rank={},nth=4,error=EDQUOT", comm.size() - 1)};
   const auto error =
-      with_crew(comm, options_of(dir, leg), [&](mpi::CommView computing, const Options& options) {
-        const auto outcome = run_leg(computing, dir.file("out.h5"), options, leg);
+      with_io_servers(comm, options_of(dir, segment), [&](mpi::CommView computing, const Options& options) {
+        const auto outcome = run_segment(computing, dir.file("out.h5"), options, segment);
         CHECK(directory_warnings(outcome) == (computing.is_root() ? 1 : 0));
         return outcome.error;
       });
@@ -201,11 +202,11 @@ MPI_CASE("switch: a run goes on in an output that has left a directory", ranks{1
   const auto wanted = in_one_file(comm);
   for (const bool named_again : {true, false}) {
     const SharedDir dir(comm);
-    CHECK(run_leg(comm, dir, {.to = 3, .fault = "write:rank=0,nth=3,error=ENOSPC"}).message() == "");
+    CHECK(run_segment(comm, dir, {.to = 3, .fault = "write:rank=0,nth=3,error=ENOSPC"}).message() == "");
     if (comm.is_root()) CHECK(changes(dir).size() == 1);
     mpi::barrier(comm);
-    Leg second{.from = 3, .fault = "write:rank=0,nth=2,error=EROFS", .directories = named_again ? 3 : 0};
-    CHECK(run_leg(comm, dir, second).message() == "");
+    Segment second{.from = 3, .fault = "write:rank=0,nth=2,error=EROFS", .directories = named_again ? 3 : 0};
+    CHECK(run_segment(comm, dir, second).message() == "");
     check_values(comm, dir, wanted);
     if (!comm.is_root()) continue;
     const auto rows = changes(dir);  // of the second run alone
@@ -217,7 +218,7 @@ MPI_CASE("switch: a run goes on in an output that has left a directory", ranks{1
 MPI_CASE("switch: when no directory is left the run ends, and what is recorded is there", ranks{1, 3}) {
   const SharedDir dir(comm);
   const auto wanted = in_one_file(comm);
-  const auto outcome = run_leg(comm, dir, {.fault = "write:step=4,error=ENOSPC"});
+  const auto outcome = run_segment(comm, dir, {.fault = "write:step=4,error=ENOSPC"});
   REQUIRE(outcome.error);
   CHECK(outcome.error->message.find("No space left") != std::string::npos);
   if (comm.is_root()) {
@@ -234,7 +235,7 @@ MPI_CASE("switch: when no directory is left the run ends, and what is recorded i
 
 MPI_CASE("switch: reasons that another directory does not cure end the run", ranks{1, 2}) {
   const SharedDir dir(comm);
-  const auto outcome = run_leg(comm, dir, {.fault = "write:rank=0,nth=4,error=EFBIG"});
+  const auto outcome = run_segment(comm, dir, {.fault = "write:rank=0,nth=4,error=EFBIG"});
   REQUIRE(outcome.error);
   if (comm.is_root()) CHECK(changes(dir).empty());
   mpi::barrier(comm);
@@ -242,8 +243,8 @@ MPI_CASE("switch: reasons that another directory does not cure end the run", ran
 
 MPI_CASE("switch: what it does not go with is refused", ranks{1, 2}) {
   const SharedDir dir(comm);
-  const auto refused = [&](const Leg& leg, const std::string& part) {
-    const auto outcome = run_leg(comm, dir, leg);
+  const auto refused = [&](const Segment& segment, const std::string& part) {
+    const auto outcome = run_segment(comm, dir, segment);
     REQUIRE(outcome.error);
     CHECK(outcome.error->kind == ErrorKind::usage);
     CHECK_MESSAGE(outcome.error->message.find(part) != std::string::npos, outcome.error->message);
@@ -254,8 +255,8 @@ MPI_CASE("switch: what it does not go with is refused", ranks{1, 2}) {
   refused({.directories = 1}, "needs from 2 to 24 directories, and 1 is named");
   refused({.directories = 0, .sink = "hdf5-chunked"}, "does not go with --sink hdf5-chunked");
   // An output that was not made for it cannot learn it.
-  CHECK(run_leg(comm, dir, {.to = 3, .policy = OnFailure::stop}).message() == "");
-  const auto outcome = run_leg(comm, dir, {.from = 3});
+  CHECK(run_segment(comm, dir, {.to = 3, .policy = OnFailure::stop}).message() == "");
+  const auto outcome = run_segment(comm, dir, {.from = 3});
   REQUIRE(outcome.error);
   CHECK(outcome.error->message.find("cannot go on in this file") != std::string::npos);
 }
@@ -267,7 +268,7 @@ class TwoWriters {
  public:
   explicit TwoWriters(mpi::CommView comm, const SharedDir& dir)
       : path_(dir.file("out.h5")), options_(options_of(dir, {})) {
-    auto stream = trial::stream("p", Whole{}, Reduction::none, domain);
+    auto stream = fixture::stream("p", Whole{}, Reduction::none, domain);
     stream.on_failure = OnFailure::switch_directory;
     plan_ = make_plan({stream}, Box::whole(domain), domain);
     const FileHead nothing;
@@ -297,8 +298,8 @@ class TwoWriters {
   /// Whether all values of a step are there.
   [[nodiscard]] bool complete(StepIndex step) const {
     std::vector<float> values(static_cast<std::size_t>(domain.volume()));
-    h5::File::open(path_).read_slab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()},
-                                    std::span(values));
+    h5::File::open(path_).read_hyperslab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()},
+                                         std::span(values));
     return std::all_of(values.begin(), values.end(), [&](float v) { return v == static_cast<float>(step); });
   }
 
@@ -333,20 +334,20 @@ MPI_CASE("switch: who writes while another one moves stripes writes again", rank
   TwoWriters two(comm, dir);
   for (auto* sink : {two.first.get(), two.second.get()}) {
     two.write(*sink, 1);
-    CHECK(sink->stands());
-    sink->record(sink == two.first.get() ? 0 : 1, 1);
+    CHECK(sink->is_unchanged());
+    sink->commit_mark(sink == two.first.get() ? 0 : 1, 1);
   }
   two.write(*two.second, 2);  // to where the stripes were
   const auto all = two.directories();
   CHECK(all.size() == 3);
-  REQUIRE(two.first->leave(two.refusal(0, ENOSPC), 2));
+  REQUIRE(two.first->fail_over(two.refusal(0, ENOSPC), 2));
   two.write(*two.first, 2);
-  CHECK(two.first->stands());
+  CHECK(two.first->is_unchanged());
   CHECK(two.complete(1));
   two.write(*two.second, 3);
-  CHECK_FALSE(two.second->stands());
+  CHECK_FALSE(two.second->is_unchanged());
   for (const StepIndex step : {2, 3}) two.write(*two.second, step);
-  CHECK(two.second->stands());
+  CHECK(two.second->is_unchanged());
   two.write(*two.first, 3);
   for (const StepIndex step : {1, 2, 3}) CHECK(two.complete(step));
 }
@@ -355,13 +356,13 @@ MPI_CASE("switch: whoever fails after another one has moved goes on where that o
   const SharedDir dir(comm);
   TwoWriters two(comm, dir);
   const auto late = two.refusal(0, ENOSPC);
-  REQUIRE(two.first->leave(late, 1));
-  REQUIRE(two.second->leave(late, 1));
+  REQUIRE(two.first->fail_over(late, 1));
+  REQUIRE(two.second->fail_over(late, 1));
   CHECK(changes(dir).size() == 1);
   two.write(*two.second, 1);
-  CHECK_FALSE(two.second->stands());  // what it had written of the job before may stand elsewhere
+  CHECK_FALSE(two.second->is_unchanged());  // what it had written of the job before may stand elsewhere
   two.write(*two.second, 1);
-  CHECK(two.second->stands());
+  CHECK(two.second->is_unchanged());
   two.write(*two.first, 1);
   CHECK(two.complete(1));
   CHECK(two.directories() == std::set<std::string>{"disk1", "disk2"});
@@ -374,15 +375,15 @@ MPI_CASE("switch: a directory that refuses as well is passed over", ranks{1}) {
   two.write(*two.second, 1);
   fs::rename(disk(dir, 1), disk(dir, 1) + " is gone");
   const auto refusal = two.refusal(0, EIO);
-  REQUIRE(two.first->leave(refusal, 2));
+  REQUIRE(two.first->fail_over(refusal, 2));
   fs::rename(disk(dir, 1) + " is gone", disk(dir, 1));
   const auto rows = changes(dir);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0] == std::array<std::uint64_t, 4>{2, 0, 2, EIO});
   CHECK(two.complete(1));
-  CHECK_FALSE(two.first->leave(two.refusal(1, EFBIG), 2));
-  REQUIRE(two.first->leave(two.refusal(1, ENOSPC), 3));
-  CHECK_FALSE(two.first->leave(two.refusal(2, ENOSPC), 3));  // none is left
+  CHECK_FALSE(two.first->fail_over(two.refusal(1, EFBIG), 2));
+  REQUIRE(two.first->fail_over(two.refusal(1, ENOSPC), 3));
+  CHECK_FALSE(two.first->fail_over(two.refusal(2, ENOSPC), 3));  // none is left
   CHECK(two.complete(1));
   CHECK(two.directories() == std::set<std::string>{"disk2"});
 }

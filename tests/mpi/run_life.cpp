@@ -176,8 +176,8 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
   const auto stream = every_step(steps);
   const auto no_tail = [] { return output::FileTail(); };
   StepIndex done = 0;
-  for (const bool last_leg : {false, true}) {
-    const std::optional<double> pause_after_s = last_leg ? std::nullopt : std::optional(0.0);
+  for (const bool last_segment : {false, true}) {
+    const std::optional<double> pause_after_s = last_segment ? std::nullopt : std::optional(0.0);
     Run run(comm,
             {.program = "a test",
              .directory = {},
@@ -195,15 +195,15 @@ MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) 
     const auto fields = [&](output::Session&) {
       return [&](const std::string& name) { return counter.field(name); };
     };
-    const auto summary = last_leg ? run.close(result, fields, no_tail, box.volume())
-                                  : run.suspend(result, save, no_tail, box.volume());
+    const auto summary = last_segment ? run.close(result, fields, no_tail, box.volume())
+                                      : run.close_for_restart(result, save, no_tail, box.volume());
     CHECK_FALSE(summary.end.error.has_value());
-    CHECK(saved == !last_leg);
-    CHECK(summary.paused == !last_leg);
-    CHECK(summary.end.status == (last_leg ? Status::finished : Status::stopped));
+    CHECK(saved == !last_segment);
+    CHECK(summary.paused == !last_segment);
+    CHECK(summary.end.status == (last_segment ? Status::finished : Status::stopped));
     CHECK(result.steps_done > done);
     done = result.steps_done;
-    CHECK((done == steps) == last_leg);
+    CHECK((done == steps) == last_segment);
   }
   mpi::barrier(comm);
   if (!comm.is_root()) return;

@@ -11,7 +11,7 @@
 
 using namespace tailrace;
 using namespace tailrace::ultrasound;
-namespace trial = tailrace::output::trial;
+namespace fixture = tailrace::output::fixture;
 
 namespace {
 
@@ -82,15 +82,15 @@ void write(mpi::CommView comm, const std::string& directory, Index3 points, Step
   output::pattern::Field<float> field(own);
   output::Session session(
       comm, directory + "/out.h5",
-      output::make_plan({trial::stream("m", output::Whole{}, output::Reduction::max, points)}, own, points),
-      trial::head(), trial::options_of({}), log);
+      output::make_plan({fixture::stream("m", output::Whole{}, output::Reduction::max, points)}, own, points),
+      fixture::head(), fixture::options_of({}), log);
   field.set(step);
   session.sample(step, [&](const std::string&) { return field.view(); });
-  session.drain();
+  session.flush_all();
   write_checkpoint(comm, directory + "/checkpoint.h5", {.description = "a test", .points = points}, step,
                    state.arrays(),
                    {session.accumulator_streams(state.arrays().size()), session.running_reductions()},
-                   trial::options_of({}, fault));
+                   fixture::options_of({}, fault));
 }
 
 template <class Real>
@@ -133,7 +133,7 @@ MPI_CASE("a state written by a ranks is read by b ranks, in either precision", r
     for (const int a : {1, 2, 3, 4, 7})
       for (const int b : {1, 2, 3, 4, 7}) {
         if (std::max(a, b) > comm.size()) continue;
-        const trial::SharedDir directory(comm);
+        const fixture::SharedDir directory(comm);
         const auto path = directory.file("checkpoint.h5");
         const bool wide = (a + b) % 2 == 1;
         on_ranks(comm, a, [&](mpi::CommView some) {
@@ -152,7 +152,7 @@ MPI_CASE("a state written by a ranks is read by b ranks, in either precision", r
 
 MPI_CASE("a checkpoint is k-Wave's: names, shapes, types and attributes", ranks{1, 2, 3}) {
   for (const Index3 points : {cube, plane}) {
-    const trial::SharedDir directory(comm);
+    const fixture::SharedDir directory(comm);
     write<float>(comm, directory.path(), points, 4);
     if (comm.is_root()) {
       const auto file = h5::File::open(directory.file("checkpoint.h5"));
@@ -210,7 +210,7 @@ MPI_CASE("k-Wave's own checkpoint is read", ranks{1, 2, 3, 7}) {
 
 MPI_CASE("what is no checkpoint of the run is refused with all reasons", ranks{1, 3}) {
   const auto error_for = [&](const std::string& path, Index3 points, StepIndex steps) {
-    const auto error = trial::error_of([&] { inspect_checkpoint(comm, path, points, steps); });
+    const auto error = fixture::error_of([&] { inspect_checkpoint(comm, path, points, steps); });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::input);
     CHECK(error->message.find("remove the file to start from the beginning") != std::string::npos);
@@ -225,7 +225,7 @@ MPI_CASE("what is no checkpoint of the run is refused with all reasons", ranks{1
   CHECK(contains(other, "t_index is 120, the run takes 100 steps"));
   CHECK(contains(other, "dataset rhoz has shape (32, 32, 32), expected (32, 48, 32)"));
   CHECK(contains(error_for(reference + "input.h5", reference_points, 200), "file_type is \"input\""));
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   if (comm.is_root()) {
     auto file = h5::File::create(directory.file("empty.h5"));
     file.create_attribute("/", {.name = "file_type", .value = std::string("checkpoint")});
@@ -237,13 +237,13 @@ MPI_CASE("what is no checkpoint of the run is refused with all reasons", ranks{1
 }
 
 MPI_CASE("an output file that does not belong to the checkpoint is refused", ranks{1, 3}) {
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   const auto path = directory.file("out.h5");
   if (comm.is_root()) std::filesystem::copy_file(reference + "output_after_leg1.h5", path);
   mpi::barrier(comm);
   const auto message = [&](const CheckpointHeader& header, StepIndex steps, bool reduces) {
     const auto error =
-        trial::error_of([&] { inspect_left_output(comm, path, header, reference_grid(), steps, reduces); });
+        fixture::error_of([&] { inspect_left_output(comm, path, header, reference_grid(), steps, reduces); });
     mpi::barrier(comm);
     return error ? error->message : std::string();
   };
@@ -258,20 +258,22 @@ MPI_CASE("an output file that does not belong to the checkpoint is refused", ran
 
 MPI_CASE("an output killed after its checkpoint is known by its record, reductions by the checkpoint",
          ranks{1, 3}) {
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   const auto path = directory.file("out.h5");
   if (comm.is_root()) {
     std::filesystem::copy_file(reference + "output_after_leg1.h5", path);
     auto file = h5::File::open_for_update(path);
     const std::vector<std::uint64_t> slots{131, 130};
-    file.create_dataset(
-        {.path = output::record_path, .shape = {1, 1, 2}, .type = h5::ElementType::uint64, .attributes = {}});
-    file.write<std::uint64_t>(output::record_path, slots);
+    file.create_dataset({.path = output::commit_mark_path,
+                         .shape = {1, 1, 2},
+                         .type = h5::ElementType::uint64,
+                         .attributes = {}});
+    file.write<std::uint64_t>(output::commit_mark_path, slots);
     file.close();
   }
   mpi::barrier(comm);
   const auto is_good = [&](const CheckpointHeader& header, bool reduces) {
-    return !trial::error_of(
+    return !fixture::error_of(
         [&] { inspect_left_output(comm, path, header, reference_grid(), reference_steps, reduces); });
   };
   CHECK(is_good({.step = 130, .has_reductions = true}, true));
@@ -282,11 +284,11 @@ MPI_CASE("an output killed after its checkpoint is known by its record, reductio
 }
 
 MPI_CASE("a checkpoint that cannot be written leaves the older one, and nothing else", ranks{1, 2, 3}) {
-  const trial::SharedDir directory(comm);
+  const fixture::SharedDir directory(comm);
   const auto path = directory.file("checkpoint.h5");
   write<float>(comm, directory.path(), cube, 3);
   const auto fault = fmt::format("write:rank={},error=ENOSPC", comm.size() - 1);
-  const auto error = trial::error_of([&] { write<float>(comm, directory.path(), cube, 4, fault); });
+  const auto error = fixture::error_of([&] { write<float>(comm, directory.path(), cube, 4, fault); });
   REQUIRE(error);
   CHECK(error->rank == comm.size() - 1);
   CHECK(error->message.find("No space left on device") != std::string::npos);

@@ -16,7 +16,7 @@ namespace tailrace::ultrasound {
 
 namespace {
 
-using output::trial::SharedDir;
+using output::fixture::SharedDir;
 using test::difference, test::limit_for, test::run;
 namespace fs = std::filesystem;
 
@@ -54,7 +54,7 @@ int run_on(mpi::CommView comm, int ranks, std::vector<std::string> words,
 }
 
 /// A directory with the output and the checkpoint of one run in legs.
-struct Legs {
+struct Segments {
   mpi::CommView comm;
   SharedDir directory{comm};
   std::vector<std::string> words;
@@ -62,7 +62,7 @@ struct Legs {
   [[nodiscard]] std::string output() const { return directory.file("out.h5"); }
   [[nodiscard]] std::string checkpoint() const { return directory.file("state.h5"); }
   /// One leg; returns whether a checkpoint is there after it.
-  bool run_leg(int ranks, StepIndex steps, const std::string& strategy = "threads") {
+  bool run_segment(int ranks, StepIndex steps, const std::string& strategy = "threads") {
     CHECK(run_on(comm, ranks, words,
                  {"-o", output(), "--checkpoint_file", checkpoint(), "--checkpoint_timesteps",
                   fmt::format("{}", steps), "--write", strategy}) == 0);
@@ -81,7 +81,7 @@ Contents contents(const std::string& path) {
   for (const auto& name : file.dataset_paths()) {
     auto& bytes = all[name];
     const auto count = h5::element_count(file.shape(name));
-    if (name == output::record_path) continue;
+    if (name == output::commit_mark_path) continue;
     bytes.resize(count * h5::size_bytes(file.type(name)));
     file.read_range(name, 0, count, file.type(name), bytes);
   }
@@ -128,44 +128,44 @@ MPI_CASE("two legs on a and b ranks end as a run without a stop, byte for byte",
       if (std::max(a, b) < comm.size() && comm.size() > 2) continue;  // these ran on fewer ranks
       CAPTURE(a);
       CAPTURE(b);
-      Legs legs{.comm = comm, .words = heterogeneous};
+      Segments segments{.comm = comm, .words = heterogeneous};
       const StepIndex stop = 5 + 12 * a + 3 * b;  // before and after the first sample
-      CHECK(legs.run_leg(a, stop, strategies[static_cast<std::size_t>(a) % 3]));
-      if (comm.is_root()) CHECK(number_in(legs.output(), "t_index") == stop);
+      CHECK(segments.run_segment(a, stop, strategies[static_cast<std::size_t>(a) % 3]));
+      if (comm.is_root()) CHECK(number_in(segments.output(), "t_index") == stop);
       mpi::barrier(comm);
-      CHECK(!legs.run_leg(b, heterogeneous_steps, strategies[static_cast<std::size_t>(b) % 3]));
-      check_equal(comm, legs.output(), wanted);
+      CHECK(!segments.run_segment(b, heterogeneous_steps, strategies[static_cast<std::size_t>(b) % 3]));
+      check_equal(comm, segments.output(), wanted);
     }
 }
 
 MPI_CASE("many legs, some of them before the first sample", ranks{1, 3}) {
   const auto& wanted = whole_run(comm, heterogeneous);
-  Legs legs{.comm = comm, .words = heterogeneous};
+  Segments segments{.comm = comm, .words = heterogeneous};
   int count = 1;
-  for (; legs.run_leg(1 + count % comm.size(), 8); ++count)
-    if (comm.is_root()) CHECK(number_in(legs.checkpoint(), "t_index") == 8 * count);
+  for (; segments.run_segment(1 + count % comm.size(), 8); ++count)
+    if (comm.is_root()) CHECK(number_in(segments.checkpoint(), "t_index") == 8 * count);
   CHECK(count == 9);
-  check_equal(comm, legs.output(), wanted);
+  check_equal(comm, segments.output(), wanted);
 }
 
 MPI_CASE("a leg may end with the run's last step", ranks{2}) {
   const auto& wanted = whole_run(comm, heterogeneous);
-  Legs legs{.comm = comm, .words = heterogeneous};
-  CHECK(legs.run_leg(2, heterogeneous_steps / 2));
-  CHECK(!legs.run_leg(1, heterogeneous_steps / 2));
-  check_equal(comm, legs.output(), wanted);
+  Segments segments{.comm = comm, .words = heterogeneous};
+  CHECK(segments.run_segment(2, heterogeneous_steps / 2));
+  CHECK(!segments.run_segment(1, heterogeneous_steps / 2));
+  check_equal(comm, segments.output(), wanted);
 }
 
 MPI_CASE("double precision goes on in double precision", ranks{1, 2, 3}) {
   auto words = heterogeneous;
   words.insert(words.end(), {"--precision", "float64"});
   const auto& wanted = whole_run(comm, words);
-  Legs legs{.comm = comm, .words = words};
-  CHECK(legs.run_leg(comm.size(), 60));
-  if (comm.is_root()) CHECK(h5::File::open(legs.checkpoint()).type("ux_sgx") == h5::ElementType::float64);
+  Segments segments{.comm = comm, .words = words};
+  CHECK(segments.run_segment(comm.size(), 60));
+  if (comm.is_root()) CHECK(h5::File::open(segments.checkpoint()).type("ux_sgx") == h5::ElementType::float64);
   mpi::barrier(comm);
-  CHECK(!legs.run_leg(1, heterogeneous_steps));
-  check_equal(comm, legs.output(), wanted);
+  CHECK(!segments.run_segment(1, heterogeneous_steps));
+  check_equal(comm, segments.output(), wanted);
 }
 
 MPI_CASE("every kind of source, medium, mask and grid goes on as if it had not stopped", ranks{1, 2, 3}) {
@@ -179,31 +179,31 @@ MPI_CASE("every kind of source, medium, mask and grid goes on as if it had not s
     words.insert(words.end(), {"-i", from + "/input.h5"});
     const auto& wanted = whole_run(comm, words);
     const auto steps = number_in(from + "/input.h5", "/Nt");
-    Legs legs{.comm = comm, .words = words};
-    CHECK(legs.run_leg(comm.size(), steps / 3));
-    CHECK(!legs.run_leg(1 + comm.size() / 2, steps));
-    check_equal(comm, legs.output(), wanted);
+    Segments segments{.comm = comm, .words = words};
+    CHECK(segments.run_segment(comm.size(), steps / 3));
+    CHECK(!segments.run_segment(1 + comm.size() / 2, steps));
+    check_equal(comm, segments.output(), wanted);
   }
 }
 
 MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1, 2, 3, 4, 7}) {
   const std::string from = data + "tvsp_dirichlet_v11_checkpoint/";
-  Legs legs{.comm = comm, .words = dirichlet};
+  Segments segments{.comm = comm, .words = dirichlet};
   if (comm.is_root()) {
-    fs::copy_file(from + "checkpoint_t120.h5", legs.checkpoint());
-    fs::copy_file(from + "output_after_leg1.h5", legs.output());
+    fs::copy_file(from + "checkpoint_t120.h5", segments.checkpoint());
+    fs::copy_file(from + "output_after_leg1.h5", segments.output());
   }
   mpi::barrier(comm);
-  CHECK(legs.run_leg(comm.size(), 30));
-  CHECK(!legs.run_leg(1 + comm.size() / 2, 200));
+  CHECK(segments.run_segment(comm.size(), 30));
+  CHECK(!segments.run_segment(1 + comm.size() / 2, 200));
   if (comm.is_root()) {
     const auto reference = h5::File::open(from + "reference_double.h5"),
-               result = h5::File::open(legs.output());
+               result = h5::File::open(segments.output());
     for (const auto& name : reference.dataset_names()) {
       const double found = difference(reference, result, name);
       CHECK_MESSAGE(found < limit_for(name), fmt::format("{} of {}", found, name));
     }
-    CHECK(number_in(legs.output(), "t_index") == 200);
+    CHECK(number_in(segments.output(), "t_index") == 200);
     // What k-Wave's leg took is counted: 0.34 s of simulation, 0.65 s in all.
     const auto time = result.text_attribute("/", "simulation_phase_execution_time");
     REQUIRE(time);
@@ -213,11 +213,11 @@ MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1,
 }
 
 MPI_CASE("what does not belong together is refused, and stays as it is", ranks{1, 3}) {
-  Legs legs{.comm = comm, .words = dirichlet};
-  CHECK(legs.run_leg(comm.size(), 20));
-  const auto before = comm.is_root() ? contents(legs.output()) : Contents{};
+  Segments segments{.comm = comm, .words = dirichlet};
+  CHECK(segments.run_segment(comm.size(), 20));
+  const auto before = comm.is_root() ? contents(segments.output()) : Contents{};
   const auto run_again = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
-    words.insert(words.end(), {"-o", legs.output(), "--checkpoint_file", legs.checkpoint(),
+    words.insert(words.end(), {"-o", segments.output(), "--checkpoint_file", segments.checkpoint(),
                                "--checkpoint_timesteps", "9"});
     return run_on(comm, comm.size(), words, more);
   };
@@ -226,11 +226,11 @@ MPI_CASE("what does not belong together is refused, and stays as it is", ranks{1
   CHECK(run_again(dirichlet, {"-s", "5"}) == 1);
   CHECK(run_again(heterogeneous, {}) == 1);
   CHECK(run_on(comm, comm.size(), dirichlet,
-               {"-o", legs.checkpoint(), "--checkpoint_file", legs.checkpoint(), "--checkpoint_timesteps",
-                "9"}) == 1);
-  check_equal(comm, legs.output(), before);
-  CHECK(!legs.run_leg(1, 200));
-  check_equal(comm, legs.output(), whole_run(comm, dirichlet));
+               {"-o", segments.checkpoint(), "--checkpoint_file", segments.checkpoint(),
+                "--checkpoint_timesteps", "9"}) == 1);
+  check_equal(comm, segments.output(), before);
+  CHECK(!segments.run_segment(1, 200));
+  check_equal(comm, segments.output(), whole_run(comm, dirichlet));
 }
 
 }  // namespace tailrace::ultrasound

@@ -12,7 +12,7 @@
 #include "molecule.hpp"
 
 /// Decompositions and molecules drawn by number, the same on every rank.
-namespace tailrace::molecules::trial {
+namespace tailrace::molecules::fixture {
 
 using Draw = std::mt19937_64;
 
@@ -26,7 +26,7 @@ inline Decomposition uneven_tree(Draw& draw, const Vec3& box, int ranks) {
   const CellGrid grid{.box = box, .cells = {cells(), cells(), cells()}};
   std::vector<double> loads(static_cast<std::size_t>(grid.volume()));
   for (double& load : loads) load = std::pow(uniform(draw, 0, 1), 6);
-  const KdOptions options{.least_cells = uniform(draw, 0, 1) < 0.5 ? 1 : 2,
+  const KdOptions options{.min_cells = uniform(draw, 0, 1) < 0.5 ? 1 : 2,
                           .axes = uniform(draw, 0, 1) < 0.5 ? CutAxes::any : CutAxes::longest,
                           .full_search_ranks = uniform(draw, 0, 1) < 0.5 ? 1 : 8};
   return Decomposition::kd(grid, plan_cuts(LoadTable(grid, loads), ranks, {}, options), ranks);
@@ -110,4 +110,4 @@ inline double pair_imbalance(const Decomposition& decomposition, const std::vect
   return *std::max_element(pairs.begin(), pairs.end()) / sum * decomposition.ranks();
 }
 
-}  // namespace tailrace::molecules::trial
+}  // namespace tailrace::molecules::fixture

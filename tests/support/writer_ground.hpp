@@ -19,9 +19,9 @@ struct WriterGround {
   [[nodiscard]] output::WriterContext context(output::Sink& sink, mpi::CommView comm = {}) {
     return {.comm = comm,
             .sink = sink,
-            .pieces = pieces,
+            .shares = shares,
             .staging_bytes = plan.staging_bytes(),
-            .most_slices = plan.slices_per_buffer(),
+            .max_staged_extents = plan.staged_extents_per_buffer(),
             .options = options,
             .reached = reached,
             .log = log,
@@ -30,7 +30,7 @@ struct WriterGround {
   }
 
   output::Plan plan;
-  std::vector<const output::Piece*> pieces = output::pieces_of(plan);
+  std::vector<const output::Share*> shares = output::shares_of(plan);
   output::Options options;
   output::Reached reached;
   trace::Log log{"main"}, writer_log{"writer"};

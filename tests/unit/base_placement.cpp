@@ -11,16 +11,16 @@ using namespace tailrace;
 namespace {
 
 /// Ranks without a launcher's binding, each with the same number of threads, on what they may use.
-std::vector<Tenant> floating(const Cpus& usable, int ranks, int threads, int writers = 1) {
-  const Tenant one{.threads = std::vector<Cpus>(static_cast<std::size_t>(threads), usable),
-                   .bound = usable,
-                   .allowed = usable,
-                   .writers = writers};
-  return std::vector<Tenant>(static_cast<std::size_t>(ranks), one);
+std::vector<Process> floating(const Cpus& usable, int ranks, int threads, int writers = 1) {
+  const Process one{.threads = std::vector<Cpus>(static_cast<std::size_t>(threads), usable),
+                    .bound = usable,
+                    .allowed = usable,
+                    .writers = writers};
+  return std::vector<Process>(static_cast<std::size_t>(ranks), one);
 }
 
 /// A rank that a launcher has bound.
-Tenant bound(const Cpus& cpus, int threads, const Cpus& allowed) {
+Process bound(const Cpus& cpus, int threads, const Cpus& allowed) {
   return {.threads = std::vector<Cpus>(static_cast<std::size_t>(threads), cpus),
           .bound = cpus,
           .allowed = allowed,
@@ -56,74 +56,79 @@ TEST_CASE("a writer gets a core on which nobody computes") {
   const auto machine = synthetic_topology("core:2 pu:1");
   const auto placement = place(machine, floating({0, 1}, 1, 1));
   CHECK(placement.free_cores == 1);
-  CHECK(placement.seats[0] == Seat{.computing = {0, 1}, .writing = {1}, .place = WriterPlace::core});
+  CHECK(placement.of_process[0] ==
+        ThreadPlacement{.computing = {0, 1}, .writing = {1}, .place = WriterPlace::core});
 }
 
 TEST_CASE("each writer gets a core of its own, and the last ones share") {
   const auto machine = synthetic_topology("core:8 pu:1");
   const auto placement = place(machine, floating(machine.cpus(), 3, 2));
   CHECK(placement.free_cores == 2);
-  CHECK(placement.seats[0].writing == Cpus{6});
-  CHECK(placement.seats[1].writing == Cpus{7});
-  CHECK(placement.seats[2].place == WriterPlace::shared);
-  CHECK(placement.seats[2].writing == machine.cpus());
+  CHECK(placement.of_process[0].writing == Cpus{6});
+  CHECK(placement.of_process[1].writing == Cpus{7});
+  CHECK(placement.of_process[2].place == WriterPlace::shared);
+  CHECK(placement.of_process[2].writing == machine.cpus());
 }
 
 TEST_CASE("without a free core a writer takes the other hardware thread of an own core") {
   const auto machine = synthetic_topology("node:2 core:2 pu:2");  // cores 0-1, 2-3 and 4-5, 6-7
   const auto all = machine.cpus();
-  const std::vector<Tenant> ranks{bound({0, 1, 2, 3}, 2, all), bound({4, 5, 6, 7}, 2, all)};
+  const std::vector<Process> ranks{bound({0, 1, 2, 3}, 2, all), bound({4, 5, 6, 7}, 2, all)};
   const auto placement = place(machine, ranks);
   CHECK(placement.free_cores == 0);
-  CHECK(placement.seats[0] ==
-        Seat{.computing = {0, 1, 2, 3}, .writing = {1}, .place = WriterPlace::hardware_thread});
-  CHECK(placement.seats[1].writing == Cpus{5});
+  CHECK(placement.of_process[0] ==
+        ThreadPlacement{.computing = {0, 1, 2, 3}, .writing = {1}, .place = WriterPlace::hardware_thread});
+  CHECK(placement.of_process[1].writing == Cpus{5});
 }
 
 TEST_CASE("a writer stays near the memory of its rank if it can") {
   const auto machine = synthetic_topology("node:2 core:4 pu:1");
   const auto all = machine.cpus();
-  const std::vector<Tenant> ranks{bound({0, 1, 2, 3}, 4, all), bound({4, 5}, 2, all)};
+  const std::vector<Process> ranks{bound({0, 1, 2, 3}, 4, all), bound({4, 5}, 2, all)};
   auto placement = place(machine, ranks);
   CHECK(placement.free_cores == 2);
-  CHECK(placement.seats[1] == Seat{.computing = {4, 5}, .writing = {6}, .place = WriterPlace::core});
-  CHECK(placement.seats[0].place == WriterPlace::far_core);
-  CHECK(placement.seats[0].writing == Cpus{7});
+  CHECK(placement.of_process[1] ==
+        ThreadPlacement{.computing = {4, 5}, .writing = {6}, .place = WriterPlace::core});
+  CHECK(placement.of_process[0].place == WriterPlace::far_core);
+  CHECK(placement.of_process[0].writing == Cpus{7});
   // A hardware thread nearby is better than a core far away.
   const auto threaded = synthetic_topology("node:2 core:1 pu:2");
-  placement = place(threaded, std::vector<Tenant>{bound({0, 1}, 1, {0, 1, 2, 3})});
-  CHECK(placement.seats[0].place == WriterPlace::hardware_thread);
-  CHECK(placement.seats[0].writing == Cpus{1});
+  placement = place(threaded, std::vector<Process>{bound({0, 1}, 1, {0, 1, 2, 3})});
+  CHECK(placement.of_process[0].place == WriterPlace::hardware_thread);
+  CHECK(placement.of_process[0].writing == Cpus{1});
 }
 
 TEST_CASE("nothing is used that the job may not use") {
   const auto machine = synthetic_topology("core:8 pu:2", {2, 3, 6});  // what a cpuset leaves
   CHECK(machine.cpus() == Cpus{2, 3, 6});
   auto placement = place(machine, floating({2, 3, 6}, 1, 1));
-  CHECK(placement.seats[0].writing == Cpus{6});
+  CHECK(placement.of_process[0].writing == Cpus{6});
   // Put onto one core by the user, not by a launcher: the writer stays there.
-  placement = place(machine, std::vector<Tenant>{bound({2}, 1, {2})});
+  placement = place(machine, std::vector<Process>{bound({2}, 1, {2})});
   CHECK(placement.free_cores == 0);
-  CHECK(placement.seats[0] == Seat{.computing = {2}, .writing = {2}, .place = WriterPlace::shared});
+  CHECK(placement.of_process[0] ==
+        ThreadPlacement{.computing = {2}, .writing = {2}, .place = WriterPlace::shared});
   // Put there by a launcher that may use more.
-  placement = place(machine, std::vector<Tenant>{bound({2, 3}, 1, {2, 3, 6})});
-  CHECK(placement.seats[0].writing == Cpus{6});
+  placement = place(machine, std::vector<Process>{bound({2, 3}, 1, {2, 3, 6})});
+  CHECK(placement.of_process[0].writing == Cpus{6});
 }
 
 TEST_CASE("on one core everything is shared") {
   const auto machine = synthetic_topology("core:1 pu:1");
   const auto placement = place(machine, floating({0}, 2, 1));
   CHECK(placement.free_cores == 0);
-  for (const auto& seat : placement.seats)
-    CHECK(seat == Seat{.computing = {0}, .writing = {0}, .place = WriterPlace::shared});
+  for (const auto& thread_placement : placement.of_process)
+    CHECK(thread_placement ==
+          ThreadPlacement{.computing = {0}, .writing = {0}, .place = WriterPlace::shared});
 }
 
 TEST_CASE("threads that OpenMP has bound leave the cores between them") {
   const auto machine = synthetic_topology("core:4 pu:1");
-  const Tenant spread{.threads = {{0}, {2}}, .bound = {0, 1, 2, 3}, .allowed = {0, 1, 2, 3}, .writers = 2};
-  const auto placement = place(machine, std::vector<Tenant>{spread});
+  const Process spread{.threads = {{0}, {2}}, .bound = {0, 1, 2, 3}, .allowed = {0, 1, 2, 3}, .writers = 2};
+  const auto placement = place(machine, std::vector<Process>{spread});
   CHECK(placement.free_cores == 2);
-  CHECK(placement.seats[0] == Seat{.computing = {0, 2}, .writing = {1, 3}, .place = WriterPlace::core});
+  CHECK(placement.of_process[0] ==
+        ThreadPlacement{.computing = {0, 2}, .writing = {1, 3}, .place = WriterPlace::core});
   // A thread with a choice makes room for one without.
   auto two = floating({0, 1}, 1, 1, 0);
   two.push_back(bound({0}, 1, {0, 1}));
@@ -133,13 +138,14 @@ TEST_CASE("threads that OpenMP has bound leave the cores between them") {
 TEST_CASE("a process that only writes stays on what the launcher gave it") {
   const auto machine = synthetic_topology("core:4 pu:1");
   const auto all = machine.cpus();
-  auto ranks = std::vector<Tenant>{bound({0}, 1, all), bound({1}, 1, all)};
+  auto ranks = std::vector<Process>{bound({0}, 1, all), bound({1}, 1, all)};
   ranks[0].writers = ranks[1].writers = 0;
   ranks.push_back({.threads = {}, .bound = {3}, .allowed = all, .writers = 1});
   const auto placement = place(machine, ranks);
-  CHECK(placement.seats[0].place == WriterPlace::none);
-  CHECK(placement.seats[0].writing.empty());
-  CHECK(placement.seats[2] == Seat{.computing = {}, .writing = {3}, .place = WriterPlace::core});
+  CHECK(placement.of_process[0].place == WriterPlace::none);
+  CHECK(placement.of_process[0].writing.empty());
+  CHECK(placement.of_process[2] ==
+        ThreadPlacement{.computing = {}, .writing = {3}, .place = WriterPlace::core});
 }
 
 TEST_CASE("no seat is outside of what is allowed, and none of its own is given twice") {
@@ -154,12 +160,12 @@ TEST_CASE("no seat is outside of what is allowed, and none of its own is given t
         CAPTURE(threads);
         const auto placement = place(machine, floating(machine.cpus(), ranks, threads));
         Cpus given;
-        for (const auto& seat : placement.seats) {
-          REQUIRE(!seat.writing.empty());
-          CHECK(common(seat.writing, machine.cpus()) == seat.writing);
-          if (seat.place == WriterPlace::shared) continue;
-          CHECK(common(given, seat.writing).empty());
-          given = united(given, seat.writing);
+        for (const auto& thread_placement : placement.of_process) {
+          REQUIRE(!thread_placement.writing.empty());
+          CHECK(common(thread_placement.writing, machine.cpus()) == thread_placement.writing);
+          if (thread_placement.place == WriterPlace::shared) continue;
+          CHECK(common(given, thread_placement.writing).empty());
+          given = united(given, thread_placement.writing);
         }
         const int cores = static_cast<int>(machine.cores.size());
         CHECK(placement.free_cores == std::max(0, cores - ranks * threads));

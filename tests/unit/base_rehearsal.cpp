@@ -22,9 +22,9 @@ TEST_CASE("what goes well or throws is no matter, and leaves this process as it 
 
 TEST_CASE("a crash is told, whatever its signal") {
   for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGBUS}) {
-    const auto told = rehearse([&] { std::raise(number); }, 10);
-    REQUIRE(told);
-    CHECK(*told == "was ended by signal " + std::to_string(number));
+    const auto reported = rehearse([&] { std::raise(number); }, 10);
+    REQUIRE(reported);
+    CHECK(*reported == "was ended by signal " + std::to_string(number));
   }
   CHECK(rehearse([] { ::_exit(1); }, 10) == "ended with status 1");
 }

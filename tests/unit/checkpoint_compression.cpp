@@ -75,8 +75,8 @@ TEST_CASE("a cell comes back from what is stored of it") {
       CHECK(bytes.size() <= whole_words(cell.size()));
       CHECK(restored(bytes, sizeof(float), cell.size()) == cell);
     }
-  const auto records = bytes_of(smooth(30 * 1000));
-  CHECK(restored(stored(records, 120), 120, records.size()) == records);
+  const auto rows = bytes_of(smooth(30 * 1000));
+  CHECK(restored(stored(rows, 120), 120, rows.size()) == rows);
 }
 
 TEST_CASE("what is stored, byte by byte") {

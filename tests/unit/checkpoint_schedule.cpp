@@ -21,8 +21,8 @@ TEST_CASE("the interval is near the one that loses least") {
   for (const double cost_s : {1.0, 10.0, 60.0, 600.0}) {
     const double mtbf_s = 6 * 3600.0, interval_s = daly_interval_s(cost_s, mtbf_s);
     double best_s = INFINITY;
-    for (double trial_s = cost_s / 10; trial_s < mtbf_s; trial_s *= 1.001)
-      best_s = std::min(best_s, expected_s(trial_s, cost_s, mtbf_s, 1e6));
+    for (double tried_s = cost_s / 10; tried_s < mtbf_s; tried_s *= 1.001)
+      best_s = std::min(best_s, expected_s(tried_s, cost_s, mtbf_s, 1e6));
     CAPTURE(cost_s);
     CHECK(expected_s(interval_s, cost_s, mtbf_s, 1e6) < 1.0001 * best_s);
   }
@@ -36,7 +36,7 @@ TEST_CASE("checkpoints are due by steps") {
   CHECK_FALSE(schedule.is_due_by_steps(9));
   CHECK_FALSE(schedule.is_due_by_clock(1e9));
   CHECK(schedule.is_due_by_steps(10));
-  schedule.note_taken(10, 0, 1);
+  schedule.mark_taken(10, 0, 1);
   CHECK_FALSE(schedule.is_due_by_steps(10));
   CHECK_FALSE(schedule.is_due_by_steps(19));
   CHECK(schedule.is_due_by_steps(20));
@@ -50,12 +50,12 @@ TEST_CASE("checkpoints are due by the clock, at what they cost") {
   CHECK_FALSE(schedule.is_due_by_steps(1000));
   CHECK_FALSE(schedule.is_due_by_clock(9.9));
   CHECK(schedule.is_due_by_clock(10.1));
-  schedule.note_taken(1, 10, 0.5);
+  schedule.mark_taken(1, 10, 0.5);
   const double interval_s = daly_interval_s(0.5, 1000);
   CHECK(schedule.interval_s() == interval_s);
   CHECK_FALSE(schedule.is_due_by_clock(10 + 0.99 * interval_s));
   CHECK(schedule.is_due_by_clock(10 + 1.01 * interval_s));
-  schedule.note_taken(2, 50, 1.5);
+  schedule.mark_taken(2, 50, 1.5);
   CHECK(schedule.interval_s() == daly_interval_s(1, 1000));
   CHECK(Schedule({.every_steps = {}, .every_s = 3, .mtbf_s = 1000}).is_due_by_clock(3.5));
 }

@@ -78,14 +78,14 @@ TEST_CASE("a slab of a dataset is read alone") {
   file.create_dataset({.path = "/a", .shape = {3, 4, 5}, .type = ElementType::int64, .attributes = {}});
   auto values = counted<std::int64_t>(60);
   file.write<std::int64_t>("/a", values);
-  std::vector<std::int64_t> slab(2 * 1 * 3);
-  file.read_slab<std::int64_t>("/a", {1, 2, 1}, {2, 1, 3}, slab);
-  CHECK(slab == std::vector<std::int64_t>{32, 33, 34, 52, 53, 54});
+  std::vector<std::int64_t> hyperslab(2 * 1 * 3);
+  file.read_hyperslab<std::int64_t>("/a", {1, 2, 1}, {2, 1, 3}, hyperslab);
+  CHECK(hyperslab == std::vector<std::int64_t>{32, 33, 34, 52, 53, 54});
   std::vector<std::int64_t> none;
-  CHECK_NOTHROW(file.read_slab<std::int64_t>("/a", {0, 0, 0}, {0, 4, 5}, none));
+  CHECK_NOTHROW(file.read_hyperslab<std::int64_t>("/a", {0, 0, 0}, {0, 4, 5}, none));
   std::vector<std::int64_t> outside(5);
-  CHECK_THROWS_AS(file.read_slab<std::int64_t>("/a", {2, 3, 1}, {1, 1, 5}, outside), Error);
-  CHECK_THROWS_AS(file.read_slab<std::int64_t>("/a", {0, 0}, {1, 5}, outside), Error);
+  CHECK_THROWS_AS(file.read_hyperslab<std::int64_t>("/a", {2, 3, 1}, {1, 1, 5}, outside), Error);
+  CHECK_THROWS_AS(file.read_hyperslab<std::int64_t>("/a", {0, 0}, {1, 5}, outside), Error);
   CHECK_THROWS_AS(file.read<std::int64_t>("/a", outside), Error);
   CHECK_THROWS_AS(file.write<std::int64_t>("/a", outside), Error);
 }
@@ -114,11 +114,11 @@ TEST_CASE("values written behind HDF5's back are found where the offset says") {
     raw.write(reinterpret_cast<const char*>(values.data()), 28);
   }
   const File again = File::open(path);
-  std::vector<float> read(7), slab(7);
+  std::vector<float> read(7), hyperslab(7);
   again.read<float>("/small", read);
   CHECK(read == values);
-  again.read_slab<float>("/large", {0, 0, 1000}, {1, 1, 7}, slab);
-  CHECK(slab == values);
+  again.read_hyperslab<float>("/large", {0, 0, 1000}, {1, 1, 7}, hyperslab);
+  CHECK(hyperslab == values);
 }
 
 TEST_CASE("an empty dataset has no offset") {

@@ -51,7 +51,7 @@ TEST_CASE("a dataset shows that of another file in another shape") {
   file.close();
   const auto view = File::open(directory.file("view.h5"));
   std::vector<float> row(2);
-  view.read_slab<float>("/a/b", {7, 0}, {1, 2}, row);
+  view.read_hyperslab<float>("/a/b", {7, 0}, {1, 2}, row);
   CHECK(row == std::vector<float>{14, 15});
   CHECK(view.storage("/a/b").in_other_files);
 }

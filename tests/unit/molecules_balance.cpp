@@ -15,9 +15,9 @@ namespace tailrace::molecules {
 
 namespace {
 
-std::vector<double> any_loads(trial::Draw& draw, const CellGrid& grid) {
+std::vector<double> any_loads(fixture::Draw& draw, const CellGrid& grid) {
   std::vector<double> loads(static_cast<std::size_t>(grid.volume()));
-  for (double& load : loads) load = trial::uniform(draw, 0, 1);
+  for (double& load : loads) load = fixture::uniform(draw, 0, 1);
   return loads;
 }
 
@@ -39,7 +39,7 @@ RankCounts counted(const CellGrid& grid, const std::vector<Vec3>& positions) {
 }  // namespace
 
 TEST_CASE("the load of a box of cells is the sum of theirs") {
-  trial::Draw draw(5);
+  fixture::Draw draw(5);
   const CellGrid grid{.box = {1, 1, 1}, .cells = {4, 3, 5}};
   const auto loads = any_loads(draw, grid);
   const LoadTable table(grid, loads);
@@ -71,7 +71,7 @@ TEST_CASE("equal loads are shared equally") {
 }
 
 TEST_CASE("three ranks in a row are divided as well as they can be") {
-  trial::Draw draw(9);
+  fixture::Draw draw(9);
   for (int i = 0; i < 50; ++i) {
     const CellGrid grid{.box = {9, 1, 1}, .cells = {9, 1, 1}};
     const LoadTable table(grid, any_loads(draw, grid));
@@ -85,7 +85,7 @@ TEST_CASE("three ranks in a row are divided as well as they can be") {
     double least = 1e9;
     for (std::int64_t a = 1; a < 9; ++a)
       for (std::int64_t b = a + 1; b < 9; ++b) least = std::min(least, cost(a, b));
-    const auto found = divided(table, 3, {.least_cells = 1});
+    const auto found = divided(table, 3, {.min_cells = 1});
     const auto at = [&](int rank) { return std::lround(found.region(rank).high[0]); };
     // Loaded cells beside the cuts count a little, too.
     CHECK(cost(at(0), at(1)) <= least + 0.2);
@@ -93,7 +93,7 @@ TEST_CASE("three ranks in a row are divided as well as they can be") {
 }
 
 TEST_CASE("trying several cuts is worth it") {
-  trial::Draw draw(11);
+  fixture::Draw draw(11);
   double greedy = 0, searched = 0;
   for (int i = 0; i < 40; ++i) {
     const CellGrid grid{.box = {8, 8, 8}, .cells = {8, 8, 8}};
@@ -118,11 +118,11 @@ TEST_CASE("fast ranks get more") {
 }
 
 TEST_CASE("regions are as thick as asked while cells suffice, and cut along the longest axis if asked") {
-  trial::Draw draw(2);
+  fixture::Draw draw(2);
   const CellGrid grid{.box = {12, 10, 8}, .cells = {12, 10, 8}};
   for (int ranks = 2; ranks <= 60; ++ranks) {
     const LoadTable table(grid, any_loads(draw, grid));
-    const auto found = divided(table, ranks, {.least_cells = 2});
+    const auto found = divided(table, ranks, {.min_cells = 2});
     for (int rank = 0; rank < ranks; ++rank)
       for (const double width : found.region(rank).widths()) CHECK(width >= 2);
   }
@@ -131,11 +131,11 @@ TEST_CASE("regions are as thick as asked while cells suffice, and cut along the 
 }
 
 TEST_CASE("the estimate of work meets the pairs that there are") {
-  trial::Draw draw(4);
+  fixture::Draw draw(4);
   const Vec3 box{24, 21, 18};
   const double cutoff = 2.5;
-  const auto positions = trial::any_positions(draw, {{}, box}, 6000);
-  const auto counts = trial::neighbours(positions, box, cutoff);
+  const auto positions = fixture::any_positions(draw, {{}, box}, 6000);
+  const auto counts = fixture::neighbours(positions, box, cutoff);
   const auto pairs = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
   const auto estimate = [&](const CellGrid& grid) {
     std::vector<std::int64_t> molecules(static_cast<std::size_t>(grid.volume()));
@@ -161,16 +161,16 @@ TEST_CASE("the grid of work is half a cutoff wide, and bounded") {
 TEST_CASE("an off-centre droplet is shared by counted work") {
   const Vec3 box{48, 48, 48};
   const double cutoff = 2.5;
-  trial::Draw draw(8);
-  const auto positions = trial::droplet(draw, box, {14, 13, 16}, 12);
-  const auto neighbours = trial::neighbours(positions, box, cutoff);
+  fixture::Draw draw(8);
+  const auto positions = fixture::droplet(draw, box, {14, 13, 16}, 12);
+  const auto neighbours = fixture::neighbours(positions, box, cutoff);
   for (const int ranks : {4, 7}) {
     const auto grid = work_grid(box, cutoff, ranks);
     const std::array counts{counted(grid, positions)};
     const Loads loads = estimate_loads(grid, cutoff, counts, LoadMeasure::counted);
-    const double regular = trial::pair_imbalance(Decomposition::regular(box, ranks), positions, neighbours),
-                 tree = trial::pair_imbalance(divided(LoadTable(grid, loads.cells), ranks), positions,
-                                              neighbours);
+    const double regular = fixture::pair_imbalance(Decomposition::regular(box, ranks), positions, neighbours),
+                 tree = fixture::pair_imbalance(divided(LoadTable(grid, loads.cells), ranks), positions,
+                                                neighbours);
     MESSAGE(ranks << " ranks: imbalance " << regular << " regular, " << tree << " k-d");
     CHECK(regular > 2);
     CHECK(tree < 1.15);
@@ -179,10 +179,10 @@ TEST_CASE("an off-centre droplet is shared by counted work") {
 
 TEST_CASE("measured seconds move the load, measured speeds the share") {
   const CellGrid grid{.box = {20, 5, 5}, .cells = {16, 4, 4}};
-  trial::Draw draw(6);
+  fixture::Draw draw(6);
   std::vector<RankCounts> ranks;
   for (const double begin : {0.0, 10.0}) {
-    ranks.push_back(counted(grid, trial::any_positions(draw, {{begin, 0, 0}, {begin + 10, 5, 5}}, 20000)));
+    ranks.push_back(counted(grid, fixture::any_positions(draw, {{begin, 0, 0}, {begin + 10, 5, 5}}, 20000)));
     ranks.back().load = begin > 0 ? 3 : 1;  // the second rank takes three times as long
   }
   const auto middle = [&](LoadMeasure measure) {

@@ -79,7 +79,7 @@ Read read(const std::string& text, const std::vector<std::string>& settings = {}
   return found;
 }
 
-bool tells(const std::string& setting, const std::string& words) {
+bool reports(const std::string& setting, const std::string& words) {
   const auto problems = read(good, {setting}).problems;
   CAPTURE(problems);
   return problems.find(words) != std::string::npos;
@@ -115,22 +115,22 @@ TEST_CASE("a case with everything in it") {
 }
 
 TEST_CASE("what is wrong with a case is told with its key and the fix") {
-  CHECK(tells("domain.length=[10, 10]", "domain.length"));
-  CHECK(tells("domain.length=[10, 10, -1]", "lengths above 0"));
-  CHECK(tells("time.dt=0", "time.dt"));
-  CHECK(tells("time.end=0.1", "give one of them"));
-  CHECK(tells("model.lj_cutoff=4", "more than the cutoff"));
-  CHECK(tells("model.long_range=planar", "\"planar\" is not known"));
-  CHECK(tells("start.file=x.inp", "file = \"start.inp\", or kind"));
-  CHECK(tells("start.fractions=[1]", "one for each [[component]]"));
-  CHECK(tells("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));
-  CHECK(tells("decomposition.kind=regular", "decomposition.every"));
-  CHECK(tells("output[0].bins=[0, 1, 1]", "is no grid of bins"));
-  CHECK(tells("output[0].quantity=position", "has no bins"));
-  CHECK(tells("output[0].select={plane = {x = 1}}", "output[0].select"));
-  CHECK(tells("mixing[0].components=[1, 0]", "is no pair of components"));
-  CHECK(tells("component[0].lj[0].mass=0", "has no mass"));
-  CHECK(tells("model.cutof=3", "model.cutoff"));
+  CHECK(reports("domain.length=[10, 10]", "domain.length"));
+  CHECK(reports("domain.length=[10, 10, -1]", "lengths above 0"));
+  CHECK(reports("time.dt=0", "time.dt"));
+  CHECK(reports("time.end=0.1", "give one of them"));
+  CHECK(reports("model.lj_cutoff=4", "more than the cutoff"));
+  CHECK(reports("model.long_range=planar", "\"planar\" is not known"));
+  CHECK(reports("start.file=x.inp", "file = \"start.inp\", or kind"));
+  CHECK(reports("start.fractions=[1]", "one for each [[component]]"));
+  CHECK(reports("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));
+  CHECK(reports("decomposition.kind=regular", "decomposition.every"));
+  CHECK(reports("output[0].bins=[0, 1, 1]", "is no grid of bins"));
+  CHECK(reports("output[0].quantity=position", "has no bins"));
+  CHECK(reports("output[0].select={plane = {x = 1}}", "output[0].select"));
+  CHECK(reports("mixing[0].components=[1, 0]", "is no pair of components"));
+  CHECK(reports("component[0].lj[0].mass=0", "has no mass"));
+  CHECK(reports("model.cutof=3", "model.cutoff"));
 }
 
 }  // namespace tailrace::molecules

@@ -127,7 +127,7 @@ TEST_CASE("all of an XML configuration") {
   CHECK(found.parallelisation.division == Configuration::Division::kd);
   CHECK(found.parallelisation.every == 50);
   CHECK(found.parallelisation.full_search_ranks == 3);
-  CHECK(found.parallelisation.least_cells == 2);
+  CHECK(found.parallelisation.min_cells == 2);
   CHECK(found.parallelisation.imbalance == 1.2);
   CHECK(found.parallelisation.split_longest == true);
   CHECK(found.outputs[0].options.at("type") == "binary");

@@ -16,7 +16,7 @@ namespace tailrace::molecules {
 namespace {
 
 /// Positions where a region may begin or end, and next to it.
-std::vector<Vec3> corners(const Decomposition& decomposition, trial::Draw& draw) {
+std::vector<Vec3> corners(const Decomposition& decomposition, fixture::Draw& draw) {
   std::vector<std::vector<double>> places(3);
   for (std::size_t d = 0; d < 3; ++d) {
     std::set<double> values{0, std::nextafter(decomposition.box()[d], 0.0)};
@@ -61,20 +61,20 @@ bool overlap(const Region& a, const Region& b) {
 TEST_CASE("every position has one owner, also on borders and beside them") {
   for (unsigned seed = 1; seed <= 120; ++seed) {
     CAPTURE(seed);
-    trial::Draw draw(seed);
+    fixture::Draw draw(seed);
     const auto decomposition =
-        trial::any_decomposition(draw, trial::any_box(draw), static_cast<int>(1 + seed % 17));
-    const auto anywhere = trial::any_positions(draw, {{}, decomposition.box()}, 200);
+        fixture::any_decomposition(draw, fixture::any_box(draw), static_cast<int>(1 + seed % 17));
+    const auto anywhere = fixture::any_positions(draw, {{}, decomposition.box()}, 200);
     CHECK(disagreements(decomposition, anywhere) == 0);
     CHECK(disagreements(decomposition, corners(decomposition, draw)) == 0);
   }
 }
 
 TEST_CASE("the last region ends where the box does, whatever its length") {
-  trial::Draw draw(3);
+  fixture::Draw draw(3);
   for (int ranks = 1; ranks < 60; ++ranks)
     for (int i = 0; i < 50; ++i) {
-      const Vec3 box = trial::any_box(draw);
+      const Vec3 box = fixture::any_box(draw);
       const auto decomposition = Decomposition::regular(box, ranks);
       CHECK(decomposition.region(ranks - 1).high == box);
       CHECK(decomposition.owner({std::nextafter(box[0], 0.0), std::nextafter(box[1], 0.0),
@@ -100,13 +100,13 @@ TEST_CASE("what is outside of the box, or no number, has no owner") {
 TEST_CASE("ranks that meet a region") {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     CAPTURE(seed);
-    trial::Draw draw(seed);
-    const Vec3 box = trial::any_box(draw);
-    const auto decomposition = trial::any_decomposition(draw, box, static_cast<int>(1 + seed % 13));
+    fixture::Draw draw(seed);
+    const Vec3 box = fixture::any_box(draw);
+    const auto decomposition = fixture::any_decomposition(draw, box, static_cast<int>(1 + seed % 13));
     Region region = decomposition.region(0);
     if (seed % 3 != 0)
       for (std::size_t d = 0; d < 3; ++d) {
-        const double a = trial::uniform(draw, -4, box[d] + 4), b = trial::uniform(draw, -4, box[d] + 4);
+        const double a = fixture::uniform(draw, -4, box[d] + 4), b = fixture::uniform(draw, -4, box[d] + 4);
         region.low[d] = std::min(a, b), region.high[d] = std::max(a, b);
       }
     std::vector<int> expected;
@@ -144,9 +144,9 @@ TEST_CASE("ranks without cells come last and own nothing") {
 TEST_CASE("a decomposition comes back from its numbers, and damaged ones are refused") {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
-    trial::Draw draw(seed);
-    const Vec3 box = trial::any_box(draw);
-    const auto decomposition = trial::any_decomposition(draw, box, static_cast<int>(1 + seed % 11));
+    fixture::Draw draw(seed);
+    const Vec3 box = fixture::any_box(draw);
+    const auto decomposition = fixture::any_decomposition(draw, box, static_cast<int>(1 + seed % 11));
     auto numbers = decomposition.numbers();
     CHECK(Decomposition::restored(box, numbers) == decomposition);
     numbers.push_back(std::int64_t{1} << 40);
@@ -158,7 +158,8 @@ TEST_CASE("a decomposition comes back from its numbers, and damaged ones are ref
         number = wrong;
         try {  // what is accepted can be walked through
           const auto other = Decomposition::restored(box, numbers);
-          if (other.ranks() < 100) CHECK(disagreements(other, trial::any_positions(draw, {{}, box}, 5)) == 0);
+          if (other.ranks() < 100)
+            CHECK(disagreements(other, fixture::any_positions(draw, {{}, box}, 5)) == 0);
         } catch (const Error& error) {
           CHECK(error.info().kind == ErrorKind::input);
         }

@@ -120,11 +120,11 @@ TEST_CASE("rotation takes its share of the energy") {
 }
 
 TEST_CASE("the virial is the change of the energy with the size of the box") {
-  const auto energy = [](double stretch) {
-    const double box = 20 * stretch;
-    const Model model = dipolar(7 * stretch);  // the reaction field goes with the cutoff
+  const auto energy = [](double factor) {
+    const double box = 20 * factor;
+    const Model model = dipolar(7 * factor);  // the reaction field goes with the cutoff
     auto molecules = cluster(model, 20);
-    for (auto& m : molecules) m.position = stretch * m.position;
+    for (auto& m : molecules) m.position = factor * m.position;
     const test::System system(model, {box, box, box}, molecules);
     const Totals& t = system.totals();
     CHECK(t.pairs == 27 * 26 / 2);

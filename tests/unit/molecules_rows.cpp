@@ -7,9 +7,9 @@
 namespace tailrace::molecules {
 
 TEST_CASE("rows are the lower the more crowded it is, and stay where another choice is hardly better") {
-  for (const int now : {1, 3, most_cells_per_cutoff}) {
+  for (const int now : {1, 3, max_cells_per_cutoff}) {
     CHECK(best_cells_per_cutoff(0, now) == 1);
-    CHECK(best_cells_per_cutoff(1e6, now) == most_cells_per_cutoff);
+    CHECK(best_cells_per_cutoff(1e6, now) == max_cells_per_cutoff);
     int before = 1;
     for (double pairs = 1; pairs < 1e6; pairs *= 1.1) {
       const int best = best_cells_per_cutoff(pairs, now);

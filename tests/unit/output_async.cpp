@@ -24,7 +24,7 @@ TEST_CASE("asynchronous: samples leave at once, records when all before is compl
   for (std::uint64_t step = 1; step <= 3; ++step) {
     bench.writer->progress();
     REQUIRE(bench.queue->asked.size() == 1);
-    CHECK(bench.queue->asked[0].is_record());
+    CHECK(bench.queue->asked[0].is_commit_mark());
     CHECK(bench.recorded() == step - 1);
     CHECK(bench.reached.written() == static_cast<StepIndex>(step) - 1);
     CHECK(!bench.writer->idle());
@@ -52,7 +52,7 @@ TEST_CASE("asynchronous: a buffer is free when its job is recorded, and acquire 
     bench.queue->complete(0);
     CHECK(!bench.writer->try_acquire());  // its record is under way
     for (StepIndex step = buffers + 1; step <= last_step; ++step) bench.submit(step);
-    bench.writer->drain();
+    bench.writer->flush_all();
     CHECK(bench.recorded() == last_step);
     CHECK(bench.wrong_values(last_step) == 0);
   }
@@ -71,11 +71,11 @@ TEST_CASE("asynchronous: short and interrupted operations go on until all is wri
   CHECK(bench.queue->asked[0].offset == data_at + 5);
   bench.queue->complete(0);
   bench.writer->progress();
-  REQUIRE(bench.queue->asked.at(0).is_record());
+  REQUIRE(bench.queue->asked.at(0).is_commit_mark());
   bench.queue->complete(0, 3);  // a record that is cut goes on, too
   bench.writer->progress();
-  CHECK(bench.queue->asked.at(0).offset == record_at + 3);
-  bench.writer->drain();
+  CHECK(bench.queue->asked.at(0).offset == commit_mark_at + 3);
+  bench.writer->flush_all();
   CHECK(bench.recorded() == 1);
   CHECK(bench.wrong_values(1) == 0);
   CHECK(bench.writer->account().bytes == sample_bytes);
@@ -95,7 +95,7 @@ TEST_CASE("asynchronous: after a failure what came before is recorded, the rest 
   CHECK(failure->path == bench.directory.file("file"));
   CHECK(failure->hint.find("free space") != std::string::npos);
   bench.submit(5);
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.writer->idle());
   CHECK(bench.recorded() == 1);
   CHECK(bench.reached.written() == 1);
@@ -106,7 +106,7 @@ TEST_CASE("asynchronous: an operation that takes nothing is a full disk, not a l
   Bench bench(1);
   bench.submit(1);
   bench.queue->answer(0, 0);
-  bench.writer->drain();
+  bench.writer->flush_all();
   REQUIRE(bench.writer->failure());
   CHECK(bench.writer->failure()->message.find("No space left") != std::string::npos);
   CHECK(bench.recorded() == 0);
@@ -131,7 +131,7 @@ TEST_CASE("asynchronous: a failed record and a failed flush are failures") {
   bench.writer->progress();
   REQUIRE(bench.queue->asked.at(0).is_flush());
   bench.queue->answer(0, -EIO);
-  bench.writer->drain();
+  bench.writer->flush_all();
   REQUIRE(bench.writer->failure());
   CHECK(bench.writer->failure()->message.find("flushing to the device failed") != std::string::npos);
   CHECK(bench.reached.durable() == 1);
@@ -142,7 +142,7 @@ TEST_CASE("asynchronous: an injected error needs no system call") {
   Bench bench(3, "write:step=2,error=EROFS");
   for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
   CHECK(bench.queue->asked.size() == 1);
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.writer->failure()->message.find("Read-only") != std::string::npos);
   CHECK(bench.recorded() == 1);
 }
@@ -150,7 +150,7 @@ TEST_CASE("asynchronous: an injected error needs no system call") {
 TEST_CASE("asynchronous: short writes go on") {
   Bench bench(2, "short:every=2;short:probability=0.5");
   for (StepIndex step = 1; step <= last_step; ++step) bench.submit(step);
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.recorded() == last_step);
   CHECK(bench.wrong_values(last_step) == 0);
 }
@@ -166,7 +166,7 @@ TEST_CASE("asynchronous: a stall holds back what follows, but no record") {
   bench.queue->complete(0);
   bench.writer->progress();
   CHECK(bench.queue->asked[1].not_before_s == 0);
-  bench.writer->drain();
+  bench.writer->flush_all();
 }
 
 TEST_CASE("asynchronous: a pace spreads operations") {
@@ -177,7 +177,7 @@ TEST_CASE("asynchronous: a pace spreads operations") {
   for (std::size_t i = 1; i < 3; ++i)
     CHECK(bench.queue->asked[i].not_before_s - bench.queue->asked[i - 1].not_before_s ==
           doctest::Approx(each_s));
-  bench.writer->drain();
+  bench.writer->flush_all();
 }
 
 TEST_CASE("asynchronous: a kill leaves half a write") {
@@ -186,7 +186,7 @@ TEST_CASE("asynchronous: a kill leaves half a write") {
   REQUIRE(child >= 0);
   if (child == 0) {
     bench.submit(1);
-    bench.writer->drain();
+    bench.writer->flush_all();
     bench.submit(2);
     _exit(0);
   }
@@ -207,7 +207,7 @@ TEST_CASE("asynchronous: a queue that breaks ends the writing without a hang") {
   REQUIRE(bench.writer->failure());
   CHECK(bench.writer->failure()->message == "the queue is gone");
   bench.submit(3);
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.writer->idle());
   CHECK(bench.writer->try_acquire());
 }
@@ -221,7 +221,7 @@ TEST_CASE("asynchronous: of many scattered points a bounded number is under way"
       make_plan({pattern::make_stream("p", points, Reduction::none, {.first = 1, .every = 1, .last = 2},
                                       h5::ElementType::float64, domain)},
                 Box{{0, 0, 0}, {3, 3, 2}}, domain);
-  bench.pieces = pieces_of(bench.plan);
+  bench.shares = shares_of(bench.plan);
   AsyncWriterParts parts;
   parts.memory.resize(StagingPool::distance(bench.plan.staging_bytes()));
   auto made = std::make_unique<HandQueue>(bench.directory.file("file"));
@@ -229,9 +229,9 @@ TEST_CASE("asynchronous: of many scattered points a bounded number is under way"
   parts.queue = std::move(made);
   bench.writer = make_async_writer(bench.context(), std::move(parts));
   bench.submit(2);
-  CHECK(queue.asked.size() == AsyncQueue::most_under_way);
-  bench.writer->drain();
-  CHECK(queue.most_asked == AsyncQueue::most_under_way);
+  CHECK(queue.asked.size() == AsyncQueue::max_under_way);
+  bench.writer->flush_all();
+  CHECK(queue.max_asked == AsyncQueue::max_under_way);
   CHECK(bench.writer->account().writes == 3000);
   std::ifstream file(bench.directory.file("file"), std::ios::binary);
   file.seekg(data_at + 6000 * static_cast<std::streamoff>(sizeof(double)));
@@ -246,7 +246,7 @@ TEST_CASE("asynchronous: the device starts every 16 MiB") {
   Bench bench(1);
   const auto jobs = flush_every_bytes / sample_bytes + 1;
   for (std::int64_t i = 0; i < jobs; ++i) bench.submit(1);
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.queue->started_flushes == 1);
 }
 
@@ -267,7 +267,7 @@ TEST_CASE("asynchronous: a stream that retries is tried again after pauses that 
     REQUIRE(bench.queue->asked.size() == 2);
     CHECK(bench.queue->asked[1].offset == data_at);
   }
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(bench.recorded() == 2);
   CHECK(bench.wrong_values(2) == 0);
   CHECK(bench.writer->account().retries == 3);
@@ -277,7 +277,7 @@ TEST_CASE("asynchronous: a stream that drops goes on, and the file is told befor
   Bench bench(3, {}, {}, OnFailure::drop);
   for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
   bench.queue->answer(1, -EIO);  // of job 2
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(!bench.writer->failure());
   CHECK(bench.recorded() == 3);
   CHECK(bench.sink.dropped_after == std::vector<StepIndex>{1});
@@ -297,7 +297,7 @@ TEST_CASE("asynchronous: the meter learns what each job took, the next one's sam
   bench.writer->progress();  // samples of 1 are there, its record is asked for
   sleep_s(0.03);
   bench.queue->complete(0);
-  bench.writer->drain();
+  bench.writer->flush_all();
   const auto totals = meter.read();
   CHECK(totals.jobs == 2);
   CHECK(totals.last_step == 2);

@@ -16,7 +16,7 @@
 /// What the tests of asynchronous writers share.
 namespace tailrace::output::async_bench {
 
-constexpr std::int64_t data_at = 4096, record_at = 64;  // of the file of these tests
+constexpr std::int64_t data_at = 4096, commit_mark_at = 64;  // of the file of these tests
 
 /// A sink whose one dataset and one slot of the record lie in a plain file.
 class PlainSink final : public Sink, private PlacedFiles {
@@ -27,17 +27,17 @@ class PlainSink final : public Sink, private PlacedFiles {
   Written write(std::span<const Extent> extents, StepIndex step) override {
     Written written;
     for (const auto& extent : extents) {
-      iovec piece{const_cast<std::byte*>(extent.bytes.data()), extent.bytes.size()};
-      file_.write(std::span(&piece, 1), data_at + extent.offset_bytes, step);
+      iovec share{const_cast<std::byte*>(extent.bytes.data()), extent.bytes.size()};
+      file_.write(std::span(&share, 1), data_at + extent.offset_bytes, step);
       written.bytes += static_cast<std::int64_t>(extent.bytes.size());
       ++written.operations;
     }
     return written;
   }
-  void note_dropped(int) override { dropped_after.push_back(recorded_); }
-  void record(int, StepIndex steps) override {
+  void mark_dropped(int) override { dropped_after.push_back(recorded_); }
+  void commit_mark(int, StepIndex steps) override {
     const auto value = static_cast<std::uint64_t>(steps);
-    file_.write_directly(std::as_bytes(std::span(&value, 1)), record_at);
+    file_.write_directly(std::as_bytes(std::span(&value, 1)), commit_mark_at);
   }
   void flush() override { file_.flush(); }
   void close(mpi::CommView, const FileTail&, const FileEnd&) override {}
@@ -56,10 +56,10 @@ class PlainSink final : public Sink, private PlacedFiles {
   [[nodiscard]] Place place(std::size_t, std::int64_t offset_bytes) const override {
     return {.file = 0, .offset = data_at + offset_bytes, .bytes = std::int64_t{1} << 40};
   }
-  [[nodiscard]] Slots record(int) const override {
-    return {.first = {.file = 0, .offset = record_at}, .count = 1};
+  [[nodiscard]] Slots commit_mark(int) const override {
+    return {.first = {.file = 0, .offset = commit_mark_at}, .count = 1};
   }
-  void note_recorded(int, StepIndex steps) override { recorded_ = steps; }
+  void mark_recorded(int, StepIndex steps) override { recorded_ = steps; }
   RawFile file_;
   StepIndex recorded_ = 0;
   std::string none_;
@@ -70,12 +70,12 @@ class HandQueue final : public AsyncQueue {
  public:
   struct Asked {
     std::uint64_t tag;
-    std::span<const iovec> pieces;  ///< empty: a flush
+    std::span<const iovec> shares;  ///< empty: a flush
     std::int64_t offset;
     double not_before_s;
-    [[nodiscard]] bool is_record() const { return !pieces.empty() && offset < data_at; }
-    [[nodiscard]] bool is_flush() const { return pieces.empty() && not_before_s == 0; }
-    [[nodiscard]] bool is_pause() const { return pieces.empty() && not_before_s > 0; }
+    [[nodiscard]] bool is_commit_mark() const { return !shares.empty() && offset < data_at; }
+    [[nodiscard]] bool is_flush() const { return shares.empty() && not_before_s == 0; }
+    [[nodiscard]] bool is_pause() const { return shares.empty() && not_before_s > 0; }
   };
 
   explicit HandQueue(const std::string& path) : fd_(open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
@@ -83,10 +83,10 @@ class HandQueue final : public AsyncQueue {
   HandQueue& operator=(const HandQueue&) = delete;
   ~HandQueue() override { ::close(fd_); }
 
-  void write(std::uint64_t tag, std::size_t, std::span<const iovec> pieces, std::int64_t offset,
+  void write(std::uint64_t tag, std::size_t, std::span<const iovec> shares, std::int64_t offset,
              double not_before_s) override {
-    asked.push_back({tag, pieces, offset, not_before_s});
-    most_asked = std::max(most_asked, asked.size());
+    asked.push_back({tag, shares, offset, not_before_s});
+    max_asked = std::max(max_asked, asked.size());
   }
   void pause(std::uint64_t tag, double until_s) override { asked.push_back({tag, {}, 0, until_s}); }
   void flush(std::uint64_t tag, std::size_t) override { asked.push_back({tag, {}, 0, 0}); }
@@ -110,9 +110,9 @@ class HandQueue final : public AsyncQueue {
   void complete(std::size_t number, std::size_t most = SIZE_MAX) {
     const Asked operation = asked.at(number);
     std::int64_t taken = 0;
-    for (const auto& piece : operation.pieces) {
-      const auto bytes = std::min(piece.iov_len, most - static_cast<std::size_t>(taken));
-      CHECK(pwrite(fd_, piece.iov_base, bytes, operation.offset + taken) == static_cast<ssize_t>(bytes));
+    for (const auto& share : operation.shares) {
+      const auto bytes = std::min(share.iov_len, most - static_cast<std::size_t>(taken));
+      CHECK(pwrite(fd_, share.iov_base, bytes, operation.offset + taken) == static_cast<ssize_t>(bytes));
       taken += static_cast<std::int64_t>(bytes);
     }
     answer(number, taken);
@@ -124,7 +124,7 @@ class HandQueue final : public AsyncQueue {
   }
 
   std::vector<Asked> asked;
-  std::size_t most_asked = 0;
+  std::size_t max_asked = 0;
   int started_flushes = 0;
   bool broken = false;
 
@@ -144,12 +144,12 @@ inline Plan whole_plan(OnFailure policy) {
 }
 
 inline Lease fill(Lease job, const Plan& plan, StepIndex step) {
-  for (const auto& piece : plan.streams[0].pieces) {
-    auto* const values = reinterpret_cast<double*>(job->add(piece, step - 1, 0, piece.values).data());
-    std::fill_n(values, piece.values, static_cast<double>(step));
+  for (const auto& share : plan.streams[0].shares) {
+    auto* const values = reinterpret_cast<double*>(job->add(share, step - 1, 0, share.values).data());
+    std::fill_n(values, share.values, static_cast<double>(step));
   }
   job->step = step;
-  job->record = step;
+  job->commit_mark = step;
   return job;
 }
 
@@ -178,7 +178,7 @@ struct Bench : test::WriterGround {
   [[nodiscard]] std::uint64_t recorded() const {
     std::uint64_t value = 0;
     std::ifstream file(directory.file("file"), std::ios::binary);
-    file.seekg(record_at);
+    file.seekg(commit_mark_at);
     file.read(reinterpret_cast<char*>(&value), sizeof value);
     return file ? value : 0;
   }

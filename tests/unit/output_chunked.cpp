@@ -50,8 +50,8 @@ struct Chunked {
     auto file = h5::File::create(path);
     file.create_chunked_dataset(spec, layout);
     file.create_dataset(
-        {.path = record_path, .shape = {1, 1, 1}, .type = h5::ElementType::uint64, .attributes = {}});
-    file.write<std::uint64_t>(record_path, std::vector<std::uint64_t>{0});
+        {.path = commit_mark_path, .shape = {1, 1, 1}, .type = h5::ElementType::uint64, .attributes = {}});
+    file.write<std::uint64_t>(commit_mark_path, std::vector<std::uint64_t>{0});
     file.close();
     datasets = map_datasets(plan, {layout}, 0);
   }
@@ -68,12 +68,12 @@ struct Chunked {
             .call = make_write_call(options, 0)};
   }
   /// The chunk of a step: its values are those of the pattern.
-  [[nodiscard]] Parcel chunk(StepIndex step) const {
+  [[nodiscard]] Packet chunk(StepIndex step) const {
     std::vector<float> values(static_cast<std::size_t>(plan.domain.volume()));
     std::iota(values.begin(), values.end(), static_cast<float>(1000 * step));
     const auto filtered =
         filter_chunk(std::as_bytes(std::span(values)), sizeof(float), datasets[0].layout, 1);
-    return make_parcel({.kind = ParcelKind::chunk,
+    return make_packet({.kind = PacketKind::chunk,
                         .skipped = filtered.skipped,
                         .dataset = 0,
                         .number = step - 1,
@@ -81,20 +81,20 @@ struct Chunked {
                        filtered.bytes);
   }
   /// Number of steps that the record names, all of whose values must be right.
-  [[nodiscard]] StepIndex check_record() const {
+  [[nodiscard]] StepIndex check_commit_mark() const {
     const auto file = h5::File::open(path);
-    std::vector<std::uint64_t> record(1);
-    file.read<std::uint64_t>(record_path, record);
+    std::vector<std::uint64_t> commit_mark(1);
+    file.read<std::uint64_t>(commit_mark_path, commit_mark);
     const Shape shape = file.shape("/p");
     std::vector<float> values(static_cast<std::size_t>(plan.domain.volume()));
     std::size_t wrong = 0;
-    for (std::uint64_t step = 1; step <= record[0]; ++step) {
-      file.read_slab("/p", {step - 1, 0, 0, 0}, {1, shape[1], shape[2], shape[3]}, std::span(values));
+    for (std::uint64_t step = 1; step <= commit_mark[0]; ++step) {
+      file.read_hyperslab("/p", {step - 1, 0, 0, 0}, {1, shape[1], shape[2], shape[3]}, std::span(values));
       for (std::size_t i = 0; i < values.size(); ++i)
         wrong += values[i] != static_cast<float>(1000 * step + i);
     }
     CHECK(wrong == 0);
-    return static_cast<StepIndex>(record[0]);
+    return static_cast<StepIndex>(commit_mark[0]);
   }
 
   std::string path;
@@ -102,13 +102,13 @@ struct Chunked {
   std::vector<ChunkedStream> datasets;
 };
 
-void push(ParcelQueue& queue, Parcel parcel) {
-  while (!queue.reserve(parcel.bytes())) queue.wait_for_room(parcel.bytes());
-  queue.put(std::move(parcel));
+void push(PacketQueue& queue, Packet packet) {
+  while (!queue.reserve(packet.bytes())) queue.wait_for_room(packet.bytes());
+  queue.put(std::move(packet));
 }
 
-Parcel record_of(StepIndex step) {
-  return make_parcel({.kind = ParcelKind::record, .number = step, .step = step});
+Packet commit_mark_of(StepIndex step) {
+  return make_packet({.kind = PacketKind::commit_mark, .number = step, .step = step});
 }
 
 }  // namespace
@@ -176,14 +176,14 @@ TEST_CASE("a chunk that does not shrink is left as it is") {
 }
 
 TEST_CASE("a queue of parcels holds no more than its bytes, and one parcel of any size") {
-  const auto parcel = [](std::size_t bytes) {
+  const auto packet = [](std::size_t bytes) {
     const std::vector<std::byte> content(bytes);
-    return make_parcel({.kind = ParcelKind::values}, content);
+    return make_packet({.kind = PacketKind::values}, content);
   };
-  ParcelQueue queue(1000);
-  auto large = parcel(5000);
+  PacketQueue queue(1000);
+  auto large = packet(5000);
   REQUIRE(queue.reserve(large.bytes()));
-  queue.put(parcel(5000));
+  queue.put(packet(5000));
   CHECK(!queue.reserve(1));
   auto taken = queue.try_take();
   REQUIRE(taken);
@@ -208,15 +208,15 @@ TEST_CASE("after a failed write the file is as its last commit left it, and clos
   ChunkFile file(chunked.setup("write:step=100,error=ENOSPC"));
   for (StepIndex step = 1; step <= 200; ++step) {
     push(file.queue(), chunked.chunk(step));
-    push(file.queue(), record_of(step));
-    if (step % 10 == 0) push(file.queue(), make_parcel({.kind = ParcelKind::flush}));
+    push(file.queue(), commit_mark_of(step));
+    if (step % 10 == 0) push(file.queue(), make_packet({.kind = PacketKind::flush}));
   }
   file.finish();
   REQUIRE(file.failure());
   CHECK(file.failure()->path == chunked.path);
   CHECK(file.failure()->offset > 0);
   CHECK(file.failure()->message.find("No space left on device") != std::string::npos);
-  CHECK(chunked.check_record() == 90);
+  CHECK(chunked.check_commit_mark() == 90);
   // What no commit has claimed is gone.
   CHECK(std::filesystem::file_size(chunked.path) < 200 * kib);
 }
@@ -225,25 +225,25 @@ TEST_CASE("a process that is killed at any moment leaves a valid file with all t
   const test::TempDir directory;
   constexpr StepIndex steps = 4000;  // an index of several levels
   StepIndex most = 0;
-  for (int trial = 0; trial < 12; ++trial) {
-    const Chunked chunked(directory.file(std::to_string(trial) + ".h5"), {6, 5, 4}, steps);
+  for (int round = 0; round < 12; ++round) {
+    const Chunked chunked(directory.file(std::to_string(round) + ".h5"), {6, 5, 4}, steps);
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
       ChunkFile file(chunked.setup());
       for (StepIndex step = 1; step <= steps; ++step) {
         push(file.queue(), chunked.chunk(step));
-        push(file.queue(), record_of(step));
-        if (step % 3 == 0) push(file.queue(), make_parcel({.kind = ParcelKind::flush}));
+        push(file.queue(), commit_mark_of(step));
+        if (step % 3 == 0) push(file.queue(), make_packet({.kind = PacketKind::flush}));
       }
       file.finish();
       _exit(0);
     }
-    sleep_s(0.05 + 0.11 * trial);
+    sleep_s(0.05 + 0.11 * round);
     kill(child, SIGKILL);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
-    most = std::max(most, chunked.check_record());
+    most = std::max(most, chunked.check_commit_mark());
   }
   CHECK(most > 100);
 }

@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t head = 4096, unit = 64 << 10;
 constexpr std::array<std::int64_t, 7> sizes{3 * unit + 8, 0, 8, 40, 17 * unit + 4, 1, 5000 * unit};
 
-std::vector<Stretches> placed(std::size_t files, std::int64_t stripe) {
+std::vector<FileExtents> placed(std::size_t files, std::int64_t stripe) {
   Stripes stripes(files, head, stripe);
-  std::vector<Stretches> all;
+  std::vector<FileExtents> all;
   for (const auto bytes : sizes) all.push_back(stripes.add(bytes));
   return all;
 }
@@ -50,20 +50,19 @@ TEST_CASE("stripes make up each dataset and share no byte") {
 
 TEST_CASE("neighbouring stripes lie in different files, and datasets begin in different ones") {
   const auto all = placed(3, unit);
-  for (const auto& stretches : all)
-    for (std::size_t i = 1; i < stretches.size(); ++i)
-      CHECK(stretches[i].file == stretches[i - 1].file % 3 + 1);
+  for (const auto& extents : all)
+    for (std::size_t i = 1; i < extents.size(); ++i) CHECK(extents[i].file == extents[i - 1].file % 3 + 1);
   CHECK(all[0].front().file == 1);
   CHECK(all[2].front().file == 3);
   CHECK(all[3].front().file == 1);
 }
 
 TEST_CASE("each byte of a dataset has its place") {
-  const auto stretches = placed(2, unit).front();
+  const auto extents = placed(2, unit).front();
   const std::int64_t bytes = sizes.front();
   for (const std::int64_t at : {std::int64_t{0}, unit - 1, unit, unit + 1, 3 * unit, bytes - 1}) {
-    const auto rest = from_byte(stretches, at);
-    const auto& whole = stretches[static_cast<std::size_t>(at / unit)];
+    const auto rest = from_byte(extents, at);
+    const auto& whole = extents[static_cast<std::size_t>(at / unit)];
     CHECK(rest.first == at);
     CHECK(rest.file == whole.file);
     CHECK(rest.offset == whole.offset + at % unit);

@@ -44,7 +44,7 @@ class Disk final : public Sink {
     }
     return written;
   }
-  void record(int source, StepIndex steps) override { records[source].push_back(steps); }
+  void commit_mark(int source, StepIndex steps) override { rows[source].push_back(steps); }
   void flush() override { ++flushes; }
   void close(mpi::CommView, const FileTail&, const FileEnd&) override {}
   [[nodiscard]] const std::string& warning() const noexcept override { return none_; }
@@ -54,7 +54,7 @@ class Disk final : public Sink {
 
   StepIndex fail_at = -1;
   std::vector<std::byte> bytes;
-  std::map<int, std::vector<StepIndex>> records;
+  std::map<int, std::vector<StepIndex>> rows;
   int flushes = 0;
 
  private:
@@ -70,7 +70,7 @@ struct Rank {
             split(domain, ranks)[static_cast<std::size_t>(rank)], domain)),
         shape{.buffers = buffers,
               .staging_bytes = plan.staging_bytes(),
-              .most_slices = plan.slices_per_buffer()},
+              .max_staged_extents = plan.staged_extents_per_buffer()},
         memory(SharedRegion::create(SharedJobs::bytes_for(shape))),
         jobs(SharedJobs::create(memory.bytes(), shape)),
         pool(jobs.buffers(), buffers, plan.staging_bytes(), rank) {}
@@ -79,12 +79,12 @@ struct Rank {
   void submit(LeaderBoard& board, StepIndex step, bool flush = false) {
     leases.push_back(std::move(*pool.try_acquire()));
     auto& job = *leases.back();
-    for (const auto& piece : plan.streams[0].pieces) {
-      const auto room = job.add(piece, step - 1, 0, piece.values);
-      std::fill_n(reinterpret_cast<double*>(room.data()), piece.values, static_cast<double>(step));
+    for (const auto& share : plan.streams[0].shares) {
+      const auto room = job.add(share, step - 1, 0, share.values);
+      std::fill_n(reinterpret_cast<double*>(room.data()), share.values, static_cast<double>(step));
     }
     job.step = step;
-    job.record = step;
+    job.commit_mark = step;
     job.flush = flush;
     jobs.submit(job);
     board.bell().raise();
@@ -111,7 +111,7 @@ struct Group {
     std::vector<GroupMember> group;
     for (int rank = 0; rank < ranks; ++rank) {
       auto& member = *members.emplace_back(std::make_unique<Rank>(rank, split, buffers));
-      group.push_back({.source = rank, .jobs = member.jobs, .pieces = member.plan.streams[0].pieces});
+      group.push_back({.source = rank, .jobs = member.jobs, .shares = member.plan.streams[0].shares});
     }
     work.emplace(std::move(group), board, disk, log);
   }
@@ -153,7 +153,7 @@ TEST_CASE("jobs of several ranks for one step leave as one write, whatever the d
     CHECK(group.work->account().writes == 5);
     CHECK(group.work->account().bytes == 5 * domain.volume() * 8);
     for (int rank = 0; rank < ranks; ++rank)
-      CHECK(group.disk.records[rank] == std::vector<StepIndex>{1, 2, 3, 4, 5});
+      CHECK(group.disk.rows[rank] == std::vector<StepIndex>{1, 2, 3, 4, 5});
   }
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("after a failure all jobs are dropped and every member can read why") 
     CHECK(member->jobs.done() == 6);
     CHECK(member->jobs.written() == 2);
   }
-  CHECK(group.disk.records[1] == std::vector<StepIndex>{1, 2});
+  CHECK(group.disk.rows[1] == std::vector<StepIndex>{1, 2});
 }
 
 TEST_CASE("a leader that closes writes what it was given, then says that it has ended") {

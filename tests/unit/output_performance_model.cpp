@@ -50,22 +50,22 @@ Host host(const std::string& name, int free_cores, int computing) {
 }  // namespace
 
 TEST_CASE("what is seen of writing in the step is taken as it is") {
-  Knowledge knowledge(load());
-  knowledge.learn(seen(1, 0.4, 0.1), blocking);
-  const auto m = knowledge.measurements(7);
+  PerformanceModel performance_model(load());
+  performance_model.learn(seen(1, 0.4, 0.1), blocking);
+  const auto m = performance_model.measurements(7);
   CHECK(m.outputs_left == 7);
   CHECK(m.compute_s.value == 1);
   CHECK(m.write.write_s == 0.4);
   CHECK(m.phi.value == doctest::Approx(0.25));
   CHECK(m.writers == 4);
   CHECK(m.interference == assumed_interference);
-  CHECK(!knowledge.has_measured_interference());
+  CHECK(!performance_model.has_measured_interference());
 }
 
 TEST_CASE("what is seen of writing behind the computation is freed of the disturbance") {
-  Knowledge knowledge(load());
-  knowledge.learn(seen(1.12, 0.408, 0.1), threads);
-  const auto m = knowledge.measurements(7);
+  PerformanceModel performance_model(load());
+  performance_model.learn(seen(1.12, 0.408, 0.1), threads);
+  const auto m = performance_model.measurements(7);
   CHECK(m.write.write_s == doctest::Approx(0.4));
   CHECK(m.compute_s.value == doctest::Approx((1.12 - 0.1) / 1.02));
   CHECK(predict(m, threads).compute_s == doctest::Approx(1.12));
@@ -75,13 +75,13 @@ TEST_CASE("what is seen of writing behind the computation is freed of the distur
 TEST_CASE("after both ways of writing the interference is measured, whichever came first") {
   for (const bool blocking_first : {true, false}) {
     CAPTURE(blocking_first);
-    Knowledge knowledge(load());
+    PerformanceModel performance_model(load());
     const auto alone = seen(1, 0.4, 0.1), beside = seen(1.2, 0.5, 0.1);
-    if (blocking_first) knowledge.learn(alone, blocking);
-    knowledge.learn(beside, threads);
-    if (!blocking_first) knowledge.learn(alone, blocking);
-    CHECK(knowledge.has_measured_interference());
-    const auto m = knowledge.measurements(7);
+    if (blocking_first) performance_model.learn(alone, blocking);
+    performance_model.learn(beside, threads);
+    if (!blocking_first) performance_model.learn(alone, blocking);
+    CHECK(performance_model.has_measured_interference());
+    const auto m = performance_model.measurements(7);
     CHECK(m.interference.value == doctest::Approx(0.1).epsilon(0.1));  // 0.1 of the 0.2 s took the writer
     CHECK(m.interference.error < assumed_interference.error);
     CHECK(m.write_interference.value == doctest::Approx(0.25).epsilon(0.05));
@@ -90,21 +90,21 @@ TEST_CASE("after both ways of writing the interference is measured, whichever ca
 }
 
 TEST_CASE("what noise hides is taken as the usual few percent") {
-  Knowledge knowledge(load());
+  PerformanceModel performance_model(load());
   auto alone = seen(1, 0.4, 0), beside = seen(1.5, 0.4, 0);
   alone.compute_s.error = beside.compute_s.error = 1;
-  knowledge.learn(alone, blocking);
-  knowledge.learn(beside, threads);
-  CHECK(knowledge.measurements(7).interference.value == doctest::Approx(0.02).epsilon(0.1));
+  performance_model.learn(alone, blocking);
+  performance_model.learn(beside, threads);
+  CHECK(performance_model.measurements(7).interference.value == doctest::Approx(0.02).epsilon(0.1));
 }
 
 TEST_CASE("when other processes write, what was known of writing stays") {
-  Knowledge knowledge(load());
-  knowledge.learn(seen(1, 0.4, 0.1), blocking);
+  PerformanceModel performance_model(load());
+  performance_model.learn(seen(1, 0.4, 0.1), blocking);
   auto elsewhere = seen(1.1, 0, 0);
   elsewhere.jobs = 0;
-  knowledge.learn(elsewhere, {.strategy = Strategy::ranks, .number = 1});
-  CHECK(knowledge.measurements(7).write.write_s == 0.4);
+  performance_model.learn(elsewhere, {.strategy = Strategy::ranks, .number = 1});
+  CHECK(performance_model.measurements(7).write.write_s == 0.4);
 }
 
 TEST_CASE("an observation comes back as it was sent") {
@@ -112,7 +112,7 @@ TEST_CASE("an observation comes back as it was sent") {
   o.period_s = 4;
   o.copy_s = 5;
   o.write_slowest_s = 6;
-  o.record_s = 7;
+  o.commit_mark_s = 7;
   o.flush_s = 8;
   o.flush_pending = 1;
   o.submit_s = 9;
@@ -131,16 +131,16 @@ TEST_CASE("an observation comes back as it was sent") {
 
 TEST_CASE("what is seen of uring is its own, and a time that nobody waited for is no more than a thread's") {
   constexpr Candidate uring{.strategy = Strategy::uring, .number = 2};
-  Knowledge knowledge(load());
-  knowledge.learn(seen(1.12, 0.408, 0.1), threads);
-  knowledge.learn(seen(1, 0.4, 0.1), blocking);
-  const auto before = knowledge.measurements(7);
-  CHECK(!knowledge.has_measured_queue());
+  PerformanceModel performance_model(load());
+  performance_model.learn(seen(1.12, 0.408, 0.1), threads);
+  performance_model.learn(seen(1, 0.4, 0.1), blocking);
+  const auto before = performance_model.measurements(7);
+  CHECK(!performance_model.has_measured_queue());
   auto o = seen(1.25, 1.2, 0.2);  // complete after 0.4 s perhaps, but seen after a step
   o.submit_s = 0.01;
-  knowledge.learn(o, uring);
-  CHECK(knowledge.has_measured_queue());
-  auto m = knowledge.measurements(7);
+  performance_model.learn(o, uring);
+  CHECK(performance_model.has_measured_queue());
+  auto m = performance_model.measurements(7);
   REQUIRE(m.queue);
   CHECK(m.queue->submit_s == 0.01);
   CHECK(m.queue->cpu_s == 0.2);
@@ -153,8 +153,8 @@ TEST_CASE("what is seen of uring is its own, and a time that nobody waited for i
   CHECK(predict(m, uring).compute_s == doctest::Approx(1.25).epsilon(0.01));
   o.write_s = 1.5;
   o.waited_s = 0.3;
-  knowledge.learn(o, uring);
-  m = knowledge.measurements(7);
+  performance_model.learn(o, uring);
+  m = performance_model.measurements(7);
   CHECK(m.queue->write_s == doctest::Approx(1.5 / (1 + m.write_interference.value)));
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("control groups of both versions withhold cores and memory, and so do 
 TEST_CASE("a meter counts jobs after a step, and remembers the last flush") {
   Meter meter;
   const auto cost = [](double write_s, double flush_s) {
-    return JobCost{.write_s = write_s, .record_s = 0.5, .flush_s = flush_s, .cpu_s = 0.25, .bytes = 100};
+    return JobCost{.write_s = write_s, .commit_mark_s = 0.5, .flush_s = flush_s, .cpu_s = 0.25, .bytes = 100};
   };
   meter.add(1, cost(1, 4));
   meter.restart(2);
@@ -221,7 +221,7 @@ TEST_CASE("a meter counts jobs after a step, and remembers the last flush") {
   CHECK(totals.jobs == 2);
   CHECK(totals.last_step == 4);
   CHECK(totals.cost.write_s == 3);
-  CHECK(totals.cost.record_s == 1);
+  CHECK(totals.cost.commit_mark_s == 1);
   CHECK(totals.cost.cpu_s == 0.5);
   CHECK(totals.cost.bytes == 200);
   CHECK(totals.squares_s2 == doctest::Approx(1.5 * 1.5 + 2.5 * 2.5));

@@ -55,16 +55,16 @@ void check_selection(const Selection& selection, Index3 domain, const std::vecto
         own, domain);
     pattern::Field<float> field(own);
     field.set(7);
-    for (const auto& piece : plan.streams.at(0).pieces) {
-      std::vector<double> values(static_cast<std::size_t>(piece.values));
-      pack(field.view(), piece, own, 0, piece.values, std::as_writable_bytes(std::span(values)));
+    for (const auto& share : plan.streams.at(0).shares) {
+      std::vector<double> values(static_cast<std::size_t>(share.values));
+      pack(field.view(), share, own, 0, share.values, std::as_writable_bytes(std::span(values)));
       std::size_t next = 0;
       std::int64_t end_of_last = -1;
-      for (const auto& run : piece.runs) {
+      for (const auto& run : share.runs) {
         REQUIRE(run.offset > end_of_last);  // ascending and not touching: neighbours are merged
         end_of_last = run.offset + run.length;
         for (std::int64_t i = 0; i < run.length; ++i) {
-          double& place = found[piece.dataset][static_cast<std::size_t>(run.offset + i)];
+          double& place = found[share.dataset][static_cast<std::size_t>(run.offset + i)];
           REQUIRE(place == -1);
           place = values[next++];
         }
@@ -133,14 +133,14 @@ TEST_CASE("points may be unsorted and named twice") {
 TEST_CASE("boxes over full rows and planes become one run") {
   const Index3 domain{8, 6, 4};
   const Box slab{{0, 0, 1}, {8, 6, 3}};
-  CHECK(plan_of(Whole{}, slab, domain).streams[0].pieces[0].runs == std::vector<Run>{{48, 96}});
+  CHECK(plan_of(Whole{}, slab, domain).streams[0].shares[0].runs == std::vector<Run>{{48, 96}});
   const Box part_of_rows{{2, 0, 1}, {8, 6, 3}};
-  CHECK(plan_of(Whole{}, part_of_rows, domain).streams[0].pieces[0].runs.size() == 12);
+  CHECK(plan_of(Whole{}, part_of_rows, domain).streams[0].shares[0].runs.size() == 12);
   const Box part_of_planes{{0, 3, 0}, {8, 6, 4}};
-  CHECK(plan_of(Whole{}, part_of_planes, domain).streams[0].pieces[0].runs.size() == 4);
+  CHECK(plan_of(Whole{}, part_of_planes, domain).streams[0].shares[0].runs.size() == 4);
   // Full rows of the box, though not of the domain.
   const Boxes boxes{{{{2, 1, 0}, {5, 4, 4}}}};
-  CHECK(plan_of(boxes, slab, domain).streams[0].pieces[0].runs == std::vector<Run>{{9, 18}});
+  CHECK(plan_of(boxes, slab, domain).streams[0].shares[0].runs == std::vector<Run>{{9, 18}});
 }
 
 TEST_CASE("sorted points of a slab become one run") {
@@ -149,19 +149,19 @@ TEST_CASE("sorted points of a slab become one run") {
   for (std::int64_t z = 0; z < 16; ++z)
     for (std::int64_t y = 3; y < 9; y += 2) points.points.push_back({5, y, z});
   const auto plan = plan_of(points, {{0, 0, 4}, {16, 16, 9}}, domain);
-  CHECK(plan.streams[0].pieces[0].runs == std::vector<Run>{{12, 15}});
+  CHECK(plan.streams[0].shares[0].runs == std::vector<Run>{{12, 15}});
 }
 
 TEST_CASE("a rank holds only what it owns") {
   Random random(11);
   const Index3 domain{12, 12, 12};
   const auto boxes = random_boxes(random, domain, 300);
-  CHECK(plan_of(boxes, Box{}, domain).streams[0].pieces.empty());
+  CHECK(plan_of(boxes, Box{}, domain).streams[0].shares.empty());
   CHECK(plan_of(boxes, Box{}, domain).staging_bytes() == 0);
   const Box corner{{0, 0, 0}, {1, 1, 1}};
   const auto touching = std::count_if(boxes.boxes.begin(), boxes.boxes.end(),
                                       [&](const Box& box) { return !intersect(box, corner).empty(); });
-  CHECK(plan_of(boxes, corner, domain).streams[0].pieces.size() == static_cast<std::size_t>(touching));
+  CHECK(plan_of(boxes, corner, domain).streams[0].shares.size() == static_cast<std::size_t>(touching));
 }
 
 TEST_CASE("bytes of buffers and accumulators are known in advance") {

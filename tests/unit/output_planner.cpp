@@ -238,11 +238,11 @@ TEST_CASE("uring is taken where it was seen to leave more to the computation") {
 TEST_CASE("what is expected between outputs goes by their steps and bytes") {
   const auto m = node_of(4, 4, 0, 1, 0.5);
   const auto behind = predict(m, {.strategy = Strategy::threads, .number = 2});
-  const auto in_turn = predict(m, {.strategy = Strategy::blocking, .buffers = 1});
+  const auto synchronous = predict(m, {.strategy = Strategy::blocking, .buffers = 1});
   CHECK(expected_output_s(behind, 1, 1) == doctest::Approx(behind.per_output_s));
   CHECK(expected_output_s(behind, 0.5, 4) == doctest::Approx(4 * behind.write_s));
-  CHECK(expected_output_s(in_turn, 1, 1) == doctest::Approx(1.5));
-  CHECK(expected_output_s(in_turn, 0.5, 4) == doctest::Approx(0.5 + 2));
+  CHECK(expected_output_s(synchronous, 1, 1) == doctest::Approx(1.5));
+  CHECK(expected_output_s(synchronous, 0.5, 4) == doctest::Approx(0.5 + 2));
 }
 
 TEST_CASE("a prediction is wrong when it is off by more than a fifth") {

@@ -48,15 +48,16 @@ class ScriptedCall final : public WriteCall {
   };
   explicit ScriptedCall(std::vector<Answer> answers) : answers_(std::move(answers)) {}
 
-  ssize_t write(int fd, std::span<const iovec> pieces, off_t offset, StepIndex) override {
-    if (next_ == answers_.size()) return pwritev(fd, pieces.data(), static_cast<int>(pieces.size()), offset);
+  ssize_t write(int fd, std::span<const iovec> buffers, off_t offset, StepIndex) override {
+    if (next_ == answers_.size())
+      return pwritev(fd, buffers.data(), static_cast<int>(buffers.size()), offset);
     const Answer answer = answers_[next_++];
     if (answer.taken < 0) {
       errno = answer.error;
       return -1;
     }
-    return pwrite(fd, pieces[0].iov_base, std::min(pieces[0].iov_len, static_cast<std::size_t>(answer.taken)),
-                  offset);
+    return pwrite(fd, buffers[0].iov_base,
+                  std::min(buffers[0].iov_len, static_cast<std::size_t>(answer.taken)), offset);
   }
 
  private:
@@ -80,8 +81,8 @@ std::vector<char> content(const std::string& path) {
 }
 
 void write_at(RawFile& file, std::vector<char>& bytes, std::int64_t offset, StepIndex step = 1) {
-  iovec piece{bytes.data(), bytes.size()};
-  file.write(std::span(&piece, 1), offset, step);
+  iovec buffer{bytes.data(), bytes.size()};
+  file.write(std::span(&buffer, 1), offset, step);
 }
 
 /// The error of writing 100 bytes at 7 through `call`.
@@ -110,9 +111,9 @@ TEST_CASE("short and interrupted writes go on until all is written") {
   RawFile file(path, std::make_unique<ScriptedCall>(std::vector<ScriptedCall::Answer>{
                          {-1, EINTR}, {1, 0}, {-1, EINTR}, {40, 0}, {9, 0}}));
   auto bytes = numbers(100);
-  std::array<iovec, 4> pieces{
+  std::array<iovec, 4> buffers{
       {{bytes.data(), 50}, {bytes.data() + 50, 0}, {bytes.data() + 50, 1}, {bytes.data() + 51, 49}}};
-  file.write(pieces, 3, 1);
+  file.write(buffers, 3, 1);
   file.flush();
   file.close();
   auto expected = std::vector<char>(3, '\0');
@@ -143,10 +144,10 @@ TEST_CASE("more pieces than the system takes at once") {
   const auto path = directory / "file";
   make_empty_file(path);
   auto bytes = numbers(5000);
-  std::vector<iovec> pieces;
-  for (auto& byte : bytes) pieces.push_back({&byte, 1});
+  std::vector<iovec> buffers;
+  for (auto& byte : bytes) buffers.push_back({&byte, 1});
   RawFile file(path, make_plain_call());
-  file.write(pieces, 0, 1);
+  file.write(buffers, 0, 1);
   CHECK(content(path) == bytes);
 }
 
@@ -252,22 +253,22 @@ constexpr std::uint64_t killed_samples = 10, killed_values = 1000;
 
 /// Places in a file of samples and of the number of those that were recorded.
 struct RecordedFile {
-  std::int64_t data_at, record_at;
+  std::int64_t data_at, commit_mark_at;
 };
 
 RecordedFile create_recorded(const std::string& path) {
   auto file = h5::File::create(path);
-  h5::DatasetSpec data, record;
+  h5::DatasetSpec data, commit_mark;
   data.path = "/p";
   data.shape = {killed_samples, killed_values};
-  record.path = "/record";
-  record.shape = {1};
-  record.type = h5::ElementType::uint64;
+  commit_mark.path = "/record";
+  commit_mark.shape = {1};
+  commit_mark.type = h5::ElementType::uint64;
   const auto data_at = static_cast<std::int64_t>(file.create_dataset(data).value());
-  const auto record_at = static_cast<std::int64_t>(file.create_dataset(record).value());
+  const auto commit_mark_at = static_cast<std::int64_t>(file.create_dataset(commit_mark).value());
   file.write<std::uint64_t>("/record", std::vector<std::uint64_t>{0});
   file.close();
-  return {data_at, record_at};
+  return {data_at, commit_mark_at};
 }
 
 /// Writes samples and records until it is killed.
@@ -275,11 +276,11 @@ RecordedFile create_recorded(const std::string& path) {
   RawFile raw(path, make_write_call(with_fault("kill:step=6"), 0));
   for (std::uint64_t step = 1; step <= killed_samples; ++step) {
     std::vector<float> sample(killed_values, static_cast<float>(step));
-    iovec piece{sample.data(), killed_values * sizeof(float)};
-    raw.write(std::span(&piece, 1),
+    iovec buffer{sample.data(), killed_values * sizeof(float)};
+    raw.write(std::span(&buffer, 1),
               places.data_at + static_cast<std::int64_t>((step - 1) * killed_values * sizeof(float)),
               static_cast<StepIndex>(step));
-    raw.write_directly(std::as_bytes(std::span(&step, 1)), places.record_at);
+    raw.write_directly(std::as_bytes(std::span(&step, 1)), places.commit_mark_at);
   }
   _exit(0);
 }

@@ -43,7 +43,7 @@ bool forbid_io_uring(int error) {
 
 bool writes_all(Bench& bench) {
   for (StepIndex step = 1; step <= last_step; ++step) bench.submit(step, step % 7 == 0);
-  bench.writer->drain();
+  bench.writer->flush_all();
   const bool all = !bench.writer->failure() && bench.recorded() == last_step &&
                    bench.wrong_values(last_step) == 0 && bench.reached.durable() == 14;
   bench.writer.reset();
@@ -112,7 +112,7 @@ TEST_CASE("uring: pace, stalls and errors of the kernel's queue") {
   bench.submit(1);
   bench.submit(2);
   bench.submit(3);
-  bench.writer->drain();
+  bench.writer->flush_all();
   CHECK(monotonic_s() - start_s >= 30e-3);
   CHECK(bench.recorded() == 3);
   CHECK(bench.wrong_values(3) == 0);
@@ -122,8 +122,8 @@ TEST_CASE("uring: pace, stalls and errors of the kernel's queue") {
   {
     const auto queue = open_kernel_queue({fd}, {}, {});
     std::array<char, 8> bytes{};
-    const iovec piece{bytes.data(), bytes.size()};
-    queue->write(7, 0, std::span(&piece, 1), 0, 0);
+    const iovec buffer{bytes.data(), bytes.size()};
+    queue->write(7, 0, std::span(&buffer, 1), 0, 0);
     std::optional<Completion> done;
     while (!(done = queue->next())) queue->wait();
     CHECK(done->tag == 7);

@@ -42,7 +42,7 @@ class MemorySink final : public Sink {
     threads.insert(std::this_thread::get_id());
     return written;
   }
-  void record(int, StepIndex step) override { records.push_back(step); }
+  void commit_mark(int, StepIndex step) override { rows.push_back(step); }
   void flush() override { ++flushes; }
   void close(mpi::CommView, const FileTail&, const FileEnd&) override {}
   [[nodiscard]] const std::string& warning() const noexcept override { return none_; }
@@ -56,7 +56,7 @@ class MemorySink final : public Sink {
 
   StepIndex fail_at = -1;
   std::map<std::size_t, std::vector<std::byte>> data;
-  std::vector<StepIndex> steps, records;
+  std::vector<StepIndex> steps, rows;
   std::vector<std::pair<std::size_t, std::int64_t>> order;
   std::set<std::thread::id> threads;
   int flushes = 0;
@@ -82,12 +82,12 @@ const Plan plan =
 
 /// A sample of constant value, the step, in a buffer of the writer.
 Lease fill(Lease job, StepIndex step) {
-  const auto& piece = plan.streams[0].pieces[0];
-  const auto room = job->add(piece, step - 1, 0, piece.values);
+  const auto& share = plan.streams[0].shares[0];
+  const auto room = job->add(share, step - 1, 0, share.values);
   auto* const values = reinterpret_cast<double*>(room.data());
-  std::fill_n(values, piece.values, static_cast<double>(step));
+  std::fill_n(values, share.values, static_cast<double>(step));
   job->step = step;
-  job->record = step;
+  job->commit_mark = step;
   return job;
 }
 
@@ -129,10 +129,10 @@ TEST_CASE("every strategy writes all jobs in order, then records and flushes") {
     auto last = bench.writer->acquire();
     last->flush = true;
     bench.writer->submit(std::move(last));
-    bench.writer->drain();
+    bench.writer->flush_all();
     CHECK(!bench.writer->failure());
     CHECK(bench.sink.steps == expected);
-    CHECK(bench.sink.records == expected);
+    CHECK(bench.sink.rows == expected);
     CHECK(bench.sink.flushes == 1);
     CHECK(holds_samples(bench.sink, 20));
     CHECK(bench.writer->account().bytes == 20 * plan.step_bytes());
@@ -148,7 +148,7 @@ TEST_CASE("blocking writes on the caller's thread, threads on one other") {
   for (const auto& strategy : all_strategies) {
     Bench bench(strategy);
     for (StepIndex step = 1; step <= 5; ++step) bench.writer->submit(fill(bench.writer->acquire(), step));
-    bench.writer->drain();
+    bench.writer->flush_all();
     CHECK(bench.sink.threads.size() == 1);
     CHECK((bench.sink.threads.count(std::this_thread::get_id()) == 1) == (strategy == "blocking"));
   }
@@ -171,7 +171,7 @@ TEST_CASE("with B buffers, B samples are taken while a write hangs and the next 
     });
     bench.writer->submit(
         fill(bench.writer->acquire(), buffers + 1));  // comes back when the first write is done
-    bench.writer->drain();
+    bench.writer->flush_all();
     CHECK(holds_samples(bench.sink, buffers + 1));
   }
 }
@@ -182,10 +182,10 @@ TEST_CASE("after a failure later jobs are dropped, nothing hangs and the reason 
     Bench bench(strategy);
     bench.sink.fail_at = 4;
     for (StepIndex step = 1; step <= 20; ++step) bench.writer->submit(fill(bench.writer->acquire(), step));
-    bench.writer->drain();
+    bench.writer->flush_all();
     REQUIRE(bench.writer->failure());
     CHECK(bench.writer->failure()->message == "broken");
-    CHECK(bench.sink.records == std::vector<StepIndex>{1, 2, 3});
+    CHECK(bench.sink.rows == std::vector<StepIndex>{1, 2, 3});
     CHECK(holds_samples(bench.sink, 3));
   }
 }
@@ -195,7 +195,7 @@ TEST_CASE("a lease that is given up frees its buffer") {
   { auto lease = bench.writer->acquire(); }
   auto lease = bench.writer->try_acquire();
   REQUIRE(lease);
-  CHECK((*lease)->slices.empty());
+  CHECK((*lease)->staged_extents.empty());
 }
 
 TEST_CASE("a writer that goes while an exception unwinds still writes what it was given") {
@@ -212,10 +212,10 @@ TEST_CASE("a writer that goes while an exception unwinds still writes what it wa
 TEST_CASE("buffers do not grow") {
   StagingPool pool(1, plan.step_bytes());
   auto lease = pool.acquire();
-  const auto& piece = plan.streams[0].pieces[0];
-  lease->add(piece, 0, 0, piece.values);
+  const auto& share = plan.streams[0].shares[0];
+  lease->add(share, 0, 0, share.values);
   CHECK(lease->room() == 0);
-  CHECK_THROWS_AS(lease->add(piece, 1, 0, piece.values), Error);
+  CHECK_THROWS_AS(lease->add(share, 1, 0, share.values), Error);
 }
 
 TEST_CASE("the samples of several steps in one job are handed to the sink in the order of the file") {
@@ -228,13 +228,13 @@ TEST_CASE("the samples of several steps in one job are handed to the sink in the
   auto job = pool.acquire();
   for (StepIndex step = 1; step <= 3; ++step)
     for (const auto& stream : both.streams) {
-      const auto room = job->add(stream.pieces[0], step - 1, 0, domain.volume());
+      const auto room = job->add(stream.shares[0], step - 1, 0, domain.volume());
       std::fill_n(reinterpret_cast<double*>(room.data()), domain.volume(), static_cast<double>(step));
     }
   MemorySink sink;
   Account account;
   trace::Log log("main");
-  run_job(*job, pieces_of(both), sink, account, log);
+  run_job(*job, shares_of(both), sink, account, log);
   CHECK(sink.order == std::vector<std::pair<std::size_t, std::int64_t>>{
                           {0, 0}, {0, 192}, {0, 384}, {1, 0}, {1, 192}, {1, 384}});
   CHECK(holds_samples(sink, 3));
@@ -249,17 +249,17 @@ TEST_CASE("many points are handed to the sink in portions") {
       make_plan({pattern::make_stream("p", points, Reduction::none, {.first = 1, .every = 1, .last = 2},
                                       h5::ElementType::float32, domain)},
                 own, domain);
-  const auto& piece = spread.streams[0].pieces[0];
-  REQUIRE(piece.runs.size() == 2500);
+  const auto& share = spread.streams[0].shares[0];
+  REQUIRE(share.runs.size() == 2500);
   StagingPool pool(1, spread.staging_bytes());
   auto lease = pool.acquire();
-  const auto room = lease->add(piece, 1, 0, piece.values);
+  const auto room = lease->add(share, 1, 0, share.values);
   auto* const values = reinterpret_cast<float*>(room.data());
   for (int i = 0; i < 2500; ++i) values[i] = static_cast<float>(i + 1);
   MemorySink sink;
   Account account;
   trace::Log log("main");
-  run_job(*lease, pieces_of(spread), sink, account, log);
+  run_job(*lease, shares_of(spread), sink, account, log);
   CHECK(account.writes == 2500);
   const auto& bytes = sink.data.at(0);
   REQUIRE(bytes.size() == (5000 + 4999) * sizeof(float));

@@ -87,9 +87,9 @@ TEST_CASE("options become keys of the case") {
 
 TEST_CASE("particles, and what belongs to them") {
   const auto options = options_of({"--particles", "500", "--clustering", "3", "--drift", "-0.5"});
-  CHECK(options.swarm.count == 500);
-  CHECK(options.swarm.clustering == 3);
-  CHECK(options.swarm.drift_cells == -0.5);
+  CHECK(options.particle_formula.count == 500);
+  CHECK(options.particle_formula.clustering == 3);
+  CHECK(options.particle_formula.drift_cells == -0.5);
   CHECK(options.resolved["rehearse"]["drift"] == -0.5);
   CHECK(options_of({"--particles", "5"}).resolved["rehearse"]["clustering"] == 1);
   CHECK_FALSE(options_of({}).resolved["rehearse"].contains("drift"));

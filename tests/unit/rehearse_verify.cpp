@@ -32,7 +32,8 @@ class Sample {
     auto head = make_head(formula_, {stream});
     for (const auto& attribute : head.attributes) file.create_attribute("/", attribute);
     put(file, "/rehearsal_steps_done", std::vector<std::int64_t>{done});
-    put(file, output::record_path, std::vector<std::uint64_t>{static_cast<std::uint64_t>(recorded), steps});
+    put(file, output::commit_mark_path,
+        std::vector<std::uint64_t>{static_cast<std::uint64_t>(recorded), steps});
     std::vector<std::int64_t> list;
     for (StepIndex t = 1; t <= steps; ++t) {
       list.push_back(t);

@@ -20,17 +20,17 @@ TEST_CASE("a stop is asked for by signals and by the wall-clock limit") {
     CHECK(stop.requested());
     CHECK_FALSE(stop.reason().empty());
   }
-  const StopRequest patient(1000.0), hasty(0.0);
+  const StopRequest lasting(1000.0), hasty(0.0);
   sleep_s(1e-3);
-  CHECK_FALSE(patient.requested());
+  CHECK_FALSE(lasting.requested());
   CHECK(hasty.requested());
   CHECK(hasty.reason() == "wall-clock limit of 0 s");
 }
 
 TEST_CASE("a pause asks for a stop that does not end the run") {
-  const StopRequest patient({}, 1000.0), pausing({}, 0.0), ending(0.0, 0.0);
+  const StopRequest lasting({}, 1000.0), pausing({}, 0.0), ending(0.0, 0.0);
   sleep_s(1e-3);
-  CHECK_FALSE(patient.requested());
+  CHECK_FALSE(lasting.requested());
   CHECK(pausing.requested());
   CHECK_FALSE(pausing.ends_run());
   CHECK(pausing.reason() == "time to pause after 0 s");

@@ -23,7 +23,7 @@ using trace::Mode;
 
 namespace {
 
-constexpr std::size_t header_bytes = 296, block_bytes = 24, record_bytes = 48;
+constexpr std::size_t header_bytes = 296, block_bytes = 24, event_bytes = 48;
 
 /// A record as it lies in the file.
 struct Stored {
@@ -33,13 +33,13 @@ struct Stored {
   std::uint16_t buffers;
   std::uint32_t reserved;
 };
-static_assert(sizeof(Stored) == record_bytes);
+static_assert(sizeof(Stored) == event_bytes);
 
 /// What a file holds, taken apart by docs/formats/trace.md and by nothing of the module.
 struct File {
   std::string bytes;
   std::map<int, std::string> threads;
-  std::vector<Stored> records;
+  std::vector<Stored> events;
   std::vector<trace::ClockPoint> clock_points;
   std::uint32_t lost = 0;
   bool ended = false;
@@ -61,9 +61,8 @@ void take_block(File& file, std::size_t block, std::size_t size) {
       file.threads[file.at<std::uint8_t>(block + 5)] = file.bytes.substr(payload, size - 1);
       break;
     case 2:
-      REQUIRE(file.at<std::uint16_t>(block + 6) == record_bytes);
-      for (std::size_t i = 0; i < size; i += record_bytes)
-        file.records.push_back(file.at<Stored>(payload + i));
+      REQUIRE(file.at<std::uint16_t>(block + 6) == event_bytes);
+      for (std::size_t i = 0; i < size; i += event_bytes) file.events.push_back(file.at<Stored>(payload + i));
       break;
     case 3:
       file.clock_points.push_back(file.at<trace::ClockPoint>(payload));
@@ -123,16 +122,16 @@ TEST_CASE("records of all threads lie in one file") {
   CHECK(file.lost == 0);
   REQUIRE(file.clock_points.size() == 1);
   CHECK(file.clock_points[0].zero_s == 4);
-  REQUIRE(file.records.size() == 2);
-  CHECK(file.records[0].start_s == 100.5);
-  CHECK(file.records[0].end_s == 101.0);
-  CHECK(file.records[0].step == 3);
-  CHECK(file.records[0].buffers == 2);
-  CHECK(file.records[0].thread == 0);
-  CHECK(file.records[0].kind == static_cast<int>(Kind::output_wait));
-  CHECK(file.records[0].memory_bytes > 1 << 20);
-  CHECK(file.records[1].bytes == 1 << 20);
-  CHECK(file.records[1].kind == static_cast<int>(Kind::sync));
+  REQUIRE(file.events.size() == 2);
+  CHECK(file.events[0].start_s == 100.5);
+  CHECK(file.events[0].end_s == 101.0);
+  CHECK(file.events[0].step == 3);
+  CHECK(file.events[0].buffers == 2);
+  CHECK(file.events[0].thread == 0);
+  CHECK(file.events[0].kind == static_cast<int>(Kind::output_wait));
+  CHECK(file.events[0].memory_bytes > 1 << 20);
+  CHECK(file.events[1].bytes == 1 << 20);
+  CHECK(file.events[1].kind == static_cast<int>(Kind::sync));
   CHECK(main.total(Kind::compute).count == 1);
 }
 
@@ -147,7 +146,7 @@ TEST_CASE("what was recorded is in the file while the program goes on") {
     if (static_cast<std::size_t>(file.tellg()) > header_bytes + 2 * block_bytes) break;
   }
   const auto file = read(dir.file("t"));
-  CHECK(file.records.size() == 1);
+  CHECK(file.events.size() == 1);
   CHECK_FALSE(file.ended);
 }
 
@@ -167,17 +166,16 @@ TEST_CASE("every record is written or counted as lost, however fast they come") 
   }
   CHECK_FALSE(trace.close().has_value());
   const auto file = read(dir.file("t"));
-  CHECK(file.records.size() + file.lost == std::size_t{threads} * each);
-  CHECK(file.records.size() >= std::size_t{threads} * 16384 / 2);
+  CHECK(file.events.size() + file.lost == std::size_t{threads} * each);
+  CHECK(file.events.size() >= std::size_t{threads} * 16384 / 2);
   for (const auto& [number, name] : file.threads) {  // each thread's in order, and whole
     std::int64_t last = -1;
-    for (const auto& record : file.records) {
-      if (record.thread != number) continue;
-      if (record.step < last) last = -1;  // a later log of the same name
-      CHECK_MESSAGE(
-          (record.step > last && record.bytes == record.step && record.start_s == double(record.step)),
-          "thread ", name, " step ", record.step);
-      last = record.step;
+    for (const auto& event : file.events) {
+      if (event.thread != number) continue;
+      if (event.step < last) last = -1;  // a later log of the same name
+      CHECK_MESSAGE((event.step > last && event.bytes == event.step && event.start_s == double(event.step)),
+                    "thread ", name, " step ", event.step);
+      last = event.step;
     }
   }
 }
@@ -195,7 +193,7 @@ TEST_CASE("logs of one name at the same time have different names, one after the
   CHECK_FALSE(trace.close().has_value());
   const auto file = read(dir.file("t"));
   CHECK(file.threads == std::map<int, std::string>{{0, "writer"}, {1, "writer 2"}});
-  CHECK(file.records.size() == 301);
+  CHECK(file.events.size() == 301);
 }
 
 TEST_CASE("a log goes on with the next recorder") {
@@ -205,8 +203,8 @@ TEST_CASE("a log goes on with the next recorder") {
     auto trace = recorder(dir.file(name));
     log.add({Kind::compute, 1, 0, 1, 0});
   }
-  CHECK(read(dir.file("a")).records.size() == 1);
-  CHECK(read(dir.file("b")).records.size() == 1);
+  CHECK(read(dir.file("a")).events.size() == 1);
+  CHECK(read(dir.file("b")).events.size() == 1);
   CHECK_THROWS(([&] { const auto one = recorder(dir.file("c")), two = recorder(dir.file("d")); }()));
 }
 
@@ -231,9 +229,9 @@ TEST_CASE("clocks that are made wrong show in the records and have another ident
     log.add({Kind::compute, 1, 10.0, 20.0, 0});
   }
   const auto file = read(dir.file("t"));
-  REQUIRE(file.records.size() == 1);
-  CHECK(file.records[0].start_s == 20.0);
-  CHECK(file.records[0].end_s == 35.0);
+  REQUIRE(file.events.size() == 1);
+  CHECK(file.events[0].start_s == 20.0);
+  CHECK(file.events[0].end_s == 35.0);
   CHECK(wrong.identity() != trace::Clock().identity());
   CHECK(wrong.identity().size() < 64);
   CHECK(trace::Clock().identity().size() < 64);

@@ -46,8 +46,8 @@ bool holds(const std::string& text, const std::string& part) {
 
 std::vector<std::string> recorded(const Options& options) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < record_items.size(); ++i)
-    if (options.record.wanted[i]) names.emplace_back(record_items[i].name);
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    if (options.sensor_data.wanted[i]) names.emplace_back(sensor_quantities[i].name);
   return names;
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("k-Wave's command line with nothing but files") {
   CHECK(options.input == "in.h5");
   CHECK(options.output == "out.h5");
   CHECK(recorded(options) == Words{"p_raw"});
-  CHECK(options.record.start == 1);
+  CHECK(options.sensor_data.start == 1);
   CHECK(options.progress_percent == 5);
   CHECK(options.write.sink == "hdf5");
   CHECK(options.precision == Precision::float32);
@@ -71,7 +71,7 @@ TEST_CASE("k-Wave's command line with nothing but files") {
 TEST_CASE("attached, shortened and repeated options") {
   const auto options = options_of({"-t2", "-s31", "-r", "10", "--p_ra", "--bench", "5", "--verb=1", "-pu"});
   CHECK(options.threads == 2);
-  CHECK(options.record.start == 31);
+  CHECK(options.sensor_data.start == 31);
   CHECK(options.progress_percent == 10);
   CHECK(options.steps == 5);
   CHECK(options.verbosity == 1);
@@ -156,7 +156,7 @@ TEST_CASE("the command line goes before the case") {
   const Words words{"--case", directory.file("a.toml"), "--out", directory.file("run")};
   const auto options = std::get<Options>(parse(words));
   CHECK(options.precision == Precision::float64);
-  CHECK(options.record.start == 4);
+  CHECK(options.sensor_data.start == 4);
   CHECK(options.steps == 9);
   CHECK(recorded(options) == Words{"p_raw", "u_non_staggered_raw", "I_avg"});
   CHECK(options.resolved["model"]["precision"] == "float64");
@@ -165,7 +165,7 @@ TEST_CASE("the command line goes before the case") {
   more.insert(more.end(), {"--precision", "float32", "-s", "5"});
   const auto typed = std::get<Options>(parse(more));
   CHECK(typed.precision == Precision::float32);
-  CHECK(typed.record.start == 5);
+  CHECK(typed.sensor_data.start == 5);
   more.insert(more.end(), {"--checkpoint_file=c", "--checkpoint_timesteps=4"});
   CHECK(holds(message_of(more), "--checkpoint options belong to -i and -o"));
 }

@@ -33,7 +33,7 @@ struct SamplePlace {
 /// An [[output]] table as written: right by itself, not yet compared with the domain and the steps of the
 /// run.
 struct OutputTable {
-  enum class Shape { whole, box, points, plane, records };
+  enum class Shape { whole, box, points, plane, rows };
   std::string key;  ///< "output[0]", for messages
   std::string name, quantity, unit;
   Shape shape = Shape::whole;

@@ -28,7 +28,7 @@ class CaseProgram {
   /// Reads what the case names, refuses what cannot be computed, and resolves with `Run::plan` what is
   /// written; with --check the program ends after that.
   virtual void plan() = 0;
-  /// Says what is computed: in the account, and to people with `tell`.
+  /// Says what is computed: in the account, and to people with `report`.
   virtual void describe() {}
   /// Makes the simulation, whose calls stay good until the end.
   virtual SimulationCalls make() = 0;
@@ -41,7 +41,7 @@ class CaseProgram {
   /// The steps that the run takes.
   [[nodiscard]] virtual StepSpan steps(StepIndex done) const;
   /// A step is done.
-  virtual void progress(StepIndex step) { progress_->note(step); }
+  virtual void progress(StepIndex step) { progress_->mark(step); }
   /// Completes the output and the account: with `Run::close`, to which it gives the next four.
   virtual Run::Summary close(const DriveResult& result);
   virtual output::FieldLookup final_fields(output::Session& /*session*/) { return simulation_.field; }
@@ -54,7 +54,7 @@ class CaseProgram {
   [[nodiscard]] virtual std::string rate(StepIndex /*steps_done*/) { return {}; }
 
   /// Prints to people, once and unless they want it quiet. @local
-  void tell(const std::string& text) const;
+  void report(const std::string& text) const;
   /// Puts into the account what the options say. @local
   void describe_options();
   /// Converts a checkpoint with the state of the simulation; see `Run::convert`. @collective{comm}

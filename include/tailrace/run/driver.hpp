@@ -28,7 +28,7 @@ concept Simulation = requires(S simulation, const S constant, StepIndex step, co
   { simulation.advance(step) } -> std::same_as<void>;                // @collective, from step - 1 to step
   { constant.field(quantity) } -> std::same_as<output::FieldView>;   // @local
   { constant.memory_bytes() } -> std::convertible_to<std::int64_t>;  // @local
-  // If it has any: simulation.records(quantity) -> output::RecordsView.                         @local
+  // If it has any: simulation.rows(quantity) -> output::RowsView.                         @local
 };
 
 /// A simulation whose runs can be gone on with.
@@ -42,7 +42,7 @@ concept Resumable = Simulation<S> && requires(S simulation, checkpoint::StateArc
 struct SimulationCalls {
   std::function<void(StepIndex)> advance;
   output::FieldLookup field;
-  output::RecordsLookup records;    ///< empty if the simulation has none
+  output::RowsLookup find_rows;     ///< empty if the simulation has none
   checkpoint::StateFunction state;  ///< empty if its runs cannot be resumed
   std::function<void(StepIndex)> restored;
   std::function<std::int64_t()> memory_bytes;
@@ -55,8 +55,8 @@ SimulationCalls calls_of(S& simulation) {
   calls.advance = [&](StepIndex step) { simulation.advance(step); };
   calls.field = [&](const std::string& quantity) { return simulation.field(quantity); };
   calls.memory_bytes = [&] { return static_cast<std::int64_t>(simulation.memory_bytes()); };
-  if constexpr (requires { simulation.records(std::string()); })
-    calls.records = [&](const std::string& quantity) { return simulation.records(quantity); };
+  if constexpr (requires { simulation.rows(std::string()); })
+    calls.find_rows = [&](const std::string& quantity) { return simulation.rows(quantity); };
   if constexpr (Resumable<S>) {
     calls.state = [&](checkpoint::StateArchive& archive) { simulation.state(archive); };
     calls.restored = [&](StepIndex step) { simulation.restored(step); };

@@ -44,7 +44,7 @@ struct CaseOptions {
   bool overwrite = false;     ///< an existing run directory may be used
   bool check_only = false;    ///< read and check everything, write nothing
   bool quiet = false;
-  bool tells_plan = true;  ///< the planner's decisions are printed, unless quiet
+  bool reports_plan = true;  ///< the planner's decisions are printed, unless quiet
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s;   ///< see `RunOptions`
   bool resume = false;                   ///< from the newest checkpoint in the run directory
@@ -94,8 +94,8 @@ std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const C
                                  const char* const* argv);
 /// What was typed, as far as no case is needed for it. The output goes to -o, into the run directory, or to
 /// `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the output.
-void settle(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
-            CaseOptions& options);
+void finalize(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
+              CaseOptions& options);
 
 /// The case file that the words name, or what `settings` alone say if they name none. @local
 CaseFile open_case(const ProgramInfo& info, const CaseWords& words, const std::vector<std::string>& settings);
@@ -114,12 +114,12 @@ class ProgressLines {
   /// Silent on all ranks but the root, and with --quiet. The clock starts now. @local
   ProgressLines(mpi::CommView comm, const CaseOptions& options, StepIndex done);
   /// Prints a line if it is time for one. @local
-  void note(StepIndex step);
+  void mark(StepIndex step);
 
  private:
-  bool tells_;
+  bool reports_;
   StepIndex done_, steps_;
-  double started_s_, told_s_;
+  double started_s_, reported_s_;
 };
 
 /// How a run ended and after how many seconds, for people; `rate` stands behind that. @local

@@ -18,7 +18,7 @@
 #include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
-class Crew;
+class IoServers;
 class Session;
 }  // namespace tailrace::output
 
@@ -38,9 +38,10 @@ void print_error(const std::string& program, const ErrorInfo& error) noexcept;
 /// Runs `simulate` on the ranks that compute, while those that the strategy of `write` sets apart serve them,
 /// and returns its exit status, 0 on the others. What is wrong with the number of ranks is printed and
 /// returned as `status_of(kind)`. @collective{world}
-int with_crew(mpi::CommView world, const std::string& program, const output::WriteOptions& write,
-              const std::function<int(mpi::CommView computing, output::Crew* crew)>& simulate,
-              const std::function<int(ErrorKind)>& status_of);
+int with_io_servers(
+    mpi::CommView world, const std::string& program, const output::WriteOptions& write,
+    const std::function<int(mpi::CommView computing, output::IoServers* io_servers)>& simulate,
+    const std::function<int(ErrorKind)>& status_of);
 
 /// What a user decides about any run.
 struct RunOptions {
@@ -48,10 +49,11 @@ struct RunOptions {
   std::string directory;   ///< where run.json, progress and traces go; empty: nowhere
   bool overwrite = false;  ///< the directory may exist
   std::optional<double> wall_limit_s;
-  std::optional<double> pause_after_s = {};  ///< then the run ends in order to be gone on with; see `suspend`
+  std::optional<double> pause_after_s =
+      {};  ///< then the run ends in order to be gone on with; see `close_for_restart`
   output::WriteOptions write;
-  bool plan_only = false;  ///< measure and predict as `auto` does, and end the run then
-  bool tells_plan = true;  ///< the planner's decisions are printed
+  bool plan_only = false;    ///< measure and predict as `auto` does, and end the run then
+  bool reports_plan = true;  ///< the planner's decisions are printed
   std::optional<CheckpointOptions> checkpoint = {};  ///< none are taken without, nor without a directory
   bool resume = false;                               ///< from the newest checkpoint in the directory
   std::vector<std::string> arguments = {};  ///< of the program, kept for a run that goes on with this one
@@ -63,8 +65,9 @@ struct RunOptions {
 /// One object per process.
 class Run {
  public:
-  /// `crew` is what `with_crew` gives to ranks that compute; null: no processes write for others. @local
-  Run(mpi::CommView comm, RunOptions options, output::Crew* crew);
+  /// `io_servers` is what `with_io_servers` gives to ranks that compute; null: no processes write for others.
+  /// @local
+  Run(mpi::CommView comm, RunOptions options, output::IoServers* io_servers);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -141,8 +144,8 @@ class Run {
   /// As `close`, for a run that stopped before the end of the computation and that another one goes on with:
   /// `save` keeps the simulation's state, then the reductions are left unfinished in the file. If the state
   /// cannot be kept, the file stays as it is. @collective{comm}, synchronises
-  Summary suspend(const DriveResult& result, const std::function<void(output::Session&)>& save,
-                  const std::function<output::FileTail()>& tail, std::int64_t cells);
+  Summary close_for_restart(const DriveResult& result, const std::function<void(output::Session&)>& save,
+                            const std::function<output::FileTail()>& tail, std::int64_t cells);
 
   /// Runs `body`, the whole program, and returns its exit status, or prints its error and returns
   /// `status_of(kind)`. A failure that only this rank knows of aborts the job, after it left an account.

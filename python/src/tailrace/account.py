@@ -26,10 +26,10 @@ def read_account(run_dir: Path) -> dict[str, Any] | None:
 
 def recorded_steps(output: Path) -> int | None:
     """Steps whose samples are all in the file; None when the file cannot be read or does not say."""
-    from tailrace import kwave, record  # they bring h5py, which only killed runs need
+    from tailrace import commit_mark, kwave  # they bring h5py, which only killed runs need
 
     try:
-        return record.recorded_steps(output)
+        return commit_mark.recorded_steps(output)
     except kwave.FileError:
         return None
 

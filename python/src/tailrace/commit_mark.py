@@ -1,6 +1,6 @@
 """How much of an output file is complete.
 
-A Tailrace output file carries `tailrace_record`: one slot per writer, the number of time steps whose
+A Tailrace output file carries `tailrace_commit_mark`: one slot per writer, the number of time steps whose
 samples that writer has put into the file. The smallest slot is what every reader may trust, even after the
 run was killed. Files of other k-Wave programs have no record; for them `t_index`, the number of completed
 steps, is taken.
@@ -20,7 +20,7 @@ SWITCHES = "tailrace_switches"
 
 
 @dataclass(frozen=True)
-class Record:
+class CommitMark:
     """`slots` per writer (empty without a record), `planned` steps (Nt), and `t_index` as stored, None if
     absent. From step `dropped_from` on, streams with `on_failure = "drop"` may lack samples.
     """
@@ -60,12 +60,12 @@ class Record:
         return max(0, min(stored, self.steps - first + 1))
 
 
-def read(file: h5py.File) -> Record:
+def read(file: h5py.File) -> CommitMark:
     """The record of an open file."""
     slots = file[NAME][()].reshape(-1).tolist() if NAME in file else []
     dropped = [step for step in file[DROPPED][()].reshape(-1).tolist() if step] if DROPPED in file else []
     planned, t_index = kwave.scalar(file, "Nt"), kwave.scalar(file, "t_index")
-    return Record(tuple(slots), planned, t_index, min(dropped, default=None))
+    return CommitMark(tuple(slots), planned, t_index, min(dropped, default=None))
 
 
 def recorded_steps(path: Path) -> int | None:
@@ -74,31 +74,31 @@ def recorded_steps(path: Path) -> int | None:
         return read(file).steps
 
 
-def complete_samples(dataset: h5py.Dataset, record: Record) -> int | None:
+def complete_samples(dataset: h5py.Dataset, commit_mark: CommitMark) -> int | None:
     """Complete samples of a time series, or records of them; for anything else 1 when it is complete and 0
     when not; None when unknown.
     """
     axis = kwave.time_axis(dataset)
     if axis is not None and "step" in dataset.parent:
-        return _samples_of_table(dataset, record)
+        return _samples_of_table(dataset, commit_mark)
     if axis is not None:
-        return record.samples(dataset.shape[axis])
+        return commit_mark.samples(dataset.shape[axis])
     parts = dataset.name.strip("/").split("/")
     described = kwave.meaning(parts[0])
     if described is None or not described.reduction:
         return 1
-    return int(record.closed)
+    return int(commit_mark.closed)
 
 
-def _samples_of_table(values: h5py.Dataset, record: Record) -> int | None:
+def _samples_of_table(values: h5py.Dataset, commit_mark: CommitMark) -> int | None:
     """Complete samples of an [[output]] table, or records of complete samples.
 
     The step of a reduction is 0 until it is written.
     """
     steps = values.parent["step"][()].reshape(-1)
     if kwave.meaning_of(values).reduction != "series":
-        return int(record.closed and steps[0] > 0)
-    if record.steps is None:
+        return int(commit_mark.closed and steps[0] > 0)
+    if commit_mark.steps is None:
         return None
-    samples = record.among(steps)
-    return int(values.parent["offsets"][samples]) if samples and kwave.holds_records(values) else samples
+    samples = commit_mark.among(steps)
+    return int(values.parent["offsets"][samples]) if samples and kwave.holds_rows(values) else samples

@@ -18,10 +18,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from tailrace import kwave, record
+from tailrace import commit_mark, kwave
 
-PIECE_ELEMENTS = 4_000_000
-METADATA = {record.NAME, record.DROPPED, record.SWITCHES}
+BATCH_ELEMENTS = 4_000_000
+METADATA = {commit_mark.NAME, commit_mark.DROPPED, commit_mark.SWITCHES}
 MEASURES = ("frobenius", "infinity", "maximum")
 
 
@@ -163,8 +163,8 @@ def _worse_ratio(norms):
     return np.maximum(_ratio(difference, a), _ratio(difference, b))
 
 
-def pieces(dataset: h5py.Dataset, steps: int | None) -> Iterator[tuple[int, tuple]]:
-    """Selections of at most about PIECE_ELEMENTS values that cover the dataset, each with its first step.
+def batches(dataset: h5py.Dataset, steps: int | None) -> Iterator[tuple[int, tuple]]:
+    """Selections of at most about BATCH_ELEMENTS values that cover the dataset, each with its first step.
 
     `steps` limits a time series to its first steps.
     """
@@ -178,7 +178,7 @@ def pieces(dataset: h5py.Dataset, steps: int | None) -> Iterator[tuple[int, tupl
         return inner if axis is None else (*inner[:axis], slice(first, last), *inner[axis:])
 
     size = max(1, math.prod(step_shape))
-    together = max(1, PIECE_ELEMENTS // size)
+    together = max(1, BATCH_ELEMENTS // size)
     for first in range(0, count, together):
         last = min(count, first + together)
         for inner in _parts(step_shape, size):
@@ -188,11 +188,11 @@ def pieces(dataset: h5py.Dataset, steps: int | None) -> Iterator[tuple[int, tupl
 def _parts(shape: tuple[int, ...], size: int) -> Iterator[tuple]:
     """Splits one step along its slowest axis that is longer than 1."""
     whole = tuple(slice(None) for _ in shape)
-    if size <= PIECE_ELEMENTS:
+    if size <= BATCH_ELEMENTS:
         yield whole
         return
     axis = next(index for index, length in enumerate(shape) if length > 1)
-    thick = max(1, PIECE_ELEMENTS * shape[axis] // size)
+    thick = max(1, BATCH_ELEMENTS * shape[axis] // size)
     for first in range(0, shape[axis], thick):
         yield (*whole[:axis], slice(first, first + thick), *whole[axis + 1 :])
 
@@ -221,7 +221,7 @@ def compare_datasets(
     count = 1 if axis is None else (a.shape[axis] if steps is None else steps)
     step_shape = a.shape if axis is None else a.shape[:axis] + a.shape[axis + 1 :]
     sums = Sums(count, one_row=math.prod(step_shape[:-1]) == 1)
-    for first, selection in pieces(a, steps):
+    for first, selection in batches(a, steps):
         sums.add(first, _read(a, selection), _read(b, selection))
     _summarise(result, sums, threshold)
     return result
@@ -268,7 +268,7 @@ def compare_files(
     result = Comparison(str(a), str(b), threshold)
     with kwave.open_file(a) as file_a, kwave.open_file(b) as file_b:
         names = _names(file_a, file_b, path)
-        records = (record.read(file_a), record.read(file_b)) if recorded else None
+        records = (commit_mark.read(file_a), commit_mark.read(file_b)) if recorded else None
         for name in names:
             one = _compare_name(file_a, file_b, name, threshold, records)
             if one is not None:
@@ -283,7 +283,9 @@ def _compare_name(file_a, file_b, name, threshold, records) -> DatasetResult | N
     a, b = file_a[name], file_b[name]
     steps = None
     if records and isinstance(a, h5py.Dataset) and isinstance(b, h5py.Dataset):
-        complete = [record.complete_samples(item, rec) for item, rec in zip((a, b), records, strict=True)]
+        complete = [
+            commit_mark.complete_samples(item, rec) for item, rec in zip((a, b), records, strict=True)
+        ]
         known = [count for count in complete if count is not None]
         if kwave.time_axis(a) is not None:
             steps = min(known, default=None)

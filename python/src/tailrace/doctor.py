@@ -162,15 +162,17 @@ def examine_placement(layout: Layout) -> dict[str, Any]:
     found: dict[str, Any] = {f"package {i}": line for i, line in enumerate(answer["packages"])}
     found["launcher binds to"] = bind
     found["cores left free"] = answer["free_cores"]
-    for seat in answer["ranks"]:
-        found[f"rank {seat['rank']}"] = f"on {seat['cpus']}; {writer_text(seat, layout.bind)}"
+    for thread_placement in answer["ranks"]:
+        found[f"rank {thread_placement['rank']}"] = (
+            f"on {thread_placement['cpus']}; {writer_text(thread_placement, layout.bind)}"
+        )
     return found
 
 
-def writer_text(seat: dict[str, Any], bind: str) -> str:
+def writer_text(thread_placement: dict[str, Any], bind: str) -> str:
     if bind == "none":
         return "its writer is not bound"
-    return f"its writer on {seat['writer_cpus']} ({seat['writer_place']})"
+    return f"its writer on {thread_placement['writer_cpus']} ({thread_placement['writer_place']})"
 
 
 def processor_name() -> str | None:

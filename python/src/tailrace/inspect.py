@@ -11,10 +11,10 @@ import h5py
 import numpy as np
 import xxhash
 
-from tailrace import kwave, record
+from tailrace import commit_mark, kwave
 from tailrace.checkpoints.listing import FILES, has_checkpoints, list_checkpoints
 from tailrace.checkpoints.verify import Verdict, verify_all
-from tailrace.compare import pieces
+from tailrace.compare import batches
 
 
 @dataclass
@@ -148,7 +148,7 @@ def _read_json(path: Path) -> dict | None:
 def inspect_file(path: Path, verify: bool = False) -> FileInfo:
     """Looks at one HDF5 file."""
     with kwave.open_file(path) as file:
-        rec = record.read(file)
+        rec = commit_mark.read(file)
         info = FileInfo(
             path=str(path),
             size_bytes=Path(path).stat().st_size,
@@ -159,7 +159,7 @@ def inspect_file(path: Path, verify: bool = False) -> FileInfo:
             closed=rec.closed,
             datasets=[_describe(dataset, rec) for dataset in kwave.datasets(file)],
         )
-        _check_record(info, rec)
+        _check_commit_mark(info, rec)
         _check_extent(info, file)
         _check_sources(info, file, rec)
         if verify:
@@ -169,7 +169,7 @@ def inspect_file(path: Path, verify: bool = False) -> FileInfo:
     return info
 
 
-def _describe(dataset: h5py.Dataset, rec: record.Record) -> DatasetInfo:
+def _describe(dataset: h5py.Dataset, rec: commit_mark.CommitMark) -> DatasetInfo:
     described = kwave.meaning_of(dataset) or kwave.Meaning("", "")
     axis = kwave.time_axis(dataset)
     single = dataset.size == 1 and dataset.dtype.kind in "iuf" and axis is None
@@ -184,7 +184,9 @@ def _describe(dataset: h5py.Dataset, rec: record.Record) -> DatasetInfo:
         reduction=described.reduction,
         attributes={name: kwave.text(value) for name, value in dataset.attrs.items()},
         value=dataset[()].reshape(-1)[0].item() if single else None,
-        samples=record.complete_samples(dataset, rec) if axis is not None or described.reduction else None,
+        samples=commit_mark.complete_samples(dataset, rec)
+        if axis is not None or described.reduction
+        else None,
         samples_stored=dataset.shape[axis] if axis is not None else 1 if described.reduction else None,
     )
 
@@ -197,7 +199,7 @@ def _layout(dataset: h5py.Dataset) -> str:
     return f"chunks {dataset.chunks}" + (f", {dataset.compression}" if dataset.compression else "")
 
 
-def _check_record(info: FileInfo, rec: record.Record) -> None:
+def _check_commit_mark(info: FileInfo, rec: commit_mark.CommitMark) -> None:
     if not rec.slots and rec.t_index is None:
         return
     if rec.dropped_from is not None:
@@ -226,7 +228,7 @@ def _check_extent(info: FileInfo, file: h5py.File) -> None:
             )
 
 
-def _check_sources(info: FileInfo, file: h5py.File, rec: record.Record) -> None:
+def _check_sources(info: FileInfo, file: h5py.File, rec: commit_mark.CommitMark) -> None:
     """Samples in files of their own must be there as far as they are recorded; HDF5 would read zeros."""
     beside = Path(info.path).resolve().parent
     names = {
@@ -257,7 +259,7 @@ def scan(dataset: h5py.Dataset, samples: int | None = None) -> Scan:
     result = Scan("")
     low, high = math.inf, -math.inf
     limit = samples if kwave.time_axis(dataset) is not None else None
-    for _, selection in pieces(dataset, limit):
+    for _, selection in batches(dataset, limit):
         values = np.ascontiguousarray(dataset[selection])
         digest.update(values.astype(values.dtype.newbyteorder("<"), copy=False))
         if values.dtype.kind == "f":

@@ -56,10 +56,10 @@ class Requests:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             # nohup asks that SIGHUP stays ignored.
             if not (number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN):
-                self.previous[number] = signal.signal(number, self.note)
+                self.previous[number] = signal.signal(number, self.mark_signal)
         return self
 
-    def note(self, number: int, _frame: Any) -> None:
+    def mark_signal(self, number: int, _frame: Any) -> None:
         if number == signal.SIGUSR1:
             self.checkpoints += 1
         else:
@@ -113,7 +113,7 @@ class Job:
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=lambda: settle_signals(self.launcher),
+            preexec_fn=lambda: restore_signals(self.launcher),
         )
 
     def follow(self, process: subprocess.Popen[str], requests: Requests) -> None:
@@ -177,7 +177,7 @@ def run_to_end(
     )
 
 
-def settle_signals(launcher: Launcher) -> None:
+def restore_signals(launcher: Launcher) -> None:
     """In the child: should we be killed, the job stops in good order and does not run on unseen (Linux).
 
     A batch system sends SIGTERM to every process at the time limit. Open MPI's mpirun would answer by killing

@@ -121,7 +121,7 @@ def output_tables(group: h5py.Group) -> list[h5py.Group]:
     return found
 
 
-def holds_records(values: h5py.Dataset) -> bool:
+def holds_rows(values: h5py.Dataset) -> bool:
     """Whether samples have any number of records: sample k those from offsets[k] up to offsets[k + 1]."""
     return "offsets" in values.parent
 

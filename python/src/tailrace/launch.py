@@ -189,8 +189,8 @@ def child_environment(threads: int, bind: str = "none") -> dict[str, str]:
     """The environment of the job; `bind` as resolved. Ranks with cores of their own have a thread on each;
     what the user says of OpenMP's places stays.
     """
-    told = any(name in os.environ for name in ("OMP_PLACES", "OMP_PROC_BIND"))
-    places = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"} if bind == "core" and not told else {}
+    reported = any(name in os.environ for name in ("OMP_PLACES", "OMP_PROC_BIND"))
+    places = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"} if bind == "core" and not reported else {}
     return dict(os.environ, OMP_NUM_THREADS=str(threads)) | places | root_permission()
 
 

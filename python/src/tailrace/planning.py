@@ -40,7 +40,7 @@ def plan_case(request: RunRequest, directory: Path | None) -> int:
         account = measure(job)
         rates = measure_rates(Path(scratch))
     if "plan" not in account or not account["plan"].get("predictions"):
-        return tell_nothing(request, account)
+        return report_nothing(request, account)
     found = describe(request, job, account, rates)
     if request.json:
         print(json.dumps(found, indent=2))
@@ -97,7 +97,7 @@ def measure_copy() -> float:
     return SAMPLE_BYTES / (time.perf_counter() - started)
 
 
-def tell_nothing(request: RunRequest, account: dict[str, Any]) -> int:
+def report_nothing(request: RunRequest, account: dict[str, Any]) -> int:
     """Says why there is nothing to choose."""
     decisions = account.get("plan", {}).get("decisions", [])
     kept = decisions[-1] if decisions else {"strategy": account.get("strategy"), "reason": ""}

@@ -82,9 +82,9 @@ def check_has_checkpoints(run_dir: Path) -> None:
 def read_start(run_dir: Path) -> Start:
     path = run_dir / START_FILE
     try:
-        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        words = without_faults(told["arguments"])
-        return Start(told["program"], words, Path(told["directory"]), int(told["ranks"]))
+        reported: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        words = without_faults(reported["arguments"])
+        return Start(reported["program"], words, Path(reported["directory"]), int(reported["ranks"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CommandError(
             f"{path}: does not tell how the run was started: {error}. Start the native program with --resume "

@@ -103,12 +103,12 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
     earlier = read_account(plan.run_dir)
     with make_progress() as progress:
         result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress, plan.directory).run()
-    account = settle_account(request, plan, result, started, earlier)
+    account = finalize_account(request, plan, result, started, earlier)
     if account is None:
         raise CommandError(
             f"{how_it_ended(result.returncode, result.messages)[0]}.", exit_status(result, account)
         )
-    tell(request, plan.run_dir, account)
+    print_summary(request, plan.run_dir, account)
     return exit_status(result, account)
 
 
@@ -168,7 +168,7 @@ def check_case(plan: Plan) -> int:
     raise CommandError(f"{plan.case.path}: the check of the case failed: {reason}.", EXIT_RUN_FAILED)
 
 
-def settle_account(
+def finalize_account(
     request: RunRequest, plan: Plan, result: JobResult, started: float, earlier: dict[str, Any] | None
 ) -> dict[str, Any] | None:
     """The run's account, written here for a run that died without; None when it made no directory either, or
@@ -202,7 +202,7 @@ def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:
     return EXIT_RUN_FAILED
 
 
-def tell(request: RunRequest, run_dir: Path, account: dict[str, Any]) -> None:
+def print_summary(request: RunRequest, run_dir: Path, account: dict[str, Any]) -> None:
     """Prints the summary and the report's path; with --json the account alone is on standard output."""
     stream = sys.stderr if request.json else sys.stdout
     for line in summary(run_dir, account):

@@ -171,8 +171,8 @@ def read_junit(path: Path) -> Tally:
 
 
 def seconds_of(case: ElementTree.Element) -> float:
-    told = CASE_TIME.findall(case.findtext("system-out") or "")
-    return float(told[0]) if len(told) == 1 else float(case.get("time") or 0)
+    reported = CASE_TIME.findall(case.findtext("system-out") or "")
+    return float(reported[0]) if len(reported) == 1 else float(case.get("time") or 0)
 
 
 def report_durations(tallies: dict[str, Tally]) -> None:

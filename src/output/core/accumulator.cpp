@@ -26,25 +26,25 @@ T initial_value(Reduction reduction) noexcept {
 }
 
 template <class F, class T, class Combine>
-void combine_rows(const FieldView& field, const Piece& piece, const Box& own, T* values,
+void combine_rows(const FieldView& field, const Share& share, const Box& own, T* values,
                   const Combine& combine) {
-  visit<F>(field, piece, own, 0, piece.values, [&](const F* from, std::int64_t position, std::int64_t n) {
+  visit<F>(field, share, own, 0, share.values, [&](const F* from, std::int64_t position, std::int64_t n) {
     T* const to = values + position;
     for (std::int64_t i = 0; i < n; ++i) to[i] = combine(to[i], static_cast<T>(from[i]));
   });
 }
 
 template <class F, class T>
-void add_field(Reduction reduction, const FieldView& field, const Piece& piece, const Box& own, T* values) {
+void add_field(Reduction reduction, const FieldView& field, const Share& share, const Box& own, T* values) {
   switch (reduction) {
     case Reduction::min:
-      return combine_rows<F>(field, piece, own, values, [](T a, T b) { return b < a ? b : a; });
+      return combine_rows<F>(field, share, own, values, [](T a, T b) { return b < a ? b : a; });
     case Reduction::max:
-      return combine_rows<F>(field, piece, own, values, [](T a, T b) { return b > a ? b : a; });
+      return combine_rows<F>(field, share, own, values, [](T a, T b) { return b > a ? b : a; });
     case Reduction::rms:
-      return combine_rows<F>(field, piece, own, values, [](T a, T b) { return a + b * b; });
+      return combine_rows<F>(field, share, own, values, [](T a, T b) { return a + b * b; });
     case Reduction::mean:
-      return combine_rows<F>(field, piece, own, values, [](T a, T b) { return a + b; });
+      return combine_rows<F>(field, share, own, values, [](T a, T b) { return a + b; });
     case Reduction::none:
     case Reduction::final:
       break;
@@ -67,33 +67,33 @@ void convert(const T* values, Reduction reduction, std::int64_t samples, std::in
 
 }  // namespace
 
-h5::ElementType Accumulator::state_type(const Piece& piece, Reduction reduction) noexcept {
-  return sums(reduction) ? h5::ElementType::float64 : piece.type;
+h5::ElementType Accumulator::state_type(const Share& share, Reduction reduction) noexcept {
+  return sums(reduction) ? h5::ElementType::float64 : share.type;
 }
 
-std::int64_t Accumulator::bytes(const Piece& piece, Reduction reduction) noexcept {
-  return piece.values * static_cast<std::int64_t>(h5::size_bytes(state_type(piece, reduction)));
+std::int64_t Accumulator::bytes(const Share& share, Reduction reduction) noexcept {
+  return share.values * static_cast<std::int64_t>(h5::size_bytes(state_type(share, reduction)));
 }
 
-Accumulator::Accumulator(const Piece& piece, Reduction reduction) : piece_(&piece), reduction_(reduction) {
-  with_float_type(state_type(piece, reduction), [&](auto* type) {
+Accumulator::Accumulator(const Share& share, Reduction reduction) : share_(&share), reduction_(reduction) {
+  with_float_type(state_type(share, reduction), [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    values_ = AlignedVector<T>(static_cast<std::size_t>(piece.values), initial_value<T>(reduction));
+    values_ = AlignedVector<T>(static_cast<std::size_t>(share.values), initial_value<T>(reduction));
   });
 }
 
 void Accumulator::add(const FieldView& field, const Box& own) {
   with_float_type(field.type, [&](auto* type) {
     using F = std::remove_pointer_t<decltype(type)>;
-    std::visit([&](auto& values) { add_field<F>(reduction_, field, *piece_, own, values.data()); }, values_);
+    std::visit([&](auto& values) { add_field<F>(reduction_, field, *share_, own, values.data()); }, values_);
   });
 }
 
 void Accumulator::result(std::int64_t samples, std::int64_t first, std::int64_t count,
                          std::span<std::byte> out) const {
-  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(piece_->type) == out.size(),
+  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(share_->type) == out.size(),
                  "room for the results");
-  with_float_type(piece_->type, [&](auto* type) {
+  with_float_type(share_->type, [&](auto* type) {
     using Out = std::remove_pointer_t<decltype(type)>;
     std::visit(
         [&](const auto& values) {
@@ -104,9 +104,9 @@ void Accumulator::result(std::int64_t samples, std::int64_t first, std::int64_t 
 }
 
 void Accumulator::unfinished(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
-  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(piece_->type) == out.size(),
+  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(share_->type) == out.size(),
                  "room for the unfinished values");
-  with_float_type(piece_->type, [&](auto* type) {
+  with_float_type(share_->type, [&](auto* type) {
     using Out = std::remove_pointer_t<decltype(type)>;
     Out* const to = reinterpret_cast<Out*>(out.data());
     std::visit(

@@ -16,7 +16,7 @@ namespace tailrace::output {
 class Accumulator {
  public:
   /// `reduction` is min, max, rms or mean. Memory is allocated and set here.
-  Accumulator(const Piece& piece, Reduction reduction);
+  Accumulator(const Share& share, Reduction reduction);
 
   /// Takes one sample. @local
   void add(const FieldView& field, const Box& own);
@@ -28,13 +28,13 @@ class Accumulator {
 
   /// All that is known of the reduction, to be kept and put back: its values, of `state_type`. @local
   [[nodiscard]] std::span<std::byte> state() noexcept;
-  [[nodiscard]] static h5::ElementType state_type(const Piece& piece, Reduction reduction) noexcept;
+  [[nodiscard]] static h5::ElementType state_type(const Share& share, Reduction reduction) noexcept;
 
-  [[nodiscard]] const Piece& piece() const noexcept { return *piece_; }
-  [[nodiscard]] static std::int64_t bytes(const Piece& piece, Reduction reduction) noexcept;
+  [[nodiscard]] const Share& share() const noexcept { return *share_; }
+  [[nodiscard]] static std::int64_t bytes(const Share& share, Reduction reduction) noexcept;
 
  private:
-  const Piece* piece_;
+  const Share* share_;
   Reduction reduction_;
   std::variant<AlignedVector<float>, AlignedVector<double>> values_;
 };

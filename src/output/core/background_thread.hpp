@@ -21,7 +21,7 @@ class SignalsBlocked {
 };
 
 /// Starts a thread that works behind the computation: it receives no signals and runs on `cpus` (see
-/// `Seats`); where its starter does, if there are none. @local
+/// `ProcessPlacement`); where its starter does, if there are none. @local
 template <class Work>
 std::jthread start_background_thread(Cpus cpus, Work work) {
   const SignalsBlocked blocked;

@@ -4,21 +4,22 @@
 
 namespace tailrace::output {
 
-Extents::Cursor::Cursor(const Slice& slice, const Piece& piece, std::span<const std::byte> bytes)
-    : piece_(&piece),
-      next_(bytes.data() + slice.position),
-      sample_start_(slice.sample * piece.part_values),
-      skip_(slice.first),
-      left_(slice.count) {
+Extents::Cursor::Cursor(const StagedExtent& staged_extent, const Share& share,
+                        std::span<const std::byte> bytes)
+    : share_(&share),
+      next_(bytes.data() + staged_extent.position),
+      sample_start_(staged_extent.sample * share.part_values),
+      skip_(staged_extent.first),
+      left_(staged_extent.count) {
   while (left_ > 0 && skip_ >= run().length) skip_ -= run().length, ++run_;
 }
 
 std::int64_t Extents::Cursor::element_bytes() const noexcept {
-  return static_cast<std::int64_t>(h5::size_bytes(piece_->type));
+  return static_cast<std::int64_t>(h5::size_bytes(share_->type));
 }
 
 std::pair<std::size_t, std::int64_t> Extents::Cursor::place() const noexcept {
-  return {piece_->dataset, (sample_start_ + run().offset + skip_) * element_bytes()};
+  return {share_->dataset, (sample_start_ + run().offset + skip_) * element_bytes()};
 }
 
 Extent Extents::Cursor::take() noexcept {
@@ -34,12 +35,13 @@ Extent Extents::Cursor::take() noexcept {
 }
 
 Extents::Extents(std::span<const JobView> jobs) {
-  std::size_t slices = 0;
-  for (const auto& job : jobs) slices += job.slices.size();
-  heap_.reserve(slices);
+  std::size_t staged_extents = 0;
+  for (const auto& job : jobs) staged_extents += job.staged_extents.size();
+  heap_.reserve(staged_extents);
   for (const auto& job : jobs)
-    for (const auto& slice : job.slices)
-      if (slice.count > 0) heap_.emplace_back(slice, *job.pieces[slice.piece], job.bytes);
+    for (const auto& staged_extent : job.staged_extents)
+      if (staged_extent.count > 0)
+        heap_.emplace_back(staged_extent, *job.shares[staged_extent.share], job.bytes);
   std::make_heap(heap_.begin(), heap_.end(), later);
   if (!heap_.empty()) std::pop_heap(heap_.begin(), heap_.end(), later);
 }

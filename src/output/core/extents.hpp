@@ -25,25 +25,25 @@ class Extents {
   /// A slice on its way into the file, one run after the other.
   class Cursor {
    public:
-    Cursor(const Slice& slice, const Piece& piece, std::span<const std::byte> bytes);
+    Cursor(const StagedExtent& staged_extent, const Share& share, std::span<const std::byte> bytes);
 
     [[nodiscard]] bool done() const noexcept { return left_ == 0; }
-    [[nodiscard]] OnFailure policy() const noexcept { return piece_->on_failure; }
+    [[nodiscard]] OnFailure policy() const noexcept { return share_->on_failure; }
     /// Where it stands in the file, in the order of the sink.
     [[nodiscard]] std::pair<std::size_t, std::int64_t> place() const noexcept;
     /// The rest of its run, behind which it stands then.
     Extent take() noexcept;
 
    private:
-    [[nodiscard]] const Run& run() const noexcept { return piece_->runs[run_]; }
+    [[nodiscard]] const Run& run() const noexcept { return share_->runs[run_]; }
     [[nodiscard]] std::int64_t element_bytes() const noexcept;
 
-    const Piece* piece_;
+    const Share* share_;
     const std::byte* next_;
     std::int64_t sample_start_, skip_, left_;
     std::size_t run_ = 0;
   };
-  static_assert(sizeof(Cursor) <= write_bytes_per_slice);
+  static_assert(sizeof(Cursor) <= write_bytes_per_staged_extent);
 
   static bool later(const Cursor& a, const Cursor& b) noexcept { return b.place() < a.place(); }
   void choose();

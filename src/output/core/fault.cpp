@@ -14,14 +14,14 @@ namespace tailrace::output {
 namespace {
 
 /// The first half of the bytes, at least one.
-std::vector<iovec> first_half(std::span<const iovec> pieces) {
+std::vector<iovec> first_half(std::span<const iovec> buffers) {
   std::size_t total = 0;
-  for (const auto& piece : pieces) total += piece.iov_len;
+  for (const auto& buffer : buffers) total += buffer.iov_len;
   std::size_t left = total > 1 ? total / 2 : total;
   std::vector<iovec> half;
-  for (const auto& piece : pieces) {
+  for (const auto& buffer : buffers) {
     if (left == 0) break;
-    half.push_back({piece.iov_base, std::min(left, piece.iov_len)});
+    half.push_back({buffer.iov_base, std::min(left, buffer.iov_len)});
     left -= half.back().iov_len;
   }
   return half;
@@ -32,17 +32,17 @@ class FaultyCall final : public WriteCall {
   FaultyCall(std::unique_ptr<WriteCall> next, const Fault& fault, int rank)
       : next_(std::move(next)), fault_(fault), random_(fault.seed + static_cast<std::uint64_t>(rank)) {}
 
-  ssize_t write(int fd, std::span<const iovec> pieces, off_t offset, StepIndex step) override {
+  ssize_t write(int fd, std::span<const iovec> buffers, off_t offset, StepIndex step) override {
     const ssize_t taken =
-        strikes(step) ? disturbed(fd, pieces, offset, step) : next_->write(fd, pieces, offset, step);
+        strikes(step) ? disturbed(fd, buffers, offset, step) : next_->write(fd, buffers, offset, step);
     if (taken > 0) bytes_ += taken;
     return taken;
   }
 
-  Course plan(std::size_t bytes, StepIndex step) override {
-    const Course course = strikes(step) ? disturbed(bytes, step) : next_->plan(bytes, step);
-    if (course.error == 0) bytes_ += static_cast<std::int64_t>(course.bytes);
-    return course;
+  WriteDecision plan(std::size_t bytes, StepIndex step) override {
+    const WriteDecision write_decision = strikes(step) ? disturbed(bytes, step) : next_->plan(bytes, step);
+    if (write_decision.error == 0) bytes_ += static_cast<std::int64_t>(write_decision.bytes);
+    return write_decision;
   }
 
  private:
@@ -55,32 +55,32 @@ class FaultyCall final : public WriteCall {
     return true;
   }
 
-  ssize_t disturbed(int fd, std::span<const iovec> pieces, off_t offset, StepIndex step) {
+  ssize_t disturbed(int fd, std::span<const iovec> buffers, off_t offset, StepIndex step) {
     switch (fault_.action) {
       case Fault::Action::write:
         errno = fault_.error;
         return -1;
       case Fault::Action::shorten:
-        return next_->write(fd, first_half(pieces), offset, step);
+        return next_->write(fd, first_half(buffers), offset, step);
       case Fault::Action::stall:
         sleep_s(fault_.stall_s);
-        return next_->write(fd, pieces, offset, step);
+        return next_->write(fd, buffers, offset, step);
       case Fault::Action::kill:
         break;
     }
-    next_->write(fd, first_half(pieces), offset, step);
+    next_->write(fd, first_half(buffers), offset, step);
     kill(getpid(), SIGKILL);
     return -1;
   }
 
-  Course disturbed(std::size_t bytes, StepIndex step) {
+  WriteDecision disturbed(std::size_t bytes, StepIndex step) {
     if (fault_.action == Fault::Action::write) return {.bytes = bytes, .error = fault_.error};
     const bool halves = fault_.action != Fault::Action::stall;
-    Course course = next_->plan(halves && bytes > 1 ? bytes / 2 : bytes, step);
+    WriteDecision write_decision = next_->plan(halves && bytes > 1 ? bytes / 2 : bytes, step);
     if (fault_.action == Fault::Action::stall)
-      course.not_before_s = std::max(course.not_before_s, monotonic_s() + fault_.stall_s);
-    course.kill = course.kill || fault_.action == Fault::Action::kill;
-    return course;
+      write_decision.not_before_s = std::max(write_decision.not_before_s, monotonic_s() + fault_.stall_s);
+    write_decision.kill = write_decision.kill || fault_.action == Fault::Action::kill;
+    return write_decision;
   }
 
   std::unique_ptr<WriteCall> next_;

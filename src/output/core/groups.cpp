@@ -28,7 +28,7 @@ std::string json_of(Index3 p) {
 /// inclusive.
 std::string selection_text(const Selection& selection) {
   if (std::holds_alternative<Whole>(selection)) return "whole";
-  if (std::holds_alternative<Records>(selection)) return "records";
+  if (std::holds_alternative<Rows>(selection)) return "records";
   if (const auto* boxes = std::get_if<Boxes>(&selection)) {
     const Box& box = boxes->boxes.front();
     const Index3 last{box.hi.x - 1, box.hi.y - 1, box.hi.z - 1};
@@ -90,8 +90,8 @@ h5::DatasetSpec values_dataset(const Stream& stream, Index3 domain, h5::ElementT
   const auto samples = stream.growth ? 0 : is_series(stream) ? stream.cadence.samples() : 1;
   h5::Shape shape{static_cast<std::uint64_t>(samples)};
   const auto append = [&](auto extent) { shape.push_back(static_cast<std::uint64_t>(extent)); };
-  if (const auto* records = std::get_if<Records>(&stream.selection)) {
-    append(records->components);
+  if (const auto* rows = std::get_if<Rows>(&stream.selection)) {
+    append(rows->components);
   } else if (const auto* points = std::get_if<Points>(&stream.selection)) {
     append(points->points.size());
   } else {

@@ -30,9 +30,9 @@ class ExtentStream {
   }
   /// Records, which come behind all extents of their job.
   void append(const JobView& job) {
-    for (const auto& slice : job.records) {
-      const auto bytes = job.bytes.subspan(slice.position, slice.bytes);
-      count(sink_.append(slice.dataset, slice.sample, bytes, step_));
+    for (const auto& staged_extent : job.rows) {
+      const auto bytes = job.bytes.subspan(staged_extent.position, staged_extent.bytes);
+      count(sink_.append(staged_extent.dataset, staged_extent.sample, bytes, step_));
     }
   }
   [[nodiscard]] const Written& written() const noexcept { return written_; }
@@ -62,7 +62,7 @@ class Timer {
     const double now_s = monotonic_s();
     return now_s - std::exchange(lap_s_, now_s);
   }
-  void tell(StepIndex step, JobCost cost) noexcept {
+  void report(StepIndex step, JobCost cost) noexcept {
     cost.cpu_s = thread_cpu_s() - start_cpu_s_;
     sink_.meter().add(step, cost);
   }
@@ -105,14 +105,14 @@ class Charge {
 
 }  // namespace
 
-JobView view_of(const Staging& job, std::span<const Piece* const> pieces) noexcept {
-  return {.slices = job.slices,
-          .records = job.records,
+JobView view_of(const Staging& job, std::span<const Share* const> shares) noexcept {
+  return {.staged_extents = job.staged_extents,
+          .rows = job.rows,
           .bytes = job.bytes,
-          .pieces = pieces,
+          .shares = shares,
           .source = job.source,
           .step = job.step,
-          .record = job.record,
+          .commit_mark = job.commit_mark,
           .flush = job.flush};
 }
 
@@ -127,17 +127,17 @@ void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace
     do {
       for (Extents places(jobs); const auto extent = places.next();) extents.add(*extent, places.policy());
       extents.hand_over();
-    } while (!sink.stands());
+    } while (!sink.is_unchanged());
     for (const auto& job : jobs) extents.append(job);
     sink.finish_job(step);
     cost.write_s = timer.lap();
     cost.bytes = extents.written().bytes;
     for (const auto& job : jobs) {
       // Jobs that are written together are left out together.
-      if (extents.failures().dropped_bytes > 0) sink.note_dropped(job.source);
-      if (job.record) sink.record(job.source, *job.record);
+      if (extents.failures().dropped_bytes > 0) sink.mark_dropped(job.source);
+      if (job.commit_mark) sink.commit_mark(job.source, *job.commit_mark);
     }
-    cost.record_s = timer.lap();
+    cost.commit_mark_s = timer.lap();
   }
   if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.flush; })) {
     const ExtentStream nothing(step, sink);
@@ -145,12 +145,12 @@ void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace
     sink.flush();
     cost.flush_s = timer.lap();
   }
-  timer.tell(step, cost);
+  timer.report(step, cost);
 }
 
-void run_job(const Staging& job, std::span<const Piece* const> pieces, Sink& sink, Account& account,
+void run_job(const Staging& job, std::span<const Share* const> shares, Sink& sink, Account& account,
              trace::Log& log) {
-  const JobView view = view_of(job, pieces);
+  const JobView view = view_of(job, shares);
   run_jobs(std::span(&view, 1), sink, account, log);
 }
 

@@ -13,7 +13,7 @@ void Meter::restart(StepIndex after) noexcept {
 }
 
 void Meter::add(StepIndex step, const JobCost& cost) noexcept {
-  const double time_s = cost.write_s + cost.record_s;
+  const double time_s = cost.write_s + cost.commit_mark_s;
   const std::scoped_lock lock(mutex_);
   if (cost.flush_s > 0) {
     totals_.flush_s = cost.flush_s;
@@ -23,7 +23,7 @@ void Meter::add(StepIndex step, const JobCost& cost) noexcept {
   ++totals_.jobs;
   totals_.last_step = std::max(totals_.last_step, step);
   totals_.cost.write_s += cost.write_s;
-  totals_.cost.record_s += cost.record_s;
+  totals_.cost.commit_mark_s += cost.commit_mark_s;
   totals_.cost.flush_s += cost.flush_s;
   totals_.cost.cpu_s += cost.cpu_s;
   totals_.cost.submit_s += cost.submit_s;

@@ -9,14 +9,14 @@ namespace tailrace::output {
 
 /// What one job has cost whoever wrote it.
 struct JobCost {
-  double write_s = 0;   ///< handing the bytes to the operating system
-  double record_s = 0;  ///< noting that they are there
-  double flush_s = 0;   ///< bringing them onto the device
-  double cpu_s = 0;     ///< processor time of all that
-  double submit_s = 0;  ///< processor time of the simulation's thread, where the kernel writes
+  double write_s = 0;        ///< handing the bytes to the operating system
+  double commit_mark_s = 0;  ///< noting that they are there
+  double flush_s = 0;        ///< bringing them onto the device
+  double cpu_s = 0;          ///< processor time of all that
+  double submit_s = 0;       ///< processor time of the simulation's thread, where the kernel writes
   std::int64_t bytes = 0;
 
-  [[nodiscard]] double total_s() const noexcept { return write_s + record_s + flush_s; }
+  [[nodiscard]] double total_s() const noexcept { return write_s + commit_mark_s + flush_s; }
 };
 
 /// Adds up what the jobs that one process writes cost, those of other ranks too. Whoever writes them adds,

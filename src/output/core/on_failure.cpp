@@ -39,7 +39,7 @@ Written write_where_possible(Sink& sink, std::span<const Extent> extents, StepIn
     try {
       return sink.write(extents, step);
     } catch (const RefusedWrite& refusal) {
-      if (!sink.leave(refusal, step)) throw;
+      if (!sink.fail_over(refusal, step)) throw;
     }
   }
 }

@@ -10,8 +10,8 @@
 
 namespace tailrace::output {
 
-class Crew;
-class Seats;
+class IoServers;
+class ProcessPlacement;
 class StagingMemory;
 
 /// What a session goes by: what the user decides, and what the program lends it.
@@ -19,14 +19,15 @@ struct Options : WriteOptions {
   Options() = default;
   Options(WriteOptions decided) : WriteOptions(std::move(decided)) {}  // NOLINT: all else has defaults
 
-  Cpus writer_cpus;      ///< where they run; the session finds that out
-  Crew* crew = nullptr;  ///< the processes that write for others; set by the program, outlives all sessions
+  Cpus writer_cpus;  ///< where they run; the session finds that out
+  IoServers* io_servers =
+      nullptr;  ///< the processes that write for others; set by the program, outlives all sessions
   /// From which the writer takes its buffers where they are memory of the process alone; outlives the
   /// session, and serves one at a time. Null: each session has its own.
   StagingMemory* memory = nullptr;
   /// Where the processes of this machine run, as an earlier session of the same ranks has found out; null: a
   /// session asks them.
-  std::shared_ptr<const Seats> seats;
+  std::shared_ptr<const ProcessPlacement> thread_placements;
   bool plan_only =
       false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
   /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.
@@ -68,7 +69,7 @@ std::string sink_text(const WriteOptions& options);
 /// Whether each sample goes into a file of its own (docs/formats/snapshots.md).
 bool splits_samples(const WriteOptions& options);
 /// Whether a run can go on in the file that another one left.
-bool can_go_on(const WriteOptions& options);
+bool can_resume(const WriteOptions& options);
 /// Whether the file is HDF5.
 bool writes_hdf5(const WriteOptions& options);
 /// Staging buffers that a rank needs under the strategy.

@@ -16,9 +16,9 @@ class PacedCall final : public WriteCall {
   PacedCall(std::unique_ptr<WriteCall> next, const Pace& pace, int rank)
       : next_(std::move(next)), pace_(pace), random_(pace.seed + static_cast<std::uint64_t>(rank)) {}
 
-  ssize_t write(int fd, std::span<const iovec> pieces, off_t offset, StepIndex step) override {
+  ssize_t write(int fd, std::span<const iovec> buffers, off_t offset, StepIndex step) override {
     const double start_s = free_from_s();
-    const ssize_t taken = next_->write(fd, pieces, offset, step);
+    const ssize_t taken = next_->write(fd, buffers, offset, step);
     const int error = errno;
     occupy(start_s, std::max<ssize_t>(taken, 0));
     sleep_s(free_at_s_ - monotonic_s());
@@ -27,11 +27,11 @@ class PacedCall final : public WriteCall {
   }
 
   /// The time that the device takes passes before the write instead of after it.
-  Course plan(std::size_t bytes, StepIndex step) override {
-    Course course = next_->plan(bytes, step);
-    occupy(free_from_s(), course.error != 0 ? 0 : static_cast<ssize_t>(course.bytes));
-    course.not_before_s = std::max(course.not_before_s, free_at_s_);
-    return course;
+  WriteDecision plan(std::size_t bytes, StepIndex step) override {
+    WriteDecision write_decision = next_->plan(bytes, step);
+    occupy(free_from_s(), write_decision.error != 0 ? 0 : static_cast<ssize_t>(write_decision.bytes));
+    write_decision.not_before_s = std::max(write_decision.not_before_s, free_at_s_);
+    return write_decision;
   }
 
  private:

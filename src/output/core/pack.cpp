@@ -22,16 +22,16 @@ static void copy_values(const F* from, T* to, std::int64_t n) {
   for (; i < n; ++i) to[i] = static_cast<T>(from[i]);
 }
 
-void pack(const FieldView& field, const Piece& piece, const Box& own, std::int64_t first, std::int64_t count,
+void pack(const FieldView& field, const Share& share, const Box& own, std::int64_t first, std::int64_t count,
           std::span<std::byte> out) {
-  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(piece.type) == out.size(),
+  TAILRACE_CHECK(static_cast<std::size_t>(count) * h5::size_bytes(share.type) == out.size(),
                  "room for the values");
   with_float_type(field.type, [&](auto* field_type) {
     using F = std::remove_pointer_t<decltype(field_type)>;
-    with_float_type(piece.type, [&](auto* file_type) {
+    with_float_type(share.type, [&](auto* file_type) {
       using T = std::remove_pointer_t<decltype(file_type)>;
       T* const values = reinterpret_cast<T*>(out.data());
-      visit<F>(field, piece, own, first, count,
+      visit<F>(field, share, own, first, count,
                [values](const F* from, std::int64_t position, std::int64_t n) {
                  copy_values(from, values + position, n);
                });

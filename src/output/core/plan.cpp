@@ -58,13 +58,13 @@ std::string text_of(Index3 p) {
 /// Writes of this size and more cost no more per byte than larger ones (docs/explain/output.md).
 constexpr std::int64_t efficient_write_bytes = 128 << 10;
 /// Buffers do not grow beyond this only to make writes larger.
-constexpr std::int64_t most_gathered_bytes = 32 << 20;
-constexpr std::int64_t most_steps_per_buffer = 64;
+constexpr std::int64_t max_gathered_bytes = 32 << 20;
+constexpr std::int64_t max_steps_per_buffer = 64;
 
 /// True if the samples of the piece touch each other in the file, so that those of several steps can be
 /// written at once.
-bool touches_next_sample(const Piece& piece) noexcept {
-  return piece.values == piece.part_values;
+bool touches_next_sample(const Share& share) noexcept {
+  return share.values == share.part_values;
 }
 
 std::int64_t size_of(h5::ElementType type) noexcept {
@@ -108,11 +108,10 @@ void check_boxes(const Boxes& boxes, Index3 domain, Problems& problems) {
   }
 }
 
-void check_records(const Stream& stream, const Records& records, std::set<std::string>& paths,
-                   Problems& problems) {
-  const bool one = stream.datasets.size() == 1 && records.components > 0;
-  if (!one || stream.datasets[0].shape != h5::Shape{0, static_cast<std::uint64_t>(records.components)})
-    problems.add(fmt::format("records of {} components have not one dataset for them", records.components),
+void check_rows(const Stream& stream, const Rows& rows, std::set<std::string>& paths, Problems& problems) {
+  const bool one = stream.datasets.size() == 1 && rows.components > 0;
+  if (!one || stream.datasets[0].shape != h5::Shape{0, static_cast<std::uint64_t>(rows.components)})
+    problems.add(fmt::format("records of {} components have not one dataset for them", rows.components),
                  "give one dataset of shape (0, components), and at least one component");
   for (const auto& spec : stream.datasets)
     if (!paths.insert(spec.path).second) problems.add(fmt::format("dataset {} is named twice", spec.path));
@@ -120,7 +119,7 @@ void check_records(const Stream& stream, const Records& records, std::set<std::s
 
 /// What holds for streams that grow, and for no others.
 void check_growth(const Stream& stream, Problems& problems) {
-  const bool grows = stream.cadence.is_open() || std::holds_alternative<Records>(stream.selection);
+  const bool grows = stream.cadence.is_open() || std::holds_alternative<Rows>(stream.selection);
   if (grows && stream.reduction != Reduction::none)
     problems.add(
         fmt::format("reduction {} of samples whose number or size is not known", to_string(stream.reduction)),
@@ -132,8 +131,8 @@ void check_growth(const Stream& stream, Problems& problems) {
 }
 
 void check_datasets(const Stream& stream, Index3 domain, std::set<std::string>& paths, Problems& problems) {
-  if (const auto* records = std::get_if<Records>(&stream.selection))
-    return check_records(stream, *records, paths, problems);
+  if (const auto* rows = std::get_if<Rows>(&stream.selection))
+    return check_rows(stream, *rows, paths, problems);
   const auto sizes = part_sizes(stream.selection, domain);
   if (sizes.size() != stream.datasets.size()) {
     problems.add(
@@ -179,35 +178,35 @@ std::vector<Run> block_runs(const Box& block, const Box& part) {
   return runs;
 }
 
-Piece block_piece(const Box& part, const Box& own) {
-  Piece piece;
-  piece.block = intersect(part, own);
-  piece.part_values = part.volume();
-  piece.values = piece.block.volume();
-  if (piece.values > 0) piece.runs = block_runs(piece.block, part);
-  return piece;
+Share block_share(const Box& part, const Box& own) {
+  Share share;
+  share.block = intersect(part, own);
+  share.part_values = part.volume();
+  share.values = share.block.volume();
+  if (share.values > 0) share.runs = block_runs(share.block, part);
+  return share;
 }
 
-Piece points_piece(const std::vector<Index3>& points, const Box& own) {
-  Piece piece;
-  piece.part_values = static_cast<std::int64_t>(points.size());
+Share points_share(const std::vector<Index3>& points, const Box& own) {
+  Share share;
+  share.part_values = static_cast<std::int64_t>(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!own.contains(points[i])) continue;
     const auto local = [](std::int64_t value, std::int64_t lo) {
       return static_cast<std::int32_t>(value - lo);
     };
-    piece.points.push_back(
+    share.points.push_back(
         {local(points[i].x, own.lo.x), local(points[i].y, own.lo.y), local(points[i].z, own.lo.z)});
     const auto place = static_cast<std::int64_t>(i);
-    if (!piece.runs.empty() && piece.runs.back().offset + piece.runs.back().length == place)
-      ++piece.runs.back().length;
+    if (!share.runs.empty() && share.runs.back().offset + share.runs.back().length == place)
+      ++share.runs.back().length;
     else
-      piece.runs.push_back({place, 1});
+      share.runs.push_back({place, 1});
   }
-  piece.values = static_cast<std::int64_t>(piece.points.size());
-  piece.points.shrink_to_fit();
-  piece.runs.shrink_to_fit();
-  return piece;
+  share.values = static_cast<std::int64_t>(share.points.size());
+  share.points.shrink_to_fit();
+  share.runs.shrink_to_fit();
+  return share;
 }
 
 PlannedStream resolve(Stream&& stream, const Box& own, Index3 domain, std::size_t first_dataset) {
@@ -217,26 +216,26 @@ PlannedStream resolve(Stream&& stream, const Box& own, Index3 domain, std::size_
                         .reduction = stream.reduction,
                         .cadence = stream.cadence,
                         .datasets = std::move(stream.datasets),
-                        .pieces = {},
+                        .shares = {},
                         .on_failure = stream.on_failure,
                         .growth = std::move(stream.growth)};
-  if (const auto* records = std::get_if<Records>(&stream.selection)) {
-    planned.components = records->components;
+  if (const auto* rows = std::get_if<Rows>(&stream.selection)) {
+    planned.components = rows->components;
     return planned;
   }
-  const auto keep = [&](Piece piece, std::size_t part) {
-    if (piece.values == 0) return;
-    piece.dataset = first_dataset + part;
-    piece.type = planned.datasets[part].type;
-    piece.on_failure = planned.on_failure;
-    planned.pieces.push_back(std::move(piece));
+  const auto keep = [&](Share share, std::size_t part) {
+    if (share.values == 0) return;
+    share.dataset = first_dataset + part;
+    share.type = planned.datasets[part].type;
+    share.on_failure = planned.on_failure;
+    planned.shares.push_back(std::move(share));
   };
   if (const auto* points = std::get_if<Points>(&stream.selection)) {
-    keep(points_piece(points->points, own), 0);
+    keep(points_share(points->points, own), 0);
   } else if (const auto* boxes = std::get_if<Boxes>(&stream.selection)) {
-    for (std::size_t i = 0; i < boxes->boxes.size(); ++i) keep(block_piece(boxes->boxes[i], own), i);
+    for (std::size_t i = 0; i < boxes->boxes.size(); ++i) keep(block_share(boxes->boxes[i], own), i);
   } else {
-    keep(block_piece(Box::whole(domain), own), 0);
+    keep(block_share(Box::whole(domain), own), 0);
   }
   return planned;
 }
@@ -245,11 +244,11 @@ PlannedStream resolve(Stream&& stream, const Box& own, Index3 domain, std::size_
 
 std::int64_t PlannedStream::sample_bytes() const noexcept {
   std::int64_t bytes = 0;
-  for (const auto& piece : pieces) bytes += piece.bytes();
+  for (const auto& share : shares) bytes += share.bytes();
   return bytes;
 }
 
-std::int64_t PlannedStream::record_bytes() const noexcept {
+std::int64_t PlannedStream::row_bytes() const noexcept {
   return components * size_of(datasets.front().type);
 }
 
@@ -257,7 +256,7 @@ std::int64_t Plan::step_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& stream : streams)
     if (stream.reduction == Reduction::none)
-      for (const auto& piece : stream.pieces) bytes += piece.staged_bytes();
+      for (const auto& share : stream.shares) bytes += share.staged_bytes();
   return bytes;
 }
 
@@ -265,13 +264,13 @@ std::int64_t Plan::steps_per_buffer() const noexcept {
   const std::int64_t step = step_bytes();
   if (step == 0) return 1;
   // The writes of a step: each of the pieces that could grow over several steps, or all of it.
-  std::int64_t bytes = 0, pieces = 0;
+  std::int64_t bytes = 0, shares = 0;
   for (const auto& stream : streams)
-    for (const auto& piece : stream.pieces)
-      if (stream.reduction == Reduction::none && touches_next_sample(piece)) bytes += piece.bytes(), ++pieces;
-  const std::int64_t write = pieces > 0 ? bytes / pieces : step;
+    for (const auto& share : stream.shares)
+      if (stream.reduction == Reduction::none && touches_next_sample(share)) bytes += share.bytes(), ++shares;
+  const std::int64_t write = shares > 0 ? bytes / shares : step;
   const std::int64_t wanted = (efficient_write_bytes + write - 1) / write;
-  return std::clamp(std::min(wanted, most_gathered_bytes / step), std::int64_t{1}, most_steps_per_buffer);
+  return std::clamp(std::min(wanted, max_gathered_bytes / step), std::int64_t{1}, max_steps_per_buffer);
 }
 
 std::int64_t Plan::staging_bytes() const noexcept {
@@ -281,26 +280,26 @@ std::int64_t Plan::staging_bytes() const noexcept {
   return std::max(steps_per_buffer() * step_bytes(), std::min(reduced, reduction_chunk_bytes));
 }
 
-std::size_t Plan::slices_per_buffer() const noexcept {
-  std::size_t pieces = 0;
-  for (const auto& stream : streams) pieces += stream.pieces.size();
-  return static_cast<std::size_t>(steps_per_buffer()) * pieces;
+std::size_t Plan::staged_extents_per_buffer() const noexcept {
+  std::size_t shares = 0;
+  for (const auto& stream : streams) shares += stream.shares.size();
+  return static_cast<std::size_t>(steps_per_buffer()) * shares;
 }
 
 std::int64_t Plan::accumulator_bytes() const noexcept {
   std::int64_t bytes = 0;
   for (const auto& stream : streams)
     if (stream.reduction != Reduction::none && stream.reduction != Reduction::final)
-      for (const auto& piece : stream.pieces) bytes += Accumulator::bytes(piece, stream.reduction);
+      for (const auto& share : stream.shares) bytes += Accumulator::bytes(share, stream.reduction);
   return bytes;
 }
 
 std::int64_t Plan::memory_bytes(int buffers) const noexcept {
   std::size_t lists = 0;
   for (const auto& stream : streams)
-    for (const auto& piece : stream.pieces)
-      lists += sizeof(Piece) + piece.points.size() * sizeof(LocalPoint) + piece.runs.size() * sizeof(Run) +
-               static_cast<std::size_t>(buffers * steps_per_buffer()) * sizeof(Slice);
+    for (const auto& share : stream.shares)
+      lists += sizeof(Share) + share.points.size() * sizeof(LocalPoint) + share.runs.size() * sizeof(Run) +
+               static_cast<std::size_t>(buffers * steps_per_buffer()) * sizeof(StagedExtent);
   return buffers * staging_bytes() + accumulator_bytes() + static_cast<std::int64_t>(lists);
 }
 
@@ -330,7 +329,7 @@ bool Plan::may_switch() const noexcept {
                      [](const auto& stream) { return stream.on_failure == OnFailure::switch_directory; });
 }
 
-bool Plan::records(StepIndex step) const noexcept {
+bool Plan::rows(StepIndex step) const noexcept {
   return std::any_of(streams.begin(), streams.end(), [step](const PlannedStream& stream) {
     return stream.reduction == Reduction::none && stream.cadence.is_due(step);
   });
@@ -352,10 +351,10 @@ Problems check_streams(const std::vector<Stream>& streams, Index3 domain) {
   return all;
 }
 
-void number_pieces(Plan& plan) noexcept {
+void number_shares(Plan& plan) noexcept {
   std::size_t number = 0;
   for (auto& stream : plan.streams)
-    for (auto& piece : stream.pieces) piece.number = number++;
+    for (auto& share : stream.shares) share.number = number++;
 }
 
 Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain) {
@@ -372,15 +371,15 @@ Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain) {
     plan.streams.push_back(resolve(std::move(stream), own_box, domain, datasets));
     datasets += count;
   }
-  number_pieces(plan);
+  number_shares(plan);
   return plan;
 }
 
-std::vector<const Piece*> pieces_of(const Plan& plan) {
-  std::vector<const Piece*> pieces;
+std::vector<const Share*> shares_of(const Plan& plan) {
+  std::vector<const Share*> shares;
   for (const auto& stream : plan.streams)
-    for (const auto& piece : stream.pieces) pieces.push_back(&piece);
-  return pieces;
+    for (const auto& share : stream.shares) shares.push_back(&share);
+  return shares;
 }
 
 std::string to_string(const Plan& plan) {
@@ -388,12 +387,12 @@ std::string to_string(const Plan& plan) {
                                  plan.domain.z, text_of(plan.own_box.lo), text_of(plan.own_box.hi));
   for (const auto& stream : plan.streams) {
     std::size_t runs = 0;
-    for (const auto& piece : stream.pieces) runs += piece.runs.size();
+    for (const auto& share : stream.shares) runs += share.runs.size();
     const auto last = stream.cadence.is_open() ? std::string("the end") : std::to_string(stream.cadence.last);
     text += fmt::format(
         "{}: {} ({}), steps {} to {} by {}, {} datasets; here {} pieces in {} runs, {} per sample\n",
         stream.name, stream.quantity, to_string(stream.reduction), stream.cadence.first, last,
-        stream.cadence.every, stream.datasets.size(), stream.pieces.size(), runs,
+        stream.cadence.every, stream.datasets.size(), stream.shares.size(), runs,
         human_bytes(static_cast<double>(stream.sample_bytes())));
   }
   text += fmt::format("staging buffers of {}, accumulators {}, written here {}\n",

@@ -28,13 +28,13 @@ struct LocalPoint {
 /// What this rank owns of one part of a selection (a box, the list of points, the whole). Its values stand in
 /// staging buffers and accumulators in the order of their places in the file, so that run after run is
 /// contiguous there too.
-struct Piece {
+struct Share {
   std::size_t dataset = 0;  ///< number of the dataset in the file, counted over all streams
   h5::ElementType type = h5::ElementType::float32;
   std::int64_t part_values = 0;  ///< elements of one sample of the part on all ranks
   std::int64_t values = 0;       ///< elements of one sample owned here, never 0
   OnFailure on_failure = OnFailure::stop;
-  std::size_t number = 0;          ///< among all pieces of the rank; see `number_pieces`
+  std::size_t number = 0;          ///< among all pieces of the rank; see `number_shares`
   Box block;                       ///< boxes and whole: the points owned here, in global indices
   std::vector<LocalPoint> points;  ///< points: those owned here, in the order of the list
   std::vector<Run> runs;           ///< ascending, never touching each other
@@ -52,15 +52,15 @@ struct PlannedStream {
   Reduction reduction = Reduction::none;
   Cadence cadence;
   std::vector<h5::DatasetSpec> datasets;  ///< of all parts, those owned by other ranks included
-  std::vector<Piece> pieces;              ///< only what this rank owns
+  std::vector<Share> shares;              ///< only what this rank owns
   OnFailure on_failure = OnFailure::stop;
   std::optional<Growth> growth = {};
-  std::int64_t components = 0;  ///< of `Records`, which have no pieces; 0: samples have places
+  std::int64_t components = 0;  ///< of `Rows`, which have no pieces; 0: samples have places
 
   /// True if a sample may have any size.
-  [[nodiscard]] bool takes_records() const noexcept { return components > 0; }
+  [[nodiscard]] bool takes_rows() const noexcept { return components > 0; }
   /// Bytes of one of the records.
-  [[nodiscard]] std::int64_t record_bytes() const noexcept;
+  [[nodiscard]] std::int64_t row_bytes() const noexcept;
   /// Bytes of one sample on this rank.
   [[nodiscard]] std::int64_t sample_bytes() const noexcept;
 };
@@ -81,7 +81,7 @@ struct Plan {
   /// Bytes of one staging buffer: the samples of its steps, or a convenient size to write reductions through.
   [[nodiscard]] std::int64_t staging_bytes() const noexcept;
   /// The most slices that a job may consist of.
-  [[nodiscard]] std::size_t slices_per_buffer() const noexcept;
+  [[nodiscard]] std::size_t staged_extents_per_buffer() const noexcept;
   /// Bytes of the accumulators of the reductions.
   [[nodiscard]] std::int64_t accumulator_bytes() const noexcept;
   /// Bytes of buffers, accumulators and lists of places on this rank.
@@ -95,7 +95,7 @@ struct Plan {
   /// True if some stream may go to another directory (`OnFailure::switch_directory`).
   [[nodiscard]] bool may_switch() const noexcept;
   /// True if unreduced samples are due at `step`, on whichever rank.
-  [[nodiscard]] bool records(StepIndex step) const noexcept;
+  [[nodiscard]] bool rows(StepIndex step) const noexcept;
 };
 
 /// All that is wrong with the streams: selections outside the domain, datasets that do not fit their parts.
@@ -109,13 +109,13 @@ Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain);
 
 /// Numbers the pieces of all streams from 0 on, as jobs name them; `make_plan` does it, and so does whoever
 /// puts plans together.
-void number_pieces(Plan& plan) noexcept;
+void number_shares(Plan& plan) noexcept;
 /// The pieces by their numbers; they belong to the plan.
-std::vector<const Piece*> pieces_of(const Plan& plan);
+std::vector<const Share*> shares_of(const Plan& plan);
 
 /// Makes the values [first, first + count) of a piece.
-using PieceFill =
-    std::function<void(const Piece& piece, std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
+using ShareFill =
+    std::function<void(const Share& share, std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
 
 /// The plan for people, a few lines per stream.
 std::string to_string(const Plan& plan);

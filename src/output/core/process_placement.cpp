@@ -18,7 +18,7 @@ struct Neighbour {
   std::string host;
   int rank = 0;
   Trade trade = Trade::computes;
-  Tenant tenant;
+  Process process;
 };
 
 /// Where each thread that computes may run. OpenMP may have bound them; else all run where this one does.
@@ -49,14 +49,14 @@ bool is_launched() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-Tenant describe_this(Trade trade) {
-  Tenant tenant;
-  tenant.bound = united(thread_cpus(), places_of_openmp());
-  tenant.allowed = tenant.bound;
-  if (is_launched()) tenant.allowed = united(tenant.allowed, parent_cpus());
-  tenant.allowed = common(tenant.allowed, this_topology().cpus());
-  if (trade == Trade::computes) tenant.threads = computing_threads();
-  return tenant;
+Process describe_this(Trade trade) {
+  Process process;
+  process.bound = united(thread_cpus(), places_of_openmp());
+  process.allowed = process.bound;
+  if (is_launched()) process.allowed = united(process.allowed, parent_cpus());
+  process.allowed = common(process.allowed, this_topology().cpus());
+  if (trade == Trade::computes) process.threads = computing_threads();
+  return process;
 }
 
 void put(std::ostream& out, const Cpus& cpus) {
@@ -75,10 +75,10 @@ Cpus take(std::istream& in) {
 std::string encode(const Neighbour& neighbour) {
   std::ostringstream out;
   out << neighbour.host << ' ' << neighbour.rank << ' ' << (neighbour.trade == Trade::computes ? 1 : 0);
-  put(out, neighbour.tenant.bound);
-  put(out, neighbour.tenant.allowed);
-  out << ' ' << neighbour.tenant.threads.size();
-  for (const auto& cpus : neighbour.tenant.threads) put(out, cpus);
+  put(out, neighbour.process.bound);
+  put(out, neighbour.process.allowed);
+  out << ' ' << neighbour.process.threads.size();
+  for (const auto& cpus : neighbour.process.threads) put(out, cpus);
   out << '\n';
   return out.str();
 }
@@ -90,10 +90,10 @@ Neighbour decode(const std::string& line) {
   std::size_t threads = 0;
   in >> neighbour.host >> neighbour.rank >> computes;
   neighbour.trade = computes == 1 ? Trade::computes : Trade::writes;
-  neighbour.tenant.bound = take(in);
-  neighbour.tenant.allowed = take(in);
+  neighbour.process.bound = take(in);
+  neighbour.process.allowed = take(in);
   in >> threads;
-  for (std::size_t i = 0; i < threads; ++i) neighbour.tenant.threads.push_back(take(in));
+  for (std::size_t i = 0; i < threads; ++i) neighbour.process.threads.push_back(take(in));
   return neighbour;
 }
 
@@ -109,59 +109,60 @@ int colour_of(const std::string& host) {
 int writers_of(const Options& options, int index) {
   if (options.strategy == "threads" || options.strategy == "uring") return 1;
   if (options.strategy != "leaders") return 0;
-  return index % (options.group > 0 ? options.group : most_group) == 0 ? 1 : 0;
+  return index % (options.group > 0 ? options.group : max_group) == 0 ? 1 : 0;
 }
 
 }  // namespace
 
-Seats::Seats(mpi::CommView comm, Trade mine) {
+ProcessPlacement::ProcessPlacement(mpi::CommView comm, Trade mine) {
   std::string self;
-  mpi::agree_on(comm, [&] { self = describe(comm.rank(), mine); });
+  mpi::collectively(comm, [&] { self = describe(comm.rank(), mine); });
   auto near = mpi::Comm::split(comm, colour_of(host_name()));
   std::string all;
   for (const auto& text : mpi::gather(near, self, 0)) all += text;
   all = mpi::broadcast(near, all, 0);
   near.close();
-  *this = Seats(all, comm.rank());
+  *this = ProcessPlacement(all, comm.rank());
 }
 
-std::string Seats::describe(int number, Trade mine) {
-  return encode({.host = host_name(), .rank = number, .trade = mine, .tenant = describe_this(mine)});
+std::string ProcessPlacement::describe(int number, Trade mine) {
+  return encode({.host = host_name(), .rank = number, .trade = mine, .process = describe_this(mine)});
 }
 
-Seats::Seats(const std::string& descriptions, int own) {
+ProcessPlacement::ProcessPlacement(const std::string& descriptions, int own) {
   const auto host = host_name();
   std::istringstream lines(descriptions);
   for (std::string line; std::getline(lines, line);) {
     auto neighbour = decode(line);
     if (neighbour.host != host) continue;
-    if (neighbour.rank == own) own_ = tenants_.size();
-    tenants_.push_back(std::move(neighbour.tenant));
+    if (neighbour.rank == own) own_ = processes_.size();
+    processes_.push_back(std::move(neighbour.process));
     trades_.push_back(neighbour.trade);
   }
 }
 
-Seat Seats::seat(const Options& options) const {
-  auto tenants = tenants_;
+ThreadPlacement ProcessPlacement::thread_placement(const Options& options) const {
+  auto processes = processes_;
   int index = 0;
-  for (std::size_t i = 0; i < tenants.size(); ++i)
-    if (trades_[i] == Trade::computes) tenants[i].writers = writers_of(options, index++);
-  return settle(tenants, options.bind);
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    if (trades_[i] == Trade::computes) processes[i].writers = writers_of(options, index++);
+  return finalize(processes, options.bind);
 }
 
-Seat Seats::seat_of_writer(bool bind) const {
-  auto tenants = tenants_;
-  for (std::size_t i = 0; i < tenants.size(); ++i) tenants[i].writers = trades_[i] == Trade::writes ? 1 : 0;
-  return settle(tenants, bind);
+ThreadPlacement ProcessPlacement::placement_of_writer(bool bind) const {
+  auto processes = processes_;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    processes[i].writers = trades_[i] == Trade::writes ? 1 : 0;
+  return finalize(processes, bind);
 }
 
-Seat Seats::settle(const std::vector<Tenant>& tenants, bool bind) const {
-  auto seat = place(this_topology(), tenants).seats[own_];
-  if (seat.place == WriterPlace::none) return seat;
+ThreadPlacement ProcessPlacement::finalize(const std::vector<Process>& processes, bool bind) const {
+  auto thread_placement = place(this_topology(), processes).of_process[own_];
+  if (thread_placement.place == WriterPlace::none) return thread_placement;
   const auto before = thread_cpus();
-  const bool possible = bind && bind_thread(seat.writing) && bind_thread(before);
-  if (!possible) seat = {seat.computing, tenants[own_].bound, WriterPlace::unbound};
-  return seat;
+  const bool possible = bind && bind_thread(thread_placement.writing) && bind_thread(before);
+  if (!possible) thread_placement = {thread_placement.computing, processes[own_].bound, WriterPlace::unbound};
+  return thread_placement;
 }
 
 }  // namespace tailrace::output

@@ -14,31 +14,31 @@ namespace tailrace::output {
 enum class Trade { computes, writes };
 
 /// The processes of a job on this machine, and where their threads run. All of them come to the same seats.
-class Seats {
+class ProcessPlacement {
  public:
   /// The number of threads that compute is OpenMP's at this time. @collective{comm}, synchronises. Errors
   /// (io), on all ranks: hwloc cannot tell the processors.
-  Seats(mpi::CommView comm, Trade mine);
+  ProcessPlacement(mpi::CommView comm, Trade mine);
   /// The same for processes that have no communicator of all: from what each has said of itself in
   /// `describe`, one after the other; `own` is the number of this one. @local
-  Seats(const std::string& descriptions, int own);
+  ProcessPlacement(const std::string& descriptions, int own);
   /// This process, the number of which is `number`, for others. @local. Errors (io): as above.
   static std::string describe(int number, Trade mine);
 
   /// Of this process, when it writes as the options say. Where the system does not let a thread go to its
   /// place, nobody chooses one. @local
-  [[nodiscard]] Seat seat(const Options& options) const;
+  [[nodiscard]] ThreadPlacement thread_placement(const Options& options) const;
   /// Of this process, which only writes. @local
-  [[nodiscard]] Seat seat_of_writer(bool bind) const;
+  [[nodiscard]] ThreadPlacement placement_of_writer(bool bind) const;
   /// Where the launcher has put this process. @local
-  [[nodiscard]] const Cpus& bound() const noexcept { return tenants_[own_].bound; }
+  [[nodiscard]] const Cpus& bound() const noexcept { return processes_[own_].bound; }
   /// Cores of this machine that the job may use and on which none of its processes computes. @local
-  [[nodiscard]] int free_cores() const { return place(this_topology(), tenants_).free_cores; }
+  [[nodiscard]] int free_cores() const { return place(this_topology(), processes_).free_cores; }
 
  private:
-  [[nodiscard]] Seat settle(const std::vector<Tenant>& tenants, bool bind) const;
+  [[nodiscard]] ThreadPlacement finalize(const std::vector<Process>& processes, bool bind) const;
 
-  std::vector<Tenant> tenants_;  ///< without writers
+  std::vector<Process> processes_;  ///< without writers
   std::vector<Trade> trades_;
   std::size_t own_ = 0;
 };

@@ -35,22 +35,22 @@ const char* hint_for(int error) noexcept {
 }
 
 /// writev takes no const, and changes nothing.
-iovec piece_of(std::span<const std::byte> bytes) noexcept {
+iovec buffer_of(std::span<const std::byte> bytes) noexcept {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT
 }
 
 }  // namespace
 
-std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept {
-  while (!pieces.empty() && taken >= pieces.front().iov_len) {
-    taken -= pieces.front().iov_len;
-    pieces = pieces.subspan(1);
+std::span<iovec> drop_front(std::span<iovec> buffers, std::size_t taken) noexcept {
+  while (!buffers.empty() && taken >= buffers.front().iov_len) {
+    taken -= buffers.front().iov_len;
+    buffers = buffers.subspan(1);
   }
   if (taken > 0) {
-    pieces.front().iov_base = static_cast<std::byte*>(pieces.front().iov_base) + taken;
-    pieces.front().iov_len -= taken;
+    buffers.front().iov_base = static_cast<std::byte*>(buffers.front().iov_base) + taken;
+    buffers.front().iov_len -= taken;
   }
-  return pieces;
+  return buffers;
 }
 
 Error file_failure(const std::string& path, const std::string& operation, std::int64_t offset, int error) {
@@ -81,33 +81,33 @@ void RawFile::fail(const std::string& operation, std::int64_t offset, int error)
   throw RefusedWrite(file_failure(path_, operation, offset, error).info(), error);
 }
 
-void RawFile::write_all(WriteCall& call, std::span<iovec> pieces, std::int64_t offset, StepIndex step) {
-  pieces = drop_front(pieces, 0);
+void RawFile::write_all(WriteCall& call, std::span<iovec> buffers, std::int64_t offset, StepIndex step) {
+  buffers = drop_front(buffers, 0);
   unflushed_ = true;
-  while (!pieces.empty()) {
-    const auto some = pieces.first(std::min<std::size_t>(pieces.size(), IOV_MAX));
+  while (!buffers.empty()) {
+    const auto some = buffers.first(std::min<std::size_t>(buffers.size(), IOV_MAX));
     const ssize_t taken = call.write(fd_, some, offset, step);
     if (taken < 0 && errno == EINTR) continue;
     if (taken < 0) fail("writing", offset, errno);
     if (taken == 0)
       fail("writing", offset, ENOSPC);  // nothing taken and no reason given: going on would never end
     offset += taken;
-    pieces = drop_front(pieces, static_cast<std::size_t>(taken));
+    buffers = drop_front(buffers, static_cast<std::size_t>(taken));
   }
 }
 
-void RawFile::write(std::span<iovec> pieces, std::int64_t offset, StepIndex step) {
-  write_all(*call_, pieces, offset, step);
+void RawFile::write(std::span<iovec> buffers, std::int64_t offset, StepIndex step) {
+  write_all(*call_, buffers, offset, step);
 }
 
 void RawFile::write(std::span<const std::byte> bytes, std::int64_t offset, StepIndex step) {
-  iovec piece = piece_of(bytes);
-  write_all(*call_, std::span(&piece, 1), offset, step);
+  iovec buffer = buffer_of(bytes);
+  write_all(*call_, std::span(&buffer, 1), offset, step);
 }
 
 void RawFile::write_directly(std::span<const std::byte> bytes, std::int64_t offset) {
-  iovec piece = piece_of(bytes);
-  write_all(*direct_call_, std::span(&piece, 1), offset, 0);
+  iovec buffer = buffer_of(bytes);
+  write_all(*direct_call_, std::span(&buffer, 1), offset, 0);
 }
 
 void RawFile::start_flush() noexcept {

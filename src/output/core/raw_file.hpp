@@ -18,7 +18,7 @@ namespace tailrace::output {
 inline constexpr std::int64_t flush_every_bytes = 16 << 20;
 
 /// Removes the first `taken` bytes from the pieces; returns those left.
-std::span<iovec> drop_front(std::span<iovec> pieces, std::size_t taken) noexcept;
+std::span<iovec> drop_front(std::span<iovec> buffers, std::size_t taken) noexcept;
 
 /// The failure of an operation on a file (io), with what the user can do about it; `offset` is the byte, or
 /// -1.
@@ -45,10 +45,10 @@ class RawFile {
   RawFile& operator=(const RawFile&) = delete;
   ~RawFile();
 
-  /// Puts all pieces, one after the other, at `offset`; goes on after short and interrupted writes. `pieces`
+  /// Puts all pieces, one after the other, at `offset`; goes on after short and interrupted writes. `buffers`
   /// is used up. Errors (io, `RefusedWrite`): path, offset of the first byte that was refused, the system's
   /// reason.
-  void write(std::span<iovec> pieces, std::int64_t offset, StepIndex step);
+  void write(std::span<iovec> buffers, std::int64_t offset, StepIndex step);
   /// The same for bytes in one piece.
   void write(std::span<const std::byte> bytes, std::int64_t offset, StepIndex step);
   /// Puts a few bytes of bookkeeping at `offset`, around pace and faults.
@@ -59,7 +59,7 @@ class RawFile {
   /// Waits until everything written is on the device, unless nothing was written since. Errors (io).
   void flush();
   /// Something was put into the file by other means: `flush` has something to do. @local
-  void note_written() noexcept { unflushed_ = true; }
+  void mark_written() noexcept { unflushed_ = true; }
   /// Closes and reports a failure, which the destructor cannot. Errors (io).
   void close();
 
@@ -68,13 +68,13 @@ class RawFile {
     written_elsewhere_ = true;
     return fd_;
   }
-  Course plan(std::size_t bytes, StepIndex step) { return call_->plan(bytes, step); }
+  WriteDecision plan(std::size_t bytes, StepIndex step) { return call_->plan(bytes, step); }
   /// The error of an operation that the system has refused, at a byte or, with -1, as a whole.
   [[nodiscard]] ErrorInfo refusal(const std::string& operation, std::int64_t offset, int error) const;
 
  private:
   [[noreturn]] void fail(const std::string& operation, std::int64_t offset, int error) const;
-  void write_all(WriteCall& call, std::span<iovec> pieces, std::int64_t offset, StepIndex step);
+  void write_all(WriteCall& call, std::span<iovec> buffers, std::int64_t offset, StepIndex step);
 
   std::string path_;
   std::shared_ptr<WriteCall> call_, direct_call_;

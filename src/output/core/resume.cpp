@@ -23,9 +23,9 @@ bool accumulates(const PlannedStream& stream) noexcept {
 }
 
 h5::ElementType state_type_of(const PlannedStream& stream, h5::ElementType type) noexcept {
-  Piece piece;
-  piece.type = type;
-  return Accumulator::state_type(piece, stream.reduction);
+  Share share;
+  share.type = type;
+  return Accumulator::state_type(share, stream.reduction);
 }
 
 /// The datasets of an accumulating stream, and where this rank's values belong in them.
@@ -37,8 +37,8 @@ std::vector<RunningReduction> reductions_of(const PlannedStream& stream, std::si
                                .type = state_type_of(stream, stream.datasets[part].type),
                                .runs = {},
                                .values = {}};
-    for (const auto& piece : stream.pieces)
-      if (piece.dataset == first_dataset + part) reduction.runs = piece.runs;
+    for (const auto& share : stream.shares)
+      if (share.dataset == first_dataset + part) reduction.runs = share.runs;
     all.push_back(std::move(reduction));
   }
   return all;
@@ -70,7 +70,7 @@ bool may_lack(const PlannedStream& stream, StepIndex after) noexcept {
 
 /// True if what a file holds in one shape can be gone on with in another. Datasets that grow begin without
 /// anything, and are as long as they became.
-bool may_go_on(h5::Shape found, const h5::Shape& wanted) {
+bool may_resume(h5::Shape found, const h5::Shape& wanted) {
   if (found.size() == wanted.size() && !wanted.empty() && wanted.front() == 0) found.front() = 0;
   return found == wanted;
 }
@@ -81,7 +81,7 @@ void check_dataset(const h5::File& file, const std::string& path, const h5::Data
     problems.add(fmt::format("dataset {} is missing", path));
     return;
   }
-  if (const auto shape = file.shape(path); !may_go_on(shape, spec.shape))
+  if (const auto shape = file.shape(path); !may_resume(shape, spec.shape))
     problems.add(fmt::format("dataset {} has shape {}, this run records {}", path, h5::to_string(shape),
                              h5::to_string(spec.shape)));
   if (const auto type = file.type(path); type != spec.type)
@@ -166,7 +166,7 @@ void read_runs(const h5::File& file, const std::string& path, const std::vector<
 void check_resumable(const std::string& path, const Plan& plan, const FileHead& head, const Resume& resume) {
   const auto file = open_left_file(path);
   Problems problems(fmt::format("{}: cannot be gone on with after step {}", path, resume.after));
-  std::set<std::string> known{record_path};
+  std::set<std::string> known{commit_mark_path};
   for (const auto& dataset : head.datasets) known.insert(dataset.spec.path);
   for (const auto& link : head.links) known.insert(link.first);
   for (const auto& stream : plan.streams)
@@ -193,7 +193,7 @@ std::vector<RunningReduction> running_reductions(std::vector<RunningStream>& str
     if (!stream.accumulates()) continue;
     for (auto& reduction : reductions_of(*stream.planned, stream.first_dataset)) {
       for (auto& accumulator : stream.accumulators)
-        if (accumulator.piece().dataset == stream.first_dataset + reduction.part)
+        if (accumulator.share().dataset == stream.first_dataset + reduction.part)
           reduction.values = accumulator.state();
       all.push_back(std::move(reduction));
     }
@@ -252,9 +252,9 @@ void restore(std::vector<RunningStream>& streams, const std::string& path, const
     // What never took a sample need not have been written.
     if (stream.samples > 0)
       for (auto& accumulator : stream.accumulators) {
-        const Piece& piece = accumulator.piece();
-        read_runs(file, path_of_state(planned.datasets[piece.dataset - stream.first_dataset], resume),
-                  piece.runs, Accumulator::state_type(piece, planned.reduction), accumulator.state());
+        const Share& share = accumulator.share();
+        read_runs(file, path_of_state(planned.datasets[share.dataset - stream.first_dataset], resume),
+                  share.runs, Accumulator::state_type(share, planned.reduction), accumulator.state());
       }
   }
 }
@@ -272,10 +272,10 @@ std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>&
         spec.path = accumulator_group + spec.path;
         spec.type = state_type_of(stream, spec.type);
       }
-      for (auto& piece : copy.pieces) {
-        piece.dataset = piece.dataset - first_of_stream + first_dataset;
-        piece.type = state_type_of(stream, piece.type);
-        piece.on_failure = copy.on_failure;
+      for (auto& share : copy.shares) {
+        share.dataset = share.dataset - first_of_stream + first_dataset;
+        share.type = state_type_of(stream, share.type);
+        share.on_failure = copy.on_failure;
       }
       first_dataset += copy.datasets.size();
       kept.push_back(std::move(copy));

@@ -19,7 +19,7 @@ struct RunningStream {
 
   RunningStream(const PlannedStream& stream, std::size_t first) : planned(&stream), first_dataset(first) {
     if (!accumulates()) return;
-    for (const auto& piece : stream.pieces) accumulators.emplace_back(piece, stream.reduction);
+    for (const auto& share : stream.shares) accumulators.emplace_back(share, stream.reduction);
   }
   [[nodiscard]] bool unreduced() const noexcept { return planned->reduction == Reduction::none; }
   [[nodiscard]] bool is_final() const noexcept { return planned->reduction == Reduction::final; }

@@ -52,10 +52,10 @@ class Exchange {
   virtual bool keeps_up(StepIndex step) = 0;
   /// Moves all parts up to the record that was submitted last, also while writers of other ranks still wait
   /// for room, and whatever has failed. @collective{comm} of the sink, waits.
-  virtual void settle() = 0;
-  /// After `settle`: puts what was moved onto the device. Returns the step up to which all samples are in the
-  /// file: chunks that take more samples may be missing. @collective{comm} of the sink, synchronises; every
-  /// rank throws the same error or none.
+  virtual void finalize() = 0;
+  /// After `finalize`: puts what was moved onto the device. Returns the step up to which all samples are in
+  /// the file: chunks that take more samples may be missing. @collective{comm} of the sink, synchronises;
+  /// every rank throws the same error or none.
   virtual StepIndex commit() = 0;
   /// Moves and writes everything that is left, once this rank's writer has drained or failed.
   /// @collective{comm} of the sink, waits. Errors (io): the sink's own failures, on the ranks that see them.
@@ -90,9 +90,9 @@ class PlacedFiles {
     std::int64_t count = 0;
   };
   /// The slots of the record that stand for a source, none if the record stands still.
-  [[nodiscard]] virtual Slots record(int source) const = 0;
+  [[nodiscard]] virtual Slots commit_mark(int source) const = 0;
   /// They have got this value.
-  virtual void note_recorded(int source, StepIndex steps) = 0;
+  virtual void mark_recorded(int source, StepIndex steps) = 0;
 };
 
 /// A file format that takes samples. It is created and closed by all ranks together; in between each rank's
@@ -107,26 +107,26 @@ class Sink {
   virtual Written write(std::span<const Extent> extents, StepIndex step) = 0;
   /// Puts records of this rank into sample number `sample` of a stream that takes them, behind those of
   /// earlier calls. Only of sinks whose traits say that they grow. @local. Errors (io).
-  virtual Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> records,
+  virtual Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> rows,
                          StepIndex step);
   /// Notes that the samples of rank `source` are in the file up to and with `steps`. @local
-  virtual void record(int source, StepIndex steps) = 0;
+  virtual void commit_mark(int source, StepIndex steps) = 0;
   /// Notes, before they are recorded, that samples of rank `source` after those recorded last are left out.
   /// @local
-  virtual void note_dropped(int /*source*/) {}
+  virtual void mark_dropped(int /*source*/) {}
   /// Puts everything that this process has written onto the device. @local
   virtual void flush() = 0;
   /// Has what belongs into the file of a refused write go elsewhere. Returns false if there is no other place
   /// that might be better. @local, may wait for other processes that write. Errors (io).
-  virtual bool leave(const RefusedWrite&, StepIndex) { return false; }
+  virtual bool fail_over(const RefusedWrite&, StepIndex) { return false; }
   /// After the last `write` of a job: whether readers look for its samples where they were put. If not they
-  /// have to be written again. @local, as `leave`. Errors (io).
-  virtual bool stands() { return true; }
+  /// have to be written again. @local, as `fail_over`. Errors (io).
+  virtual bool is_unchanged() { return true; }
   /// After the last `write` of a job, before its record. Nothing by default. @local
   virtual void finish_job(StepIndex) {}
-  /// True if `finish_job`, `record` and `flush` are calls of all ranks together (@collective{comm}, every
-  /// rank throws the same error or none): all ranks must write the same number of jobs with the same records
-  /// and flushes, in the same order, whether they have values or not.
+  /// True if `finish_job`, `commit_mark` and `flush` are calls of all ranks together (@collective{comm},
+  /// every rank throws the same error or none): all ranks must write the same number of jobs with the same
+  /// records and flushes, in the same order, whether they have values or not.
   [[nodiscard]] virtual bool collective() const noexcept { return false; }
   /// After all ranks have flushed what they took up to step `steps`: makes it readable in the file for any
   /// process. Nothing by default: what is flushed into a plain file can be read.

@@ -19,28 +19,28 @@ std::size_t aligned(std::size_t used) noexcept {
 
 void Staging::clear() noexcept {
   used = 0;
-  slices.clear();
-  records.clear();
+  staged_extents.clear();
+  rows.clear();
   step = 0;
-  record.reset();
+  commit_mark.reset();
   flush = false;
 }
 
-std::span<std::byte> Staging::add(const Piece& piece, std::int64_t sample, std::int64_t first,
+std::span<std::byte> Staging::add(const Share& share, std::int64_t sample, std::int64_t first,
                                   std::int64_t count) {
-  const std::size_t size = static_cast<std::size_t>(count) * h5::size_bytes(piece.type);
+  const std::size_t size = static_cast<std::size_t>(count) * h5::size_bytes(share.type);
   const std::size_t position = aligned(used);
   TAILRACE_CHECK(position + size <= bytes.size(), "a staging buffer holds all samples of one step");
-  slices.push_back(
-      {.piece = piece.number, .sample = sample, .first = first, .count = count, .position = position});
+  staged_extents.push_back(
+      {.share = share.number, .sample = sample, .first = first, .count = count, .position = position});
   used = position + size;
   return bytes.subspan(position, size);
 }
 
-void Staging::add_records(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values) {
+void Staging::add_rows(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values) {
   const std::size_t position = aligned(used);
   make_room(position + values.size());
-  records.push_back({.dataset = dataset, .sample = sample, .position = position, .bytes = values.size()});
+  rows.push_back({.dataset = dataset, .sample = sample, .position = position, .bytes = values.size()});
   std::copy(values.begin(), values.end(), bytes.begin() + static_cast<std::ptrdiff_t>(position));
   used = position + values.size();
 }

@@ -15,16 +15,16 @@ namespace tailrace::output {
 
 /// Values of a piece that stand together in a staging buffer. Means the same to any process that knows the
 /// pieces of the rank.
-struct Slice {
-  std::size_t piece = 0;              ///< its number
+struct StagedExtent {
+  std::size_t share = 0;              ///< its number
   std::int64_t sample = 0;            ///< number of the sample in the dataset
   std::int64_t first = 0, count = 0;  ///< the piece's values, in the order of its runs
   std::size_t position = 0;           ///< of the first byte in the buffer
 };
 
 /// Records of a stream that takes them, all that this rank has of a sample.
-struct RecordSlice {
-  std::size_t dataset = 0;   ///< as `Piece::dataset`
+struct StagedRows {
+  std::size_t dataset = 0;   ///< as `Share::dataset`
   std::int64_t sample = 0;   ///< number of the sample in the dataset
   std::size_t position = 0;  ///< of the first byte in the buffer
   std::size_t bytes = 0;
@@ -34,20 +34,20 @@ struct RecordSlice {
 struct Staging {
   std::span<std::byte> bytes;
   std::size_t used = 0;
-  std::vector<Slice> slices;
-  std::vector<RecordSlice> records;
-  int source = 0;                   ///< the rank whose samples they are
-  StepIndex step = 0;               ///< the last one that it holds samples of
-  std::optional<StepIndex> record;  ///< to be noted in the file after the slices are written
-  bool flush = false;               ///< to be put onto the device after that
+  std::vector<StagedExtent> staged_extents;
+  std::vector<StagedRows> rows;
+  int source = 0;                        ///< the rank whose samples they are
+  StepIndex step = 0;                    ///< the last one that it holds samples of
+  std::optional<StepIndex> commit_mark;  ///< to be noted in the file after the slices are written
+  bool flush = false;                    ///< to be put onto the device after that
 
   void clear() noexcept;
   [[nodiscard]] std::size_t room() const noexcept { return bytes.size() - used; }  ///< bytes that are free
   /// Room for `count` values of a piece; the caller fills it.
-  std::span<std::byte> add(const Piece& piece, std::int64_t sample, std::int64_t first, std::int64_t count);
+  std::span<std::byte> add(const Share& share, std::int64_t sample, std::int64_t first, std::int64_t count);
   /// Takes records of a sample in. Nobody knows beforehand how many come: the buffer becomes larger when it
   /// has to, and stays so.
-  void add_records(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values);
+  void add_rows(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values);
 
  private:
   void make_room(std::size_t needed);

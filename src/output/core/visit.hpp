@@ -67,12 +67,12 @@ void visit_block(const FieldView& field, const Box& block, std::int64_t first, s
 
 /// Calls `row(source, position, 1)` for the points [first, first + count) of a list.
 template <class F, class Row>
-void visit_points(const FieldView& field, const Piece& piece, const Box& own, std::int64_t first,
+void visit_points(const FieldView& field, const Share& share, const Box& own, std::int64_t first,
                   std::int64_t count, const Row& row) {
   const std::int64_t stride_y = field.stride_y, stride_z = field.stride_z;
   const F* const base = static_cast<const F*>(field.data) + (own.lo.x - field.box.lo.x) +
                         (own.lo.y - field.box.lo.y) * stride_y + (own.lo.z - field.box.lo.z) * stride_z;
-  const LocalPoint* const points = piece.points.data() + first;
+  const LocalPoint* const points = share.points.data() + first;
   for_ranges(
       0, count, rows_per_task, count >= values_worth_threads, [=, &row](std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i)
@@ -83,13 +83,13 @@ void visit_points(const FieldView& field, const Piece& piece, const Box& own, st
 /// Calls `row(source, position, n)` for the values [first, first + count) of a piece; `source` points at `n`
 /// neighbours in the field, `position` counts from `first`. Calls come from several threads.
 template <class F, class Row>
-void visit(const FieldView& field, const Piece& piece, const Box& own, std::int64_t first, std::int64_t count,
+void visit(const FieldView& field, const Share& share, const Box& own, std::int64_t first, std::int64_t count,
            const Row& row) {
   if (count == 0) return;
-  if (piece.points.empty())
-    visit_block<F>(field, piece.block, first, count, row);
+  if (share.points.empty())
+    visit_block<F>(field, share.block, first, count, row);
   else
-    visit_points<F>(field, piece, own, first, count, row);
+    visit_points<F>(field, share, own, first, count, row);
 }
 
 }  // namespace tailrace::output

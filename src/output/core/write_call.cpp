@@ -6,8 +6,8 @@ namespace {
 
 class PlainCall final : public WriteCall {
  public:
-  ssize_t write(int fd, std::span<const iovec> pieces, off_t offset, StepIndex) override {
-    return pwritev(fd, pieces.data(), static_cast<int>(pieces.size()), offset);
+  ssize_t write(int fd, std::span<const iovec> buffers, off_t offset, StepIndex) override {
+    return pwritev(fd, buffers.data(), static_cast<int>(buffers.size()), offset);
   }
 };
 

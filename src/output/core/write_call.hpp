@@ -12,7 +12,7 @@
 namespace tailrace::output {
 
 /// What becomes of a write that somebody else carries out, such as the kernel behind the caller's back.
-struct Course {
+struct WriteDecision {
   std::size_t bytes;        ///< that the system is given, of those asked for
   int error = 0;            ///< unless 0, the write fails with it and the system is not asked
   double not_before_s = 0;  ///< it begins at this time of `monotonic_s`
@@ -24,9 +24,9 @@ class WriteCall {
  public:
   virtual ~WriteCall() = default;
   /// As pwritev(2): the number of bytes taken, which may be less than asked for, or -1 with errno.
-  virtual ssize_t write(int fd, std::span<const iovec> pieces, off_t offset, StepIndex step) = 0;
+  virtual ssize_t write(int fd, std::span<const iovec> buffers, off_t offset, StepIndex step) = 0;
   /// The same decisions for a write of `bytes` that is not made by `write`. Never waits.
-  virtual Course plan(std::size_t bytes, StepIndex) { return {.bytes = bytes}; }
+  virtual WriteDecision plan(std::size_t bytes, StepIndex) { return {.bytes = bytes}; }
 };
 
 std::unique_ptr<WriteCall> make_plain_call();

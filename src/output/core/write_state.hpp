@@ -20,10 +20,10 @@ const char* to_string(WriteState state) noexcept;
 class Reached {
  public:
   /// A job was written, and flushed if it asked for that.
-  void note(const Staging& job) noexcept {
-    if (!job.record) return;
-    written_ = *job.record;
-    if (job.flush) durable_ = *job.record;
+  void mark(const Staging& job) noexcept {
+    if (!job.commit_mark) return;
+    written_ = *job.commit_mark;
+    if (job.flush) durable_ = *job.commit_mark;
   }
 
   /// The step up to and with which all samples are at least in this state, 0 before the first.

@@ -54,15 +54,15 @@ class Writer {
   /// dropped. @local
   virtual void submit(Lease job) = 0;
   /// Whether a job may hold samples of several steps, which makes larger writes of small samples. @local
-  [[nodiscard]] virtual bool gathers() const noexcept { return true; }
+  [[nodiscard]] virtual bool batches() const noexcept { return true; }
   /// True if a job that is submitted now would be written at once. @local
   [[nodiscard]] virtual bool idle() const = 0;
   /// Waits until everything that was submitted is written or dropped. @local
-  virtual void drain() = 0;
+  virtual void flush_all() = 0;
 
   /// The first failure of a write, if any. @local
   [[nodiscard]] virtual std::optional<ErrorInfo> failure() const = 0;
-  /// Counters of the writing; to be read after `drain` on all ranks.
+  /// Counters of the writing; to be read after `flush_all` on all ranks.
   [[nodiscard]] virtual const Account& account() const noexcept = 0;
   /// Bytes that it takes on this rank beside the staging buffers and what `Plan::memory_bytes` knows of them.
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept { return 0; }
@@ -72,9 +72,9 @@ class Writer {
 struct WriterContext {
   mpi::CommView comm;  ///< the ranks of the session
   Sink& sink;
-  std::span<const Piece* const> pieces;  ///< of this rank, by their numbers
+  std::span<const Share* const> shares;  ///< of this rank, by their numbers
   std::int64_t staging_bytes;
-  std::size_t most_slices;  ///< of a job
+  std::size_t max_staged_extents;  ///< of a job
   const Options& options;
   Reached& reached;
   trace::Log& log;         ///< of the simulation's thread
@@ -90,26 +90,26 @@ std::unique_ptr<Writer> create_writer(const WriterContext& context);
 
 /// A job as whoever writes it sees it.
 struct JobView {
-  std::span<const Slice> slices;
-  std::span<const RecordSlice> records = {};
+  std::span<const StagedExtent> staged_extents;
+  std::span<const StagedRows> rows = {};
   std::span<const std::byte> bytes;      ///< that the slices count their positions in
-  std::span<const Piece* const> pieces;  ///< of the source, by their numbers
+  std::span<const Share* const> shares;  ///< of the source, by their numbers
   int source = 0;                        ///< the rank whose samples they are
   StepIndex step = 0;                    ///< the last one that it holds samples of
-  std::optional<StepIndex> record;       ///< to be noted in the file after all slices are written
+  std::optional<StepIndex> commit_mark;  ///< to be noted in the file after all slices are written
   bool flush = false;                    ///< to be put onto the device after that
 };
 
-JobView view_of(const Staging& job, std::span<const Piece* const> pieces) noexcept;
+JobView view_of(const Staging& job, std::span<const Share* const> shares) noexcept;
 
 /// Writes jobs, at least one, as if they were one: the slices of all in the order of their places in the
 /// file, then the records, then the flush. Adds the cost to `account` and a span to `log`, also when it
-/// throws. Needs `write_bytes_per_slice` of memory for each slice while it runs. @local
+/// throws. Needs `write_bytes_per_staged_extent` of memory for each slice while it runs. @local
 void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace::Log& log);
-inline constexpr std::size_t write_bytes_per_slice = 64;
+inline constexpr std::size_t write_bytes_per_staged_extent = 64;
 
 /// Writes one job of the rank that has these pieces. @local
-void run_job(const Staging& job, std::span<const Piece* const> pieces, Sink& sink, Account& account,
+void run_job(const Staging& job, std::span<const Share* const> shares, Sink& sink, Account& account,
              trace::Log& log);
 
 }  // namespace tailrace::output

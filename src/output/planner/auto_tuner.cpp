@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::int64_t outputs_between_switches = 10;
 /// A window, and what goes before it: until all know, and the output that is left out.
-constexpr auto outputs_of_trial = static_cast<std::int64_t>(PilotWindow::least_outputs + 2);
+constexpr auto outputs_of_candidate = static_cast<std::int64_t>(TuningWindow::min_outputs + 2);
 
 /// Outputs of a window. What the kernel's queue is given is known to be done up to four outputs later: small
 /// outputs are gathered until the one before is recorded.
 std::size_t outputs_of_window(const Options& options) {
-  return options.strategy == name_of(Strategy::uring) ? 2 * PilotWindow::least_outputs
-                                                      : PilotWindow::least_outputs;
+  return options.strategy == name_of(Strategy::uring) ? 2 * TuningWindow::min_outputs
+                                                      : TuningWindow::min_outputs;
 }
 
 const StrategyEntry* find_entry(Strategy strategy) {
@@ -46,7 +46,7 @@ std::vector<Refusal> refusals(const Options& options, const Plan& plan) {
     else if (!entry->serves(find_sink(options.sink).traits))
       list.push_back({strategy, fmt::format("it does not go with --sink {}", options.sink)});
   }
-  if (options.crew == nullptr) list.push_back({Strategy::spawn, "this program starts no processes"});
+  if (options.io_servers == nullptr) list.push_back({Strategy::spawn, "this program starts no processes"});
   if (auto reason = kernel_queue_obstacle(); !reason.empty())
     list.push_back({Strategy::uring, std::move(reason)});
   if (plan.may_switch()) list.push_back({Strategy::uring, "streams may go to another directory"});
@@ -78,19 +78,19 @@ void begin_auto(Options& options) {
   options.strategy = name_of(behind ? Strategy::threads : Strategy::blocking);
 }
 
-Pilot::Pilot(const PilotContext& context)
+AutoTuner::AutoTuner(const AutoTunerContext& context)
     : consultation_(context.comm),
       root_(context.comm.is_root()),
       options_(context.options),
       load_(context.plan, context.after),
       window_(load_, context.log, context.meter),
-      knowledge_(measure_load(context)),
+      performance_model_(measure_load(context)),
       current_(candidate_of(strategy_text(options_))) {
   report_.automatic = true;
-  note(current_, "until the first outputs are measured");
+  mark(current_, "until the first outputs are measured");
 }
 
-Measurements Pilot::measure_load(const PilotContext& context) {
+Measurements AutoTuner::measure_load(const AutoTunerContext& context) {
   auto mine = this_host();
   mine.free_cores = context.free_cores;
   mine.spawn_slots = mpi::Environment::free_slots();
@@ -111,15 +111,15 @@ Measurements Pilot::measure_load(const PilotContext& context) {
   return m;
 }
 
-bool Pilot::wants_flush(StepIndex step) noexcept {
+bool AutoTuner::wants_flush(StepIndex step) noexcept {
   // Late enough that what came before it has gone to the device meanwhile, or has not.
-  constexpr std::size_t timed = PilotWindow::least_outputs - 1;
+  constexpr std::size_t timed = TuningWindow::min_outputs - 1;
   if (!times_flush_ || next_ != timed || !is_output(step)) return false;
-  window_.note_flush(next_ + 1);
+  window_.mark_flush(next_ + 1);
   return true;
 }
 
-void Pilot::wait(const std::function<void()>& progress) {
+void AutoTuner::wait(const std::function<void()>& progress) {
   const double start_s = monotonic_s();
   for (Backoff backoff; !consultation_.complete(); backoff.pause()) {
     progress();
@@ -130,7 +130,7 @@ void Pilot::wait(const std::function<void()>& progress) {
   waited_s_ += monotonic_s() - start_s;
 }
 
-bool Pilot::before(StepIndex step, const std::function<void()>& progress) {
+bool AutoTuner::before(StepIndex step, const std::function<void()>& progress) {
   const auto strategy = strategy_text(options_);
   if (stage_ == Stage::asking) {
     wait(progress);
@@ -142,17 +142,17 @@ bool Pilot::before(StepIndex step, const std::function<void()>& progress) {
     act_on(consultation_.text(), step);
   }
   if (last_blocking_ && is_output(step) && outputs_left() == 1) {
-    note({.strategy = Strategy::blocking, .buffers = 1}, "the last output has nothing to hide behind");
+    mark({.strategy = Strategy::blocking, .buffers = 1}, "the last output has nothing to hide behind");
     act_on("blocking 0 0", step);
   }
   return strategy_text(options_) != strategy;
 }
 
-void Pilot::after(StepIndex step) {
+void AutoTuner::after(StepIndex step) {
   if (!is_output(step)) return;
   ++next_;
   ++outputs_since_switch_;
-  window_.note_output(monotonic_s());
+  window_.mark_output(monotonic_s());
   if (skip_ > 0) {
     --skip_;
     window_.begin(step, waited_s_);
@@ -165,7 +165,7 @@ void Pilot::after(StepIndex step) {
   window_.begin(step, waited_s_);
 }
 
-void Pilot::finish(const std::function<void()>& progress) {
+void AutoTuner::finish(const std::function<void()>& progress) {
   if (stage_ == Stage::asking) {
     wait(progress);
     consultation_.answer(root_ ? decide() : "");
@@ -176,35 +176,35 @@ void Pilot::finish(const std::function<void()>& progress) {
 }
 
 /// On the root: the answer to what the ranks have observed, "STRATEGY LAST DONE", with - for no change.
-std::string Pilot::decide() {
+std::string AutoTuner::decide() {
   const auto seen = Observation::of(consultation_.largest());
   // Small outputs are gathered while the writer is busy: nothing of them may be complete yet.
   if (!decided_ && seen.jobs == 0 && options_.planner_script.empty()) return "- 0 0";
   observed_s_ += seen.period_s;
   report_.decisions.back().observed_output_s = observed_s_ / ++windows_;
-  knowledge_.learn(seen, current_);
+  performance_model_.learn(seen, current_);
   if (!options_.planner_script.empty()) return take_from_script();
   if (seen.flush_pending > 0) return "- 0 0";
   if (options_.plan_only) return plan_on();
   const bool wrong =
       decided_ && is_wrong(expected_output_s(predicted_, seen.steps, seen.bytes), seen.period_s);
-  const bool news = decided_ && !informed_ && knowledge_.has_measured_interference();
+  const bool news = decided_ && !informed_ && performance_model_.has_measured_interference();
   const bool may = outputs_since_switch_ >= outputs_between_switches;
   if (decided_ && !(may && (wrong || news))) return "- 0 0";
-  informed_ = knowledge_.has_measured_interference();
+  informed_ = performance_model_.has_measured_interference();
   const auto m = measurements(outputs_left());
   return take(decided_ ? choose(m, current_) : choose(m));
 }
 
 /// For a plan: what is to be measured before it can be made, or nothing.
-std::optional<TakenStrategy> Pilot::next_trial() const {
-  if (outputs_left() < outputs_of_trial || current_.strategy == Strategy::uring) return {};
-  if (!knowledge_.has_measured_interference()) {
+std::optional<TakenStrategy> AutoTuner::next_candidate() const {
+  if (outputs_left() < outputs_of_candidate || current_.strategy == Strategy::uring) return {};
+  if (!performance_model_.has_measured_interference()) {
     if (current_.strategy == Strategy::blocking) return {};  // the sink knows no other
     return TakenStrategy{.strategy = name_of(Strategy::blocking),
                          .reason = "to measure writing that nothing disturbs"};
   }
-  if (outputs_left() < outputs_of_trial + static_cast<std::int64_t>(PilotWindow::least_outputs)) return {};
+  if (outputs_left() < outputs_of_candidate + static_cast<std::int64_t>(TuningWindow::min_outputs)) return {};
   const auto m = measurements(outputs_left());
   for (const auto& candidate : candidates(m))
     if (candidate.strategy == Strategy::uring && predict(m, candidate).possible)
@@ -213,10 +213,10 @@ std::optional<TakenStrategy> Pilot::next_trial() const {
 }
 
 /// For a plan: measures the ways of writing, then decides for the whole run.
-std::string Pilot::plan_on() {
-  if (const auto trial = next_trial()) {
-    note(candidate_of(trial->strategy), trial->reason);
-    return trial->strategy + " 0 0";
+std::string AutoTuner::plan_on() {
+  if (const auto proposed = next_candidate()) {
+    mark(candidate_of(proposed->strategy), proposed->reason);
+    return proposed->strategy + " 0 0";
   }
   auto answer = take(choose(measurements(static_cast<std::int64_t>(steps().size()))));
   answer.back() = '1';
@@ -224,25 +224,25 @@ std::string Pilot::plan_on() {
 }
 
 /// Makes a decision the one in force, on the root; returns the answer.
-std::string Pilot::take(const Decision& decision) {
+std::string AutoTuner::take(const Decision& decision) {
   report_.measured = measurements(outputs_left());
   report_.predictions = decision.predictions;
   report_.reasons = decision.reasons;
-  if (!decided_ || decision.candidate != current_) note(decision.candidate, decision.reasons.front());
+  if (!decided_ || decision.candidate != current_) mark(decision.candidate, decision.reasons.front());
   decided_ = true;
   predicted_ = decision.prediction();
   report_.decisions.back().predicted_output_s = predicted_.per_output_s;
   return fmt::format("{} {} 0", decision.strategy(), decision.last_blocking ? 1 : 0);
 }
 
-std::string Pilot::take_from_script() {
+std::string AutoTuner::take_from_script() {
   const auto& next = options_.planner_script[script_at_++ % options_.planner_script.size()];
-  note(candidate_of(next), "the next of the script");
+  mark(candidate_of(next), "the next of the script");
   return next + " 0 0";
 }
 
 /// Notes what is in force from the next output on.
-void Pilot::note(const Candidate& taken, const std::string& reason) {
+void AutoTuner::mark(const Candidate& taken, const std::string& reason) {
   current_ = taken;
   observed_s_ = 0;
   windows_ = 0;
@@ -250,13 +250,13 @@ void Pilot::note(const Candidate& taken, const std::string& reason) {
       {.step = next_ < steps().size() ? steps()[next_] : 0, .strategy = to_string(taken), .reason = reason});
 }
 
-Measurements Pilot::measurements(std::int64_t outputs) const {
-  auto m = knowledge_.measurements(outputs);
+Measurements AutoTuner::measurements(std::int64_t outputs) const {
+  auto m = performance_model_.measurements(outputs);
   if (steps().size() >= 2) m.bursts = find_bursts(steps(), m.compute_s.value / load_.mean_between());
   return m;
 }
 
-void Pilot::act_on(const std::string& answer, StepIndex step) {
+void AutoTuner::act_on(const std::string& answer, StepIndex step) {
   std::istringstream words(answer);
   std::string strategy;
   int last = 0, done = 0;

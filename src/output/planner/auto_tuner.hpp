@@ -8,16 +8,16 @@
 #include "mpi/consultation.hpp"
 #include "output/core/options.hpp"
 #include "output/core/plan.hpp"
-#include "output/planner/tuning_window.hpp"
 #include "output/planner/plan_report.hpp"
 #include "output/planner/planner.hpp"
+#include "output/planner/tuning_window.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::output {
 
 /// What a pilot watches.
-struct PilotContext {
+struct AutoTunerContext {
   mpi::CommView comm;  ///< the ranks of the session
   const Plan& plan;
   const Options& options;  ///< with the strategy to begin with
@@ -34,10 +34,10 @@ void begin_auto(Options& options);
 /// which strategy. After each window the ranks' observations go to the root, which decides; the answer comes
 /// back to all. Question and answer are under way while the simulation computes, and all ranks act at the
 /// same step.
-class Pilot {
+class AutoTuner {
  public:
   /// @collective{context.comm}, synchronises
-  explicit Pilot(const PilotContext& context);
+  explicit AutoTuner(const AutoTunerContext& context);
 
   /// The strategy in force.
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -71,22 +71,22 @@ class Pilot {
   void wait(const std::function<void()>& progress);
   std::string decide();
   std::string plan_on();
-  [[nodiscard]] std::optional<TakenStrategy> next_trial() const;
+  [[nodiscard]] std::optional<TakenStrategy> next_candidate() const;
   std::string take(const Decision& decision);
   std::string take_from_script();
-  void note(const Candidate& taken, const std::string& reason);
+  void mark(const Candidate& taken, const std::string& reason);
   [[nodiscard]] Measurements measurements(std::int64_t outputs) const;
   void act_on(const std::string& answer, StepIndex step);
-  Measurements measure_load(const PilotContext& context);
+  Measurements measure_load(const AutoTunerContext& context);
 
   mpi::Consultation consultation_;
   bool root_;
   Options options_;
   OutputLoad load_;
-  PilotWindow window_;
+  TuningWindow window_;
   std::size_t next_ = 0;  ///< the first output that has not been taken
   bool times_flush_ = false;
-  Knowledge knowledge_;
+  PerformanceModel performance_model_;
   PlanReport report_;
 
   Stage stage_ = Stage::watching;

@@ -28,7 +28,7 @@ Estimate interference_of(Estimate alone, Estimate beside) noexcept {
 
 std::vector<double> Observation::numbers() const {
   return {steps,    bytes, period_s, compute_s.value, compute_s.error, copy_s,
-          waited_s, jobs,  write_s,  write_error,     write_slowest_s, record_s,
+          waited_s, jobs,  write_s,  write_error,     write_slowest_s, commit_mark_s,
           flush_s,  cpu_s, submit_s, flush_pending};
 }
 
@@ -44,18 +44,18 @@ Observation Observation::of(std::span<const double> n) {
           .write_s = n[8],
           .write_error = n[9],
           .write_slowest_s = n[10],
-          .record_s = n[11],
+          .commit_mark_s = n[11],
           .flush_s = n[12],
           .cpu_s = n[13],
           .submit_s = n[14],
           .flush_pending = n[15]};
 }
 
-void Knowledge::take_writing(const Observation& seen, const Candidate& current) {
+void PerformanceModel::take_writing(const Observation& seen, const Candidate& current) {
   if (seen.jobs == 0) return;  // other processes wrote: what was known of writing stays
   const double disturbance = writes_in_the_step(current) ? 1 : 1 + measured_.write_interference.value;
   measured_.write.write_s = seen.write_s / disturbance;
-  measured_.write.agree_s = seen.record_s / disturbance;
+  measured_.write.agree_s = seen.commit_mark_s / disturbance;
   measured_.write.flush_s = seen.flush_s / disturbance;
   measured_.write_slowest_s = seen.write_slowest_s / disturbance;
   measured_.write_error = seen.write_error;
@@ -67,11 +67,11 @@ void Knowledge::take_writing(const Observation& seen, const Candidate& current) 
 /// What the kernel has done is noticed when its rank looks in, once in a time step: only where the rank
 /// waited for a buffer the time is that of the writing. Elsewhere it is no more than that, and a thread's may
 /// be less.
-void Knowledge::take_queue(const Observation& seen) {
+void PerformanceModel::take_queue(const Observation& seen) {
   if (seen.jobs == 0) return;
   const double flush_s = beyond_page_cache(measured_) ? seen.flush_s : 0;
   const double noticed_s =
-      (seen.write_s + seen.record_s + flush_s) / (1 + measured_.write_interference.value);
+      (seen.write_s + seen.commit_mark_s + flush_s) / (1 + measured_.write_interference.value);
   const double known_s = write_time(measured_);
   const bool exact = seen.waited_s > 0 || known_s <= 0;
   auto queue = measured_.queue.value_or(QueueTime{.interference = measured_.interference});
@@ -81,18 +81,19 @@ void Knowledge::take_queue(const Observation& seen) {
   measured_.queue = queue;
 }
 
-void Knowledge::compare(const Observation& alone, const Observation& beside, const Candidate& behind) {
+void PerformanceModel::compare(const Observation& alone, const Observation& beside, const Candidate& behind) {
   const double taken = std::min(taken_s(measured_, behind), beside.compute_s.value);
   measured_.interference = interference_of(
       alone.compute_s, {.value = beside.compute_s.value - taken, .error = beside.compute_s.error});
-  const double alone_s = alone.write_s + alone.record_s, beside_s = beside.write_s + beside.record_s;
+  const double alone_s = alone.write_s + alone.commit_mark_s,
+               beside_s = beside.write_s + beside.commit_mark_s;
   if (alone.jobs > 0 && beside.jobs > 0 && behind.strategy != Strategy::uring)
     measured_.write_interference =
         interference_of({alone_s, alone_s * alone.write_error}, {beside_s, beside_s * beside.write_error});
   compared_ = true;
 }
 
-void Knowledge::learn(const Observation& seen, const Candidate& current) {
+void PerformanceModel::learn(const Observation& seen, const Candidate& current) {
   const bool queue = current.strategy == Strategy::uring;
   if (queue)
     take_queue(seen);
@@ -120,7 +121,7 @@ void Knowledge::learn(const Observation& seen, const Candidate& current) {
 }
 
 /// C, from what was seen less what the writing took.
-void Knowledge::take_computing(Estimate beside, const Candidate& current) {
+void PerformanceModel::take_computing(Estimate beside, const Candidate& current) {
   measured_.compute_s = beside;
   if (writes_in_the_step(current)) return;
   const bool queue = current.strategy == Strategy::uring && measured_.queue;
@@ -128,7 +129,7 @@ void Knowledge::take_computing(Estimate beside, const Candidate& current) {
   measured_.compute_s.value /= 1 + interference.value;
 }
 
-Measurements Knowledge::measurements(std::int64_t outputs_left) const {
+Measurements PerformanceModel::measurements(std::int64_t outputs_left) const {
   auto measured = measured_;
   measured.outputs_left = outputs_left;
   return measured;

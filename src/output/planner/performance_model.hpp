@@ -20,7 +20,7 @@ struct Observation {
   double write_s = 0;           ///< handing the bytes of an output to the system
   double write_error = 0;       ///< of that and of the record, relative
   double write_slowest_s = 0;
-  double record_s = 0;       ///< noting that it is there
+  double commit_mark_s = 0;  ///< noting that it is there
   double flush_s = 0;        ///< what the device needs beyond `write_s`
   double cpu_s = 0;          ///< processor time of the writer
   double submit_s = 0;       ///< of the simulation's thread, to have somebody else write
@@ -32,10 +32,10 @@ struct Observation {
 };
 
 /// Turns what was observed under one strategy or another into measurements without disturbance.
-class Knowledge {
+class PerformanceModel {
  public:
   /// `load` has what does not depend on time: bytes, datasets, machine.
-  explicit Knowledge(Measurements load) : measured_(std::move(load)) {}
+  explicit PerformanceModel(Measurements load) : measured_(std::move(load)) {}
 
   /// Takes in what was observed while `current` wrote. @local
   void learn(const Observation& seen, const Candidate& current);

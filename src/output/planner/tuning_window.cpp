@@ -6,7 +6,7 @@
 
 namespace tailrace::output {
 
-PilotWindow::Mark PilotWindow::mark(double asked_s) const noexcept {
+TuningWindow::Mark TuningWindow::mark(double asked_s) const noexcept {
   using trace::Kind;
   // Writing stands in this thread's log when it happens inside the step.
   const double waited_s = log_.total(Kind::output_wait).seconds;
@@ -16,7 +16,7 @@ PilotWindow::Mark PilotWindow::mark(double asked_s) const noexcept {
           .stood_s = waited_s + log_.total(Kind::write).seconds + log_.total(Kind::sync).seconds + asked_s};
 }
 
-void PilotWindow::begin(StepIndex step, double asked_s) {
+void TuningWindow::begin(StepIndex step, double asked_s) {
   begin_ = last_ = mark(asked_s);
   step_ = step;
   computes_s_.clear();
@@ -24,7 +24,7 @@ void PilotWindow::begin(StepIndex step, double asked_s) {
   meter_.restart(step);
 }
 
-void PilotWindow::add(StepIndex step, double asked_s) {
+void TuningWindow::add(StepIndex step, double asked_s) {
   const auto now = mark(asked_s);
   computes_s_.push_back((now.at_s - last_.at_s) - (now.pack_s - last_.pack_s) -
                         (now.stood_s - last_.stood_s));
@@ -35,21 +35,21 @@ void PilotWindow::add(StepIndex step, double asked_s) {
 
 /// Where streams have rhythms of their own, the small outputs say nothing of the large ones between them: a
 /// window goes on until it has seen at least half of its share of the bytes.
-bool PilotWindow::is_complete(std::size_t outputs) const noexcept {
+bool TuningWindow::is_complete(std::size_t outputs) const noexcept {
   if (computes_s_.size() < outputs) return false;
   return 2 * bytes_ >= load_.bytes() * static_cast<double>(computes_s_.size());
 }
 
 /// Seconds that the device needs for an output when the system's memory is full: it was busy since the first
 /// output if the flush took longer than one output does, and with the last output only if not.
-double PilotWindow::device_s(const Meter::Totals& totals) const noexcept {
+double TuningWindow::device_s(const Meter::Totals& totals) const noexcept {
   if (totals.flushed_at_s <= 0 || flush_outputs_ == 0) return 0;
   return std::min(totals.flush_s, (totals.flushed_at_s - first_at_s_) / static_cast<double>(flush_outputs_));
 }
 
 /// How many outputs of mean size the jobs of the window amount to. What this rank owns of them tells it: a
 /// leader writes more, but in the same proportion.
-double PilotWindow::outputs_in(const Meter::Totals& totals) const noexcept {
+double TuningWindow::outputs_in(const Meter::Totals& totals) const noexcept {
   const auto& steps = load_.steps();
   double outputs = 0, bytes = 0;
   for (auto step = std::upper_bound(steps.begin(), steps.end(), step_);
@@ -60,7 +60,7 @@ double PilotWindow::outputs_in(const Meter::Totals& totals) const noexcept {
   return load_.own_bytes() > 0 && bytes > 0 ? bytes / load_.own_bytes() : std::max(1.0, outputs);
 }
 
-Observation PilotWindow::observe(bool each_flushed) const {
+Observation TuningWindow::observe(bool each_flushed) const {
   const auto totals = meter_.read();
   const auto outputs = static_cast<double>(computes_s_.size());
   Observation seen;
@@ -76,10 +76,11 @@ Observation PilotWindow::observe(bool each_flushed) const {
   seen.flush_pending = flush_outputs_ > 0 && load_.own_bytes() > 0 && totals.flushed_at_s == 0 ? 1 : 0;
   if (totals.jobs == 0) return seen;
   const double scale = 1 / outputs_in(totals);
-  const auto each = estimate_of(totals.jobs, totals.cost.write_s + totals.cost.record_s, totals.squares_s2);
+  const auto each =
+      estimate_of(totals.jobs, totals.cost.write_s + totals.cost.commit_mark_s, totals.squares_s2);
   seen.jobs = static_cast<double>(totals.jobs);
   seen.write_s = totals.cost.write_s * scale;
-  seen.record_s = totals.cost.record_s * scale;
+  seen.commit_mark_s = totals.cost.commit_mark_s * scale;
   seen.write_error = each.value > 0 ? each.error / each.value : 0;
   seen.write_slowest_s = totals.slowest_s * scale * seen.jobs;
   seen.cpu_s = totals.cost.cpu_s * scale;

@@ -3,19 +3,19 @@
 #include <vector>
 
 #include "output/core/meter.hpp"
-#include "output/planner/performance_model.hpp"
 #include "output/planner/output_load.hpp"
+#include "output/planner/performance_model.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::output {
 
 /// A few outputs in a row, and what a rank sees of them.
-class PilotWindow {
+class TuningWindow {
  public:
-  static constexpr std::size_t least_outputs = 3;
+  static constexpr std::size_t min_outputs = 3;
 
   /// `log` is that of the simulation's thread, `meter` that of this rank's writing; all outlive this.
-  PilotWindow(const OutputLoad& load, const trace::Log& log, Meter& meter)
+  TuningWindow(const OutputLoad& load, const trace::Log& log, Meter& meter)
       : load_(load), log_(log), meter_(meter) {}
 
   /// Begins with the output after that of `step`; `asked_s`: seconds that this rank has stood still for
@@ -29,10 +29,10 @@ class PilotWindow {
   [[nodiscard]] bool is_complete(std::size_t outputs) const noexcept;
 
   /// To be told when the first output of all was handed over, and which one is flushed to time the device.
-  void note_output(double now_s) noexcept {
+  void mark_output(double now_s) noexcept {
     if (first_at_s_ == 0) first_at_s_ = now_s;
   }
-  void note_flush(std::size_t outputs) noexcept { flush_outputs_ = outputs; }
+  void mark_flush(std::size_t outputs) noexcept { flush_outputs_ = outputs; }
 
   /// @local
   [[nodiscard]] Observation observe(bool each_flushed) const;

@@ -135,12 +135,12 @@ std::string forms(const Table& table) {
 
 /// A size of stripes, in whole units of the least.
 std::int64_t parse_stripe_size(const char* name, const std::string& text, std::int64_t most,
-                               const char* most_text) {
-  return with_form(name, text, fmt::format("a size from 64KiB to {}, such as 4MiB", most_text), [&] {
+                               const char* max_text) {
+  return with_form(name, text, fmt::format("a size from 64KiB to {}, such as 4MiB", max_text), [&] {
     const double bytes = parse_bytes(text, name);
-    if (!(bytes >= least_stripe_bytes && bytes <= static_cast<double>(most))) throw bad("out of range");
-    const auto units = (static_cast<std::int64_t>(bytes) + least_stripe_bytes - 1) / least_stripe_bytes;
-    return units * least_stripe_bytes;
+    if (!(bytes >= min_stripe_bytes && bytes <= static_cast<double>(most))) throw bad("out of range");
+    const auto units = (static_cast<std::int64_t>(bytes) + min_stripe_bytes - 1) / min_stripe_bytes;
+    return units * min_stripe_bytes;
   });
 }
 
@@ -205,18 +205,18 @@ void parse_flush(const char* name, const std::string& text, WriteOptions& option
 }
 
 void parse_stripe(const char* name, const std::string& text, WriteOptions& options) {
-  constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
-  options.stripe_bytes = parse_stripe_size(name, text, most_stripe_bytes, "1TiB");
+  constexpr std::int64_t max_stripe_bytes = std::int64_t{1} << 40;
+  options.stripe_bytes = parse_stripe_size(name, text, max_stripe_bytes, "1TiB");
 }
 
 void parse_lustre_size(const char* name, const std::string& text, WriteOptions& options) {
-  constexpr std::int64_t most_bytes = (std::int64_t{1} << 32) - least_stripe_bytes;  // Lustre: below 4 GiB
-  options.lustre.bytes = parse_stripe_size(name, text, most_bytes, "4095MiB");
+  constexpr std::int64_t max_bytes = (std::int64_t{1} << 32) - min_stripe_bytes;  // Lustre: below 4 GiB
+  options.lustre.bytes = parse_stripe_size(name, text, max_bytes, "4095MiB");
 }
 
 void parse_lustre_count(const char* name, const std::string& text, WriteOptions& options) {
   with_form(name, text, "a number of stripes, such as 8",
-            [&] { options.lustre.count = number<int>("count", text, 1, most_lustre_stripes); });
+            [&] { options.lustre.count = number<int>("count", text, 1, max_lustre_stripes); });
 }
 
 std::vector<std::string> parse_directories(const std::string& text) {

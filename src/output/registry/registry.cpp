@@ -33,7 +33,7 @@ int parse_count(const std::string& argument, const char* what, int most, int fal
 }
 
 void parse_buffers(const std::string& argument, WriteOptions& options) {
-  options.buffers = parse_count(argument, "number of buffers", most_buffers, options.buffers);
+  options.buffers = parse_count(argument, "number of buffers", max_buffers, options.buffers);
 }
 
 /// GROUP or GROUP,buffers=N.
@@ -44,7 +44,7 @@ void parse_leaders(const std::string& argument, WriteOptions& options) {
   if (!buffers.empty() && (group.empty() || !buffers.starts_with(key) || buffers == key))
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is not GROUP,buffers=N", argument));
   const bool node = group == "node";
-  options.group = node ? 0 : parse_count(group, "size of a group (node or a number)", most_group, 0);
+  options.group = node ? 0 : parse_count(group, "size of a group (node or a number)", max_group, 0);
   if (!buffers.empty()) parse_buffers(buffers.substr(key.size()), options);
 }
 
@@ -54,8 +54,8 @@ std::string leaders_argument(const WriteOptions& options) {
 }
 
 void parse_level(const std::string& argument, WriteOptions& options) {
-  constexpr int most_level = 9;  // of zlib
-  options.deflate_level = parse_count(argument, "level", most_level, options.deflate_level);
+  constexpr int max_level = 9;  // of zlib
+  options.deflate_level = parse_count(argument, "level", max_level, options.deflate_level);
 }
 
 /// KEY=VALUE,KEY=VALUE; `what` says what each is.
@@ -136,17 +136,17 @@ void parse_ranks(const std::string& argument, WriteOptions& options) {
   const auto way = comma == std::string::npos ? "isend" : argument.substr(comma + 1);
   if (way != "send" && way != "isend")
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is neither send nor isend", way));
-  options.writers = parse_count(argument.substr(0, comma), "number of ranks", most_writers, 1);
+  options.writers = parse_count(argument.substr(0, comma), "number of ranks", max_writers, 1);
   options.send_waits = way == "send";
 }
 
 void parse_processes(const std::string& argument, WriteOptions& options) {
-  options.writers = parse_count(argument, "number of processes", most_writers, 1);
+  options.writers = parse_count(argument, "number of processes", max_writers, 1);
 }
 
 /// One process would leave nothing to take turns with.
 void parse_turns(const std::string& argument, WriteOptions& options) {
-  options.writers = parse_count(argument, "number of processes", most_writers, 2);
+  options.writers = parse_count(argument, "number of processes", max_writers, 2);
 }
 
 bool can_be_joined(const SinkTraits& sink) {
@@ -317,12 +317,12 @@ const SinkEntry& find_sink(const std::string& name) {
   return find(sink_table, name, "sink");
 }
 
-bool can_go_on(const WriteOptions& options) {
+bool can_resume(const WriteOptions& options) {
   return find_sink(options.sink).traits.resumes;
 }
 
 void check_resumes(const WriteOptions& options) {
-  if (can_go_on(options)) return;
+  if (can_resume(options)) return;
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
                         .message = fmt::format("a run cannot go on in a file of --sink {}", options.sink),
                         .path = {},
@@ -410,9 +410,9 @@ void check_policy(const PlannedStream& stream, const SinkEntry& sink, const Writ
     throw refusal_of(stream, fmt::format("does not go with --sink {}", sink.name), "--sink hdf5");
   const std::size_t count = options.directories.size();
   const bool goes_on = resume_after > 0 && count == 0;  // in the directories that the file began in
-  if (!switches || goes_on || (count >= 2 && count <= most_directories_to_switch)) return;
+  if (!switches || goes_on || (count >= 2 && count <= max_directories_to_switch)) return;
   throw refusal_of(stream,
-                   fmt::format("needs from 2 to {} directories, and {} named", most_directories_to_switch,
+                   fmt::format("needs from 2 to {} directories, and {} named", max_directories_to_switch,
                                count == 1 ? "1 is" : fmt::format("{} are", count)),
                    "name several with write.directories (--directories)");
 }
@@ -453,7 +453,7 @@ void check_growth(const Plan& plan, const WriteOptions& options) {
   throw Error(ErrorInfo{
       .kind = ErrorKind::usage,
       .message = fmt::format("{}: the {} of its samples is not known beforehand, which --sink {} needs",
-                             growing->name, growing->takes_records() ? "size" : "number", options.sink),
+                             growing->name, growing->takes_rows() ? "size" : "number", options.sink),
       .path = {},
       .hint = fmt::format("--sink {}", fmt::join(able, " or "))});
 }

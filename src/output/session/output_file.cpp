@@ -61,7 +61,7 @@ bool OutputFile::failed() const {
   return impl_->session().failure().has_value();
 }
 StepIndex OutputFile::flush() {
-  return impl_->session().drain();
+  return impl_->session().flush_all();
 }
 void OutputFile::finish(StepIndex last_step) {
   impl_->finish(last_step);

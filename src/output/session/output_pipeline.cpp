@@ -4,7 +4,7 @@
 
 namespace tailrace::output {
 
-Lease Outlet::acquire(StepIndex step) {
+Lease OutputPipeline::acquire(StepIndex step) {
   auto lease = writer_->try_acquire();
   if (!lease) {
     trace::Scope scope(log_, trace::Kind::output_wait, step);
@@ -16,7 +16,7 @@ Lease Outlet::acquire(StepIndex step) {
   return std::move(*lease);
 }
 
-Lease Outlet::wait_for_buffer() {
+Lease OutputPipeline::wait_for_buffer() {
   if (exchange_ == nullptr) return writer_->acquire();
   for (Backoff backoff;; backoff.pause()) {
     progress();
@@ -24,24 +24,24 @@ Lease Outlet::wait_for_buffer() {
   }
 }
 
-void Outlet::progress() {
+void OutputPipeline::progress() {
   writer_->progress();
   if (exchange_ != nullptr) exchange_->progress();
 }
 
-void Outlet::wait_for_writer() {
+void OutputPipeline::wait_for_writer() {
   if (exchange_ != nullptr)
     for (Backoff backoff; !writer_->idle(); backoff.pause()) progress();
-  writer_->drain();
+  writer_->flush_all();
 }
 
-void Outlet::drain(StepIndex step) {
+void OutputPipeline::flush_all(StepIndex step) {
   trace::Scope scope(log_, trace::Kind::output_wait, step);
   wait_for_writer();
   account_.wait_s += scope.stop();
 }
 
-void Outlet::complete(StepIndex step) {
+void OutputPipeline::complete(StepIndex step) {
   trace::Scope scope(log_, trace::Kind::output_wait, step);
   wait_for_writer();
   auto failure = writer_->failure();
@@ -54,7 +54,7 @@ void Outlet::complete(StepIndex step) {
   if (failure) throw Error(*failure);
 }
 
-void Outlet::keep_up(StepIndex step) {
+void OutputPipeline::keep_up(StepIndex step) {
   if (exchange_ == nullptr || exchange_->keeps_up(step)) return;
   trace::Scope scope(log_, trace::Kind::output_wait, step);
   for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();

@@ -13,9 +13,9 @@ namespace tailrace::output {
 /// Where the samples of a rank leave: the writer that takes its buffers and, with some sinks, the exchange
 /// that brings them to other ranks. Every wait for either is told in the account and the log. What is passed
 /// to the constructor outlives it.
-class Outlet {
+class OutputPipeline {
  public:
-  Outlet(Sink& sink, Account& account, trace::Log& log)
+  OutputPipeline(Sink& sink, Account& account, trace::Log& log)
       : exchange_(sink.exchange()), account_(account), log_(log) {}
 
   /// The next writer; the one before has been waited for and taken away by `take_writer_away`.
@@ -30,7 +30,7 @@ class Outlet {
   /// Lets go on whatever is on its way between processes. @local
   void progress();
   /// Waits until all that was submitted is written or dropped. @local
-  void drain(StepIndex step);
+  void flush_all(StepIndex step);
   /// The same at the end, with what the exchange has left. @collective{comm} of the sink if it has an
   /// exchange. Errors: the first of the writer's and of the exchange's.
   void complete(StepIndex step);

@@ -13,7 +13,7 @@
 namespace tailrace::output {
 
 /// What becomes of the reductions when a file is closed.
-enum class Ending { finished, suspended };
+enum class Ending { finished, closed_for_restart };
 
 /// The streams of a plan, one behind the other.
 std::vector<RunningStream> running_streams(const Plan& plan);
@@ -23,55 +23,55 @@ std::vector<RunningStream> running_streams(const Plan& plan);
 /// constructor outlives it.
 class Sampler {
  public:
-  /// `streams` are those of the plan, as far as they have come. `most_slices`: pieces of this rank.
-  Sampler(const Plan& plan, std::vector<RunningStream> streams, Outlet& outlet, trace::Log& log);
+  /// `streams` are those of the plan, as far as they have come. `max_staged_extents`: pieces of this rank.
+  Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log);
 
   /// The jobs of the reductions that all ranks take part in, for sinks whose writes are collective.
   /// @collective{comm}
   void count_jobs(mpi::CommView comm);
 
   /// Takes all that is due at `step`; `flush`: it is to go to the device. @local
-  void take(StepIndex step, const FieldLookup& field, const RecordsLookup& records, bool flush);
+  void take(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   /// The streams with reduction `final`, unless they were taken at `step`. @local
   void take_final(StepIndex step, const FieldLookup& field);
   /// As before, of values that `fill` makes, and their record. @local
-  void write_final(StepIndex step, const PieceFill& fill);
+  void write_final(StepIndex step, const ShareFill& fill);
   /// Values for the last streams, which are `accumulator_streams`. @local
   void write_accumulators(const std::vector<RunningReduction>& reductions, StepIndex step);
   /// The reductions over what was taken. @local
   void write_reductions(StepIndex last_step, Ending ending);
 
   /// Hands over the buffer that is being filled, if there is one. @local
-  void submit_gathered();
+  void submit_batch();
   /// A job without values: all up to `step` is there. @local
-  void submit_record(StepIndex step, bool flush = false);
-  /// As `submit_record`, with all that was taken, if a buffer is free. @local
-  bool try_to_submit_record(StepIndex step, bool flush);
+  void submit_commit_mark(StepIndex step, bool flush = false);
+  /// As `submit_commit_mark`, with all that was taken, if a buffer is free. @local
+  bool try_to_submit_commit_mark(StepIndex step, bool flush);
 
   [[nodiscard]] std::vector<RunningStream>& streams() noexcept { return streams_; }
   [[nodiscard]] bool reduces() const noexcept;
 
  private:
   void accumulate(StepIndex step, const FieldLookup& field);
-  void take_samples(StepIndex step, const FieldLookup& field, const RecordsLookup& records, bool flush);
+  void take_samples(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   void pack_samples(StepIndex step, const FieldLookup& field, Staging& job);
-  void take_records(StepIndex step, const RecordsLookup& records, Staging& job);
+  void take_rows(StepIndex step, const RowsLookup& rows, Staging& job);
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field);
-  void take_final(RunningStream& stream, StepIndex step, const PieceFill& fill);
+  void take_final(RunningStream& stream, StepIndex step, const ShareFill& fill);
   template <class Fill>
-  void submit_in_portions(const Piece& piece, StepIndex step, const Fill& fill);
+  void submit_in_batches(const Share& share, StepIndex step, const Fill& fill);
   void submit_missing(const RunningStream& stream, StepIndex step);
-  void submit(Lease job) { outlet_.writer().submit(std::move(job)); }
-  [[nodiscard]] std::int64_t portion_of(const Piece& piece) const;
+  void submit(Lease job) { pipeline_.writer().submit(std::move(job)); }
+  [[nodiscard]] std::int64_t batch_of(const Share& share) const;
   [[nodiscard]] std::int64_t own_jobs(const PlannedStream& stream) const;
   [[nodiscard]] FieldView field_of(const PlannedStream& stream, const FieldLookup& field) const;
 
   const Plan& plan_;
   std::vector<RunningStream> streams_;
-  Outlet& outlet_;
+  OutputPipeline& pipeline_;
   trace::Log& log_;
-  std::size_t slices_per_step_;
-  std::optional<Lease> gathering_;  ///< of a pool of the outlet's writer
+  std::size_t staged_extents_per_step_;
+  std::optional<Lease> batch_;  ///< of a pool of the outlet's writer
 };
 
 }  // namespace tailrace::output

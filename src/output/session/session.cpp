@@ -4,8 +4,8 @@
 
 #include "base/system.hpp"
 #include "mpi/verdict.hpp"
-#include "output/core/resumption.hpp"
 #include "output/core/process_placement.hpp"
+#include "output/core/resumption.hpp"
 #include "output/planner/auto_tuner.hpp"
 #include "output/session/output_pipeline.hpp"
 #include "output/session/sampler.hpp"
@@ -19,12 +19,12 @@ class Session::Impl {
       : comm_(mpi::Comm::duplicate(comm)),
         path_(path),
         plan_(std::move(plan)),
-        pieces_((number_pieces(plan_), pieces_of(plan_))),
+        shares_((number_shares(plan_), shares_of(plan_))),
         options_(options),
         log_(log),
         sampled_(resume.after) {
     std::vector<RunningStream> streams;
-    mpi::agree_on(comm_, [&] {
+    mpi::collectively(comm_, [&] {
       check_policies(plan_, options_, resume.after);
       check_growth(plan_, options_);
       if (resume.after > 0) check_resumes(options_);
@@ -32,12 +32,13 @@ class Session::Impl {
     });
     const bool automatic = options_.strategy == "auto" || options_.plan_only;
     if (automatic) begin_auto(options_);
-    if (!options_.seats) options_.seats = std::make_shared<const Seats>(comm_, Trade::computes);
-    take_seat();
+    if (!options_.thread_placements)
+      options_.thread_placements = std::make_shared<const ProcessPlacement>(comm_, Trade::computes);
+    place_threads();
     // Before the sink opens the file, and perhaps keeps it open or replaces it.
     if (resume.after > 0) {
-      mpi::agree_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
-      mpi::agree_on(
+      mpi::collectively_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
+      mpi::collectively(
           comm_, [&] { restore(streams, path, resume); }, close_limit_s);
     }
     sink_ = create_sink({.comm = comm_,
@@ -47,32 +48,33 @@ class Session::Impl {
                          .options = options_,
                          .resume_after = resume.after,
                          .sources = comm_.view().size()});
-    outlet_.emplace(*sink_, account_, log_);
-    sampler_.emplace(plan_, std::move(streams), *outlet_, log_);
-    if (automatic) start_pilot(resume.after);
+    pipeline_.emplace(*sink_, account_, log_);
+    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_);
+    if (automatic) start_auto_tuner(resume.after);
     if (sink_->collective()) sampler_->count_jobs(comm_);
     add_warning(sink_->warning());
     start_writer();
   }
 
   ~Impl() {
-    if (auto* const exchange = outlet_->exchange()) exchange->abandon();
-    if (!sink_->collective()) sampler_->submit_gathered();
+    if (auto* const exchange = pipeline_->exchange()) exchange->abandon();
+    if (!sink_->collective()) sampler_->submit_batch();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
+  void sample(StepIndex step, const FieldLookup& field, const RowsLookup& rows) {
     sampled_ = step;
     writer().progress();
-    if (pilot_ && pilot_->before(step, [this] { writer().progress(); })) switch_writer(pilot_->options());
-    const bool flush = options_.flush_samples || (pilot_ && pilot_->wants_flush(step));
-    if (!writer().failure()) sampler_->take(step, field, records, flush);
-    outlet_->keep_up(step);
-    if (pilot_) pilot_->after(step);
+    if (auto_tuner_ && auto_tuner_->before(step, [this] { writer().progress(); }))
+      switch_writer(auto_tuner_->options());
+    const bool flush = options_.flush_samples || (auto_tuner_ && auto_tuner_->wants_flush(step));
+    if (!writer().failure()) sampler_->take(step, field, rows, flush);
+    pipeline_->keep_up(step);
+    if (auto_tuner_) auto_tuner_->after(step);
   }
 
-  void write_final(StepIndex step, const PieceFill& fill) {
+  void write_final(StepIndex step, const ShareFill& fill) {
     sampled_ = step;
     sampler_->write_final(step, fill);
   }
@@ -82,13 +84,13 @@ class Session::Impl {
     return writer().failure() || reached(state) >= step;
   }
 
-  StepIndex drain(double limit_s) {
-    const auto drain_here = [&] {
+  StepIndex flush_all(double limit_s) {
+    const auto flush_here = [&] {
       const auto mine = error_of([&] { flush_taken(sampled_); });
-      if (exchange() != nullptr) exchange()->settle();  // before any wait for ranks that depend on this one
+      if (exchange() != nullptr) exchange()->finalize();  // before any wait for ranks that depend on this one
       if (mine) throw Error(*mine);
     };
-    const auto failure = shared_failure(drain_here, limit_s);
+    const auto failure = shared_failure(flush_here, limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
     if (exchange() == nullptr) sink_->publish(comm_, sampled_);
@@ -96,31 +98,31 @@ class Session::Impl {
     return committed_;
   }
 
-  void start_drain() {
+  void start_flush() {
     if (together()) return;
-    drain_wanted_ = true;
-    draining_to_ = sampled_;
+    flush_wanted_ = true;
+    flushing_to_ = sampled_;
     move();
   }
 
-  bool waits_to_drain() {
+  bool waits_to_flush() {
     move();
-    return !writer().failure() && reached_.durable() < draining_to_;
+    return !writer().failure() && reached_.durable() < flushing_to_;
   }
 
-  void drain_until(StepIndex step) {
+  void flush_until(StepIndex step) {
     if (together()) {
-      drain(close_limit_s);
+      flush_all(close_limit_s);
       return;
     }
-    const auto drain_here = [&] {
+    const auto flush_here = [&] {
       if (reached_.durable() < step || writer().failure()) flush_taken(sampled_);
     };
-    const auto failure = shared_failure(drain_here, close_limit_s);
+    const auto failure = shared_failure(flush_here, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (failure) throw Error(*failure);
     sink_->publish(comm_, step);
-    note_committed(step);
+    mark_committed(step);
   }
 
   [[nodiscard]] StepIndex reached(WriteState state) const noexcept {
@@ -131,30 +133,30 @@ class Session::Impl {
 
   bool wait(WriteState state, StepIndex step, double limit_s) {
     if (state == WriteState::submitted) return sampled_ >= step;
-    if (state == WriteState::committed || together()) return drain(limit_s) >= step;
+    if (state == WriteState::committed || together()) return flush_all(limit_s) >= step;
     trace::Scope scope(log_, trace::Kind::output_wait, step);
     const bool came = wait_alone(state, step, monotonic_s() + limit_s);
     account_.wait_s += scope.stop();
     return came;
   }
 
-  void note_committed(StepIndex step) noexcept { committed_ = std::max(committed_, step); }
+  void mark_committed(StepIndex step) noexcept { committed_ = std::max(committed_, step); }
 
   void switch_writer(const Options& options) {
     if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
-    sampler_->submit_gathered();
-    outlet_->drain(sampled_);
+    sampler_->submit_batch();
+    pipeline_->flush_all(sampled_);
     // A failure stays, and its writer is the one to tell. Nobody goes on before all have drained: a thread of
     // one rank may write for others.
     if (mpi::max(comm_, std::int64_t{writer().failure() ? 1 : 0}) != 0) return;
     add_up_account();
-    outlet_->take_writer_away();
+    pipeline_->take_writer_away();
     options_.strategy = options.strategy;
     options_.buffers = options.buffers;
     options_.group = options.group;
     options_.writers = options.writers;
     options_.send_waits = options.send_waits;
-    take_seat();
+    place_threads();
     start_writer();
   }
 
@@ -167,10 +169,10 @@ class Session::Impl {
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
-    if (pilot_) pilot_->finish([this] { writer().progress(); });
+    if (auto_tuner_) auto_tuner_->finish([this] { writer().progress(); });
     const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
-    if (pilot_) account_.wait_s += pilot_->waited_s();
+    if (auto_tuner_) account_.wait_s += auto_tuner_->waited_s();
     add_up_account();  // now that all have drained: a thread of one rank may write for others
     add_up_exchange();
     const auto close_failure = error_of([&] {
@@ -187,10 +189,10 @@ class Session::Impl {
   [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer().failure(); }
   [[nodiscard]] const PlanReport& plan_report() const noexcept {
-    return pilot_ ? pilot_->report() : no_plan_;
+    return auto_tuner_ ? auto_tuner_->report() : no_plan_;
   }
   [[nodiscard]] bool planned() const noexcept {
-    return options_.plan_only && (!pilot_ || pilot_->complete());
+    return options_.plan_only && (!auto_tuner_ || auto_tuner_->complete());
   }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const trace::Log* writer_log() const noexcept {
@@ -200,17 +202,17 @@ class Session::Impl {
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   [[nodiscard]] const Account& account() const noexcept { return account_; }
-  [[nodiscard]] const Seat& seat() const noexcept { return seat_; }
+  [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
   /// Whether samples get onto the device only when all ranks see to it.
   [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
-  [[nodiscard]] Writer& writer() const noexcept { return outlet_->writer(); }
-  [[nodiscard]] Exchange* exchange() const noexcept { return outlet_->exchange(); }
+  [[nodiscard]] Writer& writer() const noexcept { return pipeline_->writer(); }
+  [[nodiscard]] Exchange* exchange() const noexcept { return pipeline_->exchange(); }
 
   /// A sink that moves data between ranks goes by the number of buffers that it was made for: with it, the
   /// strategy to begin with is the one that stays.
-  void start_pilot(StepIndex after) {
+  void start_auto_tuner(StepIndex after) {
     if (exchange() != nullptr) {
       no_plan_.automatic = true;
       no_plan_.decisions.push_back(
@@ -219,13 +221,13 @@ class Session::Impl {
            .reason = "the sink moves data between ranks and stays with one strategy"});
       return;
     }
-    pilot_.emplace(PilotContext{.comm = comm_,
-                                .plan = plan_,
-                                .options = options_,
-                                .log = log_,
-                                .meter = sink_->meter(),
-                                .free_cores = options_.seats->free_cores(),
-                                .after = after});
+    auto_tuner_.emplace(AutoTunerContext{.comm = comm_,
+                                         .plan = plan_,
+                                         .options = options_,
+                                         .log = log_,
+                                         .meter = sink_->meter(),
+                                         .free_cores = options_.thread_placements->free_cores(),
+                                         .after = after});
   }
 
   /// Until this rank's samples are in the state, a write has failed, or it is `end_s`. Returns whether they
@@ -234,7 +236,7 @@ class Session::Impl {
     bool asked = false;
     for (Backoff backoff; reached(state) < step; backoff.pause()) {
       if (writer().failure() || monotonic_s() > end_s) return false;
-      asked = asked || sampler_->try_to_submit_record(sampled_, state == WriteState::durable);
+      asked = asked || sampler_->try_to_submit_commit_mark(sampled_, state == WriteState::durable);
       move();
     }
     return true;
@@ -253,27 +255,29 @@ class Session::Impl {
   }
 
   /// Where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
-  void take_seat() {
-    const auto seat = options_.seats->seat(options_);
-    options_.writer_cpus = seat.writing.empty() ? options_.seats->bound() : seat.writing;
+  void place_threads() {
+    const auto thread_placement = options_.thread_placements->thread_placement(options_);
+    options_.writer_cpus =
+        thread_placement.writing.empty() ? options_.thread_placements->bound() : thread_placement.writing;
     // The planner's last output, written in the step, is not what the account should tell of.
-    if (seat.place != WriterPlace::none || seat_.computing.empty()) seat_ = seat;
+    if (thread_placement.place != WriterPlace::none || thread_placement_.computing.empty())
+      thread_placement_ = thread_placement;
   }
 
   void start_writer() {
     std::string warning;
-    outlet_->set_writer(create_writer({.comm = comm_,
-                                       .sink = *sink_,
-                                       .pieces = pieces_,
-                                       .staging_bytes = plan_.staging_bytes(),
-                                       .most_slices = plan_.slices_per_buffer(),
-                                       .options = options_,
-                                       .reached = reached_,
-                                       .log = log_,
-                                       .writer_log = writer_log_,
-                                       .warning = warning,
-                                       .path = path_,
-                                       .plan = &plan_}));
+    pipeline_->set_writer(create_writer({.comm = comm_,
+                                         .sink = *sink_,
+                                         .shares = shares_,
+                                         .staging_bytes = plan_.staging_bytes(),
+                                         .max_staged_extents = plan_.staged_extents_per_buffer(),
+                                         .options = options_,
+                                         .reached = reached_,
+                                         .log = log_,
+                                         .writer_log = writer_log_,
+                                         .warning = warning,
+                                         .path = path_,
+                                         .plan = &plan_}));
     memory_bytes_ =
         plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() + writer().memory_bytes();
     collect_warning(warning);
@@ -283,9 +287,9 @@ class Session::Impl {
   void collect_warning(const std::string& of_writer) {
     std::optional<ErrorInfo> mine;
     if (!of_writer.empty()) mine = ErrorInfo{.message = of_writer, .path = {}, .hint = {}};
-    const auto told = error_of([&] { mpi::agree(comm_, mine); });
-    if (told && told->rank < 0) give_up(*told);
-    if (told) add_warning(told->message);
+    const auto reported = error_of([&] { mpi::agree(comm_, mine); });
+    if (reported && reported->rank < 0) give_up(*reported);
+    if (reported) add_warning(reported->message);
   }
 
   /// On the root, and once: writers that take turns do not say it again.
@@ -322,7 +326,7 @@ class Session::Impl {
   /// Everything that is still to be written, and what the sink moves between ranks, whatever fails.
   void write_and_complete(StepIndex last_step, Ending ending) {
     const auto failure = error_of([&] { write_rest(last_step, ending); });
-    const auto unsent = error_of([&] { outlet_->complete(last_step); });
+    const auto unsent = error_of([&] { pipeline_->complete(last_step); });
     if (failure) throw Error(*failure);
     if (unsent) throw Error(*unsent);
   }
@@ -330,10 +334,10 @@ class Session::Impl {
   /// The reductions, the record and the flush to the device.
   void write_rest(StepIndex last_step, Ending ending) {
     if (writer().failure()) return;
-    sampler_->submit_gathered();
+    sampler_->submit_batch();
     if (is_written(last_step)) return;
     sampler_->write_reductions(last_step, ending);
-    sampler_->submit_record(last_step, true);
+    sampler_->submit_commit_mark(last_step, true);
   }
 
   /// Whether all is on the device: a checkpoint has been waited for before it is finished.
@@ -344,18 +348,18 @@ class Session::Impl {
   /// Has the writer put all that was taken onto the device, unless it has failed.
   void flush_taken(StepIndex step) {
     if (!writer().failure()) {
-      sampler_->submit_gathered();
-      sampler_->submit_record(step, true);
+      sampler_->submit_batch();
+      sampler_->submit_commit_mark(step, true);
     }
-    outlet_->drain(step);
+    pipeline_->flush_all(step);
     if (const auto failure = writer().failure()) throw Error(*failure);
   }
 
   /// Lets go on whatever is on its way between processes.
   void move() {
-    if (drain_wanted_ && !writer().failure() && sampler_->try_to_submit_record(sampled_, true))
-      drain_wanted_ = false;
-    outlet_->progress();
+    if (flush_wanted_ && !writer().failure() && sampler_->try_to_submit_commit_mark(sampled_, true))
+      flush_wanted_ = false;
+    pipeline_->progress();
   }
 
   void add_up_account() noexcept { account_ += writer().account(); }
@@ -369,24 +373,24 @@ class Session::Impl {
   mpi::Comm comm_;
   std::string path_;
   Plan plan_;
-  std::vector<const Piece*> pieces_;  // of the plan
+  std::vector<const Share*> shares_;  // of the plan
   Options options_;
-  Seat seat_;
+  ThreadPlacement thread_placement_;
   trace::Log& log_;
   trace::Log writer_log_{"writer"};
   StepIndex sampled_;  ///< the last step that was seen
   Reached reached_;
-  std::optional<Pilot> pilot_;  // of the strategy auto
-  PlanReport no_plan_;          // without one
+  std::optional<AutoTuner> auto_tuner_;  // of the strategy auto
+  PlanReport no_plan_;                   // without one
   StepIndex committed_ = 0;
-  bool drain_wanted_ = false;  ///< as soon as a buffer is free
-  StepIndex draining_to_ = 0;  ///< what was wanted comes up to this step
+  bool flush_wanted_ = false;  ///< as soon as a buffer is free
+  StepIndex flushing_to_ = 0;  ///< what was wanted comes up to this step
   std::int64_t memory_bytes_ = 0;
   std::vector<std::string> warnings_;  ///< on the root
   Account account_;
   std::unique_ptr<Sink> sink_;
-  std::optional<Outlet> outlet_;    // after the sink: its writer ends before
-  std::optional<Sampler> sampler_;  // after the outlet, to whose writer its buffer belongs
+  std::optional<OutputPipeline> pipeline_;  // after the sink: its writer ends before
+  std::optional<Sampler> sampler_;          // after the outlet, to whose writer its buffer belongs
 };
 
 Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
@@ -399,8 +403,8 @@ Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead
 
 Session::~Session() = default;
 
-void Session::sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records) {
-  impl_->sample(step, field, records);
+void Session::sample(StepIndex step, const FieldLookup& field, const RowsLookup& rows) {
+  impl_->sample(step, field, rows);
 }
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
   impl_->sampler().take_final(step, field);
@@ -420,8 +424,8 @@ StepIndex Session::reached(WriteState state) const noexcept {
 bool Session::wait(WriteState state, StepIndex step, double limit_s) {
   return impl_->wait(state, step, limit_s);
 }
-void Session::note_committed(StepIndex step) noexcept {
-  impl_->note_committed(step);
+void Session::mark_committed(StepIndex step) noexcept {
+  impl_->mark_committed(step);
 }
 const Options& Session::options() const noexcept {
   return impl_->options();
@@ -432,26 +436,26 @@ std::optional<ErrorInfo> Session::failure() const {
 void Session::finish(StepIndex last_step, const FileTail& tail) {
   impl_->end(last_step, tail, Ending::finished);
 }
-void Session::suspend(StepIndex last_step, const FileTail& tail) {
-  impl_->end(last_step, tail, Ending::suspended);
+void Session::close_for_restart(StepIndex last_step, const FileTail& tail) {
+  impl_->end(last_step, tail, Ending::closed_for_restart);
 }
-void Session::write_final(StepIndex step, const PieceFill& fill) {
+void Session::write_final(StepIndex step, const ShareFill& fill) {
   impl_->write_final(step, fill);
 }
 bool Session::progress(WriteState state, StepIndex step) {
   return impl_->progress(state, step);
 }
-void Session::start_drain() {
-  impl_->start_drain();
+void Session::start_flush() {
+  impl_->start_flush();
 }
-bool Session::waits_to_drain() {
-  return impl_->waits_to_drain();
+bool Session::waits_to_flush() {
+  return impl_->waits_to_flush();
 }
-void Session::drain_until(StepIndex step) {
-  impl_->drain_until(step);
+void Session::flush_until(StepIndex step) {
+  impl_->flush_until(step);
 }
-StepIndex Session::drain(double limit_s) {
-  return impl_->drain(limit_s);
+StepIndex Session::flush_all(double limit_s) {
+  return impl_->flush_all(limit_s);
 }
 std::vector<PlannedStream> Session::accumulator_streams(std::size_t first_dataset) const {
   return impl_->accumulator_streams(first_dataset);
@@ -465,8 +469,8 @@ std::vector<RunningReduction> Session::running_reductions() {
 const Account& Session::account() const noexcept {
   return impl_->account();
 }
-const Seat& Session::seat() const noexcept {
-  return impl_->seat();
+const ThreadPlacement& Session::thread_placement() const noexcept {
+  return impl_->thread_placement();
 }
 const trace::Log* Session::writer_log() const noexcept {
   return impl_->writer_log();

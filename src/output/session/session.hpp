@@ -43,8 +43,8 @@ class Session {
   /// Takes the samples that are due at `step` and hands them over. @local. Waits while no buffer is free.
   /// After a failure in the background it takes nothing more; `failure` has the reason. With the strategy
   /// `auto` all ranks call it for the same steps, and may wait for ranks that are a step late.
-  /// `records` is asked for the quantities of streams that take records.
-  void sample(StepIndex step, const FieldLookup& field, const RecordsLookup& records = {});
+  /// `rows` is asked for the quantities of streams that take records.
+  void sample(StepIndex step, const FieldLookup& field, const RowsLookup& rows = {});
 
   /// Takes the streams with reduction `final` at `step`, unless they were taken there. `sample` does it at
   /// the last step of their cadence; a run that stops earlier calls this before `finish`, without waiting for
@@ -54,7 +54,7 @@ class Session {
   /// As `sample_final`, with values that `fill` makes piece after piece in the order of the plan, ascending,
   /// in portions of a buffer: they need not stand anywhere in memory together. Their step is recorded, and
   /// they go to the device. @local
-  void write_final(StepIndex step, const PieceFill& fill);
+  void write_final(StepIndex step, const ShareFill& fill);
   /// Lets go on what is on its way between processes, as `sample` does, and returns whether the samples up to
   /// `step` are in this state or a writer has failed. @local
   bool progress(WriteState state, StepIndex step);
@@ -78,11 +78,11 @@ class Session {
   /// Waits until the samples up to `step`, which were taken, are in this state; durable ones are flushed for
   /// that. Returns false after `limit_s` seconds, and if a writer failed. @local; to wait for `committed`,
   /// and for any state with a sink whose ranks write together or through each other, is @collective{comm}, as
-  /// `drain`, where a rank that does not come in time is an error that names it.
+  /// `flush_all`, where a rank that does not come in time is an error that names it.
   bool wait(WriteState state, StepIndex step, double limit_s);
   /// All ranks have said that their samples up to this step are durable: tells `reached`. For drivers that
   /// share a verdict in each step anyway. @local
-  void note_committed(StepIndex step) noexcept;
+  void mark_committed(StepIndex step) noexcept;
 
   /// The first failure of this rank's writer, if any. @local
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
@@ -97,24 +97,24 @@ class Session {
   /// As `finish`, for a run that another one goes on with: min and max stand in the file as they are, rms and
   /// mean as the raw sums (of squares), as k-Wave leaves them; reductions without a sample are not written.
   /// @collective{comm}
-  void suspend(StepIndex last_step, const FileTail& tail);
+  void close_for_restart(StepIndex last_step, const FileTail& tail);
 
   /// Waits until the samples taken so far are in the file and on the device, where every rank may read them,
   /// and the record says so. Ranks that are more than `limit_s` seconds late are named in the error. Returns
   /// the step up to which they are there: the last one, but for sinks that keep small samples until more of
   /// them come. Sampling may go on after it. @collective{comm}, synchronises; throws the same error on all
   /// ranks if any writer failed at any time.
-  StepIndex drain(double limit_s = close_limit_s);
+  StepIndex flush_all(double limit_s = close_limit_s);
 
   /// Has the samples taken so far put onto the device as soon as a buffer is free, without waiting for it;
   /// nothing with a sink whose ranks write together or through each other. @local
-  void start_drain();
-  /// Lets go on what is on its way, and returns whether samples that `start_drain` found are not on the
+  void start_flush();
+  /// Lets go on what is on its way, and returns whether samples that `start_flush` found are not on the
   /// device yet and no writer has failed. @local
-  [[nodiscard]] bool waits_to_drain();
-  /// Waits until the samples up to `step`, which were taken, are on the device; of those that `start_drain`
-  /// has put there nothing is left to do. @collective{comm}, synchronises; throws as `drain` does.
-  void drain_until(StepIndex step);
+  [[nodiscard]] bool waits_to_flush();
+  /// Waits until the samples up to `step`, which were taken, are on the device; of those that `start_flush`
+  /// has put there nothing is left to do. @collective{comm}, synchronises; throws as `flush_all` does.
+  void flush_until(StepIndex step);
 
   /// The streams that a checkpoint's plan needs, after its own, for `write_accumulators`; their datasets are
   /// counted from `first_dataset` on. @local
@@ -129,7 +129,7 @@ class Session {
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;
   /// Where the threads of this rank run, with the last writer thread that there was. @local
-  [[nodiscard]] const Seat& seat() const noexcept;
+  [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept;
   /// Log of the writer's spans, null when the strategy has no writer of its own. To be read after `finish`.
   [[nodiscard]] const trace::Log* writer_log() const noexcept;
   /// Bytes of buffers and accumulators on this rank.

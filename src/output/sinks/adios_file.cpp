@@ -127,7 +127,7 @@ void AdiosFile::set(const std::string& name, const h5::Shape& numbers) {
   });
 }
 
-void AdiosFile::put(const std::string& variable, const h5::Slab& block, h5::ElementType type,
+void AdiosFile::put(const std::string& variable, const h5::Hyperslab& block, h5::ElementType type,
                     const std::byte* values, Taken taken) {
   through_adios(path_, "writing", [&] {
     with_type(type, [&](auto one) {

@@ -32,8 +32,8 @@ class AdiosFile {
   /// When the values are taken from where they stand.
   enum class Taken { now, at_end_of_step };
   /// Puts a block of an array into the step. @local
-  void put(const std::string& variable, const h5::Slab& block, h5::ElementType type, const std::byte* values,
-           Taken taken);
+  void put(const std::string& variable, const h5::Hyperslab& block, h5::ElementType type,
+           const std::byte* values, Taken taken);
   /// Puts a single value into the step. @local
   void put(const std::string& variable, std::uint64_t value);
 

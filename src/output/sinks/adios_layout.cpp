@@ -71,7 +71,7 @@ void put_head(AdiosFile& file, const SinkContext& context) {
       file.set(adios_name(spec.path) + shape_attribute, spec.shape);
       for (const auto& attribute : spec.attributes) set(adios_name(spec.path) + "/", attribute);
     }
-  file.put(adios_name(record_path), 0);
+  file.put(adios_name(commit_mark_path), 0);
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ h5::Shape sample_shape(const h5::Shape& dataset, std::uint64_t samples) {
 }
 
 void put_whole(AdiosFile& file, const h5::DatasetSpec& spec, const std::byte* values) {
-  const h5::Slab all{.start = h5::Shape(spec.shape.size(), 0), .count = spec.shape};
+  const h5::Hyperslab all{.start = h5::Shape(spec.shape.size(), 0), .count = spec.shape};
   file.put(adios_name(spec.path), all, spec.type, values, AdiosFile::Taken::now);
 }
 
@@ -139,7 +139,7 @@ void lay_out(AdiosFile& file, const SinkContext& context, const std::vector<Adio
   for (const auto& dataset : context.head.datasets)
     if (!dataset.values.empty())
       file.define(adios_name(dataset.spec.path), dataset.spec.shape, dataset.spec.type);
-  file.define(adios_name(record_path), {}, h5::ElementType::uint64);
+  file.define(adios_name(commit_mark_path), {}, h5::ElementType::uint64);
   file.begin_step();
   if (context.comm.is_root()) put_head(file, context);
   file.end_step();

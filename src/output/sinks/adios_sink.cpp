@@ -13,8 +13,8 @@
 #include "output/sinks/adios_file.hpp"
 #include "output/sinks/adios_layout.hpp"
 #include "output/sinks/collective_sink.hpp"
-#include "output/sinks/sinks.hpp"
 #include "output/sinks/hyperslab.hpp"
+#include "output/sinks/sinks.hpp"
 #include "output/sinks/space.hpp"
 #include "tailrace/error.hpp"
 
@@ -32,7 +32,7 @@ class AdiosSink final : public CollectiveSink {
   explicit AdiosSink(const SinkContext& context)
       : CollectiveSink(context), node_(context.comm), variables_(adios_variables(context.plan)) {
     for (const auto& dataset : context.head.datasets) head_.emplace(dataset.spec.path, dataset.spec);
-    mpi::agree_on_root(context.comm, [&] {
+    mpi::collectively_on_root(context.comm, [&] {
       has_space({{path(), static_cast<double>(context.plan.file_bytes())}}, warning_);
       make_adios_directory(path());
       check_space(head_bytes(context.head));
@@ -112,19 +112,19 @@ class AdiosSink final : public CollectiveSink {
     const auto first = variable.series ? runs.front().offset / variable.values * variable.values : 0;
     for (auto& run : runs) run.offset -= first;
     const std::byte* values = part.bytes.data();
-    for (const auto& block : slabs_of(variable.shape, runs)) {
+    for (const auto& block : hyperslabs_of(variable.shape, runs)) {
       file_->put(variable.name, block, type, values, taken);
       values += h5::element_count(block.count) * h5::size_bytes(type);
     }
   }
 
   void end_step(StepIndex recorded) {
-    if (comm().is_root()) file_->put(adios_name(record_path), static_cast<std::uint64_t>(recorded));
+    if (comm().is_root()) file_->put(adios_name(commit_mark_path), static_cast<std::uint64_t>(recorded));
     file_->end_step();
   }
 
   /// Told by the step that ends next.
-  void write_record(int, StepIndex steps) override { recorded_ = steps; }
+  void write_commit_mark(int, StepIndex steps) override { recorded_ = steps; }
 
   void close_file(const FileTail& tail, const FileEnd& end) override {
     if (failed_in_library()) return;  // others may be waiting in it

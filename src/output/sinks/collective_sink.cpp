@@ -14,9 +14,9 @@ namespace {
 /// Takes all bytes and puts them nowhere: the library does that afterwards.
 class NoCall final : public WriteCall {
  public:
-  ssize_t write(int, std::span<const iovec> pieces, off_t, StepIndex) override {
+  ssize_t write(int, std::span<const iovec> buffers, off_t, StepIndex) override {
     std::size_t total = 0;
-    for (const auto& piece : pieces) total += piece.iov_len;
+    for (const auto& buffer : buffers) total += buffer.iov_len;
     return static_cast<ssize_t>(total);
   }
 };
@@ -28,7 +28,7 @@ CollectiveSink::CollectiveSink(const SinkContext& context)
       path_(context.path),
       job_(context.plan),
       disturbance_(make_write_call(context.options, context.comm.rank(), std::make_unique<NoCall>())) {
-  mpi::choose_honest_io();
+  mpi::prefer_romio();
 }
 
 void CollectiveSink::flush_file(const std::string& path) {
@@ -59,8 +59,8 @@ void CollectiveSink::disturb(const DatasetPart& part, StepIndex step) {
   const auto size = static_cast<std::int64_t>(h5::size_bytes(spec(part.dataset).type));
   std::int64_t offset = place(part.dataset) + part.runs.front().offset * size;
   for (auto left = part.bytes; !left.empty();) {
-    iovec piece{const_cast<std::byte*>(left.data()), left.size()};  // NOLINT: only read
-    const ssize_t taken = disturbance_->write(-1, {&piece, 1}, offset, step);
+    iovec buffer{const_cast<std::byte*>(left.data()), left.size()};  // NOLINT: only read
+    const ssize_t taken = disturbance_->write(-1, {&buffer, 1}, offset, step);
     if (taken < 0 && errno == EINTR) continue;
     if (taken <= 0) throw file_failure(path_, "writing", offset, taken < 0 ? errno : ENOSPC);
     offset += taken;
@@ -86,8 +86,8 @@ void CollectiveSink::finish_job(StepIndex step) {
   failed_in_library_ = false;
 }
 
-void CollectiveSink::record(int source, StepIndex steps) {
-  keep_failure_of([&] { write_record(source, steps); });  // told with the next job
+void CollectiveSink::commit_mark(int source, StepIndex steps) {
+  keep_failure_of([&] { write_commit_mark(source, steps); });  // told with the next job
 }
 
 void CollectiveSink::flush() {
@@ -111,7 +111,7 @@ void CollectiveSink::close(mpi::CommView comm, const FileTail& tail, const FileE
     }
     if (shared) throw Error(*shared);
   };
-  mpi::agree_on(comm, finish_here, close_limit_s);
+  mpi::collectively(comm, finish_here, close_limit_s);
 }
 
 /// Others may still be inside the library, some forever: MPICH does not return from a collective write that

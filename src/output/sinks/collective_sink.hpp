@@ -22,7 +22,7 @@ class CollectiveSink : public Sink {
 
   Written write(std::span<const Extent> extents, StepIndex step) final;
   void finish_job(StepIndex step) final;
-  void record(int source, StepIndex steps) final;
+  void commit_mark(int source, StepIndex steps) final;
   void flush() final;
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) final;
   [[nodiscard]] bool collective() const noexcept final { return true; }
@@ -43,7 +43,7 @@ class CollectiveSink : public Sink {
   virtual void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t> touched,
                            StepIndex step) = 0;
   /// @collective{comm}
-  virtual void write_record(int source, StepIndex steps) = 0;
+  virtual void write_commit_mark(int source, StepIndex steps) = 0;
   /// With what the file is to end with, which `finish` may also put there. @collective{comm}
   virtual void close_file(const FileTail& tail, const FileEnd& end) = 0;
   /// After `close_file`, on the root. @local

@@ -97,16 +97,16 @@ std::vector<DirectoryChange> read_changes(int fd, const Hdf5Places& places) {
 /// Copies what stands there; holes stay holes.
 void copy_bytes(const Descriptor& source, const std::string& from, RawFile& target, std::int64_t offset,
                 std::int64_t bytes) {
-  constexpr std::int64_t portion_bytes = 1 << 20;
-  std::vector<std::byte> portion;
+  constexpr std::int64_t batch_bytes = 1 << 20;
+  std::vector<std::byte> batch;
   for (const std::int64_t end = offset + bytes; offset < end;) {
     const auto data = lseek(source.get(), offset, SEEK_DATA);
     if (data < 0 && errno == ENXIO) return;  // nothing more
     offset = data < 0 ? offset : std::min<std::int64_t>(data, end);
-    portion.resize(static_cast<std::size_t>(std::min(portion_bytes, end - offset)));
-    read_at(source.get(), from, portion, offset);
-    target.write_directly(portion, offset);
-    offset += static_cast<std::int64_t>(portion.size());
+    batch.resize(static_cast<std::size_t>(std::min(batch_bytes, end - offset)));
+    read_at(source.get(), from, batch, offset);
+    target.write_directly(batch, offset);
+    offset += static_cast<std::int64_t>(batch.size());
   }
 }
 
@@ -163,13 +163,13 @@ DirectorySwitch::DirectorySwitch(const Plan& plan, Hdf5Places& places)
       datasets_(paths_of(plan)),
       hdf5_(open_file(places.files.front(), O_RDWR)) {
   const Lock lock(hdf5_.get(), places_, F_RDLCK);
-  take_up();  // of a process that joins later than others have begun
+  reload();  // of a process that joins later than others have begun
 }
 
 void DirectorySwitch::check_locks(mpi::CommView comm) {
   std::optional<Lock> lock;
-  mpi::agree_on_root(comm, [&] { lock.emplace(hdf5_.get(), places_, F_WRLCK); });
-  mpi::agree_on(comm, [&] {
+  mpi::collectively_on_root(comm, [&] { lock.emplace(hdf5_.get(), places_, F_WRLCK); });
+  mpi::collectively(comm, [&] {
     if (!comm.is_root() && Lock::is_free(hdf5_.get(), places_, F_RDLCK))
       throw Error(ErrorInfo{
           .kind = ErrorKind::io,
@@ -184,12 +184,12 @@ void DirectorySwitch::check_locks(mpi::CommView comm) {
 
 bool DirectorySwitch::follow() {
   const Lock lock(hdf5_.get(), places_, F_RDLCK);
-  const bool now = take_up();
+  const bool now = reload();
   return std::exchange(changed_, false) || now;
 }
 
 /// Finds the places again if others have changed them. To be called under a lock.
-bool DirectorySwitch::take_up() {
+bool DirectorySwitch::reload() {
   const auto changes = read_changes(hdf5_.get(), places_).size();
   if (changes == known_) return false;
   find_again(plan_, places_);
@@ -197,11 +197,11 @@ bool DirectorySwitch::take_up() {
   return true;
 }
 
-bool DirectorySwitch::leave(const std::string& file, int error, StepIndex step) {
+bool DirectorySwitch::fail_over(const std::string& file, int error, StepIndex step) {
   const auto from = number_of_directory(places_, file);
   if (!may_be_better_elsewhere(error) || from == places_.directories.size()) return false;
   const Lock lock(hdf5_.get(), places_, F_WRLCK);
-  if (take_up()) return changed_ = true;
+  if (reload()) return changed_ = true;
   for (const auto to : targets(from)) {
     try {
       move(from, to);
@@ -209,11 +209,11 @@ bool DirectorySwitch::leave(const std::string& file, int error, StepIndex step) 
       if (number_of_directory(places_, failure.info().path) != to) throw;
       continue;  // it refuses as well
     }
-    note({.step = static_cast<std::uint64_t>(step),
+    mark({.step = static_cast<std::uint64_t>(step),
           .from = from,
           .to = to,
           .error = static_cast<std::uint64_t>(error)});
-    return take_up();
+    return reload();
   }
   return false;
 }
@@ -232,8 +232,8 @@ std::vector<std::size_t> DirectorySwitch::targets(std::size_t from) const {
 
 /// The step up to which the samples of all ranks are there.
 StepIndex DirectorySwitch::recorded() const {
-  std::vector<std::uint64_t> slots(static_cast<std::size_t>(places_.record_slots));
-  read_at(hdf5_.get(), path(), std::as_writable_bytes(std::span(slots)), places_.record);
+  std::vector<std::uint64_t> slots(static_cast<std::size_t>(places_.commit_mark_slots));
+  read_at(hdf5_.get(), path(), std::as_writable_bytes(std::span(slots)), places_.commit_mark);
   return slots.empty() ? 0 : static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
 }
 
@@ -290,8 +290,8 @@ void DirectorySwitch::copy(const std::string& from, const std::string& to,
   grow_file(to, status.st_size);
   RawFile target(to, make_plain_call());
   for (const auto& [dataset, number] : stripes) {
-    const auto& stretch = places_.datasets[dataset][number];
-    copy_bytes(source, from, target, stretch.offset, stretch.bytes);
+    const auto& extent = places_.datasets[dataset][number];
+    copy_bytes(source, from, target, extent.offset, extent.bytes);
   }
   target.flush();
   target.close();
@@ -319,7 +319,7 @@ void DirectorySwitch::rename(const std::string& to, const std::vector<Stripe>& s
   raw.close();
 }
 
-void DirectorySwitch::note(const DirectoryChange& change) {
+void DirectorySwitch::mark(const DirectoryChange& change) {
   const auto rows = static_cast<std::int64_t>(read_changes(hdf5_.get(), places_).size());
   TAILRACE_CHECK(rows < static_cast<std::int64_t>(places_.directories.size()), "a directory is left once");
   RawFile raw(path(), make_plain_call());

@@ -44,7 +44,7 @@ class DirectorySwitch {
   /// Goes on elsewhere when a write into `file` was refused with the system's `error`. Returns false if that
   /// is of no use: for this error, or because all directories have been left. @local, as `follow`. Errors
   /// (io): values of stripes that must move cannot be read.
-  bool leave(const std::string& file, int error, StepIndex step);
+  bool fail_over(const std::string& file, int error, StepIndex step);
 
  private:
   /// A stripe: which one of which dataset.
@@ -53,14 +53,14 @@ class DirectorySwitch {
   };
 
   [[nodiscard]] const std::string& path() const noexcept { return places_.files.front(); }
-  bool take_up();
+  bool reload();
   [[nodiscard]] std::vector<std::size_t> targets(std::size_t from) const;
   [[nodiscard]] StepIndex recorded() const;
   [[nodiscard]] std::vector<Stripe> unfinished_stripes(std::size_t file) const;
   void move(std::size_t from, std::size_t to);
   void copy(const std::string& from, const std::string& to, const std::vector<Stripe>& stripes) const;
   void rename(const std::string& to, const std::vector<Stripe>& stripes) const;
-  void note(const DirectoryChange& change);
+  void mark(const DirectoryChange& change);
 
   const Plan& plan_;
   Hdf5Places& places_;

@@ -7,19 +7,19 @@
 namespace tailrace::output {
 
 /// Bytes of a dataset that are neighbours in one of an output's files.
-struct Stretch {
+struct FileExtent {
   std::int64_t first = 0, bytes = 0;  ///< in the dataset
   std::size_t file = 0;
   std::int64_t offset = 0;  ///< in the file
 };
 
 /// Where the bytes of a dataset are: stretches one after the other, none if it has no bytes.
-using Stretches = std::vector<Stretch>;
+using FileExtents = std::vector<FileExtent>;
 
 /// The stretches of a dataset that lies in one piece.
-Stretches one_stretch(std::int64_t offset, std::int64_t bytes);
+FileExtents one_extent(std::int64_t offset, std::int64_t bytes);
 /// What begins with byte `at` of the dataset and goes on to the end of its stretch.
-Stretch from_byte(const Stretches& stretches, std::int64_t at);
+FileExtent from_byte(const FileExtents& extents, std::int64_t at);
 
 /// Distributes datasets over raw files: stripes of a dataset go round robin, and each dataset begins in
 /// another file than the one before.
@@ -30,7 +30,7 @@ class Stripes {
   Stripes(std::size_t files, std::int64_t head_bytes, std::int64_t stripe_bytes);
 
   /// Finds places for a dataset.
-  Stretches add(std::int64_t bytes);
+  FileExtents add(std::int64_t bytes);
   /// Bytes of a file so far.
   [[nodiscard]] std::int64_t size(std::size_t file) const { return ends_[file - 1]; }
 

@@ -44,10 +44,10 @@ std::int64_t create(h5::File& file, const h5::DatasetSpec& spec) {
 
 /// The names under which the stripes of a dataset could go on in other directories. They stand behind its
 /// last byte, where nobody reads them.
-void add_spare_names(const Stretches& stretches, const Hdf5Places& places,
+void add_spare_names(const FileExtents& extents, const Hdf5Places& places,
                      std::vector<h5::ExternalPart>& parts) {
   std::set<std::string> names;
-  for (std::size_t i = 0; i < stretches.size(); ++i)
+  for (std::size_t i = 0; i < extents.size(); ++i)
     names.insert(std::filesystem::path(parts[i].file).filename().string());
   for (const auto& name : names)
     for (const auto& directory : places.directories)
@@ -64,10 +64,10 @@ void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& ra
   for (const auto* spec : specs_of(context.plan)) {
     places.datasets.push_back(stripes.add(bytes_of(*spec)));
     std::vector<h5::ExternalPart> parts;
-    for (const auto& stretch : places.datasets.back())
-      parts.push_back({.file = raw.paths()[stretch.file - 1],
-                       .offset = static_cast<std::uint64_t>(stretch.offset),
-                       .bytes = static_cast<std::uint64_t>(stretch.bytes)});
+    for (const auto& extent : places.datasets.back())
+      parts.push_back({.file = raw.paths()[extent.file - 1],
+                       .offset = static_cast<std::uint64_t>(extent.offset),
+                       .bytes = static_cast<std::uint64_t>(extent.bytes)});
     add_spare_names(places.datasets.back(), places, parts);
     file.create_external_dataset(*spec, parts);
   }
@@ -84,7 +84,7 @@ void lay_out_here(h5::File& file, const SinkContext& context, Hdf5Places& places
         create_split_dataset(file, context.path, spec, stream.cadence);
         places.datasets.emplace_back();
       } else {
-        places.datasets.push_back(one_stretch(create(file, spec), bytes_of(spec)));
+        places.datasets.push_back(one_extent(create(file, spec), bytes_of(spec)));
       }
     }
 }
@@ -99,11 +99,11 @@ Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw)
     lay_out_striped(file, context, raw, places);
   const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources),
                                          static_cast<std::uint64_t>(context.resume_after));
-  places.record_slots = context.sources;
-  places.record = create(file, record_spec(context.sources));
-  file.write<std::uint64_t>(record_path, slots);
+  places.commit_mark_slots = context.sources;
+  places.commit_mark = create(file, commit_mark_spec(context.sources));
+  file.write<std::uint64_t>(commit_mark_path, slots);
   if (context.plan.may_drop()) {
-    places.dropped = create(file, record_spec(context.sources, dropped_path));
+    places.dropped = create(file, commit_mark_spec(context.sources, dropped_path));
     file.write<std::uint64_t>(dropped_path, std::vector<std::uint64_t>(slots.size()));
   }
   if (!places.directories.empty()) {
@@ -129,7 +129,7 @@ bool has_split(const h5::File& file, const std::string& dataset) {
 
 /// The places of a dataset whose samples have files of their own: none in the file. Errors (usage): they have
 /// not.
-Stretches find_split(const h5::File& file, const h5::DatasetSpec& spec) {
+FileExtents find_split(const h5::File& file, const h5::DatasetSpec& spec) {
   if (h5::element_count(spec.shape) == 0 || has_split(file, spec.path)) return {};
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
                         .message = fmt::format(
@@ -183,14 +183,14 @@ std::uint64_t elements_until(const PlannedStream& stream, const h5::DatasetSpec&
 
 /// Copies this rank's share of the streams' datasets from the left file to their new places.
 void copy_share(const SinkContext& context, const std::string& to, const Hdf5Places& places) {
-  constexpr std::uint64_t portion_bytes = 8 << 20;
+  constexpr std::uint64_t batch_bytes = 8 << 20;
   const auto from = h5::File::open(context.path);
   std::vector<std::unique_ptr<RawFile>> files;
   for (const auto& path : places.files)
     files.push_back(std::make_unique<RawFile>(files.empty() ? to : path, make_plain_call()));
-  const auto write = [&](const Stretches& stretches, std::int64_t at, std::span<const std::byte> values) {
+  const auto write = [&](const FileExtents& extents, std::int64_t at, std::span<const std::byte> values) {
     while (!values.empty()) {
-      const Stretch place = from_byte(stretches, at);
+      const FileExtent place = from_byte(extents, at);
       const auto some = values.first(std::min(values.size(), static_cast<std::size_t>(place.bytes)));
       files[place.file]->write_directly(some, place.offset);
       at += static_cast<std::int64_t>(some.size());
@@ -203,12 +203,12 @@ void copy_share(const SinkContext& context, const std::string& to, const Hdf5Pla
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
       const std::uint64_t end = elements_until(stream, spec, context.resume_after),
-                          size = h5::size_bytes(spec.type), portion = portion_bytes / size;
-      for (std::uint64_t first = 0; first < end; first += portion) {
+                          size = h5::size_bytes(spec.type), batch = batch_bytes / size;
+      for (std::uint64_t first = 0; first < end; first += batch) {
         if (number++ % static_cast<std::uint64_t>(context.comm.size()) !=
             static_cast<std::uint64_t>(context.comm.rank()))
           continue;
-        const std::uint64_t count = std::min(portion, end - first);
+        const std::uint64_t count = std::min(batch, end - first);
         values.resize(count * size);
         from.read_range(spec.path, first, count, spec.type, values);
         write(places.datasets[dataset], static_cast<std::int64_t>(first * size), values);
@@ -233,19 +233,20 @@ std::size_t number_of(const std::string& file, const std::string& dataset, Hdf5P
 }
 
 /// Where the values of a dataset in raw files are; nothing if these are not ours.
-std::optional<Stretches> find_striped(const h5::File& file, const h5::DatasetSpec& spec, Hdf5Places& places) {
+std::optional<FileExtents> find_striped(const h5::File& file, const h5::DatasetSpec& spec,
+                                        Hdf5Places& places) {
   if (!file.is_native(spec.path)) return {};
-  Stretches stretches;
+  FileExtents extents;
   std::int64_t end = 0;
   for (const auto& part : file.external_parts(spec.path)) {
     const auto number = number_of(part.file, spec.path, places);
     const auto bytes = static_cast<std::int64_t>(part.bytes), offset = static_cast<std::int64_t>(part.offset);
     if (offset < raw_head_bytes || bytes < 0) return {};
-    stretches.push_back({.first = end, .bytes = bytes, .file = number, .offset = offset});
+    extents.push_back({.first = end, .bytes = bytes, .file = number, .offset = offset});
     end += bytes;
   }
   if (end != bytes_of(spec)) return {};
-  return stretches;
+  return extents;
 }
 
 /// The directories to which a dataset's stripes may go, by the spare names of its first file.
@@ -275,13 +276,13 @@ void find_switches(const h5::File& file, const Plan& plan, Hdf5Places& places) {
 }
 
 /// Where the values of a dataset are, if they can be written there.
-std::optional<Stretches> find_stretches(const h5::File& file, const h5::DatasetSpec& spec,
+std::optional<FileExtents> find_extents(const h5::File& file, const h5::DatasetSpec& spec,
                                         Hdf5Places& places) {
   if (!file.has_dataset(spec.path)) return {};  // k-Wave makes some at the end only
   if (!file.external_parts(spec.path).empty()) return find_striped(file, spec, places);
   const auto place = file.place(spec.path);
   if (!place && bytes_of(spec) > 0) return {};
-  return one_stretch(static_cast<std::int64_t>(place.value_or(0)), bytes_of(spec));
+  return one_extent(static_cast<std::int64_t>(place.value_or(0)), bytes_of(spec));
 }
 
 }  // namespace
@@ -305,19 +306,20 @@ std::optional<Hdf5Places> find_places(const SinkContext& context) {
   const bool splits = splits_samples(context.options);
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
-      auto stretches = splits && is_split(stream) ? std::optional(find_split(file, spec))
-                                                  : find_stretches(file, spec, places);
-      if (!stretches) return {};
-      places.datasets.push_back(std::move(*stretches));
+      auto extents = splits && is_split(stream) ? std::optional(find_split(file, spec))
+                                                : find_extents(file, spec, places);
+      if (!extents) return {};
+      places.datasets.push_back(std::move(*extents));
     }
   for (std::size_t i = 1; i < places.files.size(); ++i)
     if (!is_raw_file(places.files[i])) return {};
-  if (!file.has_dataset(record_path) || file.type(record_path) != h5::ElementType::uint64) return {};
-  const auto record = file.place(record_path);
-  if (!record) return {};
-  places.record = static_cast<std::int64_t>(*record);
-  places.record_slots = static_cast<std::int64_t>(h5::element_count(file.shape(record_path)));
-  if (file.has_dataset(dropped_path) && file.shape(dropped_path) == file.shape(record_path))
+  if (!file.has_dataset(commit_mark_path) || file.type(commit_mark_path) != h5::ElementType::uint64)
+    return {};
+  const auto commit_mark = file.place(commit_mark_path);
+  if (!commit_mark) return {};
+  places.commit_mark = static_cast<std::int64_t>(*commit_mark);
+  places.commit_mark_slots = static_cast<std::int64_t>(h5::element_count(file.shape(commit_mark_path)));
+  if (file.has_dataset(dropped_path) && file.shape(dropped_path) == file.shape(commit_mark_path))
     places.dropped = static_cast<std::int64_t>(file.place(dropped_path).value_or(0));
   find_switches(file, context.plan, places);
   return places;
@@ -327,9 +329,9 @@ void find_again(const Plan& plan, Hdf5Places& places) {
   const auto file = h5::File::open(places.files.front());
   std::size_t dataset = 0;
   for (const auto* spec : specs_of(plan)) {
-    auto stretches = find_stretches(file, *spec, places);
-    TAILRACE_CHECK(stretches.has_value(), "a dataset stays where it can be written");
-    places.datasets[dataset++] = std::move(*stretches);
+    auto extents = find_extents(file, *spec, places);
+    TAILRACE_CHECK(extents.has_value(), "a dataset stays where it can be written");
+    places.datasets[dataset++] = std::move(*extents);
   }
 }
 
@@ -339,7 +341,7 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
   Hdf5Places places;
   std::optional<NewRawFiles> raw;  // on the root
   try {
-    mpi::agree_on_root(context.comm, [&] {
+    mpi::collectively_on_root(context.comm, [&] {
       const auto head = head_of_left_file(h5::File::open(context.path), context.head);
       raw.emplace(context.options.directories, path);
       place_on_device(place, context.options);
@@ -350,9 +352,9 @@ Hdf5Places replace_by_copy(const SinkContext& context) {
       file.close();
     });
     share(context.comm, places);
-    mpi::agree_on(
+    mpi::collectively(
         context.comm, [&] { copy_share(context, place, places); }, close_limit_s);
-    mpi::agree_on_root(context.comm, [&] {
+    mpi::collectively_on_root(context.comm, [&] {
       replace_file(place, path);
       discard_snapshots(path, -1);
       raw->keep();
@@ -368,23 +370,23 @@ void share(mpi::CommView comm, Hdf5Places& places) {
   std::string names;
   for (const auto* list : {&places.files, &places.directories})
     for (const auto& name : *list) names += name + '\0';
-  std::vector<std::int64_t> numbers{places.record,
-                                    places.record_slots,
+  std::vector<std::int64_t> numbers{places.commit_mark,
+                                    places.commit_mark_slots,
                                     places.dropped,
                                     places.switches,
                                     static_cast<std::int64_t>(places.files.size()),
                                     static_cast<std::int64_t>(names.size())};
   numbers.insert(numbers.end(), names.begin(), names.end());  // few enough for one message
-  for (const auto& stretches : places.datasets) {
-    numbers.push_back(static_cast<std::int64_t>(stretches.size()));
-    for (const auto& s : stretches)
+  for (const auto& extents : places.datasets) {
+    numbers.push_back(static_cast<std::int64_t>(extents.size()));
+    for (const auto& s : extents)
       numbers.insert(numbers.end(), {s.first, s.bytes, static_cast<std::int64_t>(s.file), s.offset});
   }
   mpi::broadcast(comm, numbers, 0);
   places = {.files = {},
             .datasets = {},
-            .record = numbers[0],
-            .record_slots = numbers[1],
+            .commit_mark = numbers[0],
+            .commit_mark_slots = numbers[1],
             .dropped = numbers[2],
             .switches = numbers[3]};
   const auto files = static_cast<std::size_t>(numbers[4]);
@@ -407,11 +409,11 @@ void share(mpi::CommView comm, Hdf5Places& places) {
   }
 }
 
-void set_record(const std::string& path, const Hdf5Places& places, StepIndex steps) {
-  const std::vector<std::uint64_t> slots(static_cast<std::size_t>(places.record_slots),
+void set_commit_mark(const std::string& path, const Hdf5Places& places, StepIndex steps) {
+  const std::vector<std::uint64_t> slots(static_cast<std::size_t>(places.commit_mark_slots),
                                          static_cast<std::uint64_t>(steps));
   RawFile file(path, make_plain_call());
-  file.write_directly(std::as_bytes(std::span(slots)), places.record);
+  file.write_directly(std::as_bytes(std::span(slots)), places.commit_mark);
   file.close();
 }
 
@@ -421,12 +423,12 @@ std::vector<std::vector<Region>> regions_after(const Plan& plan, const Hdf5Place
   for (const auto& stream : plan.streams) {
     const StepIndex samples = stream.cadence.samples();
     for (const auto& spec : stream.datasets) {
-      const auto& stretches = places.datasets[dataset++];
+      const auto& extents = places.datasets[dataset++];
       if (stream.reduction != Reduction::none || samples == 0) continue;
       const std::int64_t used = bytes_of(spec) / samples * stream.cadence.samples_until(after);
-      for (const auto& stretch : stretches) {
-        const std::int64_t kept = std::clamp(used - stretch.first, std::int64_t{0}, stretch.bytes);
-        regions[stretch.file].push_back({stretch.offset + kept, stretch.bytes - kept});
+      for (const auto& extent : extents) {
+        const std::int64_t kept = std::clamp(used - extent.first, std::int64_t{0}, extent.bytes);
+        regions[extent.file].push_back({extent.offset + kept, extent.bytes - kept});
       }
     }
   }

@@ -30,12 +30,12 @@ Hdf5Layout::Hdf5Layout(const SinkContext& context, Hdf5Places places)
       joins_(context.joins),
       places_(std::move(places)) {
   share(context.comm, places_);
-  if (!joins_) mpi::agree_on_root(context.comm, [&] { prepare(0); });
+  if (!joins_) mpi::collectively_on_root(context.comm, [&] { prepare(0); });
 }
 
 /// Finds its way in a file that others have laid out.
 void Hdf5Layout::join(const SinkContext& context) {
-  mpi::agree_on_root(context.comm, [&] {
+  mpi::collectively_on_root(context.comm, [&] {
     with_path(path_, [&] {
       const auto found = find_places(context);
       TAILRACE_CHECK(found.has_value(), "a file that others have laid out has known places");
@@ -52,7 +52,7 @@ void Hdf5Layout::create_or_open(const SinkContext& context) {
     if (splits_samples(context.options) && resumes) discard_snapshots(path_, context.resume_after);
     prepare(context.resume_after);
   };
-  mpi::agree_on_root(context.comm, [&] {
+  mpi::collectively_on_root(context.comm, [&] {
     in_place = find_or_create(context);
     if (in_place) prepare_places();
   });
@@ -63,7 +63,7 @@ void Hdf5Layout::create_or_open(const SinkContext& context) {
           "{} was laid out by another program, or with --write spawn-each, and has been copied into "
           "a file that holds its samples itself",
           path_));
-    mpi::agree_on_root(context.comm, prepare_places);
+    mpi::collectively_on_root(context.comm, prepare_places);
   }
   if (context.comm.is_root() && in_place && resumes && names_others(context.options))
     warn(fmt::format("{} goes on in the directories that it began in", path_));
@@ -117,14 +117,14 @@ bool Hdf5Layout::names_others(const Options& options) const {
 std::vector<SpaceNeed> Hdf5Layout::needs() const {
   std::vector<SpaceNeed> needs;
   for (const auto& file : places_.files) needs.push_back({file, 0});
-  for (const auto& stretches : places_.datasets)
-    for (const auto& stretch : stretches) needs[stretch.file].bytes += static_cast<double>(stretch.bytes);
+  for (const auto& extents : places_.datasets)
+    for (const auto& extent : extents) needs[extent.file].bytes += static_cast<double>(extent.bytes);
   return needs;
 }
 
 /// Samples after step `after` are going to be written again, and may be other ones.
 void Hdf5Layout::prepare(StepIndex after) {
-  if (after > 0) set_record(path_, places_, after);
+  if (after > 0) set_commit_mark(path_, places_, after);
   forget_changes(places_);
   const auto regions = regions_after(plan_, places_, after);
   if (!has_space(needs(), warning_)) return;
@@ -133,18 +133,18 @@ void Hdf5Layout::prepare(StepIndex after) {
 
 Hdf5Layout::Slots Hdf5Layout::slots_of(int source) const noexcept {
   if (lacks_slots()) return {};
-  const std::int64_t first = places_.record_slots * source / sources_,
-                     end = places_.record_slots * (source + 1) / sources_;
+  const std::int64_t first = places_.commit_mark_slots * source / sources_,
+                     end = places_.commit_mark_slots * (source + 1) / sources_;
   return {first, end - first};
 }
 
 void Hdf5Layout::publish(mpi::CommView comm, StepIndex steps) const {
-  if (lacks_slots()) mpi::agree_on_root(comm, [&] { set_record(path_, places_, steps); });
+  if (lacks_slots()) mpi::collectively_on_root(comm, [&] { set_commit_mark(path_, places_, steps); });
 }
 
 void Hdf5Layout::finish(const FileTail& tail, const FileEnd& end) const {
   if (joins_) return;
-  if (end.complete && lacks_slots()) set_record(path_, places_, end.steps);
+  if (end.complete && lacks_slots()) set_commit_mark(path_, places_, end.steps);
   with_path(path_, [&] { write_tail(path_, tail, end.complete); });
   if (!end.complete) return;
   const auto regions = regions_after(plan_, places_, end.steps);

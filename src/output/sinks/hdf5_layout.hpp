@@ -52,7 +52,7 @@ class Hdf5Layout {
   void prepare(StepIndex after);
   [[nodiscard]] bool names_others(const Options& options) const;
   [[nodiscard]] std::vector<SpaceNeed> needs() const;
-  [[nodiscard]] bool lacks_slots() const noexcept { return sources_ > places_.record_slots; }
+  [[nodiscard]] bool lacks_slots() const noexcept { return sources_ > places_.commit_mark_slots; }
 
   std::string path_, warning_;
   const Plan& plan_;

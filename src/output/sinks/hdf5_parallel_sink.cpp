@@ -8,9 +8,9 @@
 #include "output/core/raw_file.hpp"
 #include "output/sinks/collective_sink.hpp"
 #include "output/sinks/hdf5_layout.hpp"
+#include "output/sinks/hyperslab.hpp"
 #include "output/sinks/new_file.hpp"
 #include "output/sinks/sinks.hpp"
-#include "output/sinks/hyperslab.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
@@ -25,8 +25,8 @@ class Hdf5ParallelSink final : public CollectiveSink {
         .comm = context.comm.get(), .path = context.path, .datasets = {}, .hints = context.options.mpi_hints};
     for (const auto& stream : context.plan.streams)
       for (const auto& one : stream.datasets) target.datasets.push_back(one.path);
-    record_ = target.datasets.size();
-    target.datasets.emplace_back(record_path);
+    commit_mark_ = target.datasets.size();
+    target.datasets.emplace_back(commit_mark_path);
     std::optional<ErrorInfo> failure;
     try {
       through_hdf5("opening", -1, [&] { file_ = h5::open_parallel(target); });
@@ -47,27 +47,28 @@ class Hdf5ParallelSink final : public CollectiveSink {
   void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t> touched,
                    StepIndex) override {
     auto part = parts.begin();
-    for (std::size_t dataset = 0; dataset < record_; ++dataset) {
+    for (std::size_t dataset = 0; dataset < commit_mark_; ++dataset) {
       if (!is_touched(touched, dataset)) continue;
       const bool mine = part != parts.end() && part->dataset == dataset;
       keep_failure_of([&] {
-        const auto slabs = mine ? slabs_of(spec(dataset).shape, part->runs) : std::vector<h5::Slab>();
+        const auto hyperslabs =
+            mine ? hyperslabs_of(spec(dataset).shape, part->runs) : std::vector<h5::Hyperslab>();
         const auto values = mine ? part->bytes : std::span<const std::byte>();
-        through_hdf5("writing", place(dataset), [&] { file_->write(dataset, slabs, values); });
+        through_hdf5("writing", place(dataset), [&] { file_->write(dataset, hyperslabs, values); });
       });
       if (mine) ++part;
     }
   }
 
-  void write_record(int source, StepIndex steps) override {
+  void write_commit_mark(int source, StepIndex steps) override {
     const auto slots = layout_.slots_of(source);
     if (slots.count == 0) return;
     const std::vector<std::uint64_t> values(static_cast<std::size_t>(slots.count),
                                             static_cast<std::uint64_t>(steps));
-    const h5::Slab slab{.start = {0, 0, static_cast<std::uint64_t>(slots.first)},
-                        .count = {1, 1, static_cast<std::uint64_t>(slots.count)}};
-    through_hdf5("writing", layout_.places().record, [&] {
-      file_->write_alone(record_, {&slab, 1}, std::as_bytes(std::span(values)));
+    const h5::Hyperslab hyperslab{.start = {0, 0, static_cast<std::uint64_t>(slots.first)},
+                                  .count = {1, 1, static_cast<std::uint64_t>(slots.count)}};
+    through_hdf5("writing", layout_.places().commit_mark, [&] {
+      file_->write_alone(commit_mark_, {&hyperslab, 1}, std::as_bytes(std::span(values)));
     });
   }
 
@@ -90,7 +91,7 @@ class Hdf5ParallelSink final : public CollectiveSink {
   }
 
   Hdf5Layout layout_;
-  std::size_t record_ = 0;  ///< number of the record's dataset, after those of the streams
+  std::size_t commit_mark_ = 0;  ///< number of the record's dataset, after those of the streams
   std::unique_ptr<h5::ParallelFile> file_;
 };
 

@@ -17,7 +17,7 @@ Hdf5Sink::Hdf5Sink(const SinkContext& context, Hdf5Layout layout, const MakeCall
   auto real_call = make_call();
   direct_call_ = make_call();
   const int process = context.process < 0 ? context.comm.rank() : context.process;
-  mpi::agree_on(context.comm, [&] {
+  mpi::collectively(context.comm, [&] {
     call_ = make_write_call(context.options, process, std::move(real_call));
     if (context.plan.may_switch()) switch_.emplace(context.plan, layout_.places());
     open_new_files();
@@ -31,13 +31,13 @@ void Hdf5Sink::open_new_files() {
     files_.push_back(std::make_unique<RawFile>(paths[files_.size()], call_, direct_call_));
 }
 
-bool Hdf5Sink::leave(const RefusedWrite& refusal, StepIndex step) {
-  if (!switch_ || !switch_->leave(refusal.info().path, refusal.reason(), step)) return false;
+bool Hdf5Sink::fail_over(const RefusedWrite& refusal, StepIndex step) {
+  if (!switch_ || !switch_->fail_over(refusal.info().path, refusal.reason(), step)) return false;
   open_new_files();
   return true;
 }
 
-bool Hdf5Sink::stands() {
+bool Hdf5Sink::is_unchanged() {
   if (!switch_ || !switch_->follow()) return true;
   open_new_files();
   return false;
@@ -56,7 +56,7 @@ Written Hdf5Sink::write(std::span<const Extent> extents, StepIndex step) {
     }
     written.bytes += static_cast<std::int64_t>(extent.bytes.size());
   }
-  written.operations += write_gathered(step);
+  written.operations += write_batch(step);
   start_flush_after(written.bytes);
   return written;
 }
@@ -70,13 +70,13 @@ Hdf5Sink::Target Hdf5Sink::locate(std::size_t dataset, std::int64_t offset_bytes
 /// operations that took.
 std::int64_t Hdf5Sink::gather(const Target& target, std::span<const std::byte> bytes, StepIndex step) {
   std::int64_t operations = 0;
-  if (target.file != gathered_for_ || target.offset != next_offset_ || pieces_.size() == IOV_MAX)
-    operations = write_gathered(step);
-  if (pieces_.empty()) {
-    gathered_for_ = target.file;
+  if (target.file != batch_file_ || target.offset != next_offset_ || buffers_.size() == IOV_MAX)
+    operations = write_batch(step);
+  if (buffers_.empty()) {
+    batch_file_ = target.file;
     first_offset_ = target.offset;
   }
-  pieces_.push_back({const_cast<std::byte*>(bytes.data()), bytes.size()});  // NOLINT: only read
+  buffers_.push_back({const_cast<std::byte*>(bytes.data()), bytes.size()});  // NOLINT: only read
   next_offset_ = target.offset + static_cast<std::int64_t>(bytes.size());
   return operations;
 }
@@ -99,12 +99,12 @@ std::vector<RawFile*> Hdf5Sink::files() {
   return files;
 }
 
-void Hdf5Sink::record(int source, StepIndex steps) {
-  put_slots(layout_.places().record, source, steps);
+void Hdf5Sink::commit_mark(int source, StepIndex steps) {
+  put_slots(layout_.places().commit_mark, source, steps);
   written_[source].recorded = steps;
 }
 
-void Hdf5Sink::note_dropped(int source) {
+void Hdf5Sink::mark_dropped(int source) {
   auto& written = written_[source];
   if (std::exchange(written.dropped, true)) return;
   if (layout_.places().dropped == 0)
@@ -117,9 +117,9 @@ void Hdf5Sink::note_dropped(int source) {
   put_slots(layout_.places().dropped, source, written.recorded + 1);
 }
 
-PlacedFiles::Slots Hdf5Sink::record(int source) const {
+PlacedFiles::Slots Hdf5Sink::commit_mark(int source) const {
   const auto slots = layout_.slots_of(source);
-  const std::int64_t first = layout_.places().record + slots.first * std::int64_t{sizeof(std::uint64_t)};
+  const std::int64_t first = layout_.places().commit_mark + slots.first * std::int64_t{sizeof(std::uint64_t)};
   return {.first = {.file = 0, .offset = first}, .count = slots.count};
 }
 
@@ -137,13 +137,13 @@ void Hdf5Sink::close(mpi::CommView comm, const FileTail& tail, const FileEnd& en
     if (comm.is_root()) {
       if (switch_) switch_->follow();
       layout_.finish(tail, end);
-      if (!tail.empty()) files_.front()->note_written();
+      if (!tail.empty()) files_.front()->mark_written();
       notes_ = describe_changes(layout_.places());
     }
     flush();
     close_files();
   };
-  mpi::agree_on(comm, close_here, close_limit_s);
+  mpi::collectively(comm, close_here, close_limit_s);
 }
 
 void Hdf5Sink::start_flush_after(std::int64_t bytes) noexcept {
@@ -154,14 +154,14 @@ void Hdf5Sink::start_flush_after(std::int64_t bytes) noexcept {
 }
 
 /// Writes the pieces gathered so far, which are neighbours in the file, in one operation.
-std::int64_t Hdf5Sink::write_gathered(StepIndex step) {
-  if (pieces_.empty()) return 0;
+std::int64_t Hdf5Sink::write_batch(StepIndex step) {
+  if (buffers_.empty()) return 0;
   const auto clear = [this] {
-    pieces_.clear();
+    buffers_.clear();
     next_offset_ = -1;
   };
   try {
-    gathered_for_->write(pieces_, first_offset_, step);
+    batch_file_->write(buffers_, first_offset_, step);
   } catch (...) {
     clear();
     throw;

@@ -30,10 +30,10 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   Hdf5Sink(const SinkContext& context, Hdf5Layout layout, const MakeCall& make_call);
 
   Written write(std::span<const Extent> extents, StepIndex step) override;
-  void record(int source, StepIndex steps) override;
-  void note_dropped(int source) override;
-  bool leave(const RefusedWrite& refusal, StepIndex step) override;
-  bool stands() override;
+  void commit_mark(int source, StepIndex steps) override;
+  void mark_dropped(int source) override;
+  bool fail_over(const RefusedWrite& refusal, StepIndex step) override;
+  bool is_unchanged() override;
   void flush() override;
   void publish(mpi::CommView comm, StepIndex steps) override { layout_.publish(comm, steps); }
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override;
@@ -57,8 +57,8 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   /// Ends the writing. @local. Errors (io).
   virtual void close_files();
   using PlacedFiles::Slots;
-  [[nodiscard]] Slots record(int source) const override;
-  void note_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
+  [[nodiscard]] Slots commit_mark(int source) const override;
+  void mark_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
   /// What takes the samples' bytes, to be used for further files.
   [[nodiscard]] const std::shared_ptr<WriteCall>& call() const noexcept { return call_; }
 
@@ -72,7 +72,7 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   void open_new_files();
   void start_flush_after(std::int64_t bytes) noexcept;
   std::int64_t gather(const Target& target, std::span<const std::byte> bytes, StepIndex step);
-  std::int64_t write_gathered(StepIndex step);
+  std::int64_t write_batch(StepIndex step);
   void put_slots(std::int64_t place, int source, StepIndex step);
 
   /// What has been done for a rank.
@@ -87,8 +87,8 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   std::int64_t unflushed_bytes_ = 0;
   std::shared_ptr<WriteCall> call_, direct_call_;
   std::vector<std::unique_ptr<RawFile>> files_;  ///< the HDF5 file, then raw ones
-  std::vector<iovec> pieces_;                    ///< gathered for one write
-  RawFile* gathered_for_ = nullptr;              ///< into which they go
+  std::vector<iovec> buffers_;                   ///< gathered for one write
+  RawFile* batch_file_ = nullptr;                ///< into which they go
   std::int64_t first_offset_ = 0, next_offset_ = -1;
   std::optional<DirectorySwitch> switch_;  ///< if streams may go to other directories
   std::vector<std::string> notes_;

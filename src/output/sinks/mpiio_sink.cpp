@@ -16,8 +16,8 @@ namespace {
 class MpiioCall final : public WriteCall {
  public:
   explicit MpiioCall(mpi::File& file) : file_(file) {}
-  ssize_t write(int, std::span<const iovec> pieces, off_t offset, StepIndex) override {
-    return file_.write_at(pieces, offset);
+  ssize_t write(int, std::span<const iovec> buffers, off_t offset, StepIndex) override {
+    return file_.write_at(buffers, offset);
   }
 
  private:
@@ -40,8 +40,8 @@ class MpiioSink final : public Sink {
   Written write(std::span<const Extent> extents, StepIndex step) override {
     return sink_.write(extents, step);
   }
-  void record(int source, StepIndex steps) override { sink_.record(source, steps); }
-  void note_dropped(int source) override { sink_.note_dropped(source); }
+  void commit_mark(int source, StepIndex steps) override { sink_.commit_mark(source, steps); }
+  void mark_dropped(int source) override { sink_.mark_dropped(source); }
   void flush() override { sink_.flush(); }
   void publish(mpi::CommView comm, StepIndex steps) override { sink_.publish(comm, steps); }
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override {

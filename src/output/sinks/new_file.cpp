@@ -92,7 +92,7 @@ void create_file(const SinkContext& context, const std::function<void(h5::File&)
   discard_snapshots(context.path, -1);  // of the file that was here
 }
 
-h5::DatasetSpec record_spec(int sources, const char* path) {
+h5::DatasetSpec commit_mark_spec(int sources, const char* path) {
   return {.path = path,
           .shape = {1, 1, static_cast<std::uint64_t>(sources)},
           .type = h5::ElementType::uint64,

@@ -46,7 +46,7 @@ void place_on_device(const std::string& path, const Options& options);
 void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out);
 
 /// The dataset of the record, or another one with a slot for each rank whose samples come.
-h5::DatasetSpec record_spec(int sources, const char* path = record_path);
+h5::DatasetSpec commit_mark_spec(int sources, const char* path = commit_mark_path);
 
 /// Puts the tail into a file that nobody else has open: all of it, or after a failure its texts. Errors (io).
 void write_tail(const std::string& path, const FileTail& tail, bool complete);

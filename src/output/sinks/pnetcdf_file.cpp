@@ -184,20 +184,21 @@ void PnetcdfFile::write_element(int variable, const std::vector<std::uint64_t>& 
   check(ncmpi_put_var1_ulonglong_all(id_, variable, start.data(), &number), "writing a number");
 }
 
-void PnetcdfFile::post(int variable, std::span<const h5::Slab> slabs, h5::ElementType type,
+void PnetcdfFile::post(int variable, std::span<const h5::Hyperslab> hyperslabs, h5::ElementType type,
                        std::span<const std::byte> values) {
   std::vector<Numbers> starts, counts;
-  for (const auto& slab : slabs) {
-    starts.emplace_back(slab.start.begin(), slab.start.end());
-    counts.emplace_back(slab.count.begin(), slab.count.end());
+  for (const auto& hyperslab : hyperslabs) {
+    starts.emplace_back(hyperslab.start.begin(), hyperslab.start.end());
+    counts.emplace_back(hyperslab.count.begin(), hyperslab.count.end());
   }
   std::vector<MPI_Offset*> start_lists, count_lists;
   for (auto& numbers : starts) start_lists.push_back(numbers.data());
   for (auto& numbers : counts) count_lists.push_back(numbers.data());
   int request = NC_REQ_NULL;
-  check(ncmpi_iput_varn(id_, variable, static_cast<int>(slabs.size()), start_lists.data(), count_lists.data(),
-                        values.data(), static_cast<MPI_Offset>(values.size() / h5::size_bytes(type)),
-                        memory_type_of(type), &request),
+  check(ncmpi_iput_varn(id_, variable, static_cast<int>(hyperslabs.size()), start_lists.data(),
+                        count_lists.data(), values.data(),
+                        static_cast<MPI_Offset>(values.size() / h5::size_bytes(type)), memory_type_of(type),
+                        &request),
         "asking for a write");
   requests_.push_back(request);
 }

@@ -52,7 +52,7 @@ class PnetcdfFile {
   void write_element(int variable, const std::vector<std::uint64_t>& element, std::uint64_t value);
 
   /// Asks for blocks to be written by the next `complete`; until then the values belong to PnetCDF. @local
-  void post(int variable, std::span<const h5::Slab> slabs, h5::ElementType type,
+  void post(int variable, std::span<const h5::Hyperslab> hyperslabs, h5::ElementType type,
             std::span<const std::byte> values);
   /// Writes everything that was posted on any rank. @collective{comm}
   void complete();

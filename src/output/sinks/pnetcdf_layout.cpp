@@ -58,20 +58,22 @@ Hdf5Places lay_out(PnetcdfFile& file, const SinkContext& context) {
   for (const auto& dataset : context.head.datasets) of_head.push_back(definitions.add(dataset.spec));
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) of_streams.push_back(definitions.add_of_stream(spec));
-  const int record = definitions.add(record_spec(context.sources));
+  const int commit_mark = definitions.add(commit_mark_spec(context.sources));
   file.finish_definitions();
   for (std::size_t i = 0; i < of_head.size(); ++i)
     if (of_head[i] >= 0) file.write_all(of_head[i], context.head.datasets[i].values);
   const std::vector<std::uint64_t> none(static_cast<std::size_t>(context.sources));
-  file.write_all(record, std::as_bytes(std::span(none)));
-  Hdf5Places places{
-      .files = {context.path}, .datasets = {}, .record = file.place(record), .record_slots = context.sources};
+  file.write_all(commit_mark, std::as_bytes(std::span(none)));
+  Hdf5Places places{.files = {context.path},
+                    .datasets = {},
+                    .commit_mark = file.place(commit_mark),
+                    .commit_mark_slots = context.sources};
   auto variable = of_streams.begin();
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
       const int number = *variable++;
       const auto bytes = static_cast<std::int64_t>(h5::element_count(spec.shape) * h5::size_bytes(spec.type));
-      places.datasets.push_back(number < 0 ? Stretches() : one_stretch(file.place(number), bytes));
+      places.datasets.push_back(number < 0 ? FileExtents() : one_extent(file.place(number), bytes));
     }
   return places;
 }
@@ -79,8 +81,8 @@ Hdf5Places lay_out(PnetcdfFile& file, const SinkContext& context) {
 /// The byte after the last one of the streams' variables.
 std::uintmax_t end_of(const Hdf5Places& places) {
   std::int64_t end = 0;
-  for (const auto& stretches : places.datasets)
-    for (const auto& stretch : stretches) end = std::max(end, stretch.offset + stretch.bytes);
+  for (const auto& extents : places.datasets)
+    for (const auto& extent : extents) end = std::max(end, extent.offset + extent.bytes);
   return static_cast<std::uintmax_t>(end);
 }
 

@@ -2,11 +2,11 @@
 
 #include "mpi/verdict.hpp"
 #include "output/sinks/collective_sink.hpp"
+#include "output/sinks/hyperslab.hpp"
 #include "output/sinks/new_file.hpp"
 #include "output/sinks/pnetcdf_file.hpp"
 #include "output/sinks/pnetcdf_layout.hpp"
 #include "output/sinks/sinks.hpp"
-#include "output/sinks/hyperslab.hpp"
 #include "output/sinks/space.hpp"
 #include "tailrace/error.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 class PnetcdfSink final : public CollectiveSink {
  public:
   explicit PnetcdfSink(const SinkContext& context) : CollectiveSink(context), plan_(context.plan) {
-    mpi::agree_on_root(context.comm, [&] { create(context); });
+    mpi::collectively_on_root(context.comm, [&] { create(context); });
     share(context.comm, places_);
     std::optional<ErrorInfo> failure;
     try {
@@ -44,7 +44,7 @@ class PnetcdfSink final : public CollectiveSink {
     for (const auto& stream : plan_.streams)
       for (const auto& one : stream.datasets)
         variables_.push_back(has_variable(one) ? file_->find(variable_of(one.path)) : -1);
-    record_ = file_->find(variable_of(record_path));
+    commit_mark_ = file_->find(variable_of(commit_mark_path));
   }
 
   [[nodiscard]] std::int64_t place(std::size_t dataset) const override {
@@ -55,13 +55,13 @@ class PnetcdfSink final : public CollectiveSink {
     for (const auto& part : parts)
       keep_failure_of([&] {
         const auto& one = spec(part.dataset);
-        file_->post(variables_[part.dataset], slabs_of(one.shape, part.runs), one.type, part.bytes);
+        file_->post(variables_[part.dataset], hyperslabs_of(one.shape, part.runs), one.type, part.bytes);
       });
     file_->complete();
   }
 
-  void write_record(int source, StepIndex steps) override {
-    file_->write_element(record_, {0, 0, static_cast<std::uint64_t>(source)},
+  void write_commit_mark(int source, StepIndex steps) override {
+    file_->write_element(commit_mark_, {0, 0, static_cast<std::uint64_t>(source)},
                          static_cast<std::uint64_t>(steps));
   }
 
@@ -81,7 +81,7 @@ class PnetcdfSink final : public CollectiveSink {
   Hdf5Places places_;  ///< of the variables
   std::optional<PnetcdfFile> file_;
   std::vector<int> variables_;  ///< by dataset, -1 for those without elements
-  int record_ = -1;
+  int commit_mark_ = -1;
 };
 
 }  // namespace

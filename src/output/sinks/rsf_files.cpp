@@ -128,7 +128,7 @@ std::string rsf_header(const RsfFile& file, const std::vector<Axis>& axes) {
   return text;
 }
 
-void tell_samples(const RsfFile& file, StepIndex samples) {
+void report_samples(const RsfFile& file, StepIndex samples) {
   const auto line = samples_line(file, samples);
   RawFile header(file.header, make_plain_call());
   header.write_directly(std::as_bytes(std::span(line)), 0);
@@ -153,9 +153,9 @@ void create_rsf(const SinkContext& context, const std::vector<RsfFile>& files) {
         else
           index.create_external_dataset(*file.spec, std::span(&whole, 1));
       }
-      for (const char* path : {record_path, dropped_path}) {
+      for (const char* path : {commit_mark_path, dropped_path}) {
         if (path == dropped_path && !context.plan.may_drop()) continue;
-        index.create_dataset(record_spec(context.sources, path));
+        index.create_dataset(commit_mark_spec(context.sources, path));
         index.write<std::uint64_t>(path,
                                    std::vector<std::uint64_t>(static_cast<std::size_t>(context.sources)));
       }
@@ -177,12 +177,12 @@ Hdf5Places rsf_places(const SinkContext& context, const std::vector<RsfFile>& fi
   Hdf5Places places;
   places.files = {context.path};
   for (const auto& file : files) {
-    auto stretches = one_stretch(0, file.bytes());
-    if (!stretches.empty()) {
-      stretches.front().file = places.files.size();
+    auto file_extents = one_extent(0, file.bytes());
+    if (!file_extents.empty()) {
+      file_extents.front().file = places.files.size();
       places.files.push_back(file.data);
     }
-    places.datasets.push_back(std::move(stretches));
+    places.datasets.push_back(std::move(file_extents));
   }
   const auto index = h5::File::open(context.path);
   const auto place_of = [&](const char* path) {
@@ -190,8 +190,8 @@ Hdf5Places rsf_places(const SinkContext& context, const std::vector<RsfFile>& fi
     TAILRACE_CHECK(place.has_value(), "the slots of the record have a known place");
     return static_cast<std::int64_t>(*place);
   };
-  places.record = place_of(record_path);
-  places.record_slots = static_cast<std::int64_t>(h5::element_count(index.shape(record_path)));
+  places.commit_mark = place_of(commit_mark_path);
+  places.commit_mark_slots = static_cast<std::int64_t>(h5::element_count(index.shape(commit_mark_path)));
   if (index.has_dataset(dropped_path)) places.dropped = place_of(dropped_path);
   return places;
 }

@@ -35,6 +35,6 @@ Hdf5Places rsf_places(const SinkContext& context, const std::vector<RsfFile>& fi
 /// The text of a header that tells of no sample yet; `axes` may be empty.
 std::string rsf_header(const RsfFile& file, const std::vector<Axis>& axes);
 /// Has the header of a series tell of so many samples, in place. @local. Errors (io).
-void tell_samples(const RsfFile& file, StepIndex samples);
+void report_samples(const RsfFile& file, StepIndex samples);
 
 }  // namespace tailrace::output

@@ -23,29 +23,29 @@ class RsfSink final : public Hdf5Sink {
       : Hdf5Sink(context, lay_out(context, files), make_plain_call),
         joins_(context.joins),
         files_(std::move(files)),
-        told_(files_.size()) {}
+        reported_(files_.size()) {}
 
-  void record(int source, StepIndex steps) override {
-    Hdf5Sink::record(source, steps);
-    tell_recorded();
+  void commit_mark(int source, StepIndex steps) override {
+    Hdf5Sink::commit_mark(source, steps);
+    report_recorded();
   }
 
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override {
     Hdf5Sink::close(comm, tail, end);
-    mpi::agree_on(comm, [&] {
+    mpi::collectively(comm, [&] {
       if (failure_) throw Error(*failure_);
       if (comm.is_root() && !joins_) finish(end);
     });
   }
 
  protected:
-  /// None that anybody else writes: `note_recorded` does, together with the headers.
-  [[nodiscard]] Slots record(int) const override { return {}; }
+  /// None that anybody else writes: `mark_recorded` does, together with the headers.
+  [[nodiscard]] Slots commit_mark(int) const override { return {}; }
   /// On the simulation's thread, which must not fail alone.
-  void note_recorded(int source, StepIndex steps) override {
+  void mark_recorded(int source, StepIndex steps) override {
     if (failure_) return;
     try {
-      record(source, steps);
+      commit_mark(source, steps);
     } catch (...) {
       failure_ = describe_current_exception();
     }
@@ -54,7 +54,7 @@ class RsfSink final : public Hdf5Sink {
  private:
   static Hdf5Layout lay_out(const SinkContext& context, const std::vector<RsfFile>& files) {
     Hdf5Places places;
-    mpi::agree_on_root(context.comm, [&] {
+    mpi::collectively_on_root(context.comm, [&] {
       if (!context.joins) create_rsf(context, files);
       places = rsf_places(context, files);
     });
@@ -64,35 +64,35 @@ class RsfSink final : public Hdf5Sink {
   /// Has the headers tell of what all ranks have recorded. Every process that advances a slot does so,
   /// because each may be the last one. Whoever has written looks again: another one may have told of more
   /// meanwhile.
-  void tell_recorded() {
-    while (tell(recorded_by_all())) {
+  void report_recorded() {
+    while (report(recorded_by_all())) {
     }
   }
 
   /// The step up to which all ranks have recorded.
   [[nodiscard]] StepIndex recorded_by_all() {
     const auto& places = layout().places();
-    slots_.resize(static_cast<std::size_t>(places.record_slots));
+    slots_.resize(static_cast<std::size_t>(places.commit_mark_slots));
     const auto bytes = std::as_writable_bytes(std::span(slots_));
     const int file = open(layout().path().c_str(), O_RDONLY | O_CLOEXEC);
-    const auto taken = file < 0 ? -1 : pread(file, bytes.data(), bytes.size(), places.record);
+    const auto taken = file < 0 ? -1 : pread(file, bytes.data(), bytes.size(), places.commit_mark);
     const int error = errno;
     if (file >= 0) ::close(file);
     if (taken != static_cast<ssize_t>(bytes.size()))
-      throw file_failure(layout().path(), "reading the record", places.record, taken < 0 ? error : EIO);
+      throw file_failure(layout().path(), "reading the record", places.commit_mark, taken < 0 ? error : EIO);
     return static_cast<StepIndex>(*std::min_element(slots_.begin(), slots_.end()));
   }
 
   /// Has the headers tell of the samples up to a step, as the record has it; false if they have done so.
-  bool tell(StepIndex step) {
+  bool report(StepIndex step) {
     bool any = false;
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const auto& file = files_[i];
       if (file.header.empty() || !file.is_series()) continue;
       const StepIndex samples = step > 0 ? file.stream->cadence.samples_until(step) : 0;
-      if (samples <= told_[i]) continue;
-      tell_samples(file, samples);
-      told_[i] = samples;
+      if (samples <= reported_[i]) continue;
+      report_samples(file, samples);
+      reported_[i] = samples;
       any = true;
     }
     return any;
@@ -101,7 +101,7 @@ class RsfSink final : public Hdf5Sink {
   /// What a run that stopped early did not use is cut off.
   void finish(const FileEnd& end) {
     if (!end.complete) return;
-    tell(end.steps);
+    report(end.steps);
     for (const auto& file : files_) {
       if (file.header.empty() || !file.is_series()) continue;
       const auto& cadence = file.stream->cadence;
@@ -112,16 +112,16 @@ class RsfSink final : public Hdf5Sink {
 
   bool joins_;
   std::vector<RsfFile> files_;
-  std::vector<StepIndex> told_;       ///< samples, by file
+  std::vector<StepIndex> reported_;   ///< samples, by file
   std::vector<std::uint64_t> slots_;  ///< of the record, for `recorded_by_all`
-  std::optional<ErrorInfo> failure_;  ///< of `note_recorded`
+  std::optional<ErrorInfo> failure_;  ///< of `mark_recorded`
 };
 
 }  // namespace
 
 std::unique_ptr<Sink> create_rsf_sink(const SinkContext& context) {
   std::vector<RsfFile> files;
-  mpi::agree_on(context.comm, [&] { files = rsf_files(context.path, context.plan); });
+  mpi::collectively(context.comm, [&] { files = rsf_files(context.path, context.plan); });
   return std::make_unique<RsfSink>(context, std::move(files));
 }
 

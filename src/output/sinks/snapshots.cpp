@@ -139,7 +139,7 @@ void discard_snapshots(const std::string& path, StepIndex after) {
 void check_snapshots(const std::string& path, const Plan& plan, StepIndex until) {
   for (StepIndex step = 0; step <= until; ++step) {
     const auto file = snapshot_path(path, step);
-    if (!plan.records(step) || access(file.c_str(), R_OK) == 0) continue;
+    if (!plan.rows(step) || access(file.c_str(), R_OK) == 0) continue;
     throw Error(ErrorInfo{
         .kind = ErrorKind::input,
         .message = fmt::format("{}: the samples of step {} stand in {}, which is missing", path, step, file),
@@ -180,7 +180,7 @@ SnapshotFiles::Open& SnapshotFiles::open(StepIndex step) {
     open_.splice(open_.begin(), open_, found);
     return open_.front();
   }
-  if (open_.size() == most_open) {
+  if (open_.size() == max_open) {
     open_.back().file->start_flush();
     open_.pop_back();
   }

@@ -42,7 +42,7 @@ class SnapshotFiles {
   SnapshotFiles(std::string path, const Plan& plan, std::shared_ptr<WriteCall> call, int process);
 
   struct Place {
-    RawFile* file = nullptr;  ///< until `most_open` others were asked for
+    RawFile* file = nullptr;  ///< until `max_open` others were asked for
     std::int64_t offset = 0;
     std::int64_t bytes = 0;  ///< to the end of the sample
   };
@@ -57,7 +57,7 @@ class SnapshotFiles {
   void close();
 
  private:
-  static constexpr std::size_t most_open = 16;
+  static constexpr std::size_t max_open = 16;
 
   struct Dataset {
     const PlannedStream* stream = nullptr;  ///< null if not split

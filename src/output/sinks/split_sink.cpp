@@ -17,8 +17,8 @@ class SplitSink final : public Hdf5Sink {
                    context.process < 0 ? context.comm.rank() : context.process) {}
 
   /// Where several processes take turns, only the rank whose samples they are knows which were recorded last.
-  void note_dropped(int source) override {
-    if (!joins_) Hdf5Sink::note_dropped(source);
+  void mark_dropped(int source) override {
+    if (!joins_) Hdf5Sink::mark_dropped(source);
   }
 
   void flush() override {

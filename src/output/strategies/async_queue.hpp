@@ -28,11 +28,11 @@ class AsyncQueue {
   virtual ~AsyncQueue() = default;
 
   /// Operations that may be under way at once.
-  static constexpr std::size_t most_under_way = 1024;
+  static constexpr std::size_t max_under_way = 1024;
 
   /// Puts the pieces, which stay where they are until it is done, at `offset` of a file, not before a time of
   /// `monotonic_s`, 0 for at once.
-  virtual void write(std::uint64_t tag, std::size_t file, std::span<const iovec> pieces, std::int64_t offset,
+  virtual void write(std::uint64_t tag, std::size_t file, std::span<const iovec> buffers, std::int64_t offset,
                      double not_before_s) = 0;
   /// Does nothing but end at a time of `monotonic_s`, with whatever result.
   virtual void pause(std::uint64_t tag, double until_s) = 0;

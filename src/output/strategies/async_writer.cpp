@@ -18,17 +18,17 @@ namespace tailrace::output {
 namespace {
 
 /// What is being done with a job, one after the other; each begins when the one before is complete.
-enum class Stage { samples, record, flush, done };
+enum class Stage { samples, commit_mark, flush, done };
 
-Extents extents_of(const Staging& job, std::span<const Piece* const> pieces) {
-  const JobView view = view_of(job, pieces);
+Extents extents_of(const Staging& job, std::span<const Share* const> shares) {
+  const JobView view = view_of(job, shares);
   return Extents(std::span(&view, 1));
 }
 
 /// A submitted job.
 struct Job {
-  Job(Lease taken, std::span<const Piece* const> pieces, double now_s)
-      : lease(std::move(taken)), extents(extents_of(*lease, pieces)), ahead(extents.next()), start_s(now_s) {}
+  Job(Lease taken, std::span<const Share* const> shares, double now_s)
+      : lease(std::move(taken)), extents(extents_of(*lease, shares)), ahead(extents.next()), start_s(now_s) {}
 
   Lease lease;
   Extents extents;
@@ -45,7 +45,7 @@ struct Job {
 
 /// One write or flush under way.
 struct Operation {
-  static constexpr std::size_t most_pieces = 16;
+  static constexpr std::size_t max_shares = 16;
 
   Job* job = nullptr;
   std::size_t file = 0;
@@ -53,7 +53,7 @@ struct Operation {
   bool flushes = false, pauses = false;
   OnFailure policy = OnFailure::stop;
   double give_up_s = 0, pause_s = 0;  ///< of a write that is tried again
-  std::array<iovec, most_pieces> pieces;
+  std::array<iovec, max_shares> shares;
   std::span<iovec> left;  ///< of the pieces
 };
 
@@ -65,9 +65,9 @@ std::span<const std::byte> front_of(std::span<const std::byte> bytes, std::int64
   return bytes.first(std::min(bytes.size(), static_cast<std::size_t>(most)));
 }
 
-std::size_t total_bytes(std::span<const iovec> pieces) noexcept {
+std::size_t total_bytes(std::span<const iovec> shares) noexcept {
   std::size_t total = 0;
-  for (const auto& piece : pieces) total += piece.iov_len;
+  for (const auto& share : shares) total += share.iov_len;
   return total;
 }
 
@@ -80,18 +80,18 @@ class AsyncWriter final : public Writer {
         places_(*context.sink.placed()),
         files_(places_.files()),
         unflushed_bytes_(files_.size(), 0),
-        pieces_(context.pieces),
+        shares_(context.shares),
         reached_(context.reached),
         log_(context.writer_log),
         meter_(context.sink.meter()),
         memory_(std::move(parts.memory)),
         pool_(memory_, context.options.buffers, context.staging_bytes, context.comm.rank()),
-        operations_(AsyncQueue::most_under_way),
+        operations_(AsyncQueue::max_under_way),
         queue_(std::move(parts.queue)) {
     for (std::size_t i = operations_.size(); i > 0; --i) free_.push_back(i - 1);
   }
 
-  ~AsyncWriter() override { drain(); }
+  ~AsyncWriter() override { flush_all(); }
 
   std::optional<Lease> try_acquire() override {
     progress();
@@ -117,14 +117,14 @@ class AsyncWriter final : public Writer {
     if (failure_) return;
     const double start_s = monotonic_s();
     if (start_s > looked_at_s_ + between_looks_s && account_.bytes > 0) look_at_workers(start_s);
-    jobs_.emplace_back(std::move(job), pieces_, start_s);
+    jobs_.emplace_back(std::move(job), shares_, start_s);
     move();
     account_.wait_s += monotonic_s() - start_s;
   }
 
   [[nodiscard]] bool idle() const override { return jobs_.empty(); }
 
-  void drain() override {
+  void flush_all() override {
     for (move(); !jobs_.empty(); move()) wait();
     look_at_workers(monotonic_s());
   }
@@ -198,21 +198,21 @@ class AsyncWriter final : public Writer {
         break;
       const iovec next = as_iovec(front_of(job.ahead->bytes, place.bytes));
       const std::size_t next_bytes = next.iov_len;
-      iovec* const last = count > 0 ? &operation.pieces[count - 1] : nullptr;
+      iovec* const last = count > 0 ? &operation.shares[count - 1] : nullptr;
       if (last != nullptr && static_cast<std::byte*>(last->iov_base) + last->iov_len == next.iov_base)
         last->iov_len += next.iov_len;
-      else if (count < operation.pieces.size())
-        operation.pieces[count++] = next;
+      else if (count < operation.shares.size())
+        operation.shares[count++] = next;
       else
         break;
       end += static_cast<std::int64_t>(next_bytes);
-      go_on(job, next_bytes);
+      resume(job, next_bytes);
     }
-    operation.left = std::span(operation.pieces).first(count);
+    operation.left = std::span(operation.shares).first(count);
   }
 
   /// Leaves the first bytes of what is ahead behind.
-  static void go_on(Job& job, std::size_t bytes) {
+  static void resume(Job& job, std::size_t bytes) {
     if (bytes == job.ahead->bytes.size()) {
       job.ahead = job.extents.next();
       return;
@@ -243,19 +243,21 @@ class AsyncWriter final : public Writer {
 
   /// Begins or goes on with a write, as pace and faults decide; they leave the record alone.
   void issue_write(Operation& operation) {
-    if (operation.job->stage == Stage::record) {
+    if (operation.job->stage == Stage::commit_mark) {
       queue_->write(tag(operation), operation.file, operation.left, operation.offset, 0);
       return;
     }
-    const auto course = files_[operation.file]->plan(total_bytes(operation.left), operation.job->lease->step);
-    if (course.kill) die_in(operation, course.bytes);
-    if (course.error != 0) {
-      fail(operation, course.error);
+    const auto write_decision =
+        files_[operation.file]->plan(total_bytes(operation.left), operation.job->lease->step);
+    if (write_decision.kill) die_in(operation, write_decision.bytes);
+    if (write_decision.error != 0) {
+      fail(operation, write_decision.error);
       return;
     }
-    not_before_s_ = std::max(not_before_s_, course.not_before_s);  // nothing overtakes what is held up
-    queue_->write(tag(operation), operation.file, shortened(operation, course.bytes), operation.offset,
-                  not_before_s_ > monotonic_s() ? not_before_s_ : 0);
+    not_before_s_ =
+        std::max(not_before_s_, write_decision.not_before_s);  // nothing overtakes what is held up
+    queue_->write(tag(operation), operation.file, shortened(operation, write_decision.bytes),
+                  operation.offset, not_before_s_ > monotonic_s() ? not_before_s_ : 0);
   }
 
   /// The first `bytes` of what is left.
@@ -302,17 +304,17 @@ class AsyncWriter final : public Writer {
       fail(operation, ENOSPC);  // nothing taken and no reason given: going on would never end
       return;
     }
-    if (!again) note_taken(operation, completion.result);
+    if (!again) mark_taken(operation, completion.result);
     if (operation.left.empty() || operation.job->failed)
       end(operation);
     else
       issue_write(operation);
   }
 
-  void note_taken(Operation& operation, std::int64_t bytes) {
+  void mark_taken(Operation& operation, std::int64_t bytes) {
     operation.offset += bytes;
     operation.left = drop_front(operation.left, static_cast<std::size_t>(bytes));
-    if (operation.job->stage == Stage::record) return;
+    if (operation.job->stage == Stage::commit_mark) return;
     operation.job->written.bytes += bytes;
     auto& unflushed = unflushed_bytes_[operation.file];
     unflushed += bytes;
@@ -368,14 +370,14 @@ class AsyncWriter final : public Writer {
       return true;
     }
     charge_stage(job, monotonic_s());
-    if (job.stage == Stage::record && job.lease->record)
-      places_.note_recorded(job.lease->source, *job.lease->record);
+    if (job.stage == Stage::commit_mark && job.lease->commit_mark)
+      places_.mark_recorded(job.lease->source, *job.lease->commit_mark);
     job.stage = static_cast<Stage>(static_cast<int>(job.stage) + 1);
-    if (job.stage == Stage::record) issue_record(job);
+    if (job.stage == Stage::commit_mark) issue_commit_mark(job);
     if (job.stage == Stage::flush && job.lease->flush) issue_flush(job);
     if (job.stage == Stage::done) {
-      reached_.note(*job.lease);
-      tell_meter(job);
+      reached_.mark(*job.lease);
+      report_meter(job);
       finish(job);
     }
     return true;
@@ -391,7 +393,7 @@ class AsyncWriter final : public Writer {
   }
 
   /// The processor time of the workers is known for many jobs together: each gets its share by bytes.
-  void tell_meter(Job& job) {
+  void report_meter(Job& job) {
     const std::int64_t bytes = job.written.bytes;
     job.cost.bytes = bytes;
     job.cost.cpu_s = workers_s_per_byte_ * static_cast<double>(bytes);
@@ -399,18 +401,18 @@ class AsyncWriter final : public Writer {
     meter_.add(job.lease->step, job.cost);
   }
 
-  void issue_record(Job& job) {
+  void issue_commit_mark(Job& job) {
     const int source = job.lease->source;
-    if (job.dropped_bytes > 0) sink_.note_dropped(source);
-    if (!job.lease->record) return;
-    const auto slots = places_.record(source);
+    if (job.dropped_bytes > 0) sink_.mark_dropped(source);
+    if (!job.lease->commit_mark) return;
+    const auto slots = places_.commit_mark(source);
     if (slots.count == 0) return;
-    slots_.assign(static_cast<std::size_t>(slots.count), static_cast<std::uint64_t>(*job.lease->record));
+    slots_.assign(static_cast<std::size_t>(slots.count), static_cast<std::uint64_t>(*job.lease->commit_mark));
     Operation& operation = new_operation(job);
     operation.file = slots.first.file;
     operation.offset = slots.first.offset;
-    operation.pieces[0] = as_iovec(std::as_bytes(std::span(slots_)));
-    operation.left = std::span(operation.pieces).first(1);
+    operation.shares[0] = as_iovec(std::as_bytes(std::span(slots_)));
+    operation.left = std::span(operation.shares).first(1);
     issue_write(operation);
   }
 
@@ -442,7 +444,7 @@ class AsyncWriter final : public Writer {
   PlacedFiles& places_;
   std::vector<RawFile*> files_;
   std::vector<std::int64_t> unflushed_bytes_;  ///< of each file
-  std::span<const Piece* const> pieces_;
+  std::span<const Share* const> shares_;
   Reached& reached_;
   trace::Log& log_;
   Meter& meter_;
@@ -452,7 +454,7 @@ class AsyncWriter final : public Writer {
   std::deque<Job> jobs_;  // after the pool; operations refer to its elements, which stay where they are
   std::vector<Operation> operations_;
   std::vector<std::size_t> free_;  ///< operations that are not under way
-  std::array<iovec, AsyncQueue::most_under_way> halves_{};
+  std::array<iovec, AsyncQueue::max_under_way> halves_{};
   std::vector<std::uint64_t> slots_;  ///< of the one record that is under way
   std::optional<ErrorInfo> failure_;
   bool broken_off_ = false;

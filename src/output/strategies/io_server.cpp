@@ -19,33 +19,34 @@ double share_of(std::int64_t bytes, std::int64_t all_bytes, std::size_t jobs) no
 }
 
 /// Bytes of the values of a job.
-std::int64_t bytes_of(const Staging& job, std::span<const Piece* const> pieces) noexcept {
+std::int64_t bytes_of(const Staging& job, std::span<const Share* const> shares) noexcept {
   std::int64_t bytes = 0;
-  for (const auto& slice : job.slices)
-    bytes += slice.count * static_cast<std::int64_t>(h5::size_bytes(pieces[slice.piece]->type));
+  for (const auto& staged_extent : job.staged_extents)
+    bytes +=
+        staged_extent.count * static_cast<std::int64_t>(h5::size_bytes(shares[staged_extent.share]->type));
   return bytes;
 }
 
 }  // namespace
 
-CrewServer::CrewServer(mpi::CommView comm, int compute_ranks, const Station& station)
+IoServer::IoServer(mpi::CommView comm, int compute_ranks, const ServerIdentity& server)
     : comm_(comm),
       self_(mpi::Comm::duplicate(mpi::CommView(MPI_COMM_SELF))),
-      process_(station.process),
-      processes_(station.processes) {
+      process_(server.process),
+      processes_(server.processes) {
   const int writers = comm.size() - compute_ranks;
   for (int rank = 0; rank < compute_ranks; ++rank)
     members_ += compute_ranks + wire::writer_of(rank, compute_ranks, writers) == comm.rank();
   clock_ = trace::Clock::of_rank(process_);
   account_.process = process_;
   account_.host = host_name();
-  account_.cpus = to_text(station.seat.writing);
-  account_.place = to_text(station.seat.place);
-  bind_thread(station.seat.writing);
-  thread_ = start_background_thread(station.seat.writing, [this] { work(); });
+  account_.cpus = to_text(server.thread_placement.writing);
+  account_.place = to_text(server.thread_placement.place);
+  bind_thread(server.thread_placement.writing);
+  thread_ = start_background_thread(server.thread_placement.writing, [this] { work(); });
 }
 
-CrewServer::~CrewServer() {
+IoServer::~IoServer() {
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
@@ -53,7 +54,7 @@ CrewServer::~CrewServer() {
   wake_.notify_one();
 }
 
-void CrewServer::run() {
+void IoServer::run() {
   Backoff backoff;
   while (!over()) {
     const double start_s = monotonic_s(), start_cpu_s = thread_cpu_s();
@@ -68,7 +69,7 @@ void CrewServer::run() {
   }
 }
 
-bool CrewServer::move() {
+bool IoServer::move() {
   bool moved = take_commands();
   moved = take_arrivals() || moved;
   moved = take_back() || moved;
@@ -77,12 +78,12 @@ bool CrewServer::move() {
   return send_answers() || moved;
 }
 
-bool CrewServer::over() const noexcept {
+bool IoServer::over() const noexcept {
   return ended_ == members_ && arriving_.empty() && ready_.empty() && !batch_ && answers_.empty() &&
          reports_.empty();
 }
 
-bool CrewServer::take_commands() {
+bool IoServer::take_commands() {
   bool any = false;
   while (const auto arrival = mpi::find_arrival(comm_, wire::command_tag)) {
     take(arrival->source, mpi::receive(*arrival));
@@ -91,7 +92,7 @@ bool CrewServer::take_commands() {
   return any;
 }
 
-void CrewServer::take(int rank, std::span<const std::byte> command) {
+void IoServer::take(int rank, std::span<const std::byte> command) {
   Unpacker message(command);
   switch (message.get<wire::Command>()) {
     case wire::Command::open:
@@ -104,7 +105,7 @@ void CrewServer::take(int rank, std::span<const std::byte> command) {
       reports_.emplace_back(rank, message.get<trace::ClockPoint>());
       return;
     case wire::Command::clock:
-      return tell_time(rank);
+      return report_time(rank);
     case wire::Command::trace:
       return begin_trace(wire::read<wire::TraceRequest>(message));
     case wire::Command::end:
@@ -112,7 +113,7 @@ void CrewServer::take(int rank, std::span<const std::byte> command) {
   }
 }
 
-void CrewServer::open(int rank, wire::OpenRequest request) {
+void IoServer::open(int rank, wire::OpenRequest request) {
   Packer packer;
   packer.put(wire::Answer::opened);
   packer.put(request.session);
@@ -128,7 +129,7 @@ void CrewServer::open(int rank, wire::OpenRequest request) {
   answer(rank, std::move(packer));
 }
 
-void CrewServer::take_job(int rank, Unpacker& message) {
+void IoServer::take_job(int rank, Unpacker& message) {
   const auto head = message.get<wire::JobHead>();
   ServedSession& session = *sessions_.at(head.session);
   Member& member = session.members().at(rank);
@@ -137,14 +138,14 @@ void CrewServer::take_job(int rank, Unpacker& message) {
   TAILRACE_CHECK(head.bytes <= staging.bytes.size(), "a job fits into the room that was asked for");
   staging.used = head.bytes;
   staging.step = head.step;
-  if (head.has_record) staging.record = head.record;
+  if (head.has_commit_mark) staging.commit_mark = head.commit_mark;
   staging.flush = head.flush;
-  message.get(staging.slices);
+  message.get(staging.staged_extents);
   for (const auto part : wire::parts_of(staging.bytes.first(staging.used)))
     job.requests.push_back(mpi::start_receive(comm_, part, rank, wire::payload_tag));
 }
 
-void CrewServer::close(int rank, std::int64_t session) {
+void IoServer::close(int rank, std::int64_t session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   if (found->second) found->second->members().erase(rank);
@@ -152,7 +153,7 @@ void CrewServer::close(int rank, std::int64_t session) {
 }
 
 /// Jobs whose bytes are here become ready, those of a rank one after the other.
-bool CrewServer::take_arrivals() {
+bool IoServer::take_arrivals() {
   std::set<const Member*> behind;
   bool any = false;
   for (auto job = arriving_.begin(); job != arriving_.end();) {
@@ -173,13 +174,13 @@ bool CrewServer::take_arrivals() {
 
 /// Whether the jobs of other ranks should come first, with which those that are here make larger writes: for
 /// no longer than the last batch took to write, so that nothing waits for ranks that send nothing.
-bool CrewServer::worth_waiting(const ServedSession& session) const {
+bool IoServer::worth_waiting(const ServedSession& session) const {
   constexpr double longest_s = 10e-3;
   return !session.failure && !session.is_complete() &&
          monotonic_s() - ready_since_s_ < std::min(last_write_s_, longest_s);
 }
 
-bool CrewServer::hand_over() {
+bool IoServer::hand_over() {
   if (batch_ || ready_.empty() || worth_waiting(*ready_.front().session)) return false;
   Batch& batch = batch_.emplace();
   batch.session = ready_.front().session;
@@ -203,7 +204,7 @@ bool CrewServer::hand_over() {
   return true;
 }
 
-bool CrewServer::take_back() {
+bool IoServer::take_back() {
   if (!batch_ || !written_) return false;
   written_ = false;
   if (!batch_->session->failure) batch_->session->failure = batch_->failure;
@@ -215,15 +216,15 @@ bool CrewServer::take_back() {
   return true;
 }
 
-void CrewServer::answer(const Batch& batch) {
+void IoServer::answer(const Batch& batch) {
   std::int64_t all_bytes = 0;
-  for (const auto& job : batch.jobs) all_bytes += bytes_of(*job.staging, job.member->pieces());
+  for (const auto& job : batch.jobs) all_bytes += bytes_of(*job.staging, job.member->shares());
   bool first = true;
   for (const auto& job : batch.jobs) {
     wire::JobDone done{.number = job.number,
                        .written = !batch.failure,
                        .left_out = batch.cost.dropped_bytes > 0};  // together with its batch
-    const std::int64_t bytes = bytes_of(*job.staging, job.member->pieces());
+    const std::int64_t bytes = bytes_of(*job.staging, job.member->shares());
     const double share = share_of(bytes, all_bytes, batch.jobs.size());
     done.write_s = batch.cost.write_s * share;
     done.write_cpu_s = batch.cost.write_cpu_s * share;
@@ -242,17 +243,17 @@ void CrewServer::answer(const Batch& batch) {
   }
 }
 
-void CrewServer::answer(int rank, Packer packer) {
+void IoServer::answer(int rank, Packer packer) {
   Outgoing& outgoing = answers_.emplace_back(Outgoing{packer.take(), MPI_REQUEST_NULL});
   outgoing.request = mpi::start_send(comm_, outgoing.answer, rank, wire::answer_tag);
 }
 
-bool CrewServer::send_answers() {
+bool IoServer::send_answers() {
   return std::erase_if(answers_,
                        [](Outgoing& outgoing) { return mpi::test_all(std::span(&outgoing.request, 1)); }) > 0;
 }
 
-void CrewServer::tell_time(int rank) {
+void IoServer::report_time(int rank) {
   Packer packer;
   packer.put(wire::Answer::clock);
   wire::put(packer, wire::ClockReading{.now_s = clock_.now_s(), .identity = clock_.identity()});
@@ -260,7 +261,7 @@ void CrewServer::tell_time(int rank) {
 }
 
 /// A trace that cannot be written is no reason not to write samples.
-void CrewServer::begin_trace(const wire::TraceRequest& request) {
+void IoServer::begin_trace(const wire::TraceRequest& request) {
   try {
     const auto path = fmt::format("{}/trace/rank-{:05}.trace", request.directory, process_);
     recorder_.emplace(path, trace::Identity{process_, processes_, trace::Role::writer}, clock_, request.mode);
@@ -271,7 +272,7 @@ void CrewServer::begin_trace(const wire::TraceRequest& request) {
 }
 
 /// Answers those who ask for the account, once nothing is being written.
-bool CrewServer::report() {
+bool IoServer::report() {
   if (reports_.empty() || batch_) return false;
   const auto [rank, point] = std::move(reports_.front());
   reports_.pop_front();
@@ -282,7 +283,7 @@ bool CrewServer::report() {
   return true;
 }
 
-WriterAccount CrewServer::account(const trace::ClockPoint& point) {
+WriterAccount IoServer::account(const trace::ClockPoint& point) {
   if (recorder_) {
     recorder_->add(point);
     if (const auto failure = recorder_->close()) account_.warning = failure->message;
@@ -292,7 +293,7 @@ WriterAccount CrewServer::account(const trace::ClockPoint& point) {
   return account_;
 }
 
-void CrewServer::work() {
+void IoServer::work() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -305,10 +306,10 @@ void CrewServer::work() {
   }
 }
 
-void CrewServer::write(Batch& batch) {
+void IoServer::write(Batch& batch) {
   if (batch.failure) return;  // after a failure jobs are dropped
   std::vector<JobView> jobs;
-  for (const auto& job : batch.jobs) jobs.push_back(view_of(*job.staging, job.member->pieces()));
+  for (const auto& job : batch.jobs) jobs.push_back(view_of(*job.staging, job.member->shares()));
   try {
     run_jobs(jobs, batch.session->sink(), batch.cost, log_);
   } catch (...) {

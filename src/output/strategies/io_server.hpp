@@ -18,22 +18,22 @@
 namespace tailrace::output {
 
 /// Which of the processes of a job one that writes is, counted after those that compute, and where it runs.
-struct Station {
+struct ServerIdentity {
   int process = 0, processes = 0;
-  Seat seat;
+  ThreadPlacement thread_placement;
 };
 
 /// The life of a process that writes for others. Its main thread moves messages, all the time; a second one
 /// writes, and makes no MPI call. What has come in while a batch was being written is the next batch, so
 /// that the samples of neighbours leave in one pass over the file.
-class CrewServer {
+class IoServer {
  public:
   /// The first `compute_ranks` of `comm` compute, the others write. Both threads of the process go to its
   /// seat. @local
-  CrewServer(mpi::CommView comm, int compute_ranks, const Station& station);
-  ~CrewServer();
-  CrewServer(const CrewServer&) = delete;
-  CrewServer& operator=(const CrewServer&) = delete;
+  IoServer(mpi::CommView comm, int compute_ranks, const ServerIdentity& server);
+  ~IoServer();
+  IoServer(const IoServer&) = delete;
+  IoServer& operator=(const IoServer&) = delete;
 
   /// Serves until every rank that it serves has said that nothing comes any more.
   void run();
@@ -76,7 +76,7 @@ class CrewServer {
   void answer(const Batch& batch);
   void answer(int rank, Packer packer);
   [[nodiscard]] bool over() const noexcept;
-  void tell_time(int rank);
+  void report_time(int rank);
   void begin_trace(const wire::TraceRequest& request);
   WriterAccount account(const trace::ClockPoint& point);
 

@@ -5,23 +5,23 @@
 #include <csignal>
 
 #include "output/core/process_placement.hpp"
-#include "output/strategies/server_connection.hpp"
 #include "output/strategies/io_server.hpp"
+#include "output/strategies/server_connection.hpp"
 #include "output/strategies/server_spawn.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
 
-struct Crew::State {
+struct IoServers::State {
   mpi::CommView world;
   mpi::Comm all, compute;  ///< where some ranks write
-  std::unique_ptr<Link> ranks;
+  std::unique_ptr<Connection> ranks;
   int writers = 0;
   std::vector<SpawnedWriters> spawned;  ///< all together, or each by itself
   std::string spawned_for;              ///< the strategy
   std::string refusal;
   bool bind = true;
-  std::optional<Seats> seats;  ///< where some ranks write
+  std::optional<ProcessPlacement> thread_placements;  ///< where some ranks write
 };
 
 namespace {
@@ -46,7 +46,7 @@ int ranks_that_write(int ranks, const Options& options) {
 
 }  // namespace
 
-Crew::Crew(mpi::CommView world, const Options& options) : state_(std::make_unique<State>()) {
+IoServers::IoServers(mpi::CommView world, const Options& options) : state_(std::make_unique<State>()) {
   state_->world = world;
   state_->bind = options.bind;
   state_->writers = ranks_that_write(world.size(), options);
@@ -54,35 +54,35 @@ Crew::Crew(mpi::CommView world, const Options& options) : state_(std::make_uniqu
   const int compute_ranks = world.size() - state_->writers;
   state_->all = mpi::Comm::duplicate(world);
   state_->compute = mpi::Comm::split(world, world.rank() < compute_ranks ? 0 : -1);
-  state_->seats.emplace(state_->all, computes() ? Trade::computes : Trade::writes);
-  if (computes()) state_->ranks = std::make_unique<Link>(state_->all, compute_ranks);
+  state_->thread_placements.emplace(state_->all, computes() ? Trade::computes : Trade::writes);
+  if (computes()) state_->ranks = std::make_unique<Connection>(state_->all, compute_ranks);
 }
 
-Crew::~Crew() {
+IoServers::~IoServers() {
   if (state_->ranks) state_->ranks->end();
   for (auto& writers : state_->spawned) writers.dismiss();
 }
 
-bool Crew::computes() const noexcept {
+bool IoServers::computes() const noexcept {
   return state_->world.rank() < state_->world.size() - state_->writers;
 }
 
-mpi::CommView Crew::compute_comm() const noexcept {
+mpi::CommView IoServers::compute_comm() const noexcept {
   return state_->writers == 0 ? state_->world : state_->compute.view();
 }
 
-int Crew::serve() {
+int IoServers::serve() {
   for (const int number : {SIGTERM, SIGINT, SIGUSR2, SIGXFSZ}) std::signal(number, SIG_IGN);
   const auto& world = state_->world;
-  CrewServer(state_->all, world.size() - state_->writers,
-             {.process = world.rank(),
-              .processes = world.size(),
-              .seat = state_->seats->seat_of_writer(state_->bind)})
+  IoServer(state_->all, world.size() - state_->writers,
+           {.process = world.rank(),
+            .processes = world.size(),
+            .thread_placement = state_->thread_placements->placement_of_writer(state_->bind)})
       .run();
   return 0;
 }
 
-bool Crew::hire(const Options& options) {
+bool IoServers::start_servers(const Options& options) {
   if (state_->spawned.empty() && state_->refusal.empty()) {
     const auto comm = compute_comm();
     auto spawned = splits_samples(options)
@@ -92,37 +92,37 @@ bool Crew::hire(const Options& options) {
     state_->spawned = std::move(spawned.writers);
     state_->spawned_for = options.strategy;
   }
-  return !links(options.strategy).empty();
+  return !connections(options.strategy).empty();
 }
 
-const std::string& Crew::refusal() const noexcept {
+const std::string& IoServers::refusal() const noexcept {
   return state_->refusal;
 }
 
-std::vector<Link*> Crew::links(const std::string& strategy) const {
-  std::vector<Link*> links;
+std::vector<Connection*> IoServers::connections(const std::string& strategy) const {
+  std::vector<Connection*> connections;
   if (strategy == state_->spawned_for)
-    for (const auto& writers : state_->spawned) links.push_back(&writers.link());
-  if (strategy == "ranks" && state_->ranks) links.push_back(state_->ranks.get());
-  return links;
+    for (const auto& writers : state_->spawned) connections.push_back(&writers.connection());
+  if (strategy == "ranks" && state_->ranks) connections.push_back(state_->ranks.get());
+  return connections;
 }
 
-std::vector<Link*> Crew::all_links() const {
-  auto all = links("ranks");
-  for (auto* const link : links(state_->spawned_for)) all.push_back(link);
+std::vector<Connection*> IoServers::all_connections() const {
+  auto all = connections("ranks");
+  for (auto* const connection : connections(state_->spawned_for)) all.push_back(connection);
   return all;
 }
 
-void Crew::begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock,
-                        double zero_s) {
+void IoServers::begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock,
+                             double zero_s) {
   if (directory.empty() || mode == trace::Mode::off) return;
-  for (auto* const link : all_links()) link->begin_traces(directory, mode, clock, zero_s);
+  for (auto* const connection : all_connections()) connection->begin_traces(directory, mode, clock, zero_s);
 }
 
-std::vector<WriterAccount> Crew::report() {
+std::vector<WriterAccount> IoServers::report() {
   std::vector<WriterAccount> accounts;
-  for (auto* const link : all_links())
-    for (auto& account : link->report()) accounts.push_back(std::move(account));
+  for (auto* const connection : all_connections())
+    for (auto& account : connection->report()) accounts.push_back(std::move(account));
   return accounts;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tailrace::output {
 
-class Link;
+class Connection;
 
 /// The strategy in place of `spawn` and `spawn-each` where no process can be started.
 inline constexpr const char* spawn_fallback = "threads";
@@ -36,18 +36,18 @@ struct WriterAccount {
 /// the last ranks of the job write, with `spawn` and `spawn-each` processes that are started for it, with any
 /// other all ranks compute and the crew does nothing. Made once, early in a program:
 ///
-///     output::Crew crew(world, options);
-///     if (!crew.computes()) return crew.serve();
-///     options.crew = &crew;
-///     ... everything else happens on crew.compute_comm() ...
-class Crew {
+///     output::IoServers io_servers(world, options);
+///     if (!io_servers.computes()) return io_servers.serve();
+///     options.io_servers = &io_servers;
+///     ... everything else happens on io_servers.compute_comm() ...
+class IoServers {
  public:
   /// @collective{world}, synchronises. Errors (usage), the same on all ranks: too few ranks for the writers.
-  Crew(mpi::CommView world, const Options& options);
+  IoServers(mpi::CommView world, const Options& options);
   /// Lets the writers go. After the last session; @collective{world}
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ~IoServers();
+  IoServers(const IoServers&) = delete;
+  IoServers& operator=(const IoServers&) = delete;
 
   /// Whether this process has a part in the simulation. @local
   [[nodiscard]] bool computes() const noexcept;
@@ -59,12 +59,13 @@ class Crew {
 
   /// Starts the processes that the strategy of the options wants, on the first call. Returns whether there
   /// are any. @collective{compute_comm}, synchronises.
-  bool hire(const Options& options);
-  /// Why no process could be started for `hire`; empty if there was no need to. The same on all ranks. @local
+  bool start_servers(const Options& options);
+  /// Why no process could be started for `start_servers`; empty if there was no need to. The same on all
+  /// ranks. @local
   [[nodiscard]] const std::string& refusal() const noexcept;
   /// The ways to the writers of this rank under a strategy: one, with `spawn-each` one to each of those who
   /// take turns; none if nobody writes for it. @local
-  [[nodiscard]] std::vector<Link*> links(const std::string& strategy) const;
+  [[nodiscard]] std::vector<Connection*> connections(const std::string& strategy) const;
   /// Has all writers there are record what they do in DIR/trace, beside the ranks. `clock` is that of this
   /// process, `zero_s` the common zero by it. On the first compute rank. @local, waits for answers.
   void begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock, double zero_s);
@@ -73,7 +74,7 @@ class Crew {
   [[nodiscard]] std::vector<WriterAccount> report();
 
  private:
-  [[nodiscard]] std::vector<Link*> all_links() const;
+  [[nodiscard]] std::vector<Connection*> all_connections() const;
 
   struct State;
   std::unique_ptr<State> state_;

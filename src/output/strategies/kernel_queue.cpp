@@ -17,9 +17,9 @@ namespace tailrace::output {
 namespace {
 
 constexpr unsigned ring_entries = 512;               // handed over at once
-constexpr unsigned most_completions = 4096;          // two per operation: its time and itself
+constexpr unsigned max_completions = 4096;           // two per operation: its time and itself
 constexpr std::uint64_t nobody = ~std::uint64_t{0};  // tag of what no one waits for
-static_assert(2 * AsyncQueue::most_under_way <= most_completions / 2);
+static_assert(2 * AsyncQueue::max_under_way <= max_completions / 2);
 
 [[noreturn]] void refuse(const std::string& what, const char* hint) {
   throw Error(ErrorInfo{.kind = ErrorKind::io, .message = what, .path = {}, .hint = hint});
@@ -51,7 +51,7 @@ void set_up(io_uring& ring) {
   for (const unsigned flags : choices) {
     io_uring_params parameters{};
     parameters.flags = flags | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
-    parameters.cq_entries = most_completions;
+    parameters.cq_entries = max_completions;
     error = -io_uring_queue_init_params(ring_entries, &ring, &parameters);
     if (error == 0) return;
     if (error != EINVAL) break;
@@ -90,17 +90,17 @@ class KernelQueue final : public AsyncQueue {
   KernelQueue& operator=(const KernelQueue&) = delete;
   ~KernelQueue() override { io_uring_queue_exit(&ring_); }
 
-  void write(std::uint64_t tag, std::size_t file, std::span<const iovec> pieces, std::int64_t offset,
+  void write(std::uint64_t tag, std::size_t file, std::span<const iovec> buffers, std::int64_t offset,
              double not_before_s) override {
     make_room();
     if (not_before_s > 0) io_uring_sqe_set_flags(prepare_time(not_before_s, nobody), IOSQE_IO_HARDLINK);
     io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
-    const auto& first = pieces.front();
-    if (pieces.size() == 1 && in_memory(first))
+    const auto& first = buffers.front();
+    if (buffers.size() == 1 && in_memory(first))
       io_uring_prep_write_fixed(entry, 0, first.iov_base, static_cast<unsigned>(first.iov_len),
                                 static_cast<__u64>(offset), 0);
     else
-      io_uring_prep_writev(entry, 0, pieces.data(), static_cast<unsigned>(pieces.size()),
+      io_uring_prep_writev(entry, 0, buffers.data(), static_cast<unsigned>(buffers.size()),
                            static_cast<__u64>(offset));
     finish(entry, file, tag);
   }
@@ -171,8 +171,8 @@ class KernelQueue final : public AsyncQueue {
   /// kernels. They start here, from the place of the writers, by operations that do nothing, and the kernel
   /// keeps the last one of each kind.
   void start_workers(const Cpus& cpus) {
-    std::array<unsigned, 2> most_workers{1, 1};
-    io_uring_register_iowq_max_workers(&ring_, most_workers.data());
+    std::array<unsigned, 2> max_workers{1, 1};
+    io_uring_register_iowq_max_workers(&ring_, max_workers.data());
     const auto own = thread_cpus();
     bind_thread(cpus);
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
@@ -197,10 +197,10 @@ class KernelQueue final : public AsyncQueue {
     refuse(fmt::format("io_uring does not take operations any more: {}", std::strerror(-result)), "");
   }
 
-  [[nodiscard]] bool in_memory(const iovec& piece) const noexcept {
-    const auto* const first = static_cast<const std::byte*>(piece.iov_base);
+  [[nodiscard]] bool in_memory(const iovec& buffer) const noexcept {
+    const auto* const first = static_cast<const std::byte*>(buffer.iov_base);
     return !memory_.empty() && first >= memory_.data() &&
-           first + piece.iov_len <= memory_.data() + memory_.size();
+           first + buffer.iov_len <= memory_.data() + memory_.size();
   }
 
   io_uring ring_{};

@@ -23,7 +23,7 @@ struct Offer {
   SharedRegion::Handle memory;
   SharedJobsShape shape;
   int source = 0;
-  std::size_t pieces = 0;
+  std::size_t shares = 0;
 };
 
 /// The way of one rank into its group; what stands in it is kept as a text, so that all go on together.
@@ -34,7 +34,7 @@ class Joining {
         group_(group),
         shape_{.buffers = context.options.buffers,
                .staging_bytes = context.staging_bytes,
-               .most_slices = context.most_slices} {}
+               .max_staged_extents = context.max_staged_extents} {}
 
   /// @collective{group}
   std::optional<LeaderGroup> join() {
@@ -89,8 +89,8 @@ class Joining {
       packer.put(Offer{.memory = own_.handle(),
                        .shape = shape_,
                        .source = context_.comm.rank(),
-                       .pieces = context_.pieces.size()});
-      for (const auto* piece : context_.pieces) wire::put(packer, *piece);
+                       .shares = context_.shares.size()});
+      for (const auto* share : context_.shares) wire::put(packer, *share);
       message = packer.take();
       if (message.size() > static_cast<std::size_t>(INT_MAX / group_.size()))
         throw Error(ErrorKind::resource, "the lists of places in the file are too long to be passed on");
@@ -105,11 +105,11 @@ class Joining {
       const auto offer = message.get<Offer>();
       if (rank > 0) others_.push_back(SharedRegion::open(offer.memory));
       const auto memory = rank == 0 ? own_.bytes() : others_.back().bytes();
-      std::vector<Piece> pieces(offer.pieces);
-      for (auto& piece : pieces) wire::get(message, piece);
+      std::vector<Share> shares(offer.shares);
+      for (auto& share : shares) wire::get(message, share);
       members_.push_back({.source = offer.source,
                           .jobs = SharedJobs::attach(memory, offer.shape),
-                          .pieces = std::move(pieces)});
+                          .shares = std::move(shares)});
     }
   }
 
@@ -128,7 +128,7 @@ class Joining {
 };
 
 /// Tells the root, which tells the user, who writes on threads of their own and why. @collective{comm}
-void tell_alone(const WriterContext& context, int largest_group, bool refused, const std::string& reason) {
+void report_alone(const WriterContext& context, int largest_group, bool refused, const std::string& reason) {
   const auto ranks = mpi::sum(context.comm, std::int64_t{refused});
   const auto reasons = mpi::gather(context.comm, reason, 0);
   if (!context.comm.is_root()) return;
@@ -153,7 +153,7 @@ std::optional<LeaderGroup> join_leader_group(const WriterContext& context) {
   std::optional<LeaderGroup> joined;
   if (size > 1) joined = joining.join();
   const auto largest = static_cast<int>(mpi::max(context.comm, std::int64_t{size}));
-  tell_alone(context, largest, size > 1 && !joined, joining.refusal());
+  report_alone(context, largest, size > 1 && !joined, joining.refusal());
   return joined;
 }
 

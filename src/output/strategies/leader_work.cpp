@@ -11,21 +11,21 @@ namespace {
 
 // Jobs wait as long as the last write took: where writing is what takes the time, that is hidden behind the
 // write that would have run, and elsewhere it is short.
-constexpr double least_patience_s = 1e-3, most_patience_s = 0.1;
+constexpr double min_patience_s = 1e-3, max_patience_s = 0.1;
 
 }  // namespace
 
 LeaderWork::LeaderWork(std::vector<GroupMember> members, LeaderBoard& board, Sink& sink, trace::Log& log)
-    : board_(board), sink_(sink), log_(log), patience_s_(least_patience_s) {
+    : board_(board), sink_(sink), log_(log), patience_s_(min_patience_s) {
   sources_.reserve(members.size());  // pieces are referred to
   std::size_t bytes = 0;
   for (auto& member : members) {
-    auto& source = sources_.emplace_back(Source{.member = std::move(member), .pieces = {}});
-    for (const auto& piece : source.member.pieces) {
-      source.pieces.push_back(&piece);
-      bytes += sizeof(Piece) + sizeof(Piece*) + piece.runs.size() * sizeof(Run);
+    auto& source = sources_.emplace_back(Source{.member = std::move(member), .shares = {}});
+    for (const auto& share : source.member.shares) {
+      source.shares.push_back(&share);
+      bytes += sizeof(Share) + sizeof(Share*) + share.runs.size() * sizeof(Run);
     }
-    bytes += source.member.jobs.most_slices() * write_bytes_per_slice;
+    bytes += source.member.jobs.max_staged_extents() * write_bytes_per_staged_extent;
   }
   memory_bytes_ = static_cast<std::int64_t>(bytes);
 }
@@ -90,7 +90,7 @@ void LeaderWork::take_jobs(StepIndex step) {
   for (auto& source : sources_)
     while (source.has_job() && (source.next_step() <= step || source.reached < step)) {
       auto& job = batch_.emplace_back(source.member.jobs.job(source.taken));
-      job.pieces = source.pieces;
+      job.shares = source.shares;
       job.source = source.member.source;
       source.reached = job.step;
       ++source.taken;
@@ -104,7 +104,7 @@ void LeaderWork::write() {
   } catch (...) {
     board_.fail(describe_current_exception());
   }
-  patience_s_ = std::clamp(monotonic_s() - start_s, least_patience_s, most_patience_s);
+  patience_s_ = std::clamp(monotonic_s() - start_s, min_patience_s, max_patience_s);
   {
     const std::scoped_lock lock(mutex_);
     known_account_ = account_;

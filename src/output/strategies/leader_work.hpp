@@ -16,7 +16,7 @@ namespace tailrace::output {
 struct GroupMember {
   int source = 0;  ///< its rank in the session
   SharedJobs jobs;
-  std::vector<Piece> pieces;  ///< without their points
+  std::vector<Share> shares;  ///< without their points
 };
 
 /// What the thread of a leader does: it writes the jobs of the members, each member's in the order of their
@@ -41,7 +41,7 @@ class LeaderWork {
   /// A member with what is known of its jobs.
   struct Source {
     GroupMember member;
-    std::vector<const Piece*> pieces;
+    std::vector<const Share*> shares;
     std::uint64_t submitted = 0, taken = 0;  ///< jobs that are there, and those of the batch or before it
     StepIndex reached = 0;                   ///< step of the last job that was taken
     [[nodiscard]] bool has_job() const noexcept { return taken < submitted; }

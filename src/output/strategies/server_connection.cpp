@@ -7,27 +7,27 @@
 
 namespace tailrace::output {
 
-Link::Link(mpi::CommView comm, int compute_ranks)
+Connection::Connection(mpi::CommView comm, int compute_ranks)
     : comm_(comm),
       compute_ranks_(compute_ranks),
       writer_(compute_ranks + wire::writer_of(comm.rank(), compute_ranks, comm.size() - compute_ranks)) {}
 
-void Link::post(std::vector<std::byte> command, int writer) {
+void Connection::post(std::vector<std::byte> command, int writer) {
   Posted& posted = posted_.emplace_back(Posted{std::move(command), MPI_REQUEST_NULL});
   posted.request = mpi::start_send(comm_, posted.command, writer, wire::command_tag);
 }
 
-bool Link::all_left() {
+bool Connection::all_left() {
   std::erase_if(posted_, [](Posted& posted) { return mpi::test_all(std::span(&posted.request, 1)); });
   return posted_.empty();
 }
 
-void Link::progress() {
+void Connection::progress() {
   all_left();
   while (const auto arrival = mpi::find_arrival(comm_, wire::answer_tag)) take(mpi::receive(*arrival));
 }
 
-void Link::take(std::span<const std::byte> answer) {
+void Connection::take(std::span<const std::byte> answer) {
   Unpacker unpacker(answer);
   const auto kind = unpacker.get<wire::Answer>();
   if (kind == wire::Answer::report) return wire::get(unpacker, accounts_.emplace_back());
@@ -36,7 +36,7 @@ void Link::take(std::span<const std::byte> answer) {
   if (listener != listeners_.end()) listener->second->take(kind, unpacker);
 }
 
-wire::ClockReading Link::read_clock(int writer) {
+wire::ClockReading Connection::read_clock(int writer) {
   Packer packer;
   packer.put(wire::Command::clock);
   reading_.reset();
@@ -46,7 +46,7 @@ wire::ClockReading Link::read_clock(int writer) {
 }
 
 /// As `run::ClockComparison` does it between ranks: the shortest of several round trips tells the most.
-trace::ClockPoint Link::compare_clock(int writer) {
+trace::ClockPoint Connection::compare_clock(int writer) {
   constexpr int round_trips = 20;
   trace::ClockPoint best{.zero_s = zero_s_};
   for (int i = 0; i < round_trips; ++i) {
@@ -63,8 +63,8 @@ trace::ClockPoint Link::compare_clock(int writer) {
   return best;
 }
 
-void Link::begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock,
-                        double zero_s) {
+void Connection::begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock,
+                              double zero_s) {
   clock_ = clock;
   zero_s_ = zero_s;
   for (int writer = compute_ranks_; writer < comm_.size(); ++writer) {
@@ -76,7 +76,7 @@ void Link::begin_traces(const std::string& directory, trace::Mode mode, const tr
   }
 }
 
-std::vector<WriterAccount> Link::report() {
+std::vector<WriterAccount> Connection::report() {
   accounts_.clear();
   for (int writer = compute_ranks_; writer < comm_.size(); ++writer) {
     Packer packer;
@@ -90,7 +90,7 @@ std::vector<WriterAccount> Link::report() {
   return accounts_;
 }
 
-void Link::end() {
+void Connection::end() {
   Packer packer;
   packer.put(wire::Command::end);
   post(packer.take());

@@ -12,7 +12,7 @@
 namespace tailrace::output {
 
 /// A compute rank's end of the messages between it and the process that writes for it.
-class Link {
+class Connection {
  public:
   /// Takes in what the writer answers to a session.
   class Listener {
@@ -22,9 +22,9 @@ class Link {
   };
 
   /// The first `compute_ranks` of `comm` compute, the others write. `comm` outlives the link.
-  Link(mpi::CommView comm, int compute_ranks);
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
+  Connection(mpi::CommView comm, int compute_ranks);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] mpi::CommView comm() const noexcept { return comm_; }
   [[nodiscard]] int writers() const noexcept { return comm_.size() - compute_ranks_; }

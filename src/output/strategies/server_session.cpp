@@ -16,8 +16,8 @@ Plan plan_of(const std::vector<PlannedStream>& streams) {
 }  // namespace
 
 Member::Member(wire::OpenRequest&& request)
-    : pieces_(std::move(request.pieces)), slots_(wire::slots, request.staging_bytes, request.source) {
-  for (const auto& piece : pieces_) numbers_.push_back(&piece);
+    : shares_(std::move(request.shares)), slots_(wire::slots, request.staging_bytes, request.source) {
+  for (const auto& share : shares_) numbers_.push_back(&share);
 }
 
 Lease Member::take_slot() {

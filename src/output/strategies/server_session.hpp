@@ -18,13 +18,13 @@ class Member {
 
   /// Room for the next job; the rank sends none without.
   Lease take_slot();
-  [[nodiscard]] std::span<const Piece* const> pieces() const noexcept { return numbers_; }
+  [[nodiscard]] std::span<const Share* const> shares() const noexcept { return numbers_; }
 
   int ready = 0;  ///< jobs that are here and not yet being written
 
  private:
-  std::vector<Piece> pieces_;
-  std::vector<const Piece*> numbers_;
+  std::vector<Share> shares_;
+  std::vector<const Share*> numbers_;
   StagingPool slots_;
 };
 

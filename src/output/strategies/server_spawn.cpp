@@ -10,8 +10,8 @@
 
 #include "mpi/verdict.hpp"
 #include "output/core/process_placement.hpp"
-#include "output/strategies/io_servers.hpp"
 #include "output/strategies/io_server.hpp"
+#include "output/strategies/io_servers.hpp"
 
 namespace tailrace::output {
 
@@ -41,15 +41,15 @@ bool same_build(mpi::CommView all) {
 
 /// What the writers of a group must know: the number of the first of them and of all processes of the job,
 /// those that compute and then those that write, and whether they are bound.
-struct Muster {
+struct Handshake {
   int first_writer = 0, processes = 0;
   bool bind = true;
 };
 
 /// From the ranks that compute to the writers of a group. @collective{all}
-Muster share(mpi::CommView all, Muster muster) {
-  mpi::broadcast_bytes(all, std::as_writable_bytes(std::span(&muster, 1)), 0);
-  return muster;
+Handshake share(mpi::CommView all, Handshake handshake) {
+  mpi::broadcast_bytes(all, std::as_writable_bytes(std::span(&handshake, 1)), 0);
+  return handshake;
 }
 
 std::string joined(const std::vector<std::string>& texts) {
@@ -59,12 +59,12 @@ std::string joined(const std::vector<std::string>& texts) {
 }
 
 /// Starts a group of writers; adds it to the result, or the refusal. @collective{comm}
-void spawn_group(mpi::CommView comm, const std::string& program, int writers, const Muster& muster,
+void spawn_group(mpi::CommView comm, const std::string& program, int writers, const Handshake& handshake,
                  SpawnResult& result) {
   auto spawned = mpi::Spawned::start(comm, program, writers, result.refusal);
   if (spawned.empty()) return;
   if (same_build(spawned.all())) {
-    share(spawned.all(), muster);
+    share(spawned.all(), handshake);
     result.writers.emplace_back(std::move(spawned), comm.size());
     return;
   }
@@ -73,23 +73,23 @@ void spawn_group(mpi::CommView comm, const std::string& program, int writers, co
 }
 
 /// Tells every writer of all processes of the job, so that those of different groups have different seats.
-/// `tenants` is what the ranks that compute have said of themselves.
-void seat_writers(std::vector<SpawnedWriters>& groups, std::string tenants) {
-  for (const auto& group : groups) tenants += joined(mpi::gather(group.all(), "", 0));
-  for (const auto& group : groups) mpi::broadcast(group.all(), tenants, 0);
+/// `descriptions` is what the ranks that compute have said of themselves.
+void place_writers(std::vector<SpawnedWriters>& groups, std::string descriptions) {
+  for (const auto& group : groups) descriptions += joined(mpi::gather(group.all(), "", 0));
+  for (const auto& group : groups) mpi::broadcast(group.all(), descriptions, 0);
 }
 
 /// The same on the side of a writer.
-Seat take_seat(mpi::CommView all, int process, bool bind) {
-  mpi::gather(all, Seats::describe(process, Trade::writes), 0);
-  return Seats(mpi::broadcast(all, "", 0), process).seat_of_writer(bind);
+ThreadPlacement place_threads(mpi::CommView all, int process, bool bind) {
+  mpi::gather(all, ProcessPlacement::describe(process, Trade::writes), 0);
+  return ProcessPlacement(mpi::broadcast(all, "", 0), process).placement_of_writer(bind);
 }
 
 /// Starts `groups` of `each` writers, all or none. @collective{comm}
 SpawnResult spawn_groups(mpi::CommView comm, int groups, int each, bool bind) {
   std::string program, mine;
-  mpi::agree_on(comm, [&] { mine = Seats::describe(comm.rank(), Trade::computes); });
-  auto tenants = joined(mpi::gather(comm, mine, 0));
+  mpi::collectively(comm, [&] { mine = ProcessPlacement::describe(comm.rank(), Trade::computes); });
+  auto descriptions = joined(mpi::gather(comm, mine, 0));
   SpawnResult result;
   result.refusal = refusal_in_advance(comm, groups * each, program);
   for (int group = 0; group < groups && result.refusal.empty(); ++group)
@@ -97,7 +97,7 @@ SpawnResult spawn_groups(mpi::CommView comm, int groups, int each, bool bind) {
         comm, program, each,
         {.first_writer = comm.size() + group * each, .processes = comm.size() + groups * each, .bind = bind},
         result);
-  seat_writers(result.writers, std::move(tenants));
+  place_writers(result.writers, std::move(descriptions));
   if (result.refusal.empty()) return result;
   for (auto& writers : result.writers) writers.dismiss();
   result.writers.clear();
@@ -125,10 +125,11 @@ std::string find_writer_program(std::string& looked_at) {
 }
 
 SpawnedWriters::SpawnedWriters(mpi::Spawned processes, int compute_ranks)
-    : processes_(std::move(processes)), link_(std::make_unique<Link>(processes_.all(), compute_ranks)) {}
+    : processes_(std::move(processes)),
+      connection_(std::make_unique<Connection>(processes_.all(), compute_ranks)) {}
 
 void SpawnedWriters::dismiss() {
-  link_->end();
+  connection_->end();
   processes_.disconnect();
 }
 
@@ -151,11 +152,11 @@ int serve_as_spawned(mpi::CommView world) {
                   .hint = "give --write spawn:N to the simulation"});
   const auto all = spawned.all();
   if (same_build(all)) {
-    const auto muster = share(all, {});
-    const int process = muster.first_writer + world.rank();
-    const auto seat = take_seat(all, process, muster.bind);
-    CrewServer(all, all.size() - world.size(),
-               {.process = process, .processes = muster.processes, .seat = seat})
+    const auto handshake = share(all, {});
+    const int process = handshake.first_writer + world.rank();
+    const auto thread_placement = place_threads(all, process, handshake.bind);
+    IoServer(all, all.size() - world.size(),
+             {.process = process, .processes = handshake.processes, .thread_placement = thread_placement})
         .run();
   }
   spawned.disconnect();

@@ -15,13 +15,13 @@ class SpawnedWriters {
   SpawnedWriters(mpi::Spawned processes, int compute_ranks);
 
   [[nodiscard]] mpi::CommView all() const noexcept { return processes_.all(); }
-  [[nodiscard]] Link& link() const noexcept { return *link_; }
+  [[nodiscard]] Connection& connection() const noexcept { return *connection_; }
   /// Lets them go. @collective{the ranks that compute}
   void dismiss();
 
  private:
   mpi::Spawned processes_;
-  std::unique_ptr<Link> link_;
+  std::unique_ptr<Connection> connection_;
 };
 
 /// What came of starting processes.

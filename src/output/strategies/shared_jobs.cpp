@@ -8,7 +8,7 @@
 
 namespace tailrace::output {
 
-static_assert(std::is_trivially_copyable_v<Slice>);
+static_assert(std::is_trivially_copyable_v<StagedExtent>);
 
 namespace {
 
@@ -23,12 +23,13 @@ std::size_t SharedJobs::slots_bytes(const SharedJobsShape& shape) noexcept {
   return whole_lines(static_cast<std::size_t>(shape.buffers) * sizeof(Slot));
 }
 
-std::size_t SharedJobs::slices_bytes(const SharedJobsShape& shape) noexcept {
-  return whole_lines(static_cast<std::size_t>(shape.buffers) * shape.most_slices * sizeof(Slice));
+std::size_t SharedJobs::staged_extents_bytes(const SharedJobsShape& shape) noexcept {
+  return whole_lines(static_cast<std::size_t>(shape.buffers) * shape.max_staged_extents *
+                     sizeof(StagedExtent));
 }
 
 std::size_t SharedJobs::bytes_for(const SharedJobsShape& shape) noexcept {
-  return sizeof(Head) + slots_bytes(shape) + slices_bytes(shape) +
+  return sizeof(Head) + slots_bytes(shape) + staged_extents_bytes(shape) +
          static_cast<std::size_t>(shape.buffers) * StagingPool::distance(shape.staging_bytes);
 }
 
@@ -41,40 +42,42 @@ SharedJobs SharedJobs::attach(std::span<std::byte> memory, const SharedJobsShape
 }
 
 SharedJobs::SharedJobs(std::span<std::byte> memory, const SharedJobsShape& shape, Head* head)
-    : head_(head), most_slices_(shape.most_slices), distance_(StagingPool::distance(shape.staging_bytes)) {
+    : head_(head),
+      max_staged_extents_(shape.max_staged_extents),
+      distance_(StagingPool::distance(shape.staging_bytes)) {
   TAILRACE_CHECK(memory.size() >= bytes_for(shape), "the memory holds the ring and the buffers");
   const auto buffers = static_cast<std::size_t>(shape.buffers);
   memory = memory.subspan(sizeof(Head));
   slots_ = {reinterpret_cast<Slot*>(memory.data()), buffers};
   memory = memory.subspan(slots_bytes(shape));
-  slices_ = {reinterpret_cast<Slice*>(memory.data()), buffers * most_slices_};
-  memory = memory.subspan(slices_bytes(shape));
+  staged_extents_ = {reinterpret_cast<StagedExtent*>(memory.data()), buffers * max_staged_extents_};
+  memory = memory.subspan(staged_extents_bytes(shape));
   buffers_ = memory.first(buffers * distance_);
 }
 
 void SharedJobs::submit(const Staging& job) {
   const std::uint64_t number = submitted();
-  TAILRACE_CHECK(number - done() < slots_.size() && job.slices.size() <= most_slices_,
+  TAILRACE_CHECK(number - done() < slots_.size() && job.staged_extents.size() <= max_staged_extents_,
                  "a job has a slot of the ring, and room for its slices there");
   const auto position = static_cast<std::size_t>(job.bytes.data() - buffers_.data());
   slot(number) = {.buffer = distance_ == 0 ? 0 : position / distance_,
-                  .slices = job.slices.size(),
+                  .staged_extents = job.staged_extents.size(),
                   .step = job.step,
-                  .record = job.record.value_or(0),
-                  .has_record = job.record.has_value(),
+                  .commit_mark = job.commit_mark.value_or(0),
+                  .has_commit_mark = job.commit_mark.has_value(),
                   .flush = job.flush};
-  std::copy(job.slices.begin(), job.slices.end(), slices(number).begin());
+  std::copy(job.staged_extents.begin(), job.staged_extents.end(), staged_extents(number).begin());
   head_->submitted = number + 1;
 }
 
 JobView SharedJobs::job(std::uint64_t number) const {
   const Slot& job = slot(number);
-  return {.slices = slices(number).first(job.slices),
+  return {.staged_extents = staged_extents(number).first(job.staged_extents),
           .bytes = buffers_.subspan(job.buffer * distance_, distance_),
-          .pieces = {},
+          .shares = {},
           .source = 0,
           .step = job.step,
-          .record = job.has_record ? std::optional(job.record) : std::nullopt,
+          .commit_mark = job.has_commit_mark ? std::optional(job.commit_mark) : std::nullopt,
           .flush = job.flush};
 }
 

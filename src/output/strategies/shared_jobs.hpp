@@ -14,8 +14,8 @@ namespace tailrace::output {
 /// How much memory a rank needs to hand jobs over.
 struct SharedJobsShape {
   int buffers = 0;
-  std::int64_t staging_bytes = 0;  ///< of each buffer
-  std::size_t most_slices = 0;     ///< of a job
+  std::int64_t staging_bytes = 0;      ///< of each buffer
+  std::size_t max_staged_extents = 0;  ///< of a job
 };
 
 /// The jobs of one rank, a member, on their way to the thread of another one, the leader, in memory that both
@@ -53,16 +53,16 @@ class SharedJobs {
   [[nodiscard]] std::uint64_t written() const noexcept { return head_->written; }
   [[nodiscard]] bool waiting() const noexcept { return head_->waiting; }
   [[nodiscard]] bool left() const noexcept { return head_->left; }
-  [[nodiscard]] std::size_t most_slices() const noexcept { return most_slices_; }
+  [[nodiscard]] std::size_t max_staged_extents() const noexcept { return max_staged_extents_; }
   /// Raised by the leader when `done` changes, and when it ends.
   [[nodiscard]] SharedSignal& changed() const noexcept { return head_->changed; }
 
  private:
   /// A job but for its slices.
   struct Slot {
-    std::size_t buffer, slices;
-    StepIndex step, record;
-    bool has_record, flush;
+    std::size_t buffer, staged_extents;
+    StepIndex step, commit_mark;
+    bool has_commit_mark, flush;
   };
   struct alignas(64) Head {
     std::atomic<std::uint64_t> submitted = 0;
@@ -74,17 +74,17 @@ class SharedJobs {
 
   SharedJobs(std::span<std::byte> memory, const SharedJobsShape& shape, Head* head);
   [[nodiscard]] static std::size_t slots_bytes(const SharedJobsShape& shape) noexcept;
-  [[nodiscard]] static std::size_t slices_bytes(const SharedJobsShape& shape) noexcept;
+  [[nodiscard]] static std::size_t staged_extents_bytes(const SharedJobsShape& shape) noexcept;
   [[nodiscard]] Slot& slot(std::uint64_t number) const noexcept { return slots_[number % slots_.size()]; }
-  [[nodiscard]] std::span<Slice> slices(std::uint64_t number) const noexcept {
-    return slices_.subspan(number % slots_.size() * most_slices_, most_slices_);
+  [[nodiscard]] std::span<StagedExtent> staged_extents(std::uint64_t number) const noexcept {
+    return staged_extents_.subspan(number % slots_.size() * max_staged_extents_, max_staged_extents_);
   }
 
   Head* head_;
   std::span<Slot> slots_;
-  std::span<Slice> slices_;
+  std::span<StagedExtent> staged_extents_;
   std::span<std::byte> buffers_;
-  std::size_t most_slices_, distance_;
+  std::size_t max_staged_extents_, distance_;
 };
 
 }  // namespace tailrace::output

@@ -17,9 +17,9 @@ void fields(Archive& archive, ArchivedBy<Archive, Cadence>& cadence) {
 }
 
 template <class Archive>
-void fields(Archive& archive, ArchivedBy<Archive, Piece>& piece) {
-  archive(piece.dataset, piece.type, piece.part_values, piece.values, piece.on_failure, piece.number,
-          piece.runs);
+void fields(Archive& archive, ArchivedBy<Archive, Share>& share) {
+  archive(share.dataset, share.type, share.part_values, share.values, share.on_failure, share.number,
+          share.runs);
 }
 
 /// What the sink and the write calls of a writer go by.
@@ -55,7 +55,7 @@ void fields(Archive& archive, ArchivedBy<Archive, OpenRequest>& request) {
   archive(request.session, request.sources, request.source, request.staging_bytes, request.path);
   fields(archive, request.options);
   list(archive, request.streams);
-  list(archive, request.pieces);
+  list(archive, request.shares);
 }
 
 template <class Archive>
@@ -95,12 +95,12 @@ template void put(Packer&, const TraceRequest&);
 template void put(Packer&, const ClockReading&);
 template void put(Packer&, const WriterAccount&);
 template void put(Packer&, const ErrorInfo&);
-template void put(Packer&, const Piece&);
+template void put(Packer&, const Share&);
 template void get(Unpacker&, OpenRequest&);
 template void get(Unpacker&, TraceRequest&);
 template void get(Unpacker&, ClockReading&);
 template void get(Unpacker&, WriterAccount&);
 template void get(Unpacker&, ErrorInfo&);
-template void get(Unpacker&, Piece&);
+template void get(Unpacker&, Share&);
 
 }  // namespace tailrace::output::wire

@@ -55,7 +55,7 @@ struct OpenRequest {
   std::string path;
   Options options;                     ///< of the sink
   std::vector<PlannedStream> streams;  ///< when they are due, and their datasets without attributes
-  std::vector<Piece> pieces;           ///< of the rank, by their numbers; without blocks and points
+  std::vector<Share> shares;           ///< of the rank, by their numbers; without blocks and points
 };
 
 /// A job without its bytes.
@@ -63,8 +63,8 @@ struct JobHead {
   std::int64_t session = 0;
   std::int64_t number = 0;  ///< of the job, for the answer
   std::uint64_t bytes = 0;  ///< that follow
-  StepIndex step = 0, record = 0;
-  bool has_record = false, flush = false;
+  StepIndex step = 0, commit_mark = 0;
+  bool has_commit_mark = false, flush = false;
 };
 
 /// What became of a job. Times of jobs that were written together are shared out by their bytes.

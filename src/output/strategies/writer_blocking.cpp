@@ -9,7 +9,7 @@ class BlockingWriter final : public Writer {
  public:
   explicit BlockingWriter(const WriterContext& context)
       : sink_(context.sink),
-        pieces_(context.pieces),
+        shares_(context.shares),
         reached_(context.reached),
         log_(context.log),
         pool_(1, context.staging_bytes, context.comm.rank(), context.options.memory) {}
@@ -20,8 +20,8 @@ class BlockingWriter final : public Writer {
   void submit(Lease job) override {
     if (failure_) return;
     try {
-      run_job(*job, pieces_, sink_, account_, log_);
-      reached_.note(*job);
+      run_job(*job, shares_, sink_, account_, log_);
+      reached_.mark(*job);
     } catch (...) {
       failure_ = describe_current_exception();
     }
@@ -29,14 +29,14 @@ class BlockingWriter final : public Writer {
   }
 
   [[nodiscard]] bool idle() const override { return true; }
-  void drain() override {}
+  void flush_all() override {}
 
   [[nodiscard]] std::optional<ErrorInfo> failure() const override { return failure_; }
   [[nodiscard]] const Account& account() const noexcept override { return account_; }
 
  private:
   Sink& sink_;
-  std::span<const Piece* const> pieces_;
+  std::span<const Share* const> shares_;
   Reached& reached_;
   trace::Log& log_;
   StagingPool pool_;

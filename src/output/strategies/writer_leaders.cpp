@@ -17,7 +17,7 @@ class LeadersWriter final : public Writer {
   LeadersWriter(const WriterContext& context, LeaderGroup group)
       : reached_(context.reached),
         group_(std::move(group)),
-        pieces_(context.pieces),
+        shares_(context.shares),
         jobs_(group_.jobs),
         board_(*group_.board),
         pool_(jobs_.buffers(), context.options.buffers, context.staging_bytes, context.comm.rank()),
@@ -33,13 +33,13 @@ class LeadersWriter final : public Writer {
     if (work_)
       work_->close();  // it writes what all members have submitted, whether they are still there or not
     else
-      drain();  // the leader's thread never waits for this rank
+      flush_all();  // the leader's thread never waits for this rank
     jobs_.leave();
     board_.bell().raise();
   }
 
   std::optional<Lease> try_acquire() override {
-    settle();
+    finalize();
     return pool_.try_acquire();
   }
 
@@ -49,10 +49,10 @@ class LeadersWriter final : public Writer {
     return std::move(*lease);
   }
 
-  void progress() override { settle(); }
+  void progress() override { finalize(); }
 
   void submit(Lease job) override {
-    settle();
+    finalize();
     if (lost_ || board_.failed()) return;
     jobs_.submit(*job);
     under_way_.push_back(std::move(job));
@@ -61,7 +61,7 @@ class LeadersWriter final : public Writer {
 
   [[nodiscard]] bool idle() const override { return lost_ || jobs_.done() == jobs_.submitted(); }
 
-  void drain() override {
+  void flush_all() override {
     wait_until([this] { return under_way_.empty(); });
   }
 
@@ -84,52 +84,53 @@ class LeadersWriter final : public Writer {
 
  private:
   /// Takes notice of the jobs that are done. If the leader has ended before that, they are lost.
-  void settle() {
+  void finalize() {
     const bool ended = board_.ended() || leader_killed_;
     const auto done = jobs_.done(), written = jobs_.written();
-    for (; settled_ < done; ++settled_, under_way_.pop_front())
-      if (settled_ < written) note(*under_way_.front());
+    for (; finalized_ < done; ++finalized_, under_way_.pop_front())
+      if (finalized_ < written) mark(*under_way_.front());
     if (ended && !under_way_.empty()) {
       lost_ = true;
       under_way_.clear();
     }
   }
 
-  void note(const Staging& job) {
-    reached_.note(job);
-    for (const auto& slice : job.slices)
-      account_.bytes += slice.count * static_cast<std::int64_t>(h5::size_bytes(pieces_[slice.piece]->type));
+  void mark(const Staging& job) {
+    reached_.mark(job);
+    for (const auto& staged_extent : job.staged_extents)
+      account_.bytes +=
+          staged_extent.count * static_cast<std::int64_t>(h5::size_bytes(shares_[staged_extent.share]->type));
   }
 
   /// Waits for jobs to be done until `true`; the leader knows that nothing more comes from here meanwhile.
   template <class Condition>
   void wait_until(const Condition& condition) {
     constexpr double look_s = 1;  // whether the leader's process is still there
-    bool told = false;
+    bool reported = false;
     for (;;) {
       const auto seen = jobs_.changed().value();
-      settle();
+      finalize();
       if (condition()) break;
-      if (!told) {
-        told = true;
+      if (!reported) {
+        reported = true;
         jobs_.set_waiting(true);
         board_.bell().raise();
       }
       jobs_.changed().wait(seen, look_s);
       leader_killed_ = !board_.leader_lives();
     }
-    if (told) jobs_.set_waiting(false);
+    if (reported) jobs_.set_waiting(false);
   }
 
   Reached& reached_;
   LeaderGroup group_;
-  std::span<const Piece* const> pieces_;
+  std::span<const Share* const> shares_;
   SharedJobs& jobs_;
   LeaderBoard& board_;
   StagingPool pool_;
   std::int64_t beside_bytes_;
   std::deque<Lease> under_way_;
-  std::uint64_t settled_ = 0;  ///< jobs that are known to be done
+  std::uint64_t finalized_ = 0;  ///< jobs that are known to be done
   bool lost_ = false, leader_killed_ = false;
   Account account_;
   mutable Account whole_account_;

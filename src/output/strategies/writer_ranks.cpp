@@ -16,24 +16,24 @@ namespace tailrace::output {
 namespace {
 
 /// One session with one process that writes, as the rank sees it whose samples that process takes.
-class Desk final : public Link::Listener {
+class SessionConnection final : public Connection::Listener {
  public:
   using Answered = std::function<void(const wire::JobDone&)>;
 
   /// @collective{context.comm}
-  Desk(const WriterContext& context, Link& link, Answered answered)
-      : link_(link), answered_(std::move(answered)), session_(link.next_session()) {
+  SessionConnection(const WriterContext& context, Connection& connection, Answered answered)
+      : connection_(connection), answered_(std::move(answered)), session_(connection.next_session()) {
     mpi::broadcast_bytes(context.comm, std::as_writable_bytes(std::span(&session_, 1)), 0);
-    link_.listen(session_, this);
+    connection_.listen(session_, this);
   }
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
-  ~Desk() override {
+  SessionConnection(const SessionConnection&) = delete;
+  SessionConnection& operator=(const SessionConnection&) = delete;
+  ~SessionConnection() override {
     Packer packer;
     packer.put(wire::Command::close);
     packer.put(session_);
-    link_.post(packer.take());
-    link_.leave(session_);
+    connection_.post(packer.take());
+    connection_.leave(session_);
   }
 
   /// Waits for the answer. @local. Errors: those of the writer.
@@ -45,24 +45,24 @@ class Desk final : public Link::Listener {
                               .path = context.path,
                               .options = context.options,
                               .streams = context.plan->streams,
-                              .pieces = {}};
-    for (const auto* piece : context.pieces) request.pieces.push_back(*piece);
+                              .shares = {}};
+    for (const auto* share : context.shares) request.shares.push_back(*share);
     Packer packer;
     packer.put(wire::Command::open);
     wire::put(packer, request);
-    link_.post(packer.take());
+    connection_.post(packer.take());
     for (Backoff backoff; !opened_; backoff.pause()) progress();
     if (failure_) throw Error(*failure_);
   }
 
-  void progress() { link_.progress(); }
+  void progress() { connection_.progress(); }
   [[nodiscard]] bool has_room() const noexcept { return unanswered_ < wire::slots; }
   [[nodiscard]] bool idle() const noexcept { return unanswered_ == 0; }
   [[nodiscard]] const std::optional<ErrorInfo>& failure() const noexcept { return failure_; }
 
   /// Starts to send a job, which stays as it is until the requests are complete, as does the head that it
-  /// returns. With `records` the writer notes the record in the file.
-  std::vector<std::byte> send(const Staging& job, std::int64_t number, bool records, bool patiently,
+  /// returns. With `rows` the writer notes the record in the file.
+  std::vector<std::byte> send(const Staging& job, std::int64_t number, bool rows, bool synchronous,
                               std::vector<MPI_Request>& requests) {
     Packer packer;
     packer.put(wire::Command::job);
@@ -70,18 +70,18 @@ class Desk final : public Link::Listener {
                              .number = number,
                              .bytes = job.used,
                              .step = job.step,
-                             .record = job.record.value_or(0),
-                             .has_record = records && job.record.has_value(),
+                             .commit_mark = job.commit_mark.value_or(0),
+                             .has_commit_mark = rows && job.commit_mark.has_value(),
                              .flush = job.flush});
-    packer.put(job.slices);
+    packer.put(job.staged_extents);
     auto head = packer.take();
-    const auto comm = link_.comm();
-    const int to = link_.writer();
+    const auto comm = connection_.comm();
+    const int to = connection_.writer();
     requests.push_back(mpi::start_send(comm, head, to, wire::command_tag));
     const std::span<const std::byte> bytes = job.bytes.first(job.used);
     for (const auto part : wire::parts_of(bytes))
-      requests.push_back(patiently ? mpi::start_patient_send(comm, part, to, wire::payload_tag)
-                                   : mpi::start_send(comm, part, to, wire::payload_tag));
+      requests.push_back(synchronous ? mpi::start_synchronous_send(comm, part, to, wire::payload_tag)
+                                     : mpi::start_send(comm, part, to, wire::payload_tag));
     ++unanswered_;
     return head;
   }
@@ -96,7 +96,7 @@ class Desk final : public Link::Listener {
     if (!answer.empty() && !failure_) wire::get(answer, failure_.emplace());
   }
 
-  Link& link_;
+  Connection& connection_;
   Answered answered_;
   std::int64_t session_;
   bool opened_ = false;
@@ -109,7 +109,7 @@ class Desk final : public Link::Listener {
 /// in their buffers, so that neither their memory nor MPI's grows.
 class RemoteWriter final : public Writer {
  public:
-  RemoteWriter(const WriterContext& context, const std::vector<Link*>& links, bool waits)
+  RemoteWriter(const WriterContext& context, const std::vector<Connection*>& connections, bool waits)
       : sink_(context.sink),
         plan_(*context.plan),
         source_(context.comm.rank()),
@@ -118,14 +118,15 @@ class RemoteWriter final : public Writer {
         waits_(waits),
         takes_turns_(splits_samples(context.options)),
         pool_(buffer_count(context.options), context.staging_bytes, context.comm.rank()) {
-    const auto answered = [this](const wire::JobDone& done) { note(done); };
-    for (auto* const link : links) desks_.push_back(std::make_unique<Desk>(context, *link, answered));
-    mpi::agree_on(context.comm, [&] {
-      for (const auto& desk : desks_) desk->open(context);
+    const auto answered = [this](const wire::JobDone& done) { mark(done); };
+    for (auto* const connection : connections)
+      session_connections_.push_back(std::make_unique<SessionConnection>(context, *connection, answered));
+    mpi::collectively(context.comm, [&] {
+      for (const auto& session_connection : session_connections_) session_connection->open(context);
     });
   }
 
-  ~RemoteWriter() override { drain(); }
+  ~RemoteWriter() override { flush_all(); }
 
   std::optional<Lease> try_acquire() override {
     progress();
@@ -139,12 +140,12 @@ class RemoteWriter final : public Writer {
   }
 
   void progress() override {
-    for (const auto& desk : desks_) {
-      desk->progress();
-      if (desk->failure() && !failure_) fail(*desk->failure());
+    for (const auto& session_connection : session_connections_) {
+      session_connection->progress();
+      if (session_connection->failure() && !failure_) fail(*session_connection->failure());
     }
     std::erase_if(sending_, [](Sending& job) { return mpi::test_all(job.requests); });
-    while (!waiting_.empty() && has_room(waiting_.front().desks)) {
+    while (!waiting_.empty() && has_room(waiting_.front().session_connections)) {
       Waiting next = std::move(waiting_.front());
       waiting_.pop_front();
       send(std::move(next));
@@ -154,22 +155,23 @@ class RemoteWriter final : public Writer {
 
   void submit(Lease job) override {
     if (failure_) return;
-    auto desks = desks_for(*job);
-    waiting_.push_back({std::move(job), std::move(desks)});
+    auto session_connections = connections_for(*job);
+    waiting_.push_back({std::move(job), std::move(session_connections)});
     if (!waits_) return progress();
     trace::Scope scope(log_, trace::Kind::output_wait, waiting_.back().job->step);
     wait_until([this] { return waiting_.empty() && sending_.empty(); });
     account_.wait_s += scope.stop();
   }
 
-  [[nodiscard]] bool gathers() const noexcept override { return !takes_turns_; }
+  [[nodiscard]] bool batches() const noexcept override { return !takes_turns_; }
 
   [[nodiscard]] bool idle() const override {
     return waiting_.empty() &&
-           std::all_of(desks_.begin(), desks_.end(), [](const auto& desk) { return desk->idle(); });
+           std::all_of(session_connections_.begin(), session_connections_.end(),
+                       [](const auto& session_connection) { return session_connection->idle(); });
   }
 
-  void drain() override {
+  void flush_all() override {
     wait_until([this] { return idle() && sending_.empty(); });
   }
 
@@ -177,10 +179,10 @@ class RemoteWriter final : public Writer {
   [[nodiscard]] const Account& account() const noexcept override { return account_; }
 
  private:
-  using Desks = std::vector<Desk*>;
+  using SessionConnections = std::vector<SessionConnection*>;
   struct Waiting {
     Lease job;
-    Desks desks;
+    SessionConnections session_connections;
   };
   struct Sending {
     Lease job;
@@ -190,45 +192,48 @@ class RemoteWriter final : public Writer {
   /// A job that has left and is not yet in the file, or waits for one before it.
   struct Pending {
     std::int64_t number = 0;
-    std::optional<StepIndex> record;
+    std::optional<StepIndex> commit_mark;
     bool flush = false, left_out = false;
     std::size_t answers = 0;  ///< that are still to come
   };
 
   /// Who gets a job. Of those who take turns each has files of its own to flush.
-  Desks desks_for(const Staging& job) {
-    if (!takes_turns_) return {desks_.front().get()};
-    if (!job.slices.empty()) return {desks_[turn_of(job.step)].get()};
-    Desks all;
+  SessionConnections connections_for(const Staging& job) {
+    if (!takes_turns_) return {session_connections_.front().get()};
+    if (!job.staged_extents.empty()) return {session_connections_[turn_of(job.step)].get()};
+    SessionConnections all;
     if (job.flush)
-      for (const auto& desk : desks_) all.push_back(desk.get());
+      for (const auto& session_connection : session_connections_) all.push_back(session_connection.get());
     return all;
   }
 
   /// The same on all ranks: the snapshots up to the step are counted.
   std::size_t turn_of(StepIndex step) noexcept {
-    for (; counted_ < step; ++counted_) snapshots_ += plan_.records(counted_ + 1) ? 1U : 0U;
-    return snapshots_ % desks_.size();
+    for (; counted_ < step; ++counted_) snapshots_ += plan_.rows(counted_ + 1) ? 1U : 0U;
+    return snapshots_ % session_connections_.size();
   }
 
-  static bool has_room(const Desks& desks) {
-    return std::all_of(desks.begin(), desks.end(), [](const Desk* desk) { return desk->has_room(); });
+  static bool has_room(const SessionConnections& session_connections) {
+    return std::all_of(
+        session_connections.begin(), session_connections.end(),
+        [](const SessionConnection* session_connection) { return session_connection->has_room(); });
   }
 
   void send(Waiting next) {
     const auto& job = *next.job;
     pending_.push_back({.number = ++jobs_,
-                        .record = job.record,
+                        .commit_mark = job.commit_mark,
                         .flush = job.flush,
                         .left_out = false,
-                        .answers = next.desks.size()});
-    if (next.desks.empty()) return;
+                        .answers = next.session_connections.size()});
+    if (next.session_connections.empty()) return;
     Sending& sending = sending_.emplace_back(Sending{std::move(next.job), {}, {}});
-    for (auto* const desk : next.desks)
-      sending.heads.push_back(desk->send(*sending.job, jobs_, !takes_turns_, waits_, sending.requests));
+    for (auto* const session_connection : next.session_connections)
+      sending.heads.push_back(
+          session_connection->send(*sending.job, jobs_, !takes_turns_, waits_, sending.requests));
   }
 
-  void note(const wire::JobDone& done) {
+  void mark(const wire::JobDone& done) {
     account_.bytes += done.bytes;
     account_.writes += done.writes;
     account_.retries += done.retries;
@@ -246,20 +251,20 @@ class RemoteWriter final : public Writer {
     while (!failure_ && !pending_.empty() && pending_.front().answers == 0) {
       const Pending job = pending_.front();
       pending_.pop_front();
-      if (takes_turns_) record(job);
-      if (!job.record || failure_) continue;
+      if (takes_turns_) commit_mark(job);
+      if (!job.commit_mark || failure_) continue;
       Staging written;
-      written.record = job.record;
+      written.commit_mark = job.commit_mark;
       written.flush = job.flush;
-      reached_.note(written);
+      reached_.mark(written);
     }
   }
 
   /// Where several processes write, only this rank sees when nothing is missing before a snapshot.
-  void record(const Pending& job) {
+  void commit_mark(const Pending& job) {
     try {
-      if (job.left_out) sink_.note_dropped(source_);
-      if (job.record) sink_.record(source_, *job.record);
+      if (job.left_out) sink_.mark_dropped(source_);
+      if (job.commit_mark) sink_.commit_mark(source_, *job.commit_mark);
     } catch (...) {
       fail(describe_current_exception());
     }
@@ -288,7 +293,7 @@ class RemoteWriter final : public Writer {
   std::size_t snapshots_ = 0;
   std::int64_t jobs_ = 0;
   StagingPool pool_;
-  std::vector<std::unique_ptr<Desk>> desks_;
+  std::vector<std::unique_ptr<SessionConnection>> session_connections_;
   std::deque<Waiting> waiting_;  // for room at the writers
   std::deque<Sending> sending_;
   std::deque<Pending> pending_;
@@ -299,27 +304,28 @@ class RemoteWriter final : public Writer {
 }  // namespace
 
 std::unique_ptr<Writer> make_ranks_writer(const WriterContext& context) {
-  const Crew* const crew = context.options.crew;
-  const auto links = crew == nullptr ? std::vector<Link*>{} : crew->links("ranks");
-  if (links.empty())
+  const IoServers* const io_servers = context.options.io_servers;
+  const auto connections =
+      io_servers == nullptr ? std::vector<Connection*>{} : io_servers->connections("ranks");
+  if (connections.empty())
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
                           .message = "no ranks of this job were set apart for writing",
                           .path = {},
                           .rank = 0,
                           .hint = "name the strategy ranks when the program starts"});
-  return std::make_unique<RemoteWriter>(context, links, context.options.send_waits);
+  return std::make_unique<RemoteWriter>(context, connections, context.options.send_waits);
 }
 
 std::unique_ptr<Writer> make_spawn_writer(const WriterContext& context) {
-  Crew* const crew = context.options.crew;
-  if (crew == nullptr || !crew->hire(context.options)) {
+  IoServers* const io_servers = context.options.io_servers;
+  if (io_servers == nullptr || !io_servers->start_servers(context.options)) {
     if (context.comm.is_root())
       context.warning = fmt::format(
           "--write {} cannot be done here: {}; --write {} is used instead", strategy_text(context.options),
-          crew == nullptr ? "this program has no crew" : crew->refusal(), spawn_fallback);
+          io_servers == nullptr ? "this program has no crew" : io_servers->refusal(), spawn_fallback);
     return make_threads_writer(context);
   }
-  return std::make_unique<RemoteWriter>(context, crew->links(context.options.strategy), false);
+  return std::make_unique<RemoteWriter>(context, io_servers->connections(context.options.strategy), false);
 }
 
 }  // namespace tailrace::output

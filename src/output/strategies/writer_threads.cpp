@@ -15,7 +15,7 @@ class ThreadsWriter final : public Writer {
  public:
   explicit ThreadsWriter(const WriterContext& context)
       : sink_(context.sink),
-        pieces_(context.pieces),
+        shares_(context.shares),
         reached_(context.reached),
         log_(context.writer_log),
         pool_(context.options.buffers, context.staging_bytes, context.comm.rank(), context.options.memory) {
@@ -46,7 +46,7 @@ class ThreadsWriter final : public Writer {
     return jobs_.empty() && !busy_;
   }
 
-  void drain() override {
+  void flush_all() override {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return jobs_.empty() && !busy_; });
   }
@@ -83,8 +83,8 @@ class ThreadsWriter final : public Writer {
 
   void write(const Lease& job) {
     try {
-      run_job(*job, pieces_, sink_, account_, log_);
-      reached_.note(*job);
+      run_job(*job, shares_, sink_, account_, log_);
+      reached_.mark(*job);
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       failure_ = describe_current_exception();
@@ -101,7 +101,7 @@ class ThreadsWriter final : public Writer {
   }
 
   Sink& sink_;
-  std::span<const Piece* const> pieces_;
+  std::span<const Share* const> shares_;
   Reached& reached_;
   trace::Log& log_;
   Account account_;

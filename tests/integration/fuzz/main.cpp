@@ -77,7 +77,7 @@ int work(mpi::CommView comm, std::uint64_t first, std::uint64_t end, std::uint64
   return 0;
 }
 
-int judge_one(mpi::CommView comm, const Settings& settings) {
+int run_one(mpi::CommView comm, const Settings& settings) {
   const test::TempDir scratch;
   const std::string directory = settings.keep.empty() ? scratch.path() + "/work" : settings.keep;
   const auto verdict =
@@ -265,7 +265,7 @@ int run_main(int argc, char** argv) {
   const Settings settings = read_settings(words);
   if (settings.one) {
     const mpi::Environment environment(argc, argv);
-    return judge_one(environment.world(), settings);
+    return run_one(environment.world(), settings);
   }
   return Supervisor(settings, std::filesystem::read_symlink("/proc/self/exe")).run();
 }

@@ -77,11 +77,11 @@ class Changes {
       auto& value = std::get<1>(item.values)[place];
       const std::uint64_t near = value + (choose_.percent(50) ? 1 : ~std::uint64_t{0});
       value = choose_.percent(30) ? near : choose_.one_of(odd_integers);
-      tell("{}[{}] = {}", name, place, value);
+      report("{}[{}] = {}", name, place, value);
     } else {
       auto& value = std::get<0>(item.values)[place];
       value = choose_.percent(10) ? value * 1000 : choose_.one_of(odd_reals);
-      tell("{}[{}] = {}", name, place, value);
+      report("{}[{}] = {}", name, place, value);
     }
   }
 
@@ -89,7 +89,7 @@ class Changes {
     const auto& name = choose_.one_of(flags);
     const auto value = choose_.percent(60) ? choose_.below(12) : choose_.one_of(odd_integers);
     case_.items[name] = {{1, 1, 1}, std::vector<std::uint64_t>{value}, {{"data_type", "long"}}};
-    tell("{} = {}", name, value);
+    report("{} = {}", name, value);
   }
 
   void change_form(int among) {
@@ -132,13 +132,13 @@ class Changes {
         shape[choose_.below(shape.size())] *= choose_.between(2, 5);
     }
     std::visit([&](auto& v) { v.resize(h5::element_count(shape), 1); }, item.values);
-    tell("{} has shape {}", name, h5::to_string(shape));
+    report("{} has shape {}", name, h5::to_string(shape));
   }
 
   void remove() {
     const auto name = any_item().first;
     case_.items.erase(name);
-    tell("no {}", name);
+    report("no {}", name);
   }
 
   void rename() {
@@ -146,14 +146,14 @@ class Changes {
     auto node = case_.items.extract(from);
     case_.items.erase(to);
     node.key() = choose_.percent(80) ? to : from + "_";
-    tell("{} is called {}", from, node.key());
+    report("{} is called {}", from, node.key());
     case_.items.insert(std::move(node));
   }
 
   void copy() {
     const auto from = any_item().first, to = any_item().first;
     case_.items[to] = case_.items[from];
-    tell("{} is a copy of {}", to, from);
+    report("{} is a copy of {}", to, from);
   }
 
   void change_text() {
@@ -181,12 +181,12 @@ class Changes {
                                           "\xff\xfe"};
     if (choose_.percent(20)) {
       case_.texts.erase(name);
-      return tell("no attribute {}", name);
+      return report("no attribute {}", name);
     }
     auto& text = case_.texts[name];
     if (choose_.percent(60)) text.value = choose_.one_of(values);
     if (choose_.percent(50)) text.form = static_cast<TextForm>(choose_.below(7));
-    tell("attribute {} = {:.20} as {}", name, text.value, static_cast<int>(text.form));
+    report("attribute {} = {:.20} as {}", name, text.value, static_cast<int>(text.form));
   }
 
   void change_attribute() {
@@ -204,10 +204,10 @@ class Changes {
     const std::string key = choose_.percent(50) ? "data_type" : "domain_type";
     if (choose_.percent(30)) {
       item.attributes.erase(key);
-      return tell("{} without {}", name, key);
+      return report("{} without {}", name, key);
     }
     item.attributes[key] = choose_.one_of(values);
-    tell("{}: {} = {:.20}", name, key, item.attributes[key]);
+    report("{}: {} = {:.20}", name, key, item.attributes[key]);
   }
 
  private:
@@ -215,7 +215,7 @@ class Changes {
     return *std::next(case_.items.begin(), static_cast<std::ptrdiff_t>(choose_.below(case_.items.size())));
   }
   template <class... Arguments>
-  void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  void report(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     mutant_.story += fmt::format(format, std::forward<Arguments>(arguments)...) + "; ";
     mutant_.harmless = false;
   }

@@ -128,16 +128,16 @@ Contents contents_of(const std::string& path) {
   return contents;
 }
 
-class Trial {
+class Fixture {
  public:
-  Trial(mpi::CommView comm, std::uint64_t seed, std::string directory)
+  Fixture(mpi::CommView comm, std::uint64_t seed, std::string directory)
       : comm_(comm), seed_(seed), directory_(std::move(directory)) {}
 
-  Verdict hold(const std::function<void(const std::string&)>& tell) {
+  Verdict hold(const std::function<void(const std::string&)>& report) {
     fs::remove_all(directory_);
     fs::create_directories(directory_);
     mutant_ = make_mutant(seed_, input_);
-    tell(mutant_.story);
+    report(mutant_.story);
     std::vector<std::string> words{"-i", input_, "--check"};
     words.insert(words.end(), mutant_.input.options.begin(), mutant_.input.options.end());
     const auto checked = call_program(comm_, directory_, words);
@@ -227,9 +227,9 @@ std::string error_file(const std::string& directory) {
 }
 
 Verdict judge(mpi::CommView comm, std::uint64_t seed, const std::string& directory,
-              const std::function<void(const std::string&)>& tell) {
+              const std::function<void(const std::string&)>& report) {
   try {
-    return Trial(comm, seed, directory).hold(tell);
+    return Fixture(comm, seed, directory).hold(report);
   } catch (const std::exception& error) {
     return {.complaint = std::string("exception: ") + error.what()};
   }

@@ -20,8 +20,8 @@ struct Verdict {
 std::string error_file(const std::string& directory);
 
 /// Makes the changed input of a seed in an empty directory, hands it to the program and looks at what it says
-/// and writes. `tell` hears what was changed before the program starts.
+/// and writes. `report` hears what was changed before the program starts.
 Verdict judge(mpi::CommView comm, std::uint64_t seed, const std::string& directory,
-              const std::function<void(const std::string&)>& tell);
+              const std::function<void(const std::string&)>& report);
 
 }  // namespace tailrace::fuzz

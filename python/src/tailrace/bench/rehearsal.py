@@ -34,11 +34,11 @@ class Account:
     """Processes that only write."""
 
     @staticmethod
-    def of(told: dict[str, Any]) -> "Account":
+    def of(reported: dict[str, Any]) -> "Account":
         """From what run.json tells; other programs than the rehearsal count no units."""
-        units = told["config"].get("rehearse", {}).get("compute_units", 0)
-        run_s = told["wall_s"] - told["setup_s"]
-        return Account(run_s, told["compute_s"], units, told["per_rank"], told["writers"])
+        units = reported["config"].get("rehearse", {}).get("compute_units", 0)
+        run_s = reported["wall_s"] - reported["setup_s"]
+        return Account(run_s, reported["compute_s"], units, reported["per_rank"], reported["writers"])
 
     def total(self, name: str) -> float:
         return sum(rank.get(name, 0) for rank in self.ranks)

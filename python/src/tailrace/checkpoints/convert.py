@@ -102,10 +102,10 @@ def choose_source(source: Path) -> Path:
 
 def formats_of(program: Path) -> list[str]:
     """Names of the formats that the simulation of a program knows; none if it knows no foreign ones."""
-    told = subprocess.run(
+    reported = subprocess.run(
         [program, "--help"], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
     )
-    found = OFFERS.search(told.stdout)
+    found = OFFERS.search(reported.stdout)
     return found[1].split("|") if found else []
 
 

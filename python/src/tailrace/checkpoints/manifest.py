@@ -113,7 +113,7 @@ def _manifest_of(table: dict[str, Any]) -> Manifest:
         created=_time_of(_take(table, "created", _is_text, "a time")),
         file_name=_take(file, "name", _is_file_name, "the name of a file in this directory"),
         file_bytes=file_bytes,
-        data=_stretches(table, file_bytes),
+        data=_extents(table, file_bytes),
         rest=_digest(table, "rest"),
         sets={path: _summary(path, entry) for path, entry in sets.items()},
     )
@@ -171,12 +171,12 @@ def _time_of(text: str) -> datetime:
         raise _damaged(f"created is {_shown(text)}, not a time such as 2026-11-22T09:30:00Z") from None
 
 
-def _stretches(table: dict[str, Any], file_bytes: int) -> tuple[tuple[int, int], ...]:
-    stretches, end = [], 0
+def _extents(table: dict[str, Any], file_bytes: int) -> tuple[tuple[int, int], ...]:
+    extents, end = [], 0
     for item in _take(table, "data", lambda value: isinstance(value, list), "a list"):
         pair = isinstance(item, list) and len(item) == 2 and all(map(_is_count, item))
         if not pair or item[0] < end or sum(item) > file_bytes:
             raise _damaged(f"data has {_shown(item)}, which is not the next stretch of {file_bytes} bytes")
-        stretches.append((item[0], item[1]))
+        extents.append((item[0], item[1]))
         end = sum(item)
-    return tuple(stretches)
+    return tuple(extents)

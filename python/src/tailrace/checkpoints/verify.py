@@ -83,16 +83,16 @@ def read_all(paths: list[Path], advance: Callable[[int], None]) -> dict[Path, li
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        for told in map(json.loads, process.stdout):
-            if "read" in told:
-                advance(told["read"])
+        for reported in map(json.loads, process.stdout):
+            if "read" in reported:
+                advance(reported["read"])
             else:
-                found[Path(told["checkpoint"])] = [damage_of(one) for one in told["damage"]]
+                found[Path(reported["checkpoint"])] = [damage_of(one) for one in reported["damage"]]
         said = process.stderr.read()
     if process.returncode != EXIT_OK:
         raise FileError(said.strip() or f"{PROGRAM} ended with status {process.returncode}")
     return found
 
 
-def damage_of(told: dict[str, Any]) -> Damage:
-    return Damage(**told | ({"bytes": tuple(told["bytes"])} if "bytes" in told else {}))
+def damage_of(reported: dict[str, Any]) -> Damage:
+    return Damage(**reported | ({"bytes": tuple(reported["bytes"])} if "bytes" in reported else {}))

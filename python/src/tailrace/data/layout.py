@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import h5py
 import numpy as np
 
-from tailrace import kwave, record
+from tailrace import commit_mark, kwave
 from tailrace.data.grid import AXES
 from tailrace.data.mask import Box, Mask, whole_box
 from tailrace.data.source import Source, is_whole
 
 DOMAIN, POINTS = "domain", "points"
-RECORDS = ("record", "component")
+ROWS = ("record", "component")
 SPACE = ("z", "y", "x")
 UNFINISHED = (
     "the run did not close the file (it was killed, or still goes on). "
@@ -113,22 +113,22 @@ def _checked(entry: Entry, dataset: h5py.Dataset, source: Source) -> Entry:
         )
     samples, missing = None, ""
     if "time" in entry.dims:
-        samples = source.record.samples(dataset.shape[entry.dims.index("time")])
-    elif not source.record.closed:
+        samples = source.commit_mark.samples(dataset.shape[entry.dims.index("time")])
+    elif not source.commit_mark.closed:
         missing = UNFINISHED
-    elif entry.meaning.reduction == "root mean square" and _sum_of_squares(source.record):
+    elif entry.meaning.reduction == "root mean square" and _sum_of_squares(source.commit_mark):
         missing = SQUARES
     return replace(entry, samples=samples, missing=missing)
 
 
-def _sum_of_squares(found: record.Record) -> bool:
+def _sum_of_squares(found: commit_mark.CommitMark) -> bool:
     return not found.slots and found.t_index is not None and not found.finished
 
 
 def _table_entry(group: h5py.Group, source: Source) -> Entry:
     name, values = group.name.strip("/"), group["values"]
     quantity, meaning = kwave.text(group.attrs.get("quantity", name)), kwave.meaning_of(values)
-    dims = RECORDS if kwave.holds_records(values) else ("time", *_inside(values, quantity, source))
+    dims = ROWS if kwave.holds_rows(values) else ("time", *_inside(values, quantity, source))
     if values.ndim not in (1, 2, 3, 4):
         raise kwave.FileError(
             f"{source.path}: {name}/values has the shape {values.shape}, which no output has"
@@ -136,8 +136,8 @@ def _table_entry(group: h5py.Group, source: Source) -> Entry:
     complete, missing = None, ""
     if meaning.reduction != "series":
         missing = "" if _closed(source) else UNFINISHED
-    elif source.record.steps is not None:
-        complete = record.complete_samples(values, source.record)
+    elif source.commit_mark.steps is not None:
+        complete = commit_mark.complete_samples(values, source.commit_mark)
     return Entry(name, "values", f"{name}/values", quantity, dims, meaning, complete, missing)
 
 
@@ -149,15 +149,15 @@ def _inside(values: h5py.Dataset, quantity: str, source: Source) -> tuple[str, .
 
 def _closed(source: Source) -> bool:
     """Whether reductions were written; files that do not count completed steps leave that to run.json."""
-    if source.record.t_index is None and source.record.slots:
+    if source.commit_mark.t_index is None and source.commit_mark.slots:
         return source.account.get("status") in ("finished", "stopped")
-    return source.record.closed
+    return source.commit_mark.closed
 
 
 def read_table(group: h5py.Group, source: Source) -> Table:
     """Places and times of an [[output]] table."""
     steps, time_s = group["step"][()].reshape(-1), group["time_s"][()].reshape(-1)
-    if kwave.holds_records(group["values"]):
+    if kwave.holds_rows(group["values"]):
         return Table(None, None, steps, time_s, group["offsets"][()])
     shape = group["values"].shape[1:]
     chosen = _selection(kwave.text(group.attrs.get("selection", "")))

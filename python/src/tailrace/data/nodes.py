@@ -12,12 +12,12 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from tailrace import kwave
+from tailrace.commit_mark import CommitMark
 from tailrace.data import layout
 from tailrace.data.grid import AXES, Grid
 from tailrace.data.layout import DOMAIN, Entry
 from tailrace.data.mask import Box, whole_box
 from tailrace.data.source import Source
-from tailrace.record import Record
 
 REDUCTION_WORDS = {
     "maximum": "maximum ",
@@ -94,7 +94,7 @@ def _node(file, source: Source, node: str, found: list[Entry], incomplete: bool)
         raise kwave.FileError(f"{source.path}: the datasets of {node} do not fit together: {error}") from None
     table = layout.read_table(file[node], source) if found[0].name == "values" else None
     if table is not None and table.offsets is not None:
-        return _with_counts(dataset, table, source.record, incomplete)
+        return _with_counts(dataset, table, source.commit_mark, incomplete)
     dataset = dataset.assign_coords(_time(file, source, found, dataset, table))
     if "sensor" in dataset.dims:
         points = source.mask.points if table is None else table.points
@@ -108,7 +108,7 @@ def _node(file, source: Source, node: str, found: list[Entry], incomplete: bool)
     return dataset if box is None else dataset.assign_coords(_box_coordinates(box, dataset, source.grid))
 
 
-def _with_counts(dataset: xr.Dataset, table: layout.Table, found: Record, incomplete: bool) -> xr.Dataset:
+def _with_counts(dataset: xr.Dataset, table: layout.Table, found: CommitMark, incomplete: bool) -> xr.Dataset:
     """Records with how many of them each sample has, as a contiguous ragged array of the CF conventions."""
     samples = len(table.steps) if incomplete else found.among(table.steps)
     counts = np.diff(table.offsets[: samples + 1])

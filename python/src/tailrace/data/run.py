@@ -106,7 +106,7 @@ class Run:
     @property
     def attrs(self) -> dict:
         """Where the output comes from and how far the run was."""
-        found, source = self.source.record, self.source
+        found, source = self.source.commit_mark, self.source
         about = {"file": str(self.path), "steps_planned": found.planned, "steps_recorded": found.steps}
         about |= {
             key: source.attributes.get(key) for key in ("file_description", "created_by", "creation_date")

@@ -8,7 +8,7 @@ import xarray as xr
 from tailrace import kwave
 from tailrace.data.grid import AXES, Grid
 
-MOST_VALUES = 256_000_000
+MAX_VALUES = 256_000_000
 FILLED = 0.25  # points that fill less of their box than this make no picture
 
 
@@ -21,7 +21,7 @@ def unmask(array: xr.DataArray, grid: Grid) -> xr.DataArray:
     names, index, shape = _places(array, grid)
     other = [dim for dim in array.dims if dim != "sensor"]
     lengths = [array.sizes[dim] for dim in other]
-    if math.prod(lengths) * math.prod(shape) > MOST_VALUES:
+    if math.prod(lengths) * math.prod(shape) > MAX_VALUES:
         raise kwave.FileError(
             f"{array.name}: the points lie in a box of {' x '.join(map(str, shape))}, too large. "
             "Fix: select fewer times or sensors"

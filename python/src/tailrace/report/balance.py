@@ -9,7 +9,7 @@ from tailrace.trace import KINDS
 
 _OUTLIER = 1.15  # compute time beyond the usual that makes a rank slow
 _NEXT = 0.4  # the first rank that is not slow lies at most this far from the usual to the slow ones
-_MOST_CELLS = 4_000_000  # ranks times steps; in longer runs several steps are looked at together
+_MAX_CELLS = 4_000_000  # ranks times steps; in longer runs several steps are looked at together
 
 
 @dataclass
@@ -48,8 +48,8 @@ def blame_of(mains: list[Lane]) -> Blame | None:
     """In every step the rank that spends least time in exchanges came last; the others waited for it."""
     if len(mains) < 2:
         return None
-    last_step = max(int(lane.records["step"].max()) for lane in mains)
-    together = 1 + last_step * len(mains) // _MOST_CELLS
+    last_step = max(int(lane.events["step"].max()) for lane in mains)
+    together = 1 + last_step * len(mains) // _MAX_CELLS
     steps = 2 + last_step // together
     exchange = np.stack([_by_step(lane, steps, together, "exchange") for lane in mains])
     wait = np.stack([_by_step(lane, steps, together, "output_wait", "write") for lane in mains])

@@ -15,17 +15,17 @@ MAIN = "main"
 class Lane:
     """What one thread did. Where its spans nest, the inner one counts: segments are disjoint and sorted.
 
-    `record` says for every segment which of `records`, the thread's own, it is part of.
+    `event` says for every segment which of `events`, the thread's own, it is part of.
     """
 
     rank: int
     role: str  # "compute" or "writer"
     host: str
     thread: str
-    records: np.ndarray
+    events: np.ndarray
     start_s: np.ndarray
     end_s: np.ndarray
-    record: np.ndarray
+    event: np.ndarray
 
     @property
     def computes(self) -> bool:
@@ -41,12 +41,12 @@ class Lane:
     @property
     def kind(self) -> np.ndarray:
         """The kind of every segment, an index into KINDS."""
-        return self.records["kind"][self.record]
+        return self.events["kind"][self.event]
 
     @property
     def step(self) -> np.ndarray:
         """The time step of every segment."""
-        return self.records["step"][self.record]
+        return self.events["step"][self.event]
 
     @property
     def last_s(self) -> float:
@@ -63,7 +63,7 @@ class Lane:
 
     def of_kind(self, kind: str) -> np.ndarray:
         """The records, whole and perhaps with others inside, of a kind."""
-        return self.records[self.records["kind"] == KINDS.index(kind)]
+        return self.events[self.events["kind"] == KINDS.index(kind)]
 
 
 def lanes_of(trace: RunTrace) -> list[Lane]:
@@ -74,16 +74,16 @@ def lanes_of(trace: RunTrace) -> list[Lane]:
 def _lanes_of_rank(rank: RankTrace) -> list[Lane]:
     lanes = []
     for number, name in enumerate(rank.threads):
-        records = rank.records[rank.records["thread"] == number]
-        if len(records):
-            lanes.append(Lane(rank.rank, rank.role, rank.host, name, records, *flatten(records)))
+        events = rank.events[rank.events["thread"] == number]
+        if len(events):
+            lanes.append(Lane(rank.rank, rank.role, rank.host, name, events, *flatten(events)))
     return sorted(lanes, key=lambda lane: lane.thread != MAIN)
 
 
-def flatten(records: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def flatten(events: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Starts, ends and record of the disjoint segments of one thread's nested spans, sorted."""
-    chosen = np.flatnonzero(records["end_s"] > records["start_s"])
-    start, end = records["start_s"][chosen], records["end_s"][chosen]
+    chosen = np.flatnonzero(events["end_s"] > events["start_s"])
+    start, end = events["start_s"][chosen], events["end_s"][chosen]
     count = len(chosen)
     time = np.concatenate([start, end])
     opens = np.arange(2 * count) < count
@@ -117,7 +117,7 @@ def totals(lanes: list[Lane]) -> list[dict]:
                 "write_s": sum(lane.seconds("write", "sync") for lane in own),
                 "write_bytes": sum(int(lane.of_kind("write")["bytes"].sum()) for lane in own),
                 "writes": sum(len(lane.of_kind("write")) for lane in own),
-                "peak_memory_bytes": max(int(lane.records["memory_bytes"].max()) for lane in own),
+                "peak_memory_bytes": max(int(lane.events["memory_bytes"].max()) for lane in own),
             }
         )
     return result

@@ -9,7 +9,7 @@ from tailrace.report import lanes
 from tailrace.report.analysis import Analysis, analyse
 from tailrace.trace import RunTrace, read_run, trace_files
 
-MOST_TRACE_BYTES = 192 << 20  # of the files that are read; more ranks than fit are left out
+MAX_TRACE_BYTES = 192 << 20  # of the files that are read; more ranks than fit are left out
 
 
 @dataclass
@@ -85,7 +85,7 @@ def _ranks_to_read(files: dict[int, Path], account: dict) -> set[int]:
     while stride > 1:
         stride = (stride + 1) // 2
         wanted += ranks[::stride]
-    chosen, left = set(), MOST_TRACE_BYTES
+    chosen, left = set(), MAX_TRACE_BYTES
     for rank in dict.fromkeys([*wanted, *ranks]):
         left -= files[rank].stat().st_size
         if left < 0 and chosen:

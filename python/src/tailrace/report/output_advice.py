@@ -10,7 +10,7 @@ from tailrace.report.writers import Writer
 from tailrace.units import bytes_text, duration_text
 
 _MATTERS = 2.0  # waiting below this many percent of the run is not worth a word
-_DRAIN_MATTERS = 5.0
+_FLUSH_MATTERS = 5.0
 _TINY_BYTES = 32 << 10
 _TINY_WRITES = 1000
 _CPU_SHARE = 0.1  # processor time of the writers, as a part of the computing
@@ -47,7 +47,7 @@ def _by_reason(run: Run, evidence: str) -> list[Advice]:
     found = []
     for reason in run.analysis.reasons:
         share = 100 * reason.seconds / whole
-        if share < (_DRAIN_MATTERS if reason.kind in ("final", "flush") else _MATTERS):
+        if share < (_FLUSH_MATTERS if reason.kind in ("final", "flush") else _MATTERS):
             continue
         text = _TEXTS[reason.kind](run, reason)
         waited = (
@@ -221,9 +221,9 @@ def _tiny(run: Run, whole_s: float) -> list[Advice]:
 
 def _writer_cpu(run: Run) -> list[Advice]:
     cpu, write, compute = (sum(run.column(name)) for name in ("write_cpu_s", "write_s", "compute_s"))
-    told = any(reason.kind == "writer_cpu" for reason in run.analysis.reasons)
+    reported = any(reason.kind == "writer_cpu" for reason in run.analysis.reasons)
     blocking = str(run.account.get("strategy", "")).startswith("blocking")
-    if told or blocking or not compute or cpu < max(_CPU_SHARE * compute, _CPU_BUSY * write):
+    if reported or blocking or not compute or cpu < max(_CPU_SHARE * compute, _CPU_BUSY * write):
         return []
     text = (
         "The writers need much processor time, which the computation loses where they share cores. "

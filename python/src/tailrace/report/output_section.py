@@ -28,7 +28,7 @@ def output_section(run: Run) -> Section:
     rate = time_figures.write_rate(analysis)
     if rate is not None:
         section.pictures.append(Picture(*rate, "Write rate", half=True))
-    shown = timeline.telling_ranks(analysis, LINES)
+    shown = timeline.notable_ranks(analysis, LINES)
     mains = [lane for lane in analysis.lanes if lane.rank in shown and lane.role == "compute"]
     figure = wait_figures.levels(mains, "buffers", run.trace.last_s, "")
     if figure is not None:

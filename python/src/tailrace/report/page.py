@@ -11,13 +11,13 @@ from plotly.offline import get_plotlyjs
 
 from tailrace.data.directory import case_file_of
 from tailrace.report.advice import advise
-from tailrace.report.legs_section import legs_section
 from tailrace.report.load import Run, load_run
 from tailrace.report.output_section import output_section
 from tailrace.report.parts import Number, Picture, Section, Table, TimelineView
 from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.plan_section import plan_section
 from tailrace.report.result import result_section
+from tailrace.report.segments_section import segments_section
 from tailrace.report.simulations import page_of
 from tailrace.report.toml_text import toml_text
 
@@ -47,7 +47,13 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """The page as text."""
     result, result_numbers = result_section(run)
-    sections = [result, performance_section(run), output_section(run), plan_section(run), legs_section(run)]
+    sections = [
+        result,
+        performance_section(run),
+        output_section(run),
+        plan_section(run),
+        segments_section(run),
+    ]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
     )

@@ -112,7 +112,7 @@ def _lens(mains: list[Lane]) -> tuple[int, int, float, float] | None:
             longest = waits[np.argmax(waits["end_s"] - waits["start_s"])]
             length = float(longest["end_s"] - longest["start_s"])
             best = max(best or (0.0, 0), (length, int(longest["step"])))
-    steps = [lane.records["step"][lane.records["step"] > 0] for lane in mains]
+    steps = [lane.events["step"][lane.events["step"] > 0] for lane in mains]
     steps = [one for one in steps if len(one)]
     if not steps:
         return None
@@ -146,7 +146,7 @@ def _blame_text(run: Run) -> str:
 
 def _memory(run: Run) -> list[Picture]:
     pictures = []
-    shown = set(timeline.telling_ranks(run.analysis, LINES))
+    shown = set(timeline.notable_ranks(run.analysis, LINES))
     shown |= {lane.rank for lane in run.analysis.lanes if lane.role == "writer"}
     lanes = [lane for lane in run.analysis.lanes if lane.rank in shown]
     figure = wait_figures.levels(lanes, "memory_bytes", run.trace.last_s, "B")

@@ -8,7 +8,7 @@ from tailrace.units import bytes_text
 _UNTOLD = "\u2013"
 
 
-def legs_section(run: Run) -> Section:
+def segments_section(run: Run) -> Section:
     """Empty for a run without checkpoints and earlier legs."""
     section = Section("legs", "Checkpoints and legs")
     accounts = [*_earlier(run), run.account]
@@ -33,16 +33,16 @@ def legs_section(run: Run) -> Section:
 
 def _earlier(run: Run) -> list[dict]:
     """The accounts of earlier legs in their order; empty ones of legs that were killed and left none."""
-    legs = run.directory / "legs"
-    numbers = sorted(int(leg.name) for leg in legs.glob("*") if leg.name.isdigit())
-    return [read_account(legs / str(number)) or {} for number in numbers]
+    segments = run.directory / "legs"
+    numbers = sorted(int(segment.name) for segment in segments.glob("*") if segment.name.isdigit())
+    return [read_account(segments / str(number)) or {} for number in numbers]
 
 
 def _row(number: int, account: dict) -> list[str]:
     if not account:
         return [str(number), *[_UNTOLD] * 2, "killed: it left no account", *[_UNTOLD] * 4]
-    held_up_s, wall_s = account.get("checkpoint_s", 0.0), account.get("wall_s", 0.0)
-    share = f" ({100 * held_up_s / wall_s:.1f} %)" if wall_s else ""
+    stalled_s, wall_s = account.get("checkpoint_s", 0.0), account.get("wall_s", 0.0)
+    share = f" ({100 * stalled_s / wall_s:.1f} %)" if wall_s else ""
     return [
         str(number),
         f"{account.get('resumed_from', 0)} to {account.get('steps', _UNTOLD)}",
@@ -50,6 +50,6 @@ def _row(number: int, account: dict) -> list[str]:
         " ".join([str(account.get("status", _UNTOLD)), str(account.get("reason") or "")]).strip(),
         f"{wall_s:.2f} s",
         str(account.get("checkpoints", 0)),
-        f"{held_up_s:.3f} s{share}",
+        f"{stalled_s:.3f} s{share}",
         bytes_text(account.get("checkpoint_bytes")),
     ]

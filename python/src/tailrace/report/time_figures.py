@@ -55,8 +55,8 @@ def legend() -> dict:
 
 def write_rate(analysis: Analysis) -> tuple[go.Figure, str] | None:
     """Bytes per second that all writers wrote, beside what the storage takes; also returns the caption."""
-    records = [lane.of_kind("write") for lane in analysis.lanes]
-    writes = np.concatenate(records)
+    events = [lane.of_kind("write") for lane in analysis.lanes]
+    writes = np.concatenate(events)
     writes = writes[writes["bytes"] > 0]
     end = max(lane.last_s for lane in analysis.lanes)
     grid = np.linspace(0.0, end, RATE_CELLS + 1)

@@ -100,7 +100,7 @@ def build(analysis: Analysis, clock_error_s: float) -> Timeline | None:
     """The timeline of the most telling ranks, each group of ranks followed by its writer."""
     if not analysis.lanes:
         return None
-    chosen = telling_ranks(analysis)
+    chosen = notable_ranks(analysis)
     lanes = _ordered(analysis, chosen)
     budget = SPANS // max(1, len(lanes))
     rows = [_row(analysis, lane, writer, budget) for lane, writer in lanes]
@@ -108,7 +108,7 @@ def build(analysis: Analysis, clock_error_s: float) -> Timeline | None:
     return Timeline(rows, end_s, len(analysis.mains), len(analysis.mains) - len(chosen), clock_error_s)
 
 
-def telling_ranks(analysis: Analysis, most: int = RANKS) -> list[int]:
+def notable_ranks(analysis: Analysis, most: int = RANKS) -> list[int]:
     """Ranks to show: the first, those that stand out, their group's first, the last, and others evenly."""
     mains = {lane.rank: lane for lane in analysis.mains}
     if len(mains) <= most:
@@ -156,8 +156,8 @@ def _row(analysis: Analysis, lane: Lane, writer: Writer | None, budget: int) -> 
 def _bytes_of_segments(lane: Lane) -> np.ndarray:
     """Bytes of a record, shared by its segments according to their length."""
     length = lane.end_s - lane.start_s
-    whole = np.bincount(lane.record, weights=length, minlength=len(lane.records))
-    return lane.records["bytes"][lane.record] * length / whole[lane.record]
+    whole = np.bincount(lane.event, weights=length, minlength=len(lane.events))
+    return lane.events["bytes"][lane.event] * length / whole[lane.event]
 
 
 def _split_exposed(analysis: Analysis, writer: Writer, start, end, kind) -> tuple:

@@ -98,7 +98,7 @@ def levels(lanes: list[Lane], field: str, end_s: float, unit: str) -> go.Figure 
     """A field of the records over time, one line per rank: buffers in use, resident memory."""
     by_rank: dict[int, list[np.ndarray]] = {}
     for lane in lanes:
-        by_rank.setdefault(lane.rank, []).append(lane.records)
+        by_rank.setdefault(lane.rank, []).append(lane.events)
     series = {rank: _series(np.concatenate(parts), field) for rank, parts in by_rank.items()}
     series = {rank: one for rank, one in series.items() if len(one[0]) and one[1].any()}
     if not series:
@@ -124,9 +124,9 @@ def levels(lanes: list[Lane], field: str, end_s: float, unit: str) -> go.Figure 
     return theme.style(figure, height=260, legend=legend(), showlegend=len(series) > 1)
 
 
-def _series(records: np.ndarray, field: str) -> tuple[np.ndarray, np.ndarray]:
+def _series(events: np.ndarray, field: str) -> tuple[np.ndarray, np.ndarray]:
     """Times and values, at most LINE_POINTS of them: of each stretch of time the largest value."""
-    known = records[records["memory_bytes"] > 0] if field == "memory_bytes" else records
+    known = events[events["memory_bytes"] > 0] if field == "memory_bytes" else events
     order = np.argsort(known["end_s"], kind="stable")
     time, values = known["end_s"][order], known[field][order].astype(float)
     if len(time) <= LINE_POINTS:

@@ -43,12 +43,12 @@ class Writer:
         return intervals.total_s(self.busy)
 
     @property
-    def write_records(self) -> np.ndarray:
+    def write_events(self) -> np.ndarray:
         return np.concatenate([lane.of_kind("write") for lane in self.lanes])
 
     @property
     def written_bytes(self) -> int:
-        return int(self.write_records["bytes"].sum())
+        return int(self.write_events["bytes"].sum())
 
     @property
     def rate(self) -> float:
@@ -84,10 +84,10 @@ def writers_of(lanes: list[Lane], per_rank: list[dict]) -> list[Writer]:
     for entry in per_rank:
         if entry.get("rank") in found and entry.get("write_cpu_s") is not None:
             found[entry["rank"]].cpu_s = float(entry["write_cpu_s"])
-    told = {entry.get("rank"): entry.get("writer") for entry in per_rank}
+    reported = {entry.get("rank"): entry.get("writer") for entry in per_rank}
     mains = [lane for lane in lanes if lane.computes]
     for number, lane in enumerate(mains):
-        writer = found.get(told.get(lane.rank)) or _writer_for(lane, found, number / len(mains))
+        writer = found.get(reported.get(lane.rank)) or _writer_for(lane, found, number / len(mains))
         if writer is not None:
             writer.members.append(lane.rank)
     return list(found.values())

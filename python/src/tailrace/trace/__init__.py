@@ -1,6 +1,6 @@
 """Traces of a run: which thread of which rank did what, and when (docs/formats/trace.md)."""
 
-from tailrace.trace.format import KINDS, RECORD
+from tailrace.trace.format import EVENT, KINDS
 from tailrace.trace.read import RankTrace, RunTrace, read_run, trace_files
 
-__all__ = ["KINDS", "RECORD", "RankTrace", "RunTrace", "read_run", "trace_files"]
+__all__ = ["KINDS", "EVENT", "RankTrace", "RunTrace", "read_run", "trace_files"]

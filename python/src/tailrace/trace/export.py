@@ -22,19 +22,19 @@ def write_csv(run: RunTrace, path: Path) -> None:
         writer.writerow((*CSV_COLUMNS, *names))
         for rank in run.ranks:
             places = [rank.counters.index(name) if name in rank.counters else None for name in names]
-            for record in rank.records:
-                counts = ["" if place is None else record["counters"][place] for place in places]
+            for entry in rank.events:
+                counts = ["" if place is None else entry["counters"][place] for place in places]
                 writer.writerow(
                     (
                         rank.rank,
-                        rank.threads[record["thread"]],
-                        KINDS[record["kind"]],
-                        record["step"],
-                        f"{record['start_s']:.9f}",
-                        f"{record['end_s']:.9f}",
-                        record["bytes"],
-                        record["buffers"],
-                        record["memory_bytes"] or "",
+                        rank.threads[entry["thread"]],
+                        KINDS[entry["kind"]],
+                        entry["step"],
+                        f"{entry['start_s']:.9f}",
+                        f"{entry['end_s']:.9f}",
+                        entry["bytes"],
+                        entry["buffers"],
+                        entry["memory_bytes"] or "",
                         *counts,
                     )
                 )
@@ -76,18 +76,18 @@ def _metadata(rank: RankTrace, name: str, args: dict[str, Any], thread: int = 0)
 
 def _spans(rank: RankTrace) -> Iterator[dict[str, Any]]:
     """Complete events, in microseconds; whole nanoseconds, so that spans within others stay within them."""
-    starts, ends = (np.rint(1e9 * rank.records[name]) for name in ("start_s", "end_s"))
-    for record, start_ns, end_ns in zip(rank.records, starts, ends, strict=True):
-        args = {"step": int(record["step"]), "bytes": int(record["bytes"]), "buffers": int(record["buffers"])}
-        args |= {name: int(count) for name, count in zip(rank.counters, record["counters"], strict=False)}
+    starts, ends = (np.rint(1e9 * rank.events[name]) for name in ("start_s", "end_s"))
+    for entry, start_ns, end_ns in zip(rank.events, starts, ends, strict=True):
+        args = {"step": int(entry["step"]), "bytes": int(entry["bytes"]), "buffers": int(entry["buffers"])}
+        args |= {name: int(count) for name, count in zip(rank.counters, entry["counters"], strict=False)}
         yield {
-            "name": KINDS[record["kind"]],
+            "name": KINDS[entry["kind"]],
             "cat": "tailrace",
             "ph": "X",
             "ts": float(start_ns) / 1e3,
             "dur": float(end_ns - start_ns) / 1e3,
             "pid": rank.rank,
-            "tid": int(record["thread"]),
+            "tid": int(entry["thread"]),
             "args": args,
         }
 
@@ -95,10 +95,10 @@ def _spans(rank: RankTrace) -> Iterator[dict[str, Any]]:
 def _tracks(rank: RankTrace) -> Iterator[dict[str, Any]]:
     """Counter events where the values change: resident memory and staging buffers in use."""
     shown: dict[str, int] = {}
-    for record in rank.records[rank.records["end_s"].argsort(kind="stable")]:
-        values = {"staging buffers": int(record["buffers"])}
-        if record["memory_bytes"] > 0:
-            values["resident memory"] = int(record["memory_bytes"])
+    for entry in rank.events[rank.events["end_s"].argsort(kind="stable")]:
+        values = {"staging buffers": int(entry["buffers"])}
+        if entry["memory_bytes"] > 0:
+            values["resident memory"] = int(entry["memory_bytes"])
         for name, value in values.items():
             if shown.get(name) == value:
                 continue
@@ -107,7 +107,7 @@ def _tracks(rank: RankTrace) -> Iterator[dict[str, Any]]:
                 "name": name,
                 "cat": "tailrace",
                 "ph": "C",
-                "ts": float(np.rint(1e9 * record["end_s"])) / 1e3,
+                "ts": float(np.rint(1e9 * entry["end_s"])) / 1e3,
                 "pid": rank.rank,
                 "tid": 0,
                 "args": {"bytes" if name == "resident memory" else "buffers": value},

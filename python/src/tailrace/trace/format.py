@@ -17,11 +17,11 @@ HEADER = struct.Struct("<8s II ii II 64s 64s 128s I 4x")
 BLOCK_MAGIC = b"TRBK"
 BLOCK = struct.Struct("<4s BBH III I")
 CLOCK = struct.Struct("<dddd")
-MOST_PAYLOAD = 16 << 20  # no block is larger; a size beyond it is damage
-MOST_COUNTERS = 4
+MAX_PAYLOAD = 16 << 20  # no block is larger; a size beyond it is damage
+MAX_COUNTERS = 4
 NAME_BYTES = 32
 
-THREAD, RECORDS, CLOCK_POINT, END = 1, 2, 3, 4
+THREAD, EVENTS, CLOCK_POINT, END = 1, 2, 3, 4
 ROLES = ("compute", "writer")
 KINDS = (
     "setup",
@@ -38,7 +38,7 @@ KINDS = (
 )
 
 # A record as readers see it: times in seconds since the zero that is common to all ranks.
-RECORD = np.dtype(
+EVENT = np.dtype(
     [
         ("thread", "u1"),  # index into the trace's `threads`
         ("kind", "u1"),  # index into KINDS
@@ -48,7 +48,7 @@ RECORD = np.dtype(
         ("bytes", "i8"),
         ("buffers", "u2"),  # staging buffers in use when it ended
         ("memory_bytes", "i8"),  # resident memory of the process; 0 where it was not sampled
-        ("counters", "i8", (MOST_COUNTERS,)),
+        ("counters", "i8", (MAX_COUNTERS,)),
     ]
 )
 
@@ -65,10 +65,9 @@ _FIXED = [
 ]
 # As they lie in the file, by the number of counters.
 STORED = tuple(
-    np.dtype(_FIXED + ([("counters", "<i8", (count,))] if count else []))
-    for count in range(MOST_COUNTERS + 1)
+    np.dtype(_FIXED + ([("counters", "<i8", (count,))] if count else [])) for count in range(MAX_COUNTERS + 1)
 )
-_MOST_S = 1e12  # no clock shows more; also keeps out infinity and NaN
+_MAX_S = 1e12  # no clock shows more; also keeps out infinity and NaN
 _BY_SIZE = {dtype.itemsize: dtype for dtype in STORED}
 
 
@@ -97,7 +96,7 @@ class TraceFile:
     clock: str = ""  # processes with the same text read the same clock
     counters: tuple[str, ...] = ()
     threads: dict[int, str] = field(default_factory=dict)
-    records: list[np.ndarray] = field(default_factory=list)  # of dtype RECORD
+    events: list[np.ndarray] = field(default_factory=list)  # of dtype EVENT
     clock_points: list[ClockPoint] = field(default_factory=list)
     lost: int = 0
     ended: bool = False
@@ -131,7 +130,7 @@ def _parse_header(data: bytes, file: TraceFile) -> int:
     file.role = ROLES[role] if role < len(ROLES) else "writer"
     file.host, file.clock = _text(host), _text(clock)
     file.counters = tuple(
-        _text(names[NAME_BYTES * i : NAME_BYTES * (i + 1)]) for i in range(min(counters, MOST_COUNTERS))
+        _text(names[NAME_BYTES * i : NAME_BYTES * (i + 1)]) for i in range(min(counters, MAX_COUNTERS))
     )
     return max(size, HEADER.size)
 
@@ -144,7 +143,7 @@ def _text(raw: bytes) -> str:
 class _Block:
     type: int
     thread: int
-    record_bytes: int
+    event_bytes: int
     number: int
     lost: int
     payload: bytes
@@ -179,7 +178,7 @@ def _head(data: bytes, position: int) -> tuple | None:
     if data[position : position + 4] != BLOCK_MAGIC or len(data) - position < BLOCK.size:
         return None
     head = BLOCK.unpack_from(data, position)
-    return head if head[4] <= MOST_PAYLOAD else None
+    return head if head[4] <= MAX_PAYLOAD else None
 
 
 def _block_at(data: bytes, position: int) -> _Block | None:
@@ -187,13 +186,13 @@ def _block_at(data: bytes, position: int) -> _Block | None:
     head = _head(data, position)
     if head is None:
         return None
-    _, kind, thread, record_bytes, size, number, lost, checksum = head
+    _, kind, thread, event_bytes, size, number, lost, checksum = head
     payload = data[position + BLOCK.size : position + BLOCK.size + size]
     if len(payload) < size:
         return None
     if zlib.crc32(payload, zlib.crc32(data[position : position + BLOCK.size - 4])) != checksum:
         return None
-    return _Block(kind, thread, record_bytes, number, lost, payload)
+    return _Block(kind, thread, event_bytes, number, lost, payload)
 
 
 def _next_block(data: bytes, position: int) -> int | None:
@@ -208,13 +207,13 @@ def _next_block(data: bytes, position: int) -> int | None:
 def _cut_block(data: bytes, position: int) -> _Block | None:
     """The complete records of a block of records that the end of the file cuts off."""
     head = _head(data, position)
-    if head is None or head[1] != RECORDS or len(data) - position - BLOCK.size >= head[4]:
+    if head is None or head[1] != EVENTS or len(data) - position - BLOCK.size >= head[4]:
         return None
-    _, kind, thread, record_bytes, _, number, lost, _ = head
-    if record_bytes not in _BY_SIZE:
+    _, kind, thread, event_bytes, _, number, lost, _ = head
+    if event_bytes not in _BY_SIZE:
         return None
     rest = data[position + BLOCK.size :]
-    return _Block(kind, thread, record_bytes, number, lost, rest[: len(rest) // record_bytes * record_bytes])
+    return _Block(kind, thread, event_bytes, number, lost, rest[: len(rest) // event_bytes * event_bytes])
 
 
 def _is_cut_header(rest: bytes) -> bool:
@@ -233,20 +232,20 @@ def _take(block: _Block, file: TraceFile) -> None:
         point = ClockPoint(*CLOCK.unpack_from(block.payload))
         if np.isfinite([point.local_s, point.offset_s, point.error_s, point.zero_s]).all():
             file.clock_points.append(point)
-    elif block.type == RECORDS and block.record_bytes in _BY_SIZE:
-        file.records.append(_records(block))
+    elif block.type == EVENTS and block.event_bytes in _BY_SIZE:
+        file.events.append(_events(block))
     elif block.type == END:
         file.ended = True
 
 
-def _records(block: _Block) -> np.ndarray:
+def _events(block: _Block) -> np.ndarray:
     stored = np.frombuffer(
-        block.payload, _BY_SIZE[block.record_bytes], len(block.payload) // block.record_bytes
+        block.payload, _BY_SIZE[block.event_bytes], len(block.payload) // block.event_bytes
     )
-    records = np.zeros(len(stored), RECORD)
-    for name in RECORD.names[:-1]:
-        records[name] = stored[name]
+    events = np.zeros(len(stored), EVENT)
+    for name in EVENT.names[:-1]:
+        events[name] = stored[name]
     if "counters" in stored.dtype.names:
-        records["counters"][:, : stored.dtype["counters"].shape[0]] = stored["counters"]
-    start, end = records["start_s"], records["end_s"]
-    return records[(start > -_MOST_S) & (end >= start) & (end < _MOST_S) & (records["kind"] < len(KINDS))]
+        events["counters"][:, : stored.dtype["counters"].shape[0]] = stored["counters"]
+    start, end = events["start_s"], events["end_s"]
+    return events[(start > -_MAX_S) & (end >= start) & (end < _MAX_S) & (events["kind"] < len(KINDS))]

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from tailrace.trace import format as trace_format
-from tailrace.trace.format import KINDS, RECORD, ClockPoint, TraceFile
+from tailrace.trace.format import EVENT, KINDS, ClockPoint, TraceFile
 
 # Rates of two clocks differ by less: twice the 100 ppm of the oscillators in common machines.
-MOST_DRIFT = 2e-4
+MAX_DRIFT = 2e-4
 
 
 @dataclass
 class RankTrace:
-    """What one process did. `records` is an array of dtype RECORD, sorted by `start_s`.
+    """What one process did. `events` is an array of dtype EVENT, sorted by `start_s`.
 
     A time is off from rank 0's clock by at most `clock_error_s`; `clock_offset_s` was added to the process's
     own clock at its start.
@@ -31,17 +31,17 @@ class RankTrace:
     threads: list[str]  # names: "main", "writer", ...
     counters: tuple[str, ...]  # what the counters in the records count
     lost: int  # records that found no room
-    records: np.ndarray
+    events: np.ndarray
 
     def select(self, thread: str | None = None, *kinds: str) -> np.ndarray:
         """The records of a thread (None: of all) that are of one of the kinds (of any, if none is named)."""
-        mask = np.ones(len(self.records), dtype=bool)
+        mask = np.ones(len(self.events), dtype=bool)
         if thread is not None:
             numbers = [index for index, name in enumerate(self.threads) if name == thread]
-            mask &= np.isin(self.records["thread"], numbers)
+            mask &= np.isin(self.events["thread"], numbers)
         if kinds:
-            mask &= np.isin(self.records["kind"], [KINDS.index(kind) for kind in kinds])
-        return self.records[mask]
+            mask &= np.isin(self.events["kind"], [KINDS.index(kind) for kind in kinds])
+        return self.events[mask]
 
 
 @dataclass
@@ -57,7 +57,7 @@ class RunTrace:
     @property
     def last_s(self) -> float:
         """When the last record of all ends."""
-        return max((float(rank.records["end_s"].max(initial=0.0)) for rank in self.ranks), default=0.0)
+        return max((float(rank.events["end_s"].max(initial=0.0)) for rank in self.ranks), default=0.0)
 
 
 def trace_files(directory: Path) -> dict[int, Path]:
@@ -86,7 +86,7 @@ def read_run(directory: Path, ranks: Collection[int] | None = None) -> RunTrace:
         if zero_s is None and file.clock_points:
             zero_s = file.clock_points[-1].zero_s
     if zero_s is None:
-        starts = [part["start_s"].min(initial=np.inf) for file in files.values() for part in file.records]
+        starts = [part["start_s"].min(initial=np.inf) for file in files.values() for part in file.events]
         zero_s = min((float(start) for start in starts if np.isfinite(start)), default=0.0)
     run.ranks = [_rank_trace(rank, file, zero_s) for rank, file in files.items()]
     run.clock_error_s = _error_between(run.ranks)
@@ -101,7 +101,7 @@ def _read_file(path: Path, problems: list[str]) -> TraceFile | None:
         return None
     if file.lost:
         file.problems.append(f"{file.lost} records were lost: they came too fast, or the file was full")
-    if file.records and not file.clock_points:
+    if file.events and not file.clock_points:
         file.problems.append("its clock was never compared with rank 0's")
     problems += [f"{path.name}: {problem}" for problem in file.problems]
     return file
@@ -109,15 +109,15 @@ def _read_file(path: Path, problems: list[str]) -> TraceFile | None:
 
 def _rank_trace(rank: int, file: TraceFile, zero_s: float) -> RankTrace:
     count = (
-        max([*file.threads, *(int(part["thread"].max(initial=0)) for part in file.records)], default=-1) + 1
+        max([*file.threads, *(int(part["thread"].max(initial=0)) for part in file.events)], default=-1) + 1
     )
-    records = np.concatenate(file.records) if file.records else np.zeros(0, RECORD)
+    events = np.concatenate(file.events) if file.events else np.zeros(0, EVENT)
     errors = [0.0]
     for name in ("start_s", "end_s"):
-        offset, error = offsets(file.clock_points, records[name])
-        records[name] += offset - zero_s
+        offset, error = offsets(file.clock_points, events[name])
+        events[name] += offset - zero_s
         errors.append(float(error.max(initial=0.0)))
-    order = np.lexsort((-records["end_s"], records["start_s"]))
+    order = np.lexsort((-events["end_s"], events["start_s"]))
     return RankTrace(
         rank=rank,
         role=file.role,
@@ -128,7 +128,7 @@ def _rank_trace(rank: int, file: TraceFile, zero_s: float) -> RankTrace:
         threads=[file.threads.get(index, f"thread {index}") for index in range(count)],
         counters=file.counters,
         lost=file.lost,
-        records=records[order],
+        events=events[order],
     )
 
 
@@ -136,14 +136,14 @@ def offsets(points: list[ClockPoint], local_s: np.ndarray) -> tuple[np.ndarray, 
     """What to add to times of a rank's clock to get rank 0's, and how far off that may be.
 
     Between the first and the last point the clocks drift apart evenly. Outside, they go on as before if the
-    points tell the drift better than MOST_DRIFT, else they stay as they are.
+    points tell the drift better than MAX_DRIFT, else they stay as they are.
     """
     if not any(point.error_s for point in points):  # the same clock as rank 0's, or nothing is known
         return np.full(len(local_s), points[0].offset_s if points else 0.0), np.zeros(len(local_s))
     first, last = points[0], points[-1]
     span = last.local_s - first.local_s
     if span <= 0:
-        return np.full(len(local_s), first.offset_s), first.error_s + MOST_DRIFT * np.abs(
+        return np.full(len(local_s), first.offset_s), first.error_s + MAX_DRIFT * np.abs(
             local_s - first.local_s
         )
     drift = (last.offset_s - first.offset_s) / span
@@ -151,9 +151,9 @@ def offsets(points: list[ClockPoint], local_s: np.ndarray) -> tuple[np.ndarray, 
     inside = np.clip(local_s, first.local_s, last.local_s)
     outside = local_s - inside
     offset = first.offset_s + drift * (inside - first.local_s)
-    if doubt < MOST_DRIFT:
+    if doubt < MAX_DRIFT:
         offset = offset + drift * outside
-    error = max(first.error_s, last.error_s) + min(doubt, MOST_DRIFT) * np.abs(outside)
+    error = max(first.error_s, last.error_s) + min(doubt, MAX_DRIFT) * np.abs(outside)
     return offset, error
 
 

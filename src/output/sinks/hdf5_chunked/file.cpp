@@ -33,13 +33,13 @@ class Cost {
 /// Gives a parcel's room back when it is done with, also when that ends by an exception.
 class Room {
  public:
-  Room(ParcelQueue& queue, std::int64_t bytes) : queue_(queue), bytes_(bytes) {}
+  Room(PacketQueue& queue, std::int64_t bytes) : queue_(queue), bytes_(bytes) {}
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
   ~Room() { queue_.release(bytes_); }
 
  private:
-  ParcelQueue& queue_;
+  PacketQueue& queue_;
   std::int64_t bytes_;
 };
 
@@ -58,16 +58,16 @@ ChunkFile::ChunkFile(ChunkFileSetup setup)
       queue_(setup.queue_bytes) {
   with_path(path_, [&] {
     file_ = h5::File::open_for_update(path_, storage_);
-    slots_ = h5::element_count(file_->shape(record_path));
+    slots_ = h5::element_count(file_->shape(commit_mark_path));
     std::vector<std::uint64_t> recorded(slots_);
-    file_->read<std::uint64_t>(record_path, recorded);
+    file_->read<std::uint64_t>(commit_mark_path, recorded);
     if (!recorded.empty())
       std::fill(steps_.begin(), steps_.end(),
                 static_cast<StepIndex>(*std::min_element(recorded.begin(), recorded.end())));
     if (setup.present_until > 0) {
       // What comes after that step is written anew.
       std::fill(steps_.begin(), steps_.end(), setup.present_until);
-      write_record();
+      write_commit_mark();
       throw_if_failed();
     }
     std::size_t dataset = 0;
@@ -90,9 +90,9 @@ std::optional<ErrorInfo> ChunkFile::failure() const {
 }
 
 StepIndex ChunkFile::commit_now() {
-  Parcel parcel = make_parcel({.kind = ParcelKind::flush, .step = recorded_});
-  queue_.wait_for_room(parcel.bytes());
-  if (queue_.reserve(parcel.bytes())) queue_.put(std::move(parcel));
+  Packet packet = make_packet({.kind = PacketKind::flush, .step = recorded_});
+  queue_.wait_for_room(packet.bytes());
+  if (queue_.reserve(packet.bytes())) queue_.put(std::move(packet));
   for (Backoff backoff; !queue_.idle() && !failure();) backoff.pause();
   if (const auto failed = failure()) throw Error(*failed);
   return recorded_;
@@ -125,11 +125,11 @@ void ChunkFile::keep_failure() {
 
 void ChunkFile::write_queue() {
   for (;;) {
-    const auto parcel = queue_.take_within(commit_every_s);
+    const auto packet = queue_.take_within(commit_every_s);
     const Cost cost(write_s_, write_cpu_s_);
-    if (parcel) {
-      const Room room(queue_, parcel->bytes());
-      write(*parcel);
+    if (packet) {
+      const Room room(queue_, packet->bytes());
+      write(*packet);
     } else if (queue_.closed()) {
       return;
     }
@@ -137,29 +137,29 @@ void ChunkFile::write_queue() {
   }
 }
 
-void ChunkFile::write(const Parcel& parcel) {
-  if (parcel.message.empty()) return;  // a rank's last words
-  const ParcelHead head = parcel.head();
+void ChunkFile::write(const Packet& packet) {
+  if (packet.message.empty()) return;  // a rank's last words
+  const PacketHead head = packet.head();
   storage_.set_step(head.step);
   last_step_ = std::max(last_step_, head.step);
   switch (head.kind) {
-    case ParcelKind::chunk: {
+    case PacketKind::chunk: {
       const auto dataset = static_cast<std::size_t>(head.dataset);
-      write_chunk(dataset, datasets_[dataset].grid.chunk(head.number), parcel.content(), head.skipped);
+      write_chunk(dataset, datasets_[dataset].grid.chunk(head.number), packet.content(), head.skipped);
       break;
     }
-    case ParcelKind::values:
-      for_each_stretch(parcel, [&](const StretchHead& stretch, std::span<const std::byte> bytes) {
-        add_values(stretch, bytes);
+    case PacketKind::values:
+      for_each_extent(packet, [&](const ExtentHead& extent, std::span<const std::byte> bytes) {
+        add_values(extent, bytes);
       });
       break;
-    case ParcelKind::records:
-      growing_.at(head.dataset).take(parcel.source, head.number, parcel.content());
+    case PacketKind::rows:
+      growing_.at(head.dataset).take(packet.source, head.number, packet.content());
       break;
-    case ParcelKind::record:
-      note_record(parcel);
+    case PacketKind::commit_mark:
+      take_commit_mark(packet);
       break;
-    case ParcelKind::flush:
+    case PacketKind::flush:
       commit(true);
       break;
   }
@@ -182,7 +182,7 @@ void ChunkFile::write_chunk(std::size_t dataset, const ChunkPlace& place, std::s
   if (stream.continues(place)) commit(false);
 }
 
-void ChunkFile::add_values(const StretchHead& head, std::span<const std::byte> bytes) {
+void ChunkFile::add_values(const ExtentHead& head, std::span<const std::byte> bytes) {
   const auto dataset = static_cast<std::size_t>(head.dataset);
   const ChunkedStream& stream = datasets_[dataset];
   const ChunkPlace place = stream.grid.at(head.offset_bytes);
@@ -206,7 +206,7 @@ OpenChunk ChunkFile::open_chunk(const ChunkedStream& stream, const ChunkPlace& p
   const auto there = h5::element_count(count) * static_cast<std::size_t>(stream.element_bytes);
   const auto bytes = std::span(chunk.bytes).first(there);
   with_path(path_,
-            [&] { file_->read_slab_bytes(stream.path, file_->type(stream.path), start, count, bytes); });
+            [&] { file_->read_hyperslab_bytes(stream.path, file_->type(stream.path), start, count, bytes); });
   return chunk;
 }
 
@@ -230,10 +230,10 @@ void ChunkFile::commit_if_due() {
 }
 
 /// A rank has sent everything up to a step.
-void ChunkFile::note_record(const Parcel& parcel) {
-  const auto source = static_cast<std::size_t>(parcel.source);
-  steps_[source] = parcel.head().number;
-  arrived_[source] = parcel.head().step;
+void ChunkFile::take_commit_mark(const Packet& packet) {
+  const auto source = static_cast<std::size_t>(packet.source);
+  steps_[source] = packet.head().number;
+  arrived_[source] = packet.head().step;
   changed_ = true;
   const StepIndex all = *std::min_element(arrived_.begin(), arrived_.end());
   with_path(path_, [&] {
@@ -257,7 +257,7 @@ void ChunkFile::commit(bool to_device) {
     throw_if_failed();
     file_->flush();
     throw_if_failed();
-    write_record();
+    write_commit_mark();
     throw_if_failed();
   });
   if (to_device)
@@ -280,7 +280,7 @@ StepIndex ChunkFile::complete_before_open() const {
 }
 
 /// Tells what the commit has put into the file.
-void ChunkFile::write_record() {
+void ChunkFile::write_commit_mark() {
   const StepIndex limit = complete_before_open();
   const StepIndex all = std::min(limit, *std::min_element(steps_.begin(), steps_.end()));
   recorded_ = all;
@@ -289,7 +289,7 @@ void ChunkFile::write_record() {
     for (std::size_t rank = 0; rank < slots_; ++rank)
       slots[rank] = static_cast<std::uint64_t>(std::min(limit, steps_[rank]));
   storage_.set_bookkeeping(true);
-  file_->write<std::uint64_t>(record_path, slots);
+  file_->write<std::uint64_t>(commit_mark_path, slots);
   storage_.set_bookkeeping(false);
 }
 

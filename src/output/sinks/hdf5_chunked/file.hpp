@@ -56,7 +56,7 @@ class ChunkFile {
   ~ChunkFile() { finish(); }
 
   /// What is to be written. After a failure it takes everything and throws it away.
-  [[nodiscard]] ParcelQueue& queue() noexcept { return queue_; }
+  [[nodiscard]] PacketQueue& queue() noexcept { return queue_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
   /// Waits until the complete chunks of all that was put into the queue are on the device; returns the step
   /// up to which the file holds everything. @local. Errors (io): what failed at any time.
@@ -71,19 +71,19 @@ class ChunkFile {
  private:
   void work() noexcept;
   void write_queue();
-  void write(const Parcel& parcel);
+  void write(const Packet& packet);
   void write_chunk(std::size_t dataset, const ChunkPlace& place, std::span<const std::byte> bytes,
                    std::uint32_t skipped);
-  void add_values(const StretchHead& head, std::span<const std::byte> bytes);
+  void add_values(const ExtentHead& head, std::span<const std::byte> bytes);
   OpenChunk open_chunk(const ChunkedStream& stream, const ChunkPlace& place) const;
   void write_open(OpenChunks::iterator chunk);
   void write_incomplete();
-  void note_record(const Parcel& parcel);
+  void take_commit_mark(const Packet& packet);
   void save_growing();
   [[nodiscard]] StepIndex complete_before_open() const;
   void commit(bool to_device);
   void commit_if_due();
-  void write_record();
+  void write_commit_mark();
   void throw_if_failed() const;
   void keep_failure();
   void close() noexcept;
@@ -104,7 +104,7 @@ class ChunkFile {
   bool changed_ = false;
   std::atomic<StepIndex> recorded_ = 0;  ///< what the last commit holds of all ranks
   double last_commit_s_ = 0, write_s_ = 0, write_cpu_s_ = 0;
-  ParcelQueue queue_;
+  PacketQueue queue_;
   mutable std::mutex mutex_;
   std::optional<ErrorInfo> failure_;
   std::jthread thread_;

@@ -9,7 +9,7 @@ namespace tailrace::output {
 
 namespace {
 
-constexpr std::int64_t most_chunk_bytes = 1 << 20;  // what HDF5 keeps of a dataset by default
+constexpr std::int64_t max_chunk_bytes = 1 << 20;  // what HDF5 keeps of a dataset by default
 /// A plane of this size is a chunk of its own: mostly it lies on one rank, more of them may not.
 constexpr std::int64_t enough_of_sample_bytes = 128 << 10;
 /// Samples of this size are not put together: zlib looks back no farther, and an open chunk is lost in a
@@ -68,7 +68,7 @@ h5::Shape ChunkGrid::choose(const h5::Shape& shape, std::int64_t element_bytes, 
     if (block >= (in_sample ? enough_of_sample_bytes : enough_of_samples_bytes)) break;
     if (!in_sample && each_sample) break;
     const auto extent = static_cast<std::int64_t>(shape[axis]);
-    const std::int64_t limit = in_sample ? most_chunk_bytes : enough_of_samples_bytes;
+    const std::int64_t limit = in_sample ? max_chunk_bytes : enough_of_samples_bytes;
     const std::int64_t most = std::clamp(limit / block, std::int64_t{1}, extent);
     const std::int64_t cut = divided_up(extent, divided_up(extent, most));  // chunks of nearly equal size
     chunk[axis] = static_cast<std::uint64_t>(cut);
@@ -104,14 +104,14 @@ bool ChunkedStream::continues(const ChunkPlace& place) const noexcept {
 }
 
 bool ChunkedStream::owns(const ChunkPlace& place) const noexcept {
-  if (piece == nullptr || continues(place)) return false;
-  if (piece->values == piece->part_values) return true;
+  if (share == nullptr || continues(place)) return false;
+  if (share->values == share->part_values) return true;
   const std::int64_t first = place.begin % sample_bytes / element_bytes;
   const std::int64_t count = place.bytes / element_bytes;
   auto run =
-      std::upper_bound(piece->runs.begin(), piece->runs.end(), first,
+      std::upper_bound(share->runs.begin(), share->runs.end(), first,
                        [](std::int64_t value, const Run& candidate) { return value < candidate.offset; });
-  if (run == piece->runs.begin()) return false;
+  if (run == share->runs.begin()) return false;
   --run;
   return first + count <= run->offset + run->length;
 }
@@ -123,9 +123,9 @@ StepIndex ChunkedStream::complete_before(const ChunkPlace& place) const noexcept
 }
 
 std::int64_t ChunkedStream::shared_bytes() const noexcept {
-  if (piece == nullptr || grid.total_bytes() == 0) return 0;
+  if (share == nullptr || grid.total_bytes() == 0) return 0;
   std::int64_t bytes = 0;
-  for (const auto& run : piece->runs) {
+  for (const auto& run : share->runs) {
     const std::int64_t end = (run.offset + run.length) * element_bytes;
     for (std::int64_t offset = run.offset * element_bytes; offset < end;) {
       const ChunkPlace place = grid.at(offset);
@@ -142,11 +142,11 @@ std::int64_t ChunkedStream::samples_with(const ChunkPlace& place, StepIndex last
 }
 
 h5::Shape shape_to_cut(const PlannedStream& stream, const h5::DatasetSpec& spec) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
+  constexpr std::uint64_t max_bytes = std::uint64_t{1} << 60;
   h5::Shape shape = spec.shape;
   if (!stream.cadence.is_open() || shape.empty()) return shape;
   shape.front() = 1;
-  shape.front() = most_bytes / (h5::element_count(shape) * h5::size_bytes(spec.type));
+  shape.front() = max_bytes / (h5::element_count(shape) * h5::size_bytes(spec.type));
   return shape;
 }
 
@@ -165,8 +165,8 @@ std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::
                            .element_bytes = size,
                            .cadence = stream.cadence,
                            .series = series,
-                           .open = stream.cadence.is_open() && !stream.takes_records()};
-      if (!layout.chunk.empty() && !stream.takes_records()) {
+                           .open = stream.cadence.is_open() && !stream.takes_rows()};
+      if (!layout.chunk.empty() && !stream.takes_rows()) {
         const auto shape = shape_to_cut(stream, spec);
         mapped.grid = ChunkGrid(shape, layout.chunk, size);
         mapped.sample_bytes = sample_bytes(stream, shape, size);
@@ -176,7 +176,7 @@ std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::
       }
       all.push_back(std::move(mapped));
     }
-    for (const auto& piece : stream.pieces) all[piece.dataset].piece = &piece;
+    for (const auto& share : stream.shares) all[share.dataset].share = &share;
     TAILRACE_CHECK(all.size() == first + stream.datasets.size(), "one map per dataset");
   }
   return all;

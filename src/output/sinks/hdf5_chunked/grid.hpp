@@ -57,7 +57,7 @@ struct ChunkedStream {
   bool series = false;             ///< unreduced
   bool open = false;               ///< of a number of samples that is not known: the dataset grows
   std::int64_t present_bytes = 0;  ///< values that were in the file when this run opened it
-  const Piece* piece = nullptr;    ///< what this rank owns of it, if anything
+  const Share* share = nullptr;    ///< what this rank owns of it, if anything
 
   /// True if all values of the chunk that are still to come belong to this rank and it can be written as a
   /// whole.

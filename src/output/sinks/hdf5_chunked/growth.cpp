@@ -11,7 +11,7 @@ namespace tailrace::output {
 namespace {
 
 /// Enough for zlib, and little to write again when it is not full.
-constexpr std::int64_t record_chunk_bytes = 64 << 10;
+constexpr std::int64_t row_chunk_bytes = 64 << 10;
 constexpr std::uint64_t count_chunk_rows = 1024;
 
 template <class T>
@@ -24,18 +24,18 @@ std::int64_t samples_present(const PlannedStream& stream, StepIndex step) noexce
 }
 
 /// The records of the first samples of a file, 0 without any.
-std::int64_t records_before(const h5::File& file, const Growth& growth, std::int64_t samples) {
+std::int64_t rows_before(const h5::File& file, const Growth& growth, std::int64_t samples) {
   std::int64_t end = 0;
   if (samples > 0)
-    file.read_slab<std::int64_t>(growth.offsets(), {static_cast<std::uint64_t>(samples)}, {1},
-                                 std::span(&end, 1));
+    file.read_hyperslab<std::int64_t>(growth.offsets(), {static_cast<std::uint64_t>(samples)}, {1},
+                                      std::span(&end, 1));
   return end;
 }
 
 }  // namespace
 
-h5::Shape record_chunk(const PlannedStream& stream) {
-  const auto rows = std::max<std::int64_t>(1, record_chunk_bytes / stream.record_bytes());
+h5::Shape row_chunk(const PlannedStream& stream) {
+  const auto rows = std::max<std::int64_t>(1, row_chunk_bytes / stream.row_bytes());
   return {static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(stream.components)};
 }
 
@@ -47,7 +47,7 @@ void create_counts(h5::File& file, const PlannedStream& stream) {
   };
   create(stream.growth->step(), h5::ElementType::int64);
   create(stream.growth->time_s(), h5::ElementType::float64);
-  if (stream.takes_records()) create(stream.growth->offsets(), h5::ElementType::int64);
+  if (stream.takes_rows()) create(stream.growth->offsets(), h5::ElementType::int64);
 }
 
 void check_counts(const h5::File& file, const PlannedStream& stream, StepIndex present_until,
@@ -67,7 +67,7 @@ void check_counts(const h5::File& file, const PlannedStream& stream, StepIndex p
   };
   check(stream.growth->step(), h5::ElementType::int64, samples);
   check(stream.growth->time_s(), h5::ElementType::float64, samples);
-  if (stream.takes_records()) check(stream.growth->offsets(), h5::ElementType::int64, samples + 1);
+  if (stream.takes_rows()) check(stream.growth->offsets(), h5::ElementType::int64, samples + 1);
 }
 
 GrowingDataset::GrowingDataset(const h5::File& file, const std::string& path, int level, std::int64_t rows)
@@ -84,7 +84,7 @@ GrowingDataset::GrowingDataset(const h5::File& file, const std::string& path, in
   h5::Shape start(count.size(), 0);
   start.front() = static_cast<std::uint64_t>(first_row_);
   filled_ = open_rows * row_bytes_;
-  file.read_slab_bytes(path, type, start, count, std::span(chunk_).first(filled_));
+  file.read_hyperslab_bytes(path, type, start, count, std::span(chunk_).first(filled_));
   placed_ = true;
 }
 
@@ -126,36 +126,35 @@ GrowingStream::GrowingStream(const GrowingStreamSetup& setup)
       samples_(samples_present(setup.stream, setup.present_until)),
       step_(setup.file, setup.stream.growth->step(), setup.level, samples_),
       time_s_(setup.file, setup.stream.growth->time_s(), setup.level, samples_) {
-  if (!stream_.takes_records()) return;
+  if (!stream_.takes_rows()) return;
   const auto& file = setup.file;
   const auto& growth = *stream_.growth;
   const std::int64_t counted = samples_ > 0 ? samples_ + 1 : 0;
-  records_.emplace(RecordStore{
-      .values = {file, stream_.datasets.front().path, setup.level, records_before(file, growth, samples_)},
+  rows_.emplace(RowStore{
+      .values = {file, stream_.datasets.front().path, setup.level, rows_before(file, growth, samples_)},
       .offsets = {file, growth.offsets(), setup.level, counted},
       .samples = samples_,
       .waiting = {}});
-  if (counted == 0) append_element(records_->offsets, std::int64_t{0});
+  if (counted == 0) append_element(rows_->offsets, std::int64_t{0});
 }
 
-void GrowingStream::take(int source, std::int64_t sample, std::span<const std::byte> records) {
-  auto& parts = records_->waiting[sample];
+void GrowingStream::take(int source, std::int64_t sample, std::span<const std::byte> new_rows) {
+  auto& parts = rows_->waiting[sample];
   parts.resize(ranks_);
   auto& part = parts[static_cast<std::size_t>(source)];
-  part.insert(part.end(), records.begin(), records.end());
+  part.insert(part.end(), new_rows.begin(), new_rows.end());
 }
 
 std::int64_t GrowingStream::place(StepIndex arrived) {
-  if (!records_) return 0;
+  if (!rows_) return 0;
   std::int64_t bytes = 0;
-  for (const auto end = stream_.cadence.samples_until(arrived); records_->samples < end;
-       ++records_->samples) {
-    if (const auto sample = records_->waiting.extract(records_->samples))
+  for (const auto end = stream_.cadence.samples_until(arrived); rows_->samples < end; ++rows_->samples) {
+    if (const auto sample = rows_->waiting.extract(rows_->samples))
       for (const auto& part : sample.mapped()) {
-        records_->values.append(part);
+        rows_->values.append(part);
         bytes += static_cast<std::int64_t>(part.size());
       }
-    append_element(records_->offsets, records_->values.rows());
+    append_element(rows_->offsets, rows_->values.rows());
   }
   return bytes;
 }
@@ -167,9 +166,9 @@ void GrowingStream::save(StepIndex complete) {
     append_element(step_, step);
     append_element(time_s_, growth.time_of_step_0_s + growth.dt_s * static_cast<double>(step));
   }
-  if (records_) {
-    records_->values.save();
-    records_->offsets.save();
+  if (rows_) {
+    rows_->values.save();
+    rows_->offsets.save();
   }
   step_.save();
   time_s_.save();

@@ -14,7 +14,7 @@
 namespace tailrace::output {
 
 /// The chunk for records of a stream.
-h5::Shape record_chunk(const PlannedStream& stream);
+h5::Shape row_chunk(const PlannedStream& stream);
 
 /// Creates the datasets that count the samples of a stream that grows, as `Growth` says; nothing for others.
 void create_counts(h5::File& file, const PlannedStream& stream);
@@ -69,7 +69,7 @@ class GrowingStream {
   explicit GrowingStream(const GrowingStreamSetup& setup);
 
   /// Records of a rank, behind those that it sent before.
-  void take(int source, std::int64_t sample, std::span<const std::byte> records);
+  void take(int source, std::int64_t sample, std::span<const std::byte> new_rows);
   /// The records up to step `arrived` have come from all ranks: puts them into the file. Returns their bytes.
   /// Errors (io).
   std::int64_t place(StepIndex arrived);
@@ -80,7 +80,7 @@ class GrowingStream {
   using Sample = std::vector<std::vector<std::byte>>;  ///< records by rank
 
   /// What records have beside other streams.
-  struct RecordStore {
+  struct RowStore {
     GrowingDataset values, offsets;
     std::int64_t samples = 0;                ///< that were put in
     std::map<std::int64_t, Sample> waiting;  ///< by number
@@ -91,7 +91,7 @@ class GrowingStream {
   std::size_t ranks_;
   std::int64_t samples_;  ///< that were counted
   GrowingDataset step_, time_s_;
-  std::optional<RecordStore> records_;
+  std::optional<RowStore> rows_;
 };
 
 }  // namespace tailrace::output

@@ -18,7 +18,7 @@ void for_each_dataset(const Plan& plan, const Action& action) {
 }
 
 h5::Shape choose_chunk(const PlannedStream& stream, const h5::DatasetSpec& spec, const Options& options) {
-  if (stream.takes_records()) return record_chunk(stream);
+  if (stream.takes_rows()) return row_chunk(stream);
   const auto shape = shape_to_cut(stream, spec);
   if (h5::element_count(shape) == 0) return {};
   const auto size = static_cast<std::int64_t>(h5::size_bytes(spec.type));
@@ -47,8 +47,8 @@ std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
     });
     for (const auto& stream : context.plan.streams) create_counts(file, stream);
     const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources), 0);
-    file.create_dataset(record_spec(context.sources));
-    file.write<std::uint64_t>(record_path, slots);
+    file.create_dataset(commit_mark_spec(context.sources));
+    file.write<std::uint64_t>(commit_mark_path, slots);
   });
   return layouts;
 }
@@ -97,11 +97,11 @@ std::vector<h5::ChunkLayout> open_chunked(const SinkContext& context) {
   });
   for (const auto& stream : context.plan.streams) check_counts(file, stream, context.resume_after, problems);
   problems.throw_if_any();
-  if (!file.has_dataset(record_path)) {  // of another program, whose samples the caller vouches for
+  if (!file.has_dataset(commit_mark_path)) {  // of another program, whose samples the caller vouches for
     const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources),
                                            static_cast<std::uint64_t>(context.resume_after));
-    file.create_dataset(record_spec(context.sources));
-    file.write<std::uint64_t>(record_path, slots);
+    file.create_dataset(commit_mark_spec(context.sources));
+    file.write<std::uint64_t>(commit_mark_path, slots);
   }
   file.close();
   return layouts;

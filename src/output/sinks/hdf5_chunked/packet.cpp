@@ -7,71 +7,70 @@
 
 namespace tailrace::output {
 
-ParcelHead Parcel::head() const noexcept {
-  return value_at<ParcelHead>(message);
+PacketHead Packet::head() const noexcept {
+  return value_at<PacketHead>(message);
 }
 
-std::span<const std::byte> Parcel::content() const noexcept {
-  return std::span(message).subspan(sizeof(ParcelHead));
+std::span<const std::byte> Packet::content() const noexcept {
+  return std::span(message).subspan(sizeof(PacketHead));
 }
 
-Parcel make_parcel(const ParcelHead& head, std::span<const std::byte> content) {
-  Parcel parcel;
-  parcel.message.reserve(sizeof head + content.size());
-  append_value(parcel.message, head);
-  append_bytes(parcel.message, content);
-  return parcel;
+Packet make_packet(const PacketHead& head, std::span<const std::byte> content) {
+  Packet packet;
+  packet.message.reserve(sizeof head + content.size());
+  append_value(packet.message, head);
+  append_bytes(packet.message, content);
+  return packet;
 }
 
-void add_stretch(Parcel& parcel, const StretchHead& head, std::span<const std::byte> bytes) {
-  append_value(parcel.message, head);
-  append_bytes(parcel.message, bytes);
+void add_extent(Packet& packet, const ExtentHead& head, std::span<const std::byte> bytes) {
+  append_value(packet.message, head);
+  append_bytes(packet.message, bytes);
 }
 
-std::pair<StretchHead, std::span<const std::byte>> next_stretch(
-    std::span<const std::byte>& content) noexcept {
-  const auto head = value_at<StretchHead>(content);
+std::pair<ExtentHead, std::span<const std::byte>> next_extent(std::span<const std::byte>& content) noexcept {
+  const auto head = value_at<ExtentHead>(content);
   const auto bytes = content.subspan(sizeof head, static_cast<std::size_t>(head.bytes));
   content = content.subspan(sizeof head + bytes.size());
   return {head, bytes};
 }
 
-bool ParcelQueue::reserve(std::int64_t bytes) {
+bool PacketQueue::reserve(std::int64_t bytes) {
   const std::scoped_lock lock(mutex_);
   if (!has_room(bytes)) return false;
   used_bytes_ += bytes;
   return true;
 }
 
-void ParcelQueue::put(Parcel parcel) {
+void PacketQueue::put(Packet packet) {
   {
     const std::scoped_lock lock(mutex_);
     if (discards_)
-      used_bytes_ -= parcel.bytes();
+      used_bytes_ -= packet.bytes();
     else
-      parcels_.push_back(std::move(parcel));
+      packets_.push_back(std::move(packet));
   }
   changed_.notify_all();
 }
 
-std::optional<Parcel> ParcelQueue::try_take() {
+std::optional<Packet> PacketQueue::try_take() {
   const std::scoped_lock lock(mutex_);
-  if (parcels_.empty()) return {};
-  std::optional<Parcel> parcel(std::move(parcels_.front()));
-  parcels_.pop_front();
-  return parcel;
+  if (packets_.empty()) return {};
+  std::optional<Packet> packet(std::move(packets_.front()));
+  packets_.pop_front();
+  return packet;
 }
 
-std::optional<Parcel> ParcelQueue::take_within(double limit_s) {
+std::optional<Packet> PacketQueue::take_within(double limit_s) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::duration<double>(limit_s),
-                      [this] { return closed_ || !parcels_.empty(); });
+                      [this] { return closed_ || !packets_.empty(); });
   }
   return try_take();
 }
 
-void ParcelQueue::release(std::int64_t bytes) {
+void PacketQueue::release(std::int64_t bytes) {
   {
     const std::scoped_lock lock(mutex_);
     used_bytes_ -= bytes;
@@ -79,12 +78,12 @@ void ParcelQueue::release(std::int64_t bytes) {
   changed_.notify_all();
 }
 
-void ParcelQueue::wait_for_room(std::int64_t bytes) {
+void PacketQueue::wait_for_room(std::int64_t bytes) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return has_room(bytes); });
 }
 
-void ParcelQueue::close() {
+void PacketQueue::close() {
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
@@ -92,22 +91,22 @@ void ParcelQueue::close() {
   changed_.notify_all();
 }
 
-void ParcelQueue::discard() {
+void PacketQueue::discard() {
   {
     const std::scoped_lock lock(mutex_);
     discards_ = true;
-    for (const auto& parcel : parcels_) used_bytes_ -= parcel.bytes();
-    parcels_.clear();
+    for (const auto& packet : packets_) used_bytes_ -= packet.bytes();
+    packets_.clear();
   }
   changed_.notify_all();
 }
 
-bool ParcelQueue::idle() const {
+bool PacketQueue::idle() const {
   const std::scoped_lock lock(mutex_);
   return used_bytes_ == 0;
 }
 
-bool ParcelQueue::closed() const {
+bool PacketQueue::closed() const {
   const std::scoped_lock lock(mutex_);
   return closed_;
 }

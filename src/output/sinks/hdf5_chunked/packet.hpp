@@ -14,17 +14,17 @@
 namespace tailrace::output {
 
 /// What a parcel carries to the file.
-enum class ParcelKind : std::uint32_t {
-  chunk,    ///< a whole chunk, filtered
-  values,   ///< values of chunks that several ranks share
-  records,  ///< some of this rank's records of a sample
-  record,   ///< this rank's samples were all sent up to a step
-  flush,    ///< put everything onto the device
+enum class PacketKind : std::uint32_t {
+  chunk,        ///< a whole chunk, filtered
+  values,       ///< values of chunks that several ranks share
+  rows,         ///< some of this rank's records of a sample
+  commit_mark,  ///< this rank's samples were all sent up to a step
+  flush,        ///< put everything onto the device
 };
 
 /// The beginning of each parcel, as it is sent.
-struct ParcelHead {
-  ParcelKind kind = ParcelKind::record;
+struct PacketHead {
+  PacketKind kind = PacketKind::commit_mark;
   std::uint32_t skipped = 0;  ///< chunk: filters that were not applied
   std::uint64_t dataset = 0;  ///< chunk, records: their dataset
   std::int64_t number = 0;    ///< chunk: its number in the dataset; records: of the sample; record: the step
@@ -32,54 +32,54 @@ struct ParcelHead {
 };
 
 /// The beginning of each stretch of neighbouring values in a parcel of values.
-struct StretchHead {
+struct ExtentHead {
   std::uint64_t dataset = 0;
   std::int64_t offset_bytes = 0, bytes = 0;
 };
 
 /// A message on its way to the rank that has the file open.
-struct Parcel {
+struct Packet {
   std::vector<std::byte> message;  ///< the head, then the content
   int source = 0;                  ///< rank that it comes from
   /// Number of the record that ends the part of the sender's output that it belongs to.
   std::int64_t part = 0;
 
-  [[nodiscard]] ParcelHead head() const noexcept;
+  [[nodiscard]] PacketHead head() const noexcept;
   [[nodiscard]] std::span<const std::byte> content() const noexcept;
   [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(message.size()); }
 };
 
-Parcel make_parcel(const ParcelHead& head, std::span<const std::byte> content = {});
+Packet make_packet(const PacketHead& head, std::span<const std::byte> content = {});
 /// Adds values to a parcel of values.
-void add_stretch(Parcel& parcel, const StretchHead& head, std::span<const std::byte> bytes);
+void add_extent(Packet& packet, const ExtentHead& head, std::span<const std::byte> bytes);
 /// Calls `action(head, bytes)` for each stretch of a parcel of values.
 template <class Action>
-void for_each_stretch(const Parcel& parcel, const Action& action);
+void for_each_extent(const Packet& packet, const Action& action);
 /// Takes the first stretch off `content`, which is not empty.
-std::pair<StretchHead, std::span<const std::byte>> next_stretch(std::span<const std::byte>& content) noexcept;
+std::pair<ExtentHead, std::span<const std::byte>> next_extent(std::span<const std::byte>& content) noexcept;
 
 template <class Action>
-void for_each_stretch(const Parcel& parcel, const Action& action) {
-  for (auto content = parcel.content(); !content.empty();) {
-    const auto [head, bytes] = next_stretch(content);
+void for_each_extent(const Packet& packet, const Action& action) {
+  for (auto content = packet.content(); !content.empty();) {
+    const auto [head, bytes] = next_extent(content);
     action(head, bytes);
   }
 }
 
 /// Parcels between two threads, of at most so many bytes. What was taken out counts until it is released.
-class ParcelQueue {
+class PacketQueue {
  public:
   /// A parcel larger than `capacity_bytes` has room when there is no other.
-  explicit ParcelQueue(std::int64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+  explicit PacketQueue(std::int64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
   /// Sets room aside for a parcel that will be put in; false if there is none. @local
   bool reserve(std::int64_t bytes);
   /// Puts in a parcel for which there is room. @local
-  void put(Parcel parcel);
+  void put(Packet packet);
   /// The next parcel, or nothing. @local
-  std::optional<Parcel> try_take();
+  std::optional<Packet> try_take();
   /// The next parcel; waits for one for `limit_s` seconds at most, or until the queue is closed. @local
-  std::optional<Parcel> take_within(double limit_s);
+  std::optional<Packet> take_within(double limit_s);
   /// Gives back the room of a parcel that was taken out. @local
   void release(std::int64_t bytes);
   /// Waits until a parcel of this size may have room. @local
@@ -100,7 +100,7 @@ class ParcelQueue {
   std::int64_t capacity_bytes_, used_bytes_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Parcel> parcels_;
+  std::deque<Packet> packets_;
   bool closed_ = false, discards_ = false;
 };
 

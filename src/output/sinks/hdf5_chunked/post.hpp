@@ -16,44 +16,44 @@
 namespace tailrace::output {
 
 /// A parcel that MPI reads from or writes to.
-struct ParcelFlight {
-  Parcel parcel;
+struct PacketFlight {
+  Packet packet;
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
 /// The side of a rank without the file.
-class ParcelSender {
+class PacketSender {
  public:
-  ParcelSender(mpi::CommView comm, ParcelQueue& outbox) : comm_(comm), outbox_(outbox) {}
-  ParcelSender(const ParcelSender&) = delete;
-  ParcelSender& operator=(const ParcelSender&) = delete;
-  ~ParcelSender();
+  PacketSender(mpi::CommView comm, PacketQueue& outbox) : comm_(comm), outbox_(outbox) {}
+  PacketSender(const PacketSender&) = delete;
+  PacketSender& operator=(const PacketSender&) = delete;
+  ~PacketSender();
 
   /// Sends what is in the outbox, and frees the room of what was taken in. @local
   void progress();
   /// Nothing more will be put into the outbox; the file's rank learns it after the last parcel. @local
   void end() noexcept { ending_ = true; }
   /// True if it was told. @local
-  [[nodiscard]] bool ended() const noexcept { return told_ && flights_.empty(); }
+  [[nodiscard]] bool ended() const noexcept { return reported_ && flights_.empty(); }
   /// True if nothing of this part waits for `progress` any more: MPI has it, whatever call this thread is in.
   /// @local
-  [[nodiscard]] bool has_sent(std::int64_t part) const noexcept { return sent_parts_ >= part || told_; }
+  [[nodiscard]] bool has_sent(std::int64_t part) const noexcept { return sent_parts_ >= part || reported_; }
 
  private:
   mpi::CommView comm_;
-  ParcelQueue& outbox_;
-  std::deque<ParcelFlight> flights_;
+  PacketQueue& outbox_;
+  std::deque<PacketFlight> flights_;
   std::int64_t sent_parts_ = 0;
-  bool ending_ = false, told_ = false;
+  bool ending_ = false, reported_ = false;
 };
 
 /// The side of the rank with the file.
-class ParcelReceiver {
+class PacketReceiver {
  public:
-  ParcelReceiver(mpi::CommView comm, ParcelQueue& inbox);
-  ParcelReceiver(const ParcelReceiver&) = delete;
-  ParcelReceiver& operator=(const ParcelReceiver&) = delete;
-  ~ParcelReceiver();
+  PacketReceiver(mpi::CommView comm, PacketQueue& inbox);
+  PacketReceiver(const PacketReceiver&) = delete;
+  PacketReceiver& operator=(const PacketReceiver&) = delete;
+  ~PacketReceiver();
 
   /// Takes in what has arrived of the parts up to `last_part`, as far as the inbox has room. @local
   void progress(std::int64_t last_part);
@@ -64,11 +64,11 @@ class ParcelReceiver {
  private:
   void match(int tag);
   void deliver();
-  void note(const Parcel& parcel);
+  void mark(const Packet& packet);
 
   mpi::CommView comm_;
-  ParcelQueue& inbox_;
-  std::deque<ParcelFlight> flights_;
+  PacketQueue& inbox_;
+  std::deque<PacketFlight> flights_;
   std::vector<std::int64_t> parts_;  ///< complete ones of each rank
   std::int64_t taking_part_ = 1;
   int ended_ = 0;

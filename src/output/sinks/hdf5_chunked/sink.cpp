@@ -22,7 +22,7 @@ namespace tailrace::output {
 
 namespace {
 
-constexpr std::int64_t least_queue_bytes = 8 << 20;
+constexpr std::int64_t min_queue_bytes = 8 << 20;
 /// Values of shared chunks leave in parcels of about this size.
 constexpr std::size_t values_bytes = 256 << 10;
 constexpr std::int64_t all_parts = std::numeric_limits<std::int64_t>::max();
@@ -45,9 +45,9 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
         lag_(static_cast<std::size_t>(buffer_count(context.options))),
         simulation_(std::this_thread::get_id()) {
     std::vector<h5::ChunkLayout> layouts;
-    mpi::agree_on_root(comm_, [&] { layouts = prepare(context); });
+    mpi::collectively_on_root(comm_, [&] { layouts = prepare(context); });
     broadcast(comm_, layouts);
-    mpi::agree_on(comm_, [&] { start(context, layouts); });
+    mpi::collectively(comm_, [&] { start(context, layouts); });
     shared_bytes_ = mpi::sum(comm_, shared_here());
   }
 
@@ -56,9 +56,9 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   Hdf5ChunkedSink& operator=(const Hdf5ChunkedSink&) = delete;
 
   Written write(std::span<const Extent> extents, StepIndex step) override;
-  Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> records,
+  Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> rows,
                  StepIndex step) override;
-  void record(int source, StepIndex steps) override;
+  void commit_mark(int source, StepIndex steps) override;
   void flush() override;
   void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) override;
 
@@ -68,7 +68,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
 
   void progress() override;
   bool keeps_up(StepIndex step) override;
-  void settle() override;
+  void finalize() override;
   StepIndex commit() override;
   void complete() override;
   void abandon() noexcept override;
@@ -82,7 +82,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   [[nodiscard]] bool on_simulation_thread() const noexcept {
     return std::this_thread::get_id() == simulation_;
   }
-  [[nodiscard]] ParcelQueue& queue() noexcept { return file_ ? file_->queue() : *outbox_; }
+  [[nodiscard]] PacketQueue& queue() noexcept { return file_ ? file_->queue() : *outbox_; }
 
   // On the writer's thread.
   template <class Action>
@@ -93,8 +93,8 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   void add_shared(std::size_t dataset, std::int64_t offset, std::span<const std::byte> bytes, StepIndex step);
   void post_chunk(std::size_t dataset, std::int64_t number, std::span<const std::byte> chunk, StepIndex step);
   void post_values();
-  void post_record();
-  void post(Parcel parcel);
+  void post_commit_mark();
+  void post(Packet packet);
   void post_rest();
 
   // On the simulation's thread.
@@ -112,7 +112,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
 
   // Of the writer's thread.
   OpenChunks open_;  ///< owned here
-  std::optional<Parcel> values_;
+  std::optional<Packet> values_;
   std::int64_t part_ = 1, posted_ = 0;
   StepIndex recorded_ = 0, last_step_ = 0;
   std::atomic<bool> failed_ = false;
@@ -124,10 +124,10 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   bool synchronous_ = false;  ///< what is written is written inside the step
   bool completed_ = false, abandoned_ = false;
 
-  std::optional<ParcelQueue> outbox_;
-  std::optional<ParcelSender> sender_;
+  std::optional<PacketQueue> outbox_;
+  std::optional<PacketSender> sender_;
   std::unique_ptr<ChunkFile> file_;  // on the root, as the receiver
-  std::optional<ParcelReceiver> receiver_;
+  std::optional<PacketReceiver> receiver_;
 };
 
 std::vector<h5::ChunkLayout> Hdf5ChunkedSink::prepare(const SinkContext& context) {
@@ -139,7 +139,7 @@ std::vector<h5::ChunkLayout> Hdf5ChunkedSink::prepare(const SinkContext& context
 void Hdf5ChunkedSink::start(const SinkContext& context, const std::vector<h5::ChunkLayout>& layouts) {
   datasets_ = map_datasets(plan_, layouts, context.resume_after);
   recorded_ = context.resume_after;
-  queue_bytes_ = std::max(least_queue_bytes, 2 * largest_chunk_bytes(datasets_));
+  queue_bytes_ = std::max(min_queue_bytes, 2 * largest_chunk_bytes(datasets_));
   if (comm_.view().is_root()) {
     file_ = std::make_unique<ChunkFile>(ChunkFileSetup{.path = path_,
                                                        .plan = plan_,
@@ -173,7 +173,7 @@ std::int64_t Hdf5ChunkedSink::shared_here() const noexcept {
   for (const auto& stream : datasets_) {
     const std::int64_t shared = stream.shared_bytes();
     bytes += shared * (stream.series ? static_cast<std::int64_t>(lag_) + 1 : 1);
-    if (shared > 0 && stream.piece->runs.front().offset == 0) bytes += stream.grid.chunk_bytes();
+    if (shared > 0 && stream.share->runs.front().offset == 0) bytes += stream.grid.chunk_bytes();
   }
   return bytes;
 }
@@ -182,7 +182,7 @@ std::int64_t Hdf5ChunkedSink::memory_bytes() const noexcept {
   std::int64_t bytes = queue_bytes_ + 3 * largest_chunk_bytes(datasets_);  // one being filtered
   for (const auto& stream : datasets_)
     bytes +=
-        (stream.piece != nullptr ? stream.grid.chunk_bytes() : 0) + static_cast<std::int64_t>(sizeof stream);
+        (stream.share != nullptr ? stream.grid.chunk_bytes() : 0) + static_cast<std::int64_t>(sizeof stream);
   return bytes + (file_ ? shared_bytes_ : 0);
 }
 
@@ -214,18 +214,17 @@ Written Hdf5ChunkedSink::write(std::span<const Extent> extents, StepIndex step) 
   return written;
 }
 
-Written Hdf5ChunkedSink::append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> records,
+Written Hdf5ChunkedSink::append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> rows,
                                 StepIndex step) {
   Written written;
   const std::int64_t posted_before = posted_;
   guarded([&] {
     last_step_ = step;
-    while (!records.empty()) {
-      const auto part = records.first(std::min(records.size(), values_bytes));
-      post(make_parcel({.kind = ParcelKind::records, .dataset = dataset, .number = sample, .step = step},
-                       part));
+    while (!rows.empty()) {
+      const auto part = rows.first(std::min(rows.size(), values_bytes));
+      post(make_packet({.kind = PacketKind::rows, .dataset = dataset, .number = sample, .step = step}, part));
       written.bytes += static_cast<std::int64_t>(part.size());
-      records = records.subspan(part.size());
+      rows = rows.subspan(part.size());
     }
   });
   written.operations = posted_ - posted_before;
@@ -263,11 +262,11 @@ void Hdf5ChunkedSink::add_own(std::size_t dataset, const ChunkPlace& place, std:
 void Hdf5ChunkedSink::add_shared(std::size_t dataset, std::int64_t offset, std::span<const std::byte> bytes,
                                  StepIndex step) {
   while (!bytes.empty()) {
-    if (!values_) values_ = make_parcel({.kind = ParcelKind::values, .step = step});
+    if (!values_) values_ = make_packet({.kind = PacketKind::values, .step = step});
     const auto part = bytes.first(std::min(bytes.size(), values_bytes));
-    add_stretch(*values_,
-                {.dataset = dataset, .offset_bytes = offset, .bytes = static_cast<std::int64_t>(part.size())},
-                part);
+    add_extent(*values_,
+               {.dataset = dataset, .offset_bytes = offset, .bytes = static_cast<std::int64_t>(part.size())},
+               part);
     if (values_->message.size() >= values_bytes) post_values();
     bytes = bytes.subspan(part.size());
     offset += static_cast<std::int64_t>(part.size());
@@ -279,7 +278,7 @@ void Hdf5ChunkedSink::post_chunk(std::size_t dataset, std::int64_t number, std::
   const ChunkedStream& stream = datasets_[dataset];
   const auto filtered =
       filter_chunk(chunk, static_cast<std::size_t>(stream.element_bytes), stream.layout, level_);
-  post(make_parcel({.kind = ParcelKind::chunk,
+  post(make_packet({.kind = PacketKind::chunk,
                     .skipped = filtered.skipped,
                     .dataset = dataset,
                     .number = number,
@@ -289,49 +288,49 @@ void Hdf5ChunkedSink::post_chunk(std::size_t dataset, std::int64_t number, std::
 
 void Hdf5ChunkedSink::post_values() {
   if (!values_) return;
-  Parcel parcel = std::move(*values_);
+  Packet packet = std::move(*values_);
   values_.reset();
-  post(std::move(parcel));
+  post(std::move(packet));
 }
 
-void Hdf5ChunkedSink::record(int, StepIndex steps) {
+void Hdf5ChunkedSink::commit_mark(int, StepIndex steps) {
   guarded([&] {
     recorded_ = steps;
-    post_record();
+    post_commit_mark();
   });
   if (on_simulation_thread()) synchronous_ = true;
 }
 
 /// Tells the file's rank up to which step it has everything from here, and ends a part.
-void Hdf5ChunkedSink::post_record() {
+void Hdf5ChunkedSink::post_commit_mark() {
   StepIndex steps = recorded_;
   for (const auto& [key, chunk] : open_) {
     const ChunkedStream& stream = datasets_[key.first];
     steps = std::min(steps, stream.complete_before(stream.grid.chunk(key.second)));
   }
-  post(make_parcel({.kind = ParcelKind::record, .number = steps, .step = recorded_}));
+  post(make_packet({.kind = PacketKind::commit_mark, .number = steps, .step = recorded_}));
   ++part_;
 }
 
 void Hdf5ChunkedSink::flush() {
   guarded([&] {
-    if (file_) post(make_parcel({.kind = ParcelKind::flush, .step = last_step_}));
+    if (file_) post(make_packet({.kind = PacketKind::flush, .step = last_step_}));
   });
 }
 
-void Hdf5ChunkedSink::post(Parcel parcel) {
-  parcel.source = comm_.view().rank();
-  parcel.part = part_;
+void Hdf5ChunkedSink::post(Packet packet) {
+  packet.source = comm_.view().rank();
+  packet.part = part_;
   Backoff backoff;
-  while (!queue().reserve(parcel.bytes())) {
+  while (!queue().reserve(packet.bytes())) {
     if (on_simulation_thread()) {
       progress();
       backoff.pause();
     } else {
-      queue().wait_for_room(parcel.bytes());
+      queue().wait_for_room(packet.bytes());
     }
   }
-  queue().put(std::move(parcel));
+  queue().put(std::move(packet));
   ++posted_;
 }
 
@@ -341,7 +340,7 @@ void Hdf5ChunkedSink::post_rest() {
     const auto chunk = open_.extract(open_.begin());
     post_chunk(chunk.key().first, chunk.key().second, chunk.mapped().bytes, last_step_);
   }
-  post_record();
+  post_commit_mark();
 }
 
 void Hdf5ChunkedSink::progress() {
@@ -359,7 +358,7 @@ void Hdf5ChunkedSink::progress() {
 void Hdf5ChunkedSink::count_parts(StepIndex step) {
   if (step == counted_step_) return;
   counted_step_ = step;
-  if (plan_.records(step)) parts_under_way_.push_back(++parts_);
+  if (plan_.rows(step)) parts_under_way_.push_back(++parts_);
   const std::size_t lag = synchronous_ ? 0 : lag_;
   while (parts_under_way_.size() > lag) {
     due_part_ = parts_under_way_.front();
@@ -390,7 +389,7 @@ void Hdf5ChunkedSink::wait_until_moved() {
   }
 }
 
-void Hdf5ChunkedSink::settle() {
+void Hdf5ChunkedSink::finalize() {
   due_part_ = ++parts_;
   parts_under_way_.clear();
   const auto moved = [&] {
@@ -402,7 +401,7 @@ void Hdf5ChunkedSink::settle() {
 
 StepIndex Hdf5ChunkedSink::commit() {
   std::int64_t recorded = 0;
-  mpi::agree_on_root(comm_, [&] { recorded = file_->commit_now(); });
+  mpi::collectively_on_root(comm_, [&] { recorded = file_->commit_now(); });
   return mpi::max(comm_, recorded);
 }
 
@@ -436,7 +435,7 @@ void Hdf5ChunkedSink::close(mpi::CommView comm, const FileTail& tail, const File
     file.flush();
     file.close();
   };
-  mpi::agree_on(comm, close_here, close_limit_s);
+  mpi::collectively(comm, close_here, close_limit_s);
   comm_.close();
 }
 

@@ -106,8 +106,8 @@ void PagedStorage::write_values(std::int64_t offset, std::span<const std::byte> 
   if (bookkeeping_) {
     file_.write_directly(bytes, offset);
   } else {
-    iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT: only read
-    file_.write(std::span(&piece, 1), offset, step_);
+    iovec buffer{const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT: only read
+    file_.write(std::span(&buffer, 1), offset, step_);
   }
   disk_bytes_ = std::max(disk_bytes_, end);
 }

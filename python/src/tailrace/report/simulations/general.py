@@ -16,8 +16,8 @@ from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section
 from tailrace.units import si_text
 
-MOST_FRONTS = 6  # pictures of one output
-MOST_OUTPUTS = 3
+MAX_FRONTS = 6  # pictures of one output
+MAX_OUTPUTS = 3
 # Shares of the values that lie within the colours, so that waves that have spread or come back stay visible
 # beside the first ones.
 FRONT_SHARE, TRACE_SHARE = 0.97, 0.85
@@ -46,16 +46,16 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
         return []
     sources = sources_of(run)
     fields = [array for array in map(output.__getitem__, output) if len(space_dims(array)) > 1]
-    pictures = [_fronts(array, output.source.grid, sources) for array in fields[:MOST_OUTPUTS]]
-    pictures += [_gather(array) for array in gathers(output)]
+    pictures = [_fronts(array, output.source.grid, sources) for array in fields[:MAX_OUTPUTS]]
+    pictures += [_gather(array) for array in batches(output)]
     section.pictures += [picture for picture in pictures if picture is not None]
     return []
 
 
-def gathers(output: Output) -> list[xr.DataArray]:
+def batches(output: Output) -> list[xr.DataArray]:
     """Series at points whose places are known."""
     arrays = map(output.__getitem__, output)
-    return [array for array in arrays if "sensor" in array.dims and "x" in array.coords][:MOST_OUTPUTS]
+    return [array for array in arrays if "sensor" in array.dims and "x" in array.coords][:MAX_OUTPUTS]
 
 
 def sources_of(run: Run) -> list[tuple[int, ...]]:
@@ -126,9 +126,9 @@ def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
 
 def _spread(count: int) -> np.ndarray:
     """Some of the samples, evenly, the last one among them."""
-    if count <= MOST_FRONTS:
+    if count <= MAX_FRONTS:
         return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, MOST_FRONTS + 1).round().astype(int)[1:])
+    return np.unique(np.linspace(0, count - 1, MAX_FRONTS + 1).round().astype(int)[1:])
 
 
 def add_front(

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import xarray as xr
 from plotly.subplots import make_subplots
 
-from tailrace import kwave, record
+from tailrace import commit_mark, kwave
 from tailrace.data.cuts import space_dims
 from tailrace.data.grid import AXES
 from tailrace.data.run import Run as Output
@@ -18,7 +18,7 @@ from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section
 
 COUNTED = "molecules"
-MOST_SHOWN = 6000  # molecules in the picture of the box
+MAX_SHOWN = 6000  # molecules in the picture of the box
 PANELS = {
     "energy": ("potential_energy", "kinetic_energy", "total_energy", "mean_potential_energy"),
     "temperature": ("temperature",),
@@ -36,7 +36,7 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
             series.setdefault(array.attrs["quantity"], array.load())
     with kwave.open_file(output.path) as file:
         length = _length(file)
-        pictures = [_observables(series), _box(file, output.source.record)]
+        pictures = [_observables(series), _box(file, output.source.commit_mark)]
     pictures += [_profile(array, length) for array in arrays if len(space_dims(array)) == 3]
     section.pictures += [picture for picture in pictures if picture is not None]
     return _numbers(series)
@@ -77,7 +77,7 @@ def _observables(series: dict[str, xr.DataArray]) -> Picture | None:
     return Picture(figure, caption, "Observables")
 
 
-def _box(output: h5py.File, recorded: record.Record) -> Picture | None:
+def _box(output: h5py.File, recorded: commit_mark.CommitMark) -> Picture | None:
     """The last positions that were recorded, of some of the molecules if there are many."""
     values = output.get("particles/all/position/value")
     if values is None:
@@ -85,7 +85,7 @@ def _box(output: h5py.File, recorded: record.Record) -> Picture | None:
     count = recorded.among(output["particles/all/position/step"][()])
     if not count:
         return None
-    stride = max(1, -(-values.shape[1] // MOST_SHOWN))
+    stride = max(1, -(-values.shape[1] // MAX_SHOWN))
     places = values[count - 1, ::stride]
     kinds = output["particles/all/species"][::stride]
     figure = go.Figure()

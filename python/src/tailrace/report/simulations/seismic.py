@@ -34,7 +34,7 @@ def _medium(run: Run, output: Output, grid: Grid) -> Picture | None:
     figure = make_subplots(1, 1)
     add_front(figure, 1, 1, cut, grid, sources)
     receivers = []
-    for array in general.gathers(output):
+    for array in general.batches(output):
         places = np.stack([array.coords[axis].values for axis in AXES], axis=1)
         receivers += np.rint(places / grid.spacing_m).astype(int).tolist()
     add_points(figure, 1, 1, cut, grid, receivers, "triangle-down", "receiver")

@@ -21,8 +21,8 @@ from tailrace.units import si_text
 _WHOLE = ("p_max_all", "p_min_all", "ux_max_all", "uy_max_all", "uz_max_all")
 _BOXES = ("p_max", "p_rms", "p_min", "ux_max", "ux_rms", "uy_max", "uz_max")
 _FINAL = ("p_final", "ux_final", "uy_final", "uz_final")
-MOST_TABLES = 6
-MOST_SERIES_BYTES = 512_000_000  # of which the maximum is taken
+MAX_TABLES = 6
+MAX_SERIES_BYTES = 512_000_000  # of which the maximum is taken
 
 
 class Result:
@@ -31,7 +31,7 @@ class Result:
     def __init__(self, output: Output) -> None:
         source = output.source
         self.output, self.case, self.grid = output, source.case, source.case.grid
-        self.mask, self.record = source.mask, source.record
+        self.mask, self.commit_mark = source.mask, source.commit_mark
         self.peak: dict[str, int] | None = None  # grid index along the axes
         self.numbers: list[Number] = []
 
@@ -43,15 +43,15 @@ class Result:
 
 def fill(section: Section, run: Run, output: Output) -> list[Number]:
     result = Result(output)
-    record, steps = result.record, result.case.steps
-    if not record.closed:
-        recorded = "an unknown number of" if record.steps is None else record.steps
+    commit_mark, steps = result.commit_mark, result.case.steps
+    if not commit_mark.closed:
+        recorded = "an unknown number of" if commit_mark.steps is None else commit_mark.steps
         section.notes.append(
             f"The run did not close its output: {recorded} of {steps} steps are recorded, "
             "maxima, rms and final fields were not written."
         )
-    elif record.steps is not None and record.steps < steps:
-        section.notes.append(f"The run stopped after {record.steps} of {steps} steps.")
+    elif commit_mark.steps is not None and commit_mark.steps < steps:
+        section.notes.append(f"The run stopped after {commit_mark.steps} of {steps} steps.")
     for build in (_whole, _boxes, _series, _final, _tables, _initial, _medium):
         section.pictures += build(result)
     if not section.pictures:
@@ -160,7 +160,7 @@ def _boxes(result: Result) -> list[Picture]:
     """Reduced streams in boxes; with a picture of the whole grid they add nothing. Of runs that were cut
     short the maxima over what is recorded.
     """
-    if not result.record.closed:
+    if not result.commit_mark.closed:
         return _boxes_so_far(result)
     name = next((name for name in _BOXES if box_names(result.output, name)), None)
     if name is None or result.peak is not None:
@@ -206,7 +206,7 @@ def _boxes_so_far(result: Result) -> list[Picture]:
     series = [(box, result.output[box]) for box in box_names(result.output, "p")]
     for box, array in [item for item in series if "time" in item[1].dims][:3]:
         samples = array.sizes["time"]
-        if not 0 < array.nbytes <= MOST_SERIES_BYTES:
+        if not 0 < array.nbytes <= MAX_SERIES_BYTES:
             continue
         array = _located(result, array)
         maximum = array.isel(time=0, drop=True).copy(data=_maximum(array))
@@ -275,7 +275,7 @@ def _final(result: Result) -> list[Picture]:
         return []
     quantity = str(array.attrs["long_name"]).removeprefix("final ")
     figure = _cuts(result, planes[:2], Shades(quantity, array.attrs["units"], signed=True), DARK_LINE)
-    steps = result.case.steps if result.record.steps is None else result.record.steps
+    steps = result.case.steps if result.commit_mark.steps is None else result.commit_mark.steps
     end = si_text(steps * result.case.dt_s, "s")
     caption = f"{quantity.capitalize()} after the last step, {end} of simulated time."
     return [Picture(figure, caption, f"{quantity.capitalize()} at the end")]
@@ -285,7 +285,7 @@ def _tables(result: Result) -> list[Picture]:
     """The last complete sample of every [[output]] table that is more than a few points."""
     names = [name for name, dataset in result.output.datasets.items() if "values" in dataset]
     tables = [name for name in names if len(space_dims(result.output[name])) > 1]
-    pictures = [_table(result, name, result.output[name]) for name in tables[:MOST_TABLES]]
+    pictures = [_table(result, name, result.output[name]) for name in tables[:MAX_TABLES]]
     return [picture for picture in pictures if picture is not None]
 
 
