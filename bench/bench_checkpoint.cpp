@@ -1,6 +1,6 @@
 /// Checkpoints of a synthetic state and restarts from them, beside a plain write and read of as many bytes by
-/// one process, all in turn. Raw samples go to standard output as JSON; `tailrace bench checkpoint` makes
-/// ratios of them.
+/// one process, all one after the other. Raw samples go to standard output as JSON; `tailrace bench
+/// checkpoint` makes ratios of them.
 ///   mpirun -n 4 tailrace-bench-checkpoint --dir DIR --particles 1000000 --restart 1 2 4
 #include <fmt/format.h>
 #include <malloc.h>
@@ -117,7 +117,7 @@ class Benchmark {
   }
 
  private:
-  /// Notes the largest value of all ranks.
+  /// Keeps the largest value of all ranks.
   void mark(const std::string& name, double value) { samples_[name].push_back(mpi::max(comm_, value)); }
   /// The same of memory, in the round that counts for nothing else: to look at it, it must be given back.
   void measure_memory(const std::string& name, const std::function<void()>& action) {

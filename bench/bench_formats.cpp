@@ -1,6 +1,6 @@
 /// A state of molecules, written and read in every format, beside a plain write and read of as many bytes by
-/// one process, all in turn. Raw samples go to standard output as JSON; `tailrace bench checkpoint --study
-/// molecules` makes ratios of them.
+/// one process, all one after the other. Raw samples go to standard output as JSON; `tailrace bench
+/// checkpoint --study molecules` makes ratios of them.
 ///   mpirun -n 4 tailrace-bench-formats --dir DIR --molecules 330000 --ranks 4 --restart 4 2
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ class Benchmark {
   }
 
  private:
-  /// Notes the largest value of all ranks.
+  /// Keeps the largest value of all ranks.
   void mark(const std::string& name, double value) { samples_[name].push_back(mpi::max(comm_, value)); }
 
   void measure_plain(PlainFile& plain) {
@@ -136,7 +136,7 @@ class Benchmark {
   /// By name. They keep what they need from one state to the next, as in a run.
   std::vector<std::pair<std::string, std::unique_ptr<StateFormat>>> formats_;
   std::map<std::string, std::vector<double>> samples_;
-  std::map<std::string, std::uintmax_t> bytes_;  ///< of the files of a format
+  std::map<std::string, std::uintmax_t> bytes_;  ///< refers to the files of a format
 };
 
 }  // namespace

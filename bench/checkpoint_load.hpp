@@ -101,7 +101,7 @@ class ParticleLoad final : public Load, public checkpoint::RowSet {
     rows_.clear();
     return {range_};
   }
-  [[nodiscard]] bool owns(std::uint64_t key, std::span<const std::byte> /*record*/) const override {
+  [[nodiscard]] bool owns(std::uint64_t key, std::span<const std::byte> /*row*/) const override {
     return range_.begin <= key && key < range_.end;
   }
   void add(std::uint64_t key, std::span<const std::byte> row) override {
@@ -146,10 +146,10 @@ class ParticleLoad final : public Load, public checkpoint::RowSet {
     rows_.insert(rows_.end(), row.begin(), row.end());
   }
 
-  std::int64_t edge_ = 1;  ///< of the domain, in cells
+  std::int64_t edge_ = 1;  ///< refers to the domain, in cells
   checkpoint::KeyRange range_;
   std::vector<Cell> cells_;
-  std::vector<std::size_t> first_;  ///< of each cell, in records
+  std::vector<std::size_t> first_;  ///< refers to each cell, in rows
   std::vector<std::byte> rows_;
 };
 

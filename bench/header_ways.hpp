@@ -14,7 +14,7 @@
 #include "base/system.hpp"
 #include "tailrace/comm.hpp"
 
-/// Three ways in which all ranks come to know what stands at the beginning of a file.
+/// Three ways in which all ranks come to know what is at the beginning of a file.
 namespace tailrace::bench {
 
 class HeaderWays {

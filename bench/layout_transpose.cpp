@@ -1,7 +1,7 @@
 // How fast slabs change between the z and the y axis, and what three ways of moving the strided blocks cost:
 // MPI's own types (as in layout::Transpose), packing into contiguous messages, and one message per contiguous
 // run.
-//   mpirun -n 2 bench-layout-transpose [NX NY NZ [PIECES [ROUNDS]]]
+//   mpirun -n 2 bench-layout-transpose [NX NY NZ [BATCHES [ROUNDS]]]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -149,7 +149,7 @@ void add_ways(std::vector<Way>& ways, const std::string& direction, mpi::CommVie
                                                         .element_bytes = sizeof(Value),
                                                         .batch_axis = axis,
                                                         .batches = batches});
-  ways.push_back({fmt::format("{} Transpose, {} pieces", direction, batches),
+  ways.push_back({fmt::format("{} Transpose, {} batches", direction, batches),
                   [&from, &to, transpose, batches] {
                     auto flight = transpose->begin(from.values.data(), to.values.data());
                     for (int k = 0; k < batches; ++k) flight.start(k);

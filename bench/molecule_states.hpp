@@ -20,7 +20,7 @@ namespace tailrace::bench {
 struct Liquid {
   static constexpr double density = 0.8442, cutoff = 2.5, temperature = 1.44;
 
-  std::int64_t count = 0;  ///< of molecules
+  std::int64_t count = 0;  ///< refers to molecules
   molecules::Vec3 box{};
   molecules::Model model;
 

@@ -1,5 +1,5 @@
 # tailrace_add_module(NAME SOURCES a.cpp ... [PUBLIC target ...] [PRIVATE target ...]):
-# one static library per module, tailrace::NAME. Headers that programs outside may use stand in include/tailrace and are
+# one static library per module, tailrace::NAME. Headers that programs outside may use are in include/tailrace and are
 # installed, the others in src/NAME.
 function(tailrace_add_module NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})

@@ -2,7 +2,7 @@
 """Write the model of the seismic example: dipping layers of transversely isotropic rock over a basement.
 
 One HDF5 file with the datasets that `[model]` names: vp, epsilon, delta, dip and azimuth, each (z, y, x),
-x fastest and z downwards. The axis of symmetry of each layer stands upright on its bedding.
+x fastest and z downwards. The axis of symmetry of each layer is upright on its bedding.
 
     python make_seismic_model.py [OUT]
 """

@@ -88,7 +88,7 @@ def read_checkpoint(directory):
         need(sets.keys() == manifest["sets"].keys(), f"{path}: its sets are not those of the manifest")
         tables = (table for group in sets.values() for table in (group["data"], group["cells"]) if table.size)
         right = sorted([table.id.get_offset(), table.nbytes] for table in tables) == manifest["data"]
-        need(right, f"{path}: stretches of the manifest hold bytes without a checksum, or not all data")
+        need(right, f"{path}: extents of the manifest hold bytes without a checksum, or not all data")
         arrays = {name: read_set(name, group, manifest) for name, group in sets.items()}
         words = {name: item.attrs["text"].decode() for name, item in texts.items()}
         return manifest, {name: item[()] for name, item in numbers.items()}, words, arrays

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A run that goes on from job to job:  sbatch examples/slurm.sh examples/seismic.toml runs/shot [OPTION]...
+# A run that resumes from job to job:  sbatch examples/slurm.sh examples/seismic.toml runs/shot [OPTION]...
 # Submit it again, with as many tasks as you like, until the run has finished.
 #SBATCH --ntasks=2
 #SBATCH --time=01:00:00

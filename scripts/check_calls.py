@@ -25,7 +25,7 @@ EXCEPTIONS = {
 
 
 def code_of(line: str) -> str:
-    """A line without its comment and without what stands in quotation marks."""
+    """A line without its comment and without what is in quotation marks."""
     return re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).split("//")[0]
 
 

@@ -34,7 +34,7 @@ ROOMS = {
         ("session",),
     ),
 }
-# The modules of the headers that stand directly in include/tailrace.
+# The modules of the headers that are directly in include/tailrace.
 RING_1 = {
     "checkpoint": "checkpoint",
     "box": "base",
@@ -93,7 +93,7 @@ def owner(path: Path, root: Path) -> tuple[str, str] | None:
 
 
 def room_level(path: Path, root: Path) -> tuple[int, str] | None:
-    """(level, room) of a file whose module has rooms; level -1 if it stands in none of them."""
+    """(level, room) of a file whose module has rooms; level -1 if it is in none of them."""
     parts = path.relative_to(root).parts
     if parts[0] != "src" or parts[1] not in ROOMS:
         return None

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/reference/collectives.md from the tags of installed headers: collectives.py [--check] [ROOT].
 
-The tags @local, @collective{WHO}, @neighbour and @one_sided stand in the comment of a function. A function
+The tags @local, @collective{WHO}, @neighbour and @one_sided are in the comment of a function. A function
 that sees a communicator, as a parameter or through its object, has exactly one, unless it is an accessor
 without a comment; what has none or several is printed, and the exit status is 1. So it is with --check if the
 page is not what the headers say.
@@ -52,7 +52,7 @@ class Function:
 
 
 def statements(text: str) -> Iterator[tuple[str, bool, str]]:
-    """(comment, whether it stands above an earlier one, code): declarations, and lines of scopes."""
+    """(comment, whether it is above an earlier one, code): declarations, and lines of scopes."""
     comment, code, depth, used = [], "", 0, False
     for line in text.splitlines():
         bare = line.strip()

@@ -27,7 +27,7 @@ Json to_json(const checkpoint::Damage& damage) {
   return found;
 }
 
-/// Tells of bytes that were read, now and then.
+/// States bytes that were read, now and then.
 class Progress {
  public:
   void advance(std::int64_t bytes) {

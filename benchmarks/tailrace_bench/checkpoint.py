@@ -1,4 +1,4 @@
-"""What checkpoints cost, and restarts: beside a plain write and read of as many bytes, in turn."""
+"""What checkpoints cost, and restarts: beside a plain write and read of as many bytes, one after the other."""
 
 import json
 import os
@@ -132,7 +132,7 @@ def has_room(place: Place, state: State) -> bool:
 def measure_state(
     runner: Runner, program: Path, request: Request, state: State, place: Place
 ) -> list[dict[str, Any]]:
-    """All strategies and numbers of ranks for one state at one place: one launch, everything in turn."""
+    """All strategies and numbers of ranks for one state at one place: one launch, everything one after the other."""
     where = "flushed" if place.flushed else "in memory"
     say(f"{state.name}, {where}: {', '.join(request.strategies)} on {request.ranks} ranks")
     counts = [str(count) for count in request.ranks]
@@ -195,7 +195,7 @@ def make_row(
 def measure_headers(
     runner: Runner, counts: tuple[int, ...], pairs: int, directory: Path
 ) -> list[dict[str, Any]]:
-    """How ranks best learn what describes a checkpoint: one reads and tells, each reads, or all together."""
+    """How ranks best learn what describes a checkpoint: one reads and says, each reads, or all together."""
     rows = []
     for ranks in counts:
         say(f"headers on {ranks} ranks")

@@ -1,4 +1,4 @@
-"""What a run loses to checkpoints: the same computation with them and without, in turn."""
+"""What a run loses to checkpoints: the same computation with them and without, one after the other."""
 
 import json
 from pathlib import Path

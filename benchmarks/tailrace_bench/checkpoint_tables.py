@@ -113,7 +113,7 @@ def print_costs(costs: list[dict[str, Any]], console: Console) -> None:
     table = make_table(
         "What a run loses to a checkpoint every 50 steps of 20 ms",
         "size, ranks",
-        "held up",
+        "stalled",
         "time, with / without",
     )
     for cost in costs:
@@ -140,7 +140,7 @@ def verdict(document: dict[str, Any]) -> str:
     ]
     if document["costs"]:
         cost = max(cost["held_up_share"]["median"] for cost in document["costs"])
-        aims.append((f"a run held up for less than {AIM_COST:.0%}", cost < AIM_COST, f"{cost:.2%}"))
+        aims.append((f"a run stalled for less than {AIM_COST:.0%}", cost < AIM_COST, f"{cost:.2%}"))
     return "\n".join(
         f"Aim, {aim}: {'met' if met else 'missed'} (worst row {worst})." for aim, met, worst in aims
     )

@@ -172,7 +172,7 @@ def trace(
     directory: Directory = None,
     json: JsonFile = None,
 ) -> None:
-    """What the trace costs: the ultrasound program with and without it, in turn."""
+    """What the trace costs: the ultrasound program with and without it, one after the other."""
     from tailrace.bench import document
     from tailrace.units import wide_console
     from tailrace_bench import trace as benchmark

@@ -7,7 +7,7 @@ DIRECTORY holds settings.json (spacing_m, warm_up, steps, plane) and float32 arr
 speed.npy (vp^2 dt^2), across.npy (1 + 2 epsilon), moveout.npy (1 + 2 delta), shear.npy ((vs / vp)^2),
 axis_x.npy, axis_y.npy, axis_z.npy (the axis of symmetry), initial.npy (p and q at the first step). Leaves
 plane.npy, p after the last step in the plane of the settings, and prints a line of JSON: seconds of the steps
-after those that warm up, as Devito's own timers tell, which leave out generating and compiling the code and
+after those that warm up, as Devito's own timers say, which leave out generating and compiling the code and
 tuning its blocks.
 """
 

@@ -113,5 +113,5 @@ def run(lammps: Lammps, case: Case, ranks: int, opt: bool, directory: Path, runn
     reported = runner.run(on_ranks(lammps.program, ranks, 1, words)).output
     times, energies = LOOP.findall(reported), ENERGY.findall(reported)
     if len(times) != 2 or len(energies) != 1:
-        raise CommandError(f"{lammps.program} ended without telling its times: {reported.strip()[-2000:]}")
+        raise CommandError(f"{lammps.program} ended without stating its times: {reported.strip()[-2000:]}")
     return Outcome(float(times[1]) / case.timed_steps, float(energies[0]))

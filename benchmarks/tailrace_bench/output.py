@@ -1,4 +1,4 @@
-"""Output behind the computation: every strategy under many loads, and what many datasets cost."""
+"""Asynchronous output: every strategy under many loads, and what many datasets cost."""
 
 import os
 import tempfile
@@ -209,7 +209,7 @@ def make_scenario(bench: Bench, row: Row, ranks: int, units: int) -> Scenario:
 
 
 def measure_row(bench: Bench, scenario: Scenario) -> dict[str, Any]:
-    """All variants in turn, in another order each time, after a round that is left out of the times but whose
+    """All variants one after the other, in another order each time, after a round that is left out of the times but whose
     files are verified value by value.
     """
     row, throttle = scenario.row, bench.throttle

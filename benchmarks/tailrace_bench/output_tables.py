@@ -38,7 +38,7 @@ def print_rows(rows: list[dict[str, Any]], console: Console) -> None:
         "Ideal: the larger of computing alone and writing alone, and one more write.\n"
     )
     table = make_table(
-        "Output behind the computation",
+        "Asynchronous output",
         "row, strategy",
         "computing, s",
         "writing, s",
@@ -113,7 +113,7 @@ def own_variants(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def verdicts(document: dict[str, Any]) -> list[str]:
-    """One line for each aim that this run can judge."""
+    """One line for each aim that this run can decide."""
     rows, lines = document["rows"], []
     best = [min(v["over_ideal"]["median"] for v in own_variants(row).values()) for row in rows]
     lines += below("the best strategy within 3 % of ideal", best, IDEAL_AIM)

@@ -86,7 +86,7 @@ def make_cases(request: Request, size: int) -> list[Case]:
 
 
 def measure_case(case: Case, program: Path, request: Request, directory: Path, runner: Runner) -> Measurement:
-    """All variants in turn, repetition by repetition; Devito where it solves the same."""
+    """All variants one after the other, repetition by repetition; Devito where it solves the same."""
     variants = [Variant(program, ranks, threads) for ranks, threads in request.layouts]
     if request.devito is not None and devito_runs.solves(case):
         workers = max(variant.workers for variant in variants)

@@ -44,7 +44,7 @@ def write_page(document: dict[str, Any], path: Path) -> None:
 
 
 def page(document: dict[str, Any], sections: Iterable[str]) -> str:
-    """The text of a page, whose head the document tells."""
+    """The text of a page, whose head the document says."""
     return PAGE.format(
         style=STYLE.read_text(encoding="utf-8"),
         plotly=get_plotlyjs(),
@@ -62,7 +62,7 @@ def section(experiment: dict[str, Any]) -> str:
 
 
 def section_text(experiment: dict[str, Any], picture: go.Figure, table: str) -> str:
-    """Findings, a picture and a table; the experiment tells its key, title, the finding and ours."""
+    """Findings, a picture and a table; the experiment states its key, title, the finding and ours."""
     return SECTION.format(
         key=experiment["key"],
         title=escape(experiment["title"]),

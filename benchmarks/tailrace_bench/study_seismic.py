@@ -171,7 +171,7 @@ def measure(request: Request) -> dict[str, Any]:
         "throttle": study.throttle if isinstance(study.throttle, str) else "block layer",
     }
     return document | {
-        "title": "Snapshots behind the computation: the reference study and ours",
+        "title": "Asynchronous snapshots: the reference study and ours",
         "subtitle": subtitle(study, document["machine"]),
         "source": SOURCE,
         "samples_s": study.samples_s,
@@ -238,7 +238,7 @@ def experiment(
 
 
 def measure_point(study: Study, grid: int, limit: Limited) -> dict[str, Any]:
-    """All ways in turn, in another order each time, after a round that is left out of the times but whose
+    """All ways one after the other, in another order each time, after a round that is left out of the times but whose
     snapshots must be those of `blocking`.
     """
     check_ways(study, grid, limit)

@@ -1,4 +1,4 @@
-"""What the trace costs: the same run with and without it, in turn."""
+"""What the trace costs: the same run with and without it, one after the other."""
 
 import json
 import tempfile
@@ -55,7 +55,7 @@ def measure(request: Request) -> dict[str, Any]:
 def measure_row(
     program: Path, runner: Runner, request: Request, grid: int, steps: int, ranks: int, directory: Path
 ) -> dict[str, Any]:
-    """Both modes in turn after a round that is left out; which comes first changes from pair to pair."""
+    """Both modes one after the other after a round that is left out; which comes first changes from pair to pair."""
     samples = {mode: Samples() for mode in MODES}
     traced: dict[str, Any] = {}
     for repetition in range(request.pairs + 1):

@@ -24,7 +24,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
         "s without",
         "time, on / off",
         "CPU, on / off",
-        "records per s and rank",
+        "events per s and rank",
         "lost",
         "size",
     )
@@ -45,7 +45,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:
-    """Whether the trace costs less than one hundredth, as far as the intervals tell."""
+    """Whether the trace costs less than one hundredth, as far as the intervals say."""
     worst = max(rows, key=lambda row: row["time_ratio"]["median"])
     ratio = from_dict(worst["time_ratio"])
     if ratio.high <= AIM:

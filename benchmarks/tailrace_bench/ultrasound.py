@@ -89,7 +89,7 @@ def make_case(request: Request, grid: tuple[int, int, int], source: str) -> Leng
 def measure_case(
     lengths: Lengths, program: Path, request: Request, directory: Path, runner: Runner
 ) -> Measurement:
-    """All variants in turn, repetition by repetition. Each first runs the steps that warm up alone: what this
+    """All variants one after the other, repetition by repetition. Each first runs the steps that warm up alone: what this
     costs in CPU time is taken off the others.
     """
     case, short = lengths.case, lengths.short

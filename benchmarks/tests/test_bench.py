@@ -1,4 +1,4 @@
-"""`tailrace bench`: arithmetic, inputs and documents. Nothing here judges a time."""
+"""`tailrace bench`: arithmetic, inputs and documents. Nothing here asserts a time."""
 
 import json
 import os
@@ -312,7 +312,7 @@ def test_study(tmp_path, monkeypatch):
 @needs("tailrace-bench-kernels", "tailrace-ultrasound")
 def test_ultrasound_benchmark(tmp_path):
     file = tmp_path / "ultrasound.json"
-    # The program itself stands for the reference: same command line, same output file.
+    # The program itself represents the reference: same command line, same output file.
     program = str(find_program("tailrace-ultrasound"))
     options = ["--grid", "32", "--pairs", "1", "--steps", "200", "--layout", "1x1", "--reference", program]
     done = command("bench", "ultrasound", *options, "--dir", str(tmp_path), "--json", str(file))

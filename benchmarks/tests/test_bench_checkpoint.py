@@ -1,4 +1,4 @@
-"""`tailrace bench checkpoint`: what is asked for, ratios and verdicts. Nothing here judges a time."""
+"""`tailrace bench checkpoint`: what is asked for, ratios and verdicts. Nothing here asserts a time."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ HERE = checkpoint.Place(Path(), flushed=True)
 
 
 def found_with(**seconds: list[float]) -> dict:
-    """What the program tells, all samples one second unless told otherwise."""
+    """What the program says, all samples one second unless stated otherwise."""
     names = ["plain/durable", "plain/read"]
     for writers in (1, 2):
         names += [f"threads/{writers}/{key}" for key in ("handed", "durable", "complete")]

@@ -1,5 +1,5 @@
-"""`tailrace bench molecules`: cases, documents and verdicts. Nothing here judges a time, and another program
-stands for LAMMPS.
+"""`tailrace bench molecules`: cases, documents and verdicts. Nothing here asserts a time, and another program
+represents LAMMPS.
 """
 
 import json
@@ -17,7 +17,7 @@ from tailrace.console import CommandError
 from tailrace_bench import lammps_runs, molecules, molecules_case, molecules_tables
 from test_bench import command
 
-# Stands for LAMMPS: reads what it is given, and tells of times.
+# Represent LAMMPS: reads what it is given, and states times.
 STAND_IN = """#!{python}
 import os, pathlib, sys
 if sys.argv[1] == "-h":
@@ -95,7 +95,7 @@ def test_lammps_must_be_there(tmp_path):
     silent = program(tmp_path / "lmp", "#!/bin/sh\necho LAMMPS\n")
     found = lammps_runs.find(str(silent))
     assert not found.has_opt
-    with pytest.raises(CommandError, match="ended without telling its times: LAMMPS"):
+    with pytest.raises(CommandError, match="ended without stating its times: LAMMPS"):
         case = molecules_case.make_case(molecules_case.LJ, 108, 5)
         lammps_runs.run(found, case, 1, False, tmp_path, Runner())
 

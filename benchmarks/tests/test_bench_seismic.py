@@ -1,5 +1,5 @@
-"""`tailrace bench seismic` and `tailrace bench study seismic`: counts, documents and pages. Nothing here
-judges a time, and another program stands for Devito.
+"""`tailrace bench seismic` and `tailrace bench study seismic`: counts, documents and pages. Nothing here asserts
+a time, and another program represents Devito.
 """
 
 import json
@@ -23,7 +23,7 @@ from tailrace_bench import (
 )
 from test_bench import command
 
-# Stands for a Python with Devito: it has the modules, and the result is the one that lies there already.
+# Represent a Python with Devito: it has the modules, and the result is the one that lies there already.
 STAND_IN = """#!{python}
 import json, pathlib, sys
 if sys.argv[1] == "-c":
@@ -168,7 +168,7 @@ def test_speed_ups_of_the_study():
 
 
 class Program:
-    """Stands for the program: leaves what a run would, at once."""
+    """Represent the program: leaves what a run would, at once."""
 
     spoiled = ""
 

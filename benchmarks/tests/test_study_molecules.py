@@ -1,4 +1,4 @@
-"""`tailrace bench checkpoint --study molecules`: rows, pages and verdicts. Nothing here judges a time."""
+"""`tailrace bench checkpoint --study molecules`: rows, pages and verdicts. Nothing here asserts a time."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ HERE = checkpoint.Place(Path(), flushed=True)
 
 
 def found_with(**seconds: list[float]) -> dict:
-    """What the program tells of two formats on two ranks, all samples one second unless told otherwise."""
+    """What the program states two formats on two ranks, all samples one second unless stated otherwise."""
     names = ["plain/write", "plain/read"]
     for name in ("cells", "tailrace"):
         names += [f"{name}/write", f"{name}/handed"]

@@ -51,11 +51,11 @@ struct KeyRange {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// Records of one type in cells that have keys: particles in cells of space, elements of a mesh by their
-/// Morton key, what belongs to a rank by its number. Several ranks may have records of one cell.
+/// Rows of one type in cells that have keys: particles in cells of space, elements of a mesh by their
+/// Morton key, what belongs to a rank by its number. Several ranks may have rows of one cell.
 class RowSet {
  public:
-  /// Records of this rank in one cell.
+  /// Rows of this rank in one cell.
   struct Cell {
     std::uint64_t key = 0;
     std::int64_t count = 0;
@@ -68,16 +68,16 @@ class RowSet {
 
   [[nodiscard]] virtual RowType type() const = 0;
 
-  /// Saving: the cells of which this rank has records, keys ascending. @local
+  /// Saving: the cells of which this rank has rows, keys ascending. @local
   [[nodiscard]] virtual std::vector<Cell> cells() const = 0;
-  /// Saving: copies all records of a cell, by its number in that list, one behind the other. @local
+  /// Saving: copies all rows of a cell, by its number in that list, one behind the other. @local
   virtual void read(std::size_t cell, std::span<std::byte> rows) const = 0;
 
-  /// Restoring: forgets all records, and says of which cells this rank may own some, ascending. @local
+  /// Restoring: forgets all rows, and says of which cells this rank may own some, ascending. @local
   [[nodiscard]] virtual std::vector<KeyRange> begin_restore() = 0;
-  /// Restoring: whether a record of such a cell belongs to this rank: of all ranks, to one. @local
+  /// Restoring: whether a row of such a cell belongs to this rank: of all ranks, to one. @local
   [[nodiscard]] virtual bool owns(std::uint64_t key, std::span<const std::byte> row) const = 0;
-  /// Restoring: takes a record that it owns. Those of a cell come in the order in which they were saved, if
+  /// Restoring: takes a row that it owns. Those of a cell come in the order in which they were saved, if
   /// one rank had them all. @local
   virtual void add(std::uint64_t key, std::span<const std::byte> row) = 0;
 };
@@ -139,7 +139,7 @@ class StateArchive {
   void text(const std::string& name, std::string& text) { pass_text(name, text); }
   /// A field. On restoring, every point of `field.box` is filled. Errors (input): another size or type.
   void field(const std::string& name, const FieldState& field) { pass_field(name, field); }
-  /// Records. Errors (input): another type of records.
+  /// Rows. Errors (input): another type of rows.
   void rows(const std::string& name, RowSet& rows) { pass_rows(name, rows); }
   /// The same for a set that is made for the purpose: it lives as long as the archive.
   void rows(const std::string& name, std::unique_ptr<RowSet> rows) {

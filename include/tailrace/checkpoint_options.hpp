@@ -12,7 +12,7 @@ namespace tailrace::checkpoint {
 /// When a run is to take checkpoints; each rule that is given makes some due. None: never.
 struct Rules {
   std::optional<StepIndex> every_steps;
-  std::optional<double> every_s;  ///< of wall-clock time
+  std::optional<double> every_s;  ///< refers to wall-clock time
   /// Mean time between failures of the machine: the interval follows from it and from what checkpoints cost,
   /// as measured.
   std::optional<double> mtbf_s;
@@ -27,7 +27,7 @@ struct Compression {
   [[nodiscard]] bool wanted() const noexcept { return zstd_level > 0; }
 };
 
-/// Reads "none", "zstd" or "zstd:LEVEL"; `name` stands in messages for where the text comes from. Errors
+/// Reads "none", "zstd" or "zstd:LEVEL"; `name` is in messages for where the text comes from. Errors
 /// (usage): it is none of these, or this build has no zstd. @local
 Compression parse_compression(const char* name, const std::string& text);
 /// The text that is read as this. @local

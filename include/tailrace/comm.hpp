@@ -132,7 +132,7 @@ void wait_all(std::span<MPI_Request> requests);
 /// As `wait_all`, but gives up after `limit_s` seconds and returns false; the requests stay pending then.
 bool wait_all_for(std::span<MPI_Request> requests, double limit_s);
 
-/// Lets MPI go on; returns whether all requests are complete (they are null then). @local, does not wait.
+/// Lets MPI continue; returns whether all requests are complete (they are null then). @local, does not wait.
 bool test_all(std::span<MPI_Request> requests);
 /// Gives up while an error ends the program: after it, nothing is written into the memory of `receives` any
 /// more, and `sends` complete on their own if at all. @local, waits at most a second.

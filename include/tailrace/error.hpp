@@ -17,7 +17,7 @@ enum class ErrorKind {
   internal,  ///< a broken invariant: a bug of ours
 };
 
-/// Name of a kind as it stands in `run.json`.
+/// Name of a kind unchanged in `run.json`.
 const char* to_string(ErrorKind kind) noexcept;
 
 /// The data of an error: plain values, so that it can be sent to other ranks and written to `run.json`.
@@ -27,7 +27,7 @@ struct ErrorInfo {
   std::string path;          ///< file concerned, if any
   std::int64_t offset = -1;  ///< byte in that file, if known
   int rank = -1;             ///< rank that saw it first, if known
-  std::string hint;          ///< what the user can do, if known
+  std::string hint;          ///< says what the user can do, if known
 };
 
 /// The exception of the library. Everything that can fail throws it, with data, not only text.
@@ -50,7 +50,7 @@ class Problems {
  public:
   explicit Problems(std::string subject) : subject_(std::move(subject)) {}
 
-  /// Notes one problem; `fix` says what to write instead and may be empty.
+  /// Adds one problem; `fix` says what to write instead and may be empty.
   void add(const std::string& what, const std::string& fix = {});
   /// Takes over the problems of another list, each prefixed by its subject.
   void merge(const Problems& other);

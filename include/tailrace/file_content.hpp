@@ -16,34 +16,34 @@ struct StaticDataset {
   std::vector<std::byte> values;
 };
 
-/// What the indices along a dimension of a dataset stand for.
+/// What the indices along a dimension of a dataset represent.
 struct Axis {
   std::string label, unit;
-  double origin = 0, spacing = 1;  ///< of index 0; between neighbours
+  double origin = 0, spacing = 1;  ///< refers to index 0; between neighbours
   bool even = true;                ///< else `spacing` is the mean
 };
 
-/// What the attributes of a group say, where the stream cannot tell.
+/// What the attributes of a group say, where the stream cannot say.
 struct GroupWords {
   std::string quantity, selection;
-  bool on_grid = true;  ///< the values stand at points of the domain
+  bool on_grid = true;  ///< the values are at points of the domain
 };
 /// What a file holds beside the streams.
 struct FileHead {
   std::vector<StaticDataset> datasets;
   std::vector<h5::Attribute>
-      attributes;  ///< of the root; texts known only at the end reserve their bytes here
+      attributes;  ///< refers to the root; texts known only at the end reserve their bytes here
   std::vector<std::pair<std::string, h5::Attribute>>
-      group_attributes;  ///< of groups, which are made if need be
-  /// Other names of datasets and groups, with what they stand for; only in HDF5 files.
+      group_attributes;  ///< refers to groups, which are made if need be
+  /// Other names of datasets and groups, with what they represent; only in HDF5 files.
   std::vector<std::pair<std::string, std::string>> links = {};
-  /// The dimensions of streams' datasets, by path and slowest first, for formats that tell; some or none.
+  /// The dimensions of streams' datasets, by path and slowest first, for formats that say; some or none.
   std::map<std::string, std::vector<Axis>> axes;
 };
 
 /// What is put into the file when it is closed: replaced root texts and values of small datasets of the head.
 /// After a failure of the output only the texts are, so that a dataset such as the number of steps done never
-/// claims samples that are not there; the record tells then.
+/// claims samples that are not there; the commit mark says then.
 struct FileTail {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<std::pair<std::string, std::vector<std::byte>>> datasets;
@@ -57,7 +57,7 @@ inline constexpr const char* commit_mark_path = "/tailrace_record";
 /// Path of the dataset with the first step whose samples each writer may have left out, 0 if none; only where
 /// streams may leave samples out.
 inline constexpr const char* dropped_path = "/tailrace_dropped";
-/// Path of the dataset that tells which directories were left for which; only where streams may do so.
+/// Path of the dataset that says which directories were left for which; only where streams may do so.
 inline constexpr const char* switches_path = "/tailrace_switches";
 
 }  // namespace tailrace::output

@@ -15,7 +15,7 @@ enum class HaloPoints { faces = 1, edges = 2, corners = 3 };
 
 struct HaloConfig {
   Decomposition decomposition;  ///< over as many ranks as the communicator has
-  LocalLayout layout;           ///< of this rank's arrays, halo included; may differ between ranks
+  LocalLayout layout;           ///< refers to this rank's arrays, halo included; may differ between ranks
   std::size_t element_bytes = 0;
   std::int64_t width = 1;  ///< points beyond each side of a box
   HaloPoints points = HaloPoints::faces;
@@ -45,7 +45,7 @@ class Halo {
   /// Several fields may be on their way, each with its own number from 0 on. The points of the shells stay
   /// as they are, and the halo is not read, until `finish`. @collective{comm}, does not wait.
   void start(void* first, int field);
-  /// Lets MPI go on. @local, does not wait.
+  /// Lets MPI continue. @local, does not wait.
   void progress();
   /// Waits until all halos are there. @collective{comm}
   void finish();

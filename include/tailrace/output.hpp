@@ -8,7 +8,7 @@
 #include "tailrace/stream.hpp"
 #include "tailrace/write_options.hpp"
 
-/// Output behind the computation, for programs with a main loop of their own.
+/// Asynchronous output, for programs with a main loop of their own.
 namespace tailrace::output {
 
 /// What goes into an output file, as one rank sees it.
@@ -39,7 +39,7 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
 ///     }
 ///     file.finish(steps);                                   // all ranks
 ///
-/// `flush` may stand anywhere between the first sample and `finish`. A file that is not finished stays valid
+/// `flush` may be anywhere between the first sample and `finish`. A file that is not finished stays valid
 /// HDF5, with the samples that were written.
 class OutputFile {
  public:
@@ -71,7 +71,7 @@ class OutputFile {
   StepIndex flush();
 
   /// Writes the reductions and closes the file. The object takes no more calls. @collective{comm},
-  /// synchronises. Errors (io), the same on all ranks: a write of any rank has failed; the file tells then
+  /// synchronises. Errors (io), the same on all ranks: a write of any rank has failed; the file says so then
   /// which samples it holds.
   /// @param last_step  the step of the last state, whether a sample was due or not; the same on all ranks
   void finish(StepIndex last_step);

@@ -8,11 +8,11 @@ namespace tailrace::output {
 
 class KeptReductions;
 
-/// Where a run takes up an output file that an earlier run left.
+/// Where a run continues an output file that an earlier run left.
 struct Resume {
   StepIndex after = 0;  ///< the file holds the samples up to this step, which is at least 1
   /// File with the running reductions as they were after that step, put there by
-  /// `Session::write_accumulators`. Empty: they stand unfinished in the output file itself.
+  /// `Session::write_accumulators`. Empty: they are unfinished in the output file itself.
   std::string accumulators = {};
   const KeptReductions* kept = nullptr;  ///< instead of both
 };

@@ -28,8 +28,8 @@ struct Boxes {
 /// The whole domain. One dataset.
 struct Whole {};
 
-/// Records that have no places: particles, events, elements of a mesh. A sample takes from every rank any
-/// number of them, also none; in the file they stand one behind the other, sample after sample, within a
+/// Rows that have no places: particles, events, elements of a mesh. A sample takes from every rank any
+/// number of them, also none; in the file they are one behind the other, sample after sample, within a
 /// sample rank after rank. One dataset of shape (0, components), of any element type.
 struct Rows {
   std::int64_t components = 1;
@@ -47,8 +47,8 @@ const char* to_string(Reduction reduction) noexcept;
 enum class OnFailure {
   stop,   ///< the output fails, and with it the run
   retry,  ///< they are written again and again, until it works or a limit is reached
-  drop,   ///< they are left out, and the run goes on; the file tells (docs/formats/commit_mark.md)
-  /// They and all that follow go to the next directory; the file tells (docs/formats/commit_mark.md).
+  drop,   ///< they are left out, and the run continues; the file says so (docs/formats/commit_mark.md)
+  /// They and all that follow go to the next directory; the file says so (docs/formats/commit_mark.md).
   switch_directory,
 };
 const char* to_string(OnFailure policy) noexcept;
@@ -59,7 +59,7 @@ inline constexpr double retry_limit_s = 60;
 /// The steps at which a stream takes samples: every `every` steps from `first` on, up to and with `last`; or,
 /// if it is not empty, those of the ascending list `at`, of which `first` and `last` are the ends.
 struct Cadence {
-  /// The last step of samples whose number is not known beforehand: they go on as long as the run.
+  /// The last step of samples whose number is not known beforehand: they continue as long as the run.
   static constexpr StepIndex open_end = std::numeric_limits<StepIndex>::max();
 
   StepIndex first = 1, every = 1, last = 0;
@@ -99,7 +99,7 @@ struct Cadence {
 
 /// How a file counts the samples of a stream that grows: one whose number of samples is open, or which takes
 /// `Rows`. The group has, beside the stream's datasets, `step` and `time_s`, an element per sample, and
-/// for records `offsets`, an element more: sample k consists of the records from offsets[k] up to offsets[k +
+/// for rows `offsets`, an element more: sample k consists of the rows from offsets[k] up to offsets[k +
 /// 1]. See docs/formats/growing.md.
 struct Growth {
   std::string group;
@@ -124,13 +124,13 @@ struct Stream {
   /// fields are converted. Where the number of samples is open, the first index counts them, and is 0.
   std::vector<h5::DatasetSpec> datasets;
   OnFailure on_failure = OnFailure::stop;
-  std::optional<Growth> growth = {};  ///< of a stream that grows, and only of those
+  std::optional<Growth> growth = {};  ///< refers to a stream that grows, and only of those
 };
 
-/// The records that a rank has of a quantity at the time of a sample. The memory belongs to the simulation.
+/// The rows that a rank has of a quantity at the time of a sample. The memory belongs to the simulation.
 struct RowsView {
-  const void* data = nullptr;  ///< components of one record side by side, of the dataset's element type
-  std::int64_t count = 0;      ///< records
+  const void* data = nullptr;  ///< components of one row side by side, of the dataset's element type
+  std::int64_t count = 0;      ///< rows
 };
 
 /// A field as a rank holds it: the values of its own box, x contiguous. The memory belongs to the simulation.
@@ -144,7 +144,7 @@ struct FieldView {
 /// Finds the field of a quantity on this rank at the time of a sample.
 using FieldLookup = std::function<FieldView(const std::string& quantity)>;
 
-/// Finds the records of a quantity on this rank at the time of a sample.
+/// Finds the rows of a quantity on this rank at the time of a sample.
 using RowsLookup = std::function<RowsView(const std::string& quantity)>;
 
 /// Where the points of a computation are, and when its steps.

@@ -15,12 +15,12 @@ namespace tailrace::trace {
 enum class Kind : std::uint8_t {
   setup,
   compute,
-  exchange,     ///< of values between ranks, for the computation
+  exchange,     ///< refers to values between ranks, for the computation
   pack,         ///< samples are copied into a staging buffer
-  output_wait,  ///< the computation stands still for output
+  output_wait,  ///< the computation stalls for output
   gather,       ///< samples move between processes
   write,
-  sync,        ///< what was written is brought onto the device
+  sync,        ///< says what was written is brought onto the device
   checkpoint,  ///< the state is saved
   idle,        ///< a writer has nothing to do
   close
@@ -39,7 +39,7 @@ const char* to_string(Mode mode) noexcept;
 /// where the program was built without PAPI or the machine has no hardware counters.
 Mode parse_mode(const char* name, const std::string& text);
 
-/// One stretch of time of one thread; times in seconds of `monotonic_s`.
+/// One interval of time of one thread; times in seconds of `monotonic_s`.
 struct Span {
   Kind kind;
   StepIndex step;
@@ -56,14 +56,14 @@ struct Total {
 /// What hardware counters counted during a span.
 using Counts = std::array<std::int64_t, 4>;
 
-/// Notes that a staging buffer of this process was taken (1) or given back (-1). Any thread.
+/// Marks that a staging buffer of this process was taken (1) or given back (-1). Any thread.
 void count_buffers(int change) noexcept;
 /// Staging buffers of this process that are in use.
 int buffers_in_use() noexcept;
 
 class Channel;
 
-/// The log of one thread: totals, and records for the trace file if a `Recorder` is at work. Only its thread
+/// The log of one thread: totals, and events for the trace file if a `Recorder` is at work. Only its thread
 /// adds to it; the totals are read after the thread has ended or is idle.
 class Log {
  public:
@@ -72,7 +72,7 @@ class Log {
   Log& operator=(const Log&) = delete;
   ~Log();
 
-  /// Adds a span to the totals and, if the process has a recorder, to its records. Never waits for the file.
+  /// Adds a span to the totals and, if the process has a recorder, to its events. Never waits for the file.
   void add(const Span& span) noexcept;
   void add(const Span& span, const Counts& counts) noexcept;
   /// Reads the hardware counters of the calling thread; zeros unless a recorder wants them.
@@ -91,7 +91,7 @@ class Log {
   std::string thread_;
   std::array<Total, kind_count> totals_{};
   unsigned recorder_ = 0;             ///< the number of the one that the channel leads to
-  std::shared_ptr<Channel> channel_;  ///< null until the first record
+  std::shared_ptr<Channel> channel_;  ///< null until the first event
 };
 
 /// Adds the time from its construction to its end, or to `stop`, to a log.

@@ -14,7 +14,7 @@ namespace tailrace::output {
 /// A slow device imitated by sleeping around each write: what `--pace` asks for. Per process.
 struct Pace {
   double bandwidth_bytes_s = 0;  ///< 0: no limit
-  double latency_s = 0;          ///< of each write
+  double latency_s = 0;          ///< refers to each write
   double jitter = 0;             ///< 0.1: each write takes between 0.9 and 1.1 of its time
   std::uint64_t seed = 1;
 
@@ -36,7 +36,7 @@ struct Fault {
   std::optional<int> rank;
   std::optional<std::int64_t> nth, every;
   std::optional<double> probability;
-  std::uint64_t seed = 0;        ///< of the probability; with `every`, shifts which writes are struck
+  std::uint64_t seed = 0;        ///< refers to the probability; with `every`, shifts which writes are struck
   std::int64_t after_bytes = 0;  ///< this many bytes of the rank are written undisturbed
   StepIndex from_step = 0;
 
@@ -53,7 +53,7 @@ inline constexpr int max_lustre_stripes = 2000;
 /// How Lustre spreads a file over its targets; 0: as the file's directory has it.
 struct LustreStripes {
   int count = 0;
-  std::int64_t bytes = 0;  ///< of each, a multiple of 64 KiB
+  std::int64_t bytes = 0;  ///< refers to each, a multiple of 64 KiB
 
   [[nodiscard]] bool given() const noexcept { return count > 0 || bytes > 0; }
   friend bool operator==(const LustreStripes&, const LustreStripes&) = default;
@@ -67,15 +67,16 @@ struct WriteOptions {
   int group = 0;                  ///< ranks per leader of the strategy `leaders`, 0: those of a node
   int writers = 1;                ///< processes that write, of `ranks`, `spawn` and `spawn-each`
   bool send_waits = false;        ///< `ranks`: handing a buffer over waits until it was sent
-  std::string sink = "hdf5";      ///< what the file is
-  int deflate_level = 4;          ///< of the sink `hdf5-chunked`, 1 (fast) to 9 (small)
+  std::string sink = "hdf5";      ///< says what the file is
+  int deflate_level = 4;          ///< refers to the sink `hdf5-chunked`, 1 (fast) to 9 (small)
   std::vector<std::pair<std::string, std::string>>
       mpi_hints;  ///< for MPI-IO, or for ADIOS2's engine, of the sinks that use them
   /// Where raw files with the streams' values are made, one in each; none: the values are in the file itself.
   std::vector<std::string> directories;
-  std::int64_t stripe_bytes = default_stripe_bytes;  ///< of a dataset in one directory before the next one
-  LustreStripes lustre;                              ///< of the output file
-  bool flush_samples = false;                        ///< what is written is put onto the device at once
+  std::int64_t stripe_bytes =
+      default_stripe_bytes;    ///< refers to a dataset in one directory before the next one
+  LustreStripes lustre;        ///< refers to the output file
+  bool flush_samples = false;  ///< says what is written is put onto the device at once
   std::optional<Pace> pace;
   std::vector<Fault> faults;
   bool bind = true;  ///< writer threads go to processors on which nobody computes

@@ -16,9 +16,9 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 RANKS = 3
 EXTENTS = (5, 4, 3)  # nx, ny, nz
 BOXES = ([(0, 0, 0, 5, 4, 1)], [], [(0, 0, 1, 5, 2, 3), (0, 2, 1, 5, 4, 3)])
-# 21 bytes: the last word of a record is filled with zeros.
+# 21 bytes: the last word of a row is filled with zeros.
 MOLECULE = np.dtype([("id", "<i8"), ("r", "<f4", (3,)), ("flag", "|u1")])
-KEYS = ([(3, 2), (7, 1)], [], [(7, 2), (9, 4)])  # and records; cell 7 is shared
+KEYS = ([(3, 2), (7, 1)], [], [(7, 2), (9, 4)])  # and rows; cell 7 is shared
 NO_DIGITS = "0" * 16
 
 

@@ -83,7 +83,7 @@ def write_commit_mark(run_dir: Path, slots: list[int]) -> None:
 
 
 def die_after_recording(run_dir: Path) -> None:
-    """Rank 0 writes a file with a record; then the last rank is killed and the others wait for their end."""
+    """Rank 0 writes a file with a commit mark; then the last rank is killed and the others wait for their end."""
     marker = run_dir / "recorded"
     if rank() == 0:
         write_commit_mark(run_dir, [4, 3])
@@ -127,7 +127,8 @@ def plan(mode: str) -> dict:
         "reasons": ["7.34 s for 8 outputs instead of 9.45 s with blocking", "2 buffers"],
         "measured": measured | {"gather_s": 0.0, "open_s": 0.0, "write_s": 0.35, "agree_s": 0.01},
         "predictions": [
-            times | {"strategy": "blocking", "run_s": 9.45, "possible": True, "reason": "in turn"},
+            times
+            | {"strategy": "blocking", "run_s": 9.45, "possible": True, "reason": "one after the other"},
             times | {"strategy": "threads:2", "run_s": 7.34, "possible": True, "reason": "hides: all of it"},
             times
             | {

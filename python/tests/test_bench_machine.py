@@ -1,4 +1,4 @@
-"""`tailrace bench` of an installed package, which has no checkout around it. Nothing here judges a time."""
+"""`tailrace bench` of an installed package, which has no checkout around it. Nothing here asserts a time."""
 
 import json
 import os

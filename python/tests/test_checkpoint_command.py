@@ -109,7 +109,7 @@ def test_verify_finds_the_damaged_one(tmp_path):
     files.change(place / "state.h5", files.places(place / "state.h5")["solver/p", "data"][0])
     answer = command.tailrace("checkpoint", "verify", tmp_path)
     assert answer.status == 1 and "set solver/p, cell x 0 to 4" in answer.out
-    assert "Fix: go on from" in answer.out and "step-000000000010" in answer.out.splitlines()[-1]
+    assert "Fix: resume from" in answer.out and "step-000000000010" in answer.out.splitlines()[-1]
     document = json.loads(command.tailrace("checkpoint", "verify", tmp_path, "--json").out)
     assert not document["sound"] and [each["sound"] for each in document["checkpoints"]] == [True, False]
     assert document["checkpoints"][1]["damage"][0]["set"] == "solver/p"

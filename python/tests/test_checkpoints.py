@@ -150,7 +150,7 @@ def place_of(path: Path, at: int, tables: dict) -> tuple[str, str | None]:
 def test_damage_names_cell_rank_and_bytes(tmp_path):
     place = files.write(tmp_path)
     begin, size = files.places(place / "state.h5")["gas/molecules", "data"]
-    files.change(place / "state.h5", begin + 3 * 24)  # the first record of rank 2, in the shared cell
+    files.change(place / "state.h5", begin + 3 * 24)  # the first row of rank 2, in the shared cell
     (damage,) = verify(place)
     assert (damage.set, damage.cell, damage.rank) == ("gas/molecules", "with key 7", 2)
     assert damage.bytes == (begin + 3 * 24, begin + 5 * 24) and size == 9 * 24
@@ -288,8 +288,8 @@ def ranks_without_parts(state):
         (gap, "2 elements from 4 on"),
         (empty_part_with_keys, "a part without cells has the keys 3 to 7"),
         (filled_with_more_than_zeros, "are not zero"),
-        (too_long_member, "record_type is not a type of records"),
-        (unknown_kind, 'kind is "mesh", not one of field, records'),
+        (too_long_member, "record_type is not a type of rows"),
+        (unknown_kind, 'kind is "mesh", not one of field, rows'),
         (ranks_without_parts, "3 parts for 4 ranks"),
     ],
 )
@@ -343,7 +343,7 @@ def test_manifests_that_contradict_the_file(tmp_path):
 
 
 def test_extents_that_hide_bytes(tmp_path, example):
-    """Bytes in a stretch that are of no set would have no checksum at all."""
+    """Bytes in an extent that are of no set would have no checksum at all."""
     state = files.make_state()
     place = files.write(tmp_path, state=state)
     content = (place / "state.h5").read_bytes()

@@ -1,4 +1,4 @@
-"""What the record of an output file says about its completeness."""
+"""What the commit mark of an output file says about its completeness."""
 
 import h5py
 import pytest

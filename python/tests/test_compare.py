@@ -36,7 +36,7 @@ def expected(a, b):
     return [*ratios, np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max())]
 
 
-@pytest.fixture(params=[4_000_000, 50], ids=["whole", "in pieces"])
+@pytest.fixture(params=[4_000_000, 50], ids=["whole", "in batches"])
 def batch_size(request, monkeypatch):
     monkeypatch.setattr(module, "PIECE_ELEMENTS", request.param)
 

@@ -303,7 +303,9 @@ def test_values_are_read_when_they_are_used_and_no_more(reads):
 def test_an_array_survives_the_end_of_its_run_and_notices_another_file(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     field, series = (tailrace.open(tmp_path / "out.h5")[name] for name in ("p_final", "p/1"))
-    with h5py.File(tmp_path / "out.h5", "a") as file:  # A run that goes on may write: nothing is held open.
+    with h5py.File(
+        tmp_path / "out.h5", "a"
+    ) as file:  # A run that is resumed may write: nothing is held open.
         del file["p"]
     assert field.shape == field.values.shape
     with pytest.raises(FileError, match="replaced since it was opened"):

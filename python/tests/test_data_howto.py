@@ -1,4 +1,4 @@
-"""The Python of docs/howto/analyse.md runs as it stands there."""
+"""The Python of docs/howto/analyse.md runs unchanged there."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The legs of a run in its report."""
+"""The segments of a run in its report."""
 
 import json
 
@@ -46,7 +46,7 @@ def test_every_segment_has_a_row_the_killed_ones_too(tmp_path):
     assert (
         table.rows[2][:2] == ["3", "40 to 60"] and table.rows[2][5] == "1" and table.rows[2][7] == "3.00 MB"
     )
-    assert "Checkpoints and legs" in write_report(run_dir).read_text()
+    assert "Checkpoints and segments" in write_report(run_dir).read_text()
 
 
 def test_segments_come_in_the_order_of_their_numbers(tmp_path):

@@ -331,7 +331,7 @@ def test_too_many_spans_are_summed_without_losing_time(tmp_path, monkeypatch):
         assert (row.end_s - row.start_s).sum() == pytest.approx((lane.end_s - lane.start_s).sum(), rel=1e-6)
         if not lane.computes:
             assert row.size_bytes.sum() == pytest.approx(lane.of_kind("write")["bytes"].sum(), rel=1e-6)
-    assert "summed over stretches" in page_of(run).words
+    assert "summed over intervals" in page_of(run).words
 
 
 def test_many_ranks_and_spans_stay_a_page_of_a_few_megabytes(tmp_path):
@@ -442,7 +442,7 @@ def test_interval_arithmetic():
 def test_slow_ranks_stand_out_from_the_others():
     assert slow_ranks([0, 1, 2, 3], [1.0, 1.01, 1.5, 0.99]) == [2]
     assert slow_ranks([0, 1], [1.0, 2.0]) == [1]
-    assert slow_ranks([0, 1, 2, 3], [1.0, 1.2, 1.4, 1.6]) == []  # spread, nobody stands out
+    assert slow_ranks([0, 1, 2, 3], [1.0, 1.2, 1.4, 1.6]) == []  # spread, nobody differs
     assert slow_ranks([5, 6], [1.0, 1.05]) == [] == slow_ranks([3], [1.0])
 
 

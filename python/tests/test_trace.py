@@ -170,7 +170,7 @@ def test_lost_events_are_told(tmp_path):
     path.write_bytes(path.read_bytes() + more + trace_files.block(trace_format.END, b"", lost=3))
     rank, problems = read_one(tmp_path)
     assert rank.lost == 15 and len(rank.events) == len(ROWS) + 1
-    assert problems == ["rank-00000.trace: 15 records were lost: they came too fast, or the file was full"]
+    assert problems == ["rank-00000.trace: 15 events were lost: they came too fast, or the file was full"]
 
 
 def test_events_that_cannot_be_are_left_out(tmp_path):
@@ -233,7 +233,7 @@ def test_offsets_outside_resume_with_a_growing_error():
     offset, error = offsets(known, np.array([0.0, 30.0]))
     assert offset.tolist() == pytest.approx([4.999, 5.002], abs=1e-12)
     assert error.tolist() == pytest.approx([3e-6, 3e-6])
-    # Too close together to tell a drift: the offset stays, and the doubt grows with the largest drift.
+    # Too close together to show a drift: the offset stays, and the doubt grows with the largest drift.
     known = points((10.0, 5.0, 1e-3), (10.1, 5.001, 1e-3))
     offset, error = offsets(known, np.array([0.0, 20.1]))
     assert offset.tolist() == pytest.approx([5.0, 5.001])

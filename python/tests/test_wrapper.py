@@ -126,7 +126,7 @@ class Checkout:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def calls(self, prefix: str) -> list[str]:
-        """The noted calls that begin so; they are forgotten afterwards."""
+        """The marked calls that begin so; they are forgotten afterwards."""
         lines = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
         self.calls_file.unlink(missing_ok=True)
         return [line for line in lines if line.startswith(prefix)]
@@ -299,7 +299,7 @@ def test_tests_run_without_what_they_compare_with(checkout):
     done = checkout.start("test", TOY_COMPARISON_STATUS="1")
     assert (done.returncode, done.stdout) == (0, "command test\n")
     assert "installing what the tests compare with into .venv failed" in done.stderr
-    assert "going on without" in done.stderr
+    assert "resuming without" in done.stderr
     assert checkout.start("test", TOY_COMPARISON_STATUS="1", CI="true").returncode == 2
     assert checkout.start("test").stdout == "command test\n"
     assert comparison_installed(checkout)

@@ -54,7 +54,7 @@ class Balancer {
   double imbalance_ = 1;
 };
 
-/// What each rank told rank 0.
+/// What each rank reported rank 0.
 struct RankCounts {
   double load = 0;  ///< measured
   std::vector<CellCounter::Count> cells;

@@ -92,7 +92,7 @@ std::vector<Key> component_keys() {
   keys.push_back(direction("quadrupole"));
   keys.push_back({.name = "component[].inertia",
                   .type = reals,
-                  .meaning = "principal moments; those above 0 stand instead of what the masses give",
+                  .meaning = "principal moments; those above 0 are instead of what the masses give",
                   .otherwise = "from the masses",
                   .limits = {-largest, largest},
                   .fix = "inertia = [0.1, 0.1, 0.0], of the principal axes"});
@@ -170,7 +170,7 @@ std::vector<Key> start_keys() {
        .otherwise = "this or `kind` is required"},
       {.name = "start.keep_time",
        .type = boolean,
-       .meaning = "whether the time that the file tells is that of step 0",
+       .meaning = "whether the time that the file states is that of step 0",
        .otherwise = "`true`"},
       {.name = "start.kind",
        .meaning =
@@ -225,7 +225,7 @@ std::vector<Key> start_keys() {
        .fix = "temperature = 1.8"},
       {.name = "thermostat.from_start",
        .type = boolean,
-       .meaning = "`true`: towards the temperature that the start file tells",
+       .meaning = "`true`: towards the temperature that the start file says",
        .otherwise = "`false`"}};
 }
 

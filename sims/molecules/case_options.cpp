@@ -26,7 +26,7 @@ double required(run::CaseFile& file, const char* key, const char* fix) {
 }
 
 void read_domain(run::CaseFile& file, Problem& problem) {
-  if (!file.has("domain.length") && file.has("start.file")) return;  // the file tells
+  if (!file.has("domain.length") && file.has("start.file")) return;  // the file says so
   const auto length =
       read_vec3(file, "domain.length", "length = [18.0, 18.0, 18.0], of the box along x, y, z");
   if (!length) return;
@@ -93,7 +93,7 @@ void read_thermostat(run::CaseFile& file, ThermostatOptions& thermostat) {
   if (file.names("thermostat").empty()) return;
   thermostat.from_start = file.boolean("thermostat.from_start").value_or(false);
   if (thermostat.from_start && file.has("thermostat.temperature"))
-    file.add_problem("thermostat.from_start", "stands beside temperature", "give one of them");
+    file.add_problem("thermostat.from_start", "conflicts with temperature", "give one of them");
   if (!thermostat.from_start)
     thermostat.temperature = required(file, "thermostat.temperature", "temperature = 1.8");
 }

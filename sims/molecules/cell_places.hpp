@@ -9,10 +9,10 @@
 
 namespace tailrace::molecules {
 
-/// Where the molecules of all ranks stand in a file in which they are sorted by cells. No rank has a table of
+/// Where the molecules of all ranks are in a file in which they are sorted by cells. No rank has a table of
 /// all cells: each counts those of an equal part of them for all others.
 struct CellPlaces {
-  /// Molecules of this rank that stand one behind the other in the file.
+  /// Molecules of this rank that are one behind the other in the file.
   struct Run {
     std::int64_t first = 0, count = 0;  ///< in `order`
     std::int64_t row = 0;               ///< place of the first one, in molecules
@@ -20,7 +20,7 @@ struct CellPlaces {
   std::vector<std::int64_t> order;  ///< the numbers of this rank's molecules, by cell
   std::vector<Run> runs;
   CellRange part;                    ///< the cells that this rank counts
-  std::vector<std::int64_t> counts;  ///< of all molecules in each of those
+  std::vector<std::int64_t> counts;  ///< refers to all molecules in each of those
   std::int64_t rows_before = 0;      ///< molecules in cells before `part`
 
   /// The molecules of a run, as long as this and `list` live. @local

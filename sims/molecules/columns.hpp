@@ -18,7 +18,7 @@ class Columns {
  public:
   enum class Kind {
     own,     ///< whole states, with forces
-    copies,  ///< of others' molecules: only what acts on one's own
+    copies,  ///< refers to others' molecules: only what acts on one's own
   };
   Columns(Kind kind, const ForceField& field);
 

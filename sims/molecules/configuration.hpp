@@ -19,8 +19,8 @@ struct Configuration {
   /// An output plug-in by its name there, such as "ResultWriter".
   struct Output {
     std::string name;
-    std::int64_t every = 1;                      ///< steps
-    std::string prefix;                          ///< of its files; "default" stands for the program's own
+    std::int64_t every = 1;  ///< steps
+    std::string prefix;      ///< refers to its files; "default" represents the program's own
     std::map<std::string, std::string> options;  ///< by the names of the XML elements
   };
   enum class Division { regular, kd };
@@ -30,7 +30,7 @@ struct Configuration {
     std::optional<std::array<int, 3>> grid;  ///< ranks along x, y, z
     std::optional<std::int64_t> every;       ///< steps from one balancing to the next
     std::optional<int> full_search_ranks;    ///< up to so many ranks all cuts are tried
-    std::optional<int> min_cells;            ///< of a rank along each axis
+    std::optional<int> min_cells;            ///< refers to a rank along each axis
     std::optional<double> imbalance;         ///< over which the ranks balance before that
     std::optional<bool> split_longest;       ///< only the longest side of a part is cut
   };
@@ -41,7 +41,7 @@ struct Configuration {
   std::optional<Vec3> box;
   double dt = 0;
   std::optional<std::int64_t> steps;
-  std::optional<double> time;  ///< of the start
+  std::optional<double> time;  ///< refers to the start
   /// Target of the thermostat; 0 or less: none. Without a value that of the phase-space file holds.
   std::optional<double> temperature;
   std::optional<PhaseSpaceFiles> start;
@@ -49,7 +49,7 @@ struct Configuration {
   Parallelisation parallelisation;
   std::optional<int> cells_per_cutoff;  ///< without a value as the program likes
   std::vector<Output> outputs;
-  std::vector<std::string> warnings;  ///< what is there and has no effect, with its line
+  std::vector<std::string> warnings;  ///< says what is there and has no effect, with its line
 };
 
 /// Reads a configuration: XML if it begins with <, old style otherwise. File names in it are relative to its

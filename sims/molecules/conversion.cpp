@@ -62,7 +62,7 @@ std::vector<run::ForeignFormat> StateInTransit::formats() {
 void StateInTransit::state(checkpoint::StateArchive& archive) {
   if (simulation_ == nullptr)
     throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                          .message = "a checkpoint of Tailrace does not tell the case of its run",
+                          .message = "a checkpoint of Tailrace does not state the case of its run",
                           .path = {},
                           .hint = give_case});
   simulation_->state(archive);
@@ -80,7 +80,7 @@ void StateInTransit::finalize(const std::string& path, const PhaseSpaceHeader& h
                        "a state of this case");
     return;
   }
-  if (!header.box) throw file_error(path, "does not tell the box", give_case);
+  if (!header.box) throw file_error(path, "does not state the box", give_case);
   box_ = *header.box;
   model_.components = header.components;
   model_.mixing = header.mixing;
@@ -128,7 +128,7 @@ void StateInTransit::write(const PhaseSpaceFiles& files, std::optional<StepIndex
   mpi::collectively(comm_, [&] {
     if (model_.components.empty() && has_components(files.format))
       throw file_error(files.header.empty() ? files.data : files.header,
-                       "tells of the components, which are not known", give_case);
+                       "states the components, which are not known", give_case);
   });
   double time = time_.value_or(0);
   if (!time_ && problem_ != nullptr)

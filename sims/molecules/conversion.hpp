@@ -20,7 +20,7 @@ std::vector<std::string> format_names();
 class StateInTransit {
  public:
   enum class Into { file, run };
-  /// Of files alone, which tell all that there is to know.
+  /// Of files alone, which say all that there is to know.
   explicit StateInTransit(mpi::CommView comm) : comm_(comm) {}
   /// Of a run: its case, complete, and a simulation without molecules. Both outlive this. What goes from file
   /// to file does not pass through the simulation, which knows no orientation of what cannot turn.
@@ -35,7 +35,7 @@ class StateInTransit {
 
   /// The formats of files, over this state. Memory while one is converted: the molecules of a rank. Errors of
   /// reading (input): as `PhaseSpace`; no box is known, or another one than the case has. Of writing
-  /// (input): the components are not known, where the format tells of them.
+  /// (input): the components are not known, where the format states them.
   [[nodiscard]] std::vector<run::ForeignFormat> formats();
   /// As `Simulation::state`. Errors (usage): there is no case.
   void state(checkpoint::StateArchive& archive);
@@ -56,8 +56,8 @@ class StateInTransit {
   Vec3 box_{};
   Model model_;
   double temperature_ = 0;
-  std::optional<double> time_;       ///< that a file told
-  std::vector<Molecule> molecules_;  ///< of a file
+  std::optional<double> time_;       ///< that a file reported
+  std::vector<Molecule> molecules_;  ///< refers to a file
 };
 
 }  // namespace tailrace::molecules

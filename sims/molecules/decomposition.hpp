@@ -56,7 +56,7 @@ class Decomposition {
   [[nodiscard]] std::array<Branch, 2> divided(const Branch& branch) const noexcept;
   void check_cuts() const;
 
-  CellGrid grid_;  ///< of a regular one, a cell for each rank
+  CellGrid grid_;  ///< refers to a regular one, a cell for each rank
   int ranks_ = 0;
   bool tree_ = false;
   std::vector<std::int64_t> cuts_;  ///< axis, plane and ranks in one number

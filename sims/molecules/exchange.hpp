@@ -18,7 +18,7 @@ namespace tailrace::molecules {
 struct HaloTarget {
   int rank = 0;
   Vec3 shift{};     ///< added to positions
-  Region region{};  ///< of the molecules, in coordinates of their owner
+  Region region{};  ///< refers to the molecules, in coordinates of their owner
 
   friend bool operator==(const HaloTarget&, const HaloTarget&) = default;
 };
@@ -33,7 +33,7 @@ class Exchange {
   Exchange(mpi::CommView comm, Decomposition decomposition, double reach);
 
   [[nodiscard]] const Decomposition& decomposition() const noexcept { return decomposition_; }
-  /// Goes on with another decomposition of the same box. @local, on all ranks
+  /// Continues with another decomposition of the same box. @local, on all ranks
   void reset(Decomposition decomposition);
 
   /// By rank; of this rank, periodic images of its own molecules.
@@ -77,7 +77,7 @@ class Exchange {
   double reach_;
   std::vector<HaloTarget> targets_;
   mpi::Mailbox halo_, migration_;
-  std::vector<std::byte> images_;  ///< of one target
+  std::vector<std::byte> images_;  ///< refers to one target
   std::optional<ErrorInfo> lost_;
 };
 

@@ -15,9 +15,9 @@ struct CompiledComponent {
   int rotational_freedoms = 0;
 
   int centres = 0, charges = 0, dipoles = 0, quadrupoles = 0;
-  std::vector<Triple<double>> places;      ///< of all sites
-  std::vector<Triple<double>> directions;  ///< of dipoles, then quadrupoles
-  std::vector<double> strengths;           ///< of charges, dipoles, quadrupoles
+  std::vector<Triple<double>> places;      ///< refers to all sites
+  std::vector<Triple<double>> directions;  ///< refers to dipoles, then quadrupoles
+  std::vector<double> strengths;           ///< refers to charges, dipoles, quadrupoles
 
   explicit CompiledComponent(const Component& component);
 };

@@ -12,7 +12,7 @@ namespace tailrace::molecules {
 /// @local
 /// Returns the sums of each row, y fastest. Threads: all; the result does not depend on how many.
 std::vector<RowSums> one_centre_forces(
-    const Neighbourhood& neighbourhood);  ///< of `ForceField::one_centre` only
+    const Neighbourhood& neighbourhood);  ///< refers to `ForceField::one_centre` only
 std::vector<RowSums> site_forces(const Neighbourhood& neighbourhood);
 
 }  // namespace tailrace::molecules

@@ -12,7 +12,7 @@ namespace tailrace::molecules {
 
 namespace {
 
-/// Words of a file from a place on, read a piece at a time.
+/// Words of a file from a place on, read a batch at a time.
 class WordStream {
  public:
   WordStream(const InputFile& file, std::int64_t begin, std::int64_t end)
@@ -24,7 +24,7 @@ class WordStream {
       while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
       std::size_t end = at_;
       while (end < text_.size() && !is_blank(text_[end])) ++end;
-      if (end == text_.size() && fill()) continue;  // it may go on in the next piece
+      if (end == text_.size() && fill()) continue;  // it may continue in the next batch
       const auto word = std::string_view(text_).substr(at_, end - at_);
       at_ = end;
       if (!word.empty()) return word;
@@ -33,7 +33,7 @@ class WordStream {
   }
 
  private:
-  /// Reads the next piece behind what is left.
+  /// Reads the next batch behind what is left.
   bool fill() {
     constexpr std::int64_t batch_bytes = 1 << 20;
     const std::int64_t bytes = std::min(batch_bytes, end_ - place_);
@@ -130,7 +130,7 @@ class AsciiFile final : public PhaseSpace {
                               path(), words, header().molecules, line_.name),
         .path = path(),
         .rank = 0,
-        .hint = "the number of molecules that NumberOfMolecules tells, and nothing behind them"});
+        .hint = "the number of molecules that NumberOfMolecules says, and nothing behind them"});
   }
 
   template <class T>

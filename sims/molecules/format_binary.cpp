@@ -86,7 +86,7 @@ class HeaderReader {
   Problems problems_;
 };
 
-/// Records one behind the other. Each rank reads an equal part of them.
+/// Rows one behind the other. Each rank reads an equal part of them.
 class BinaryFile final : public PhaseSpace {
  public:
   BinaryFile(mpi::CommView comm, const PhaseSpaceFiles& files, const BinaryHeader& header)

@@ -28,7 +28,7 @@ constexpr std::int64_t rows_begin(std::int64_t cells) noexcept {
   return start_bytes + count_bytes * cells;
 }
 
-/// Records in cells. A rank reads the cells that its region touches, and of the counts an equal part.
+/// Rows in cells. A rank reads the cells that its region touches, and of the counts an equal part.
 class CellsFile final : public PhaseSpace {
  public:
   CellsFile(mpi::CommView comm, const PhaseSpaceFiles& files, const PhaseSpaceHeader& header)
@@ -51,14 +51,13 @@ class CellsFile final : public PhaseSpace {
     };
     constexpr auto most = std::numeric_limits<std::int64_t>::max() / 1024;
     if (start.cells < 1 || start.molecules < 0 || start.cells > most || start.molecules > most)
-      refuse(fmt::format(
-                 "tells of {} molecules in {} cells: it is none of these files, or of another byte order",
-                 start.molecules, start.cells),
-             "a file of a little-endian machine");
-    if (start.molecules != header().molecules)
       refuse(
-          fmt::format("tells of {} molecules, {} of {}", start.molecules, files.header, header().molecules),
-          "two files of one state");
+          fmt::format("states {} molecules in {} cells: it is none of these files, or of another byte order",
+                      start.molecules, start.cells),
+          "a file of a little-endian machine");
+    if (start.molecules != header().molecules)
+      refuse(fmt::format("states {} molecules, {} of {}", start.molecules, files.header, header().molecules),
+             "two files of one state");
     const std::int64_t wanted = rows_begin(start.cells) + transfer_row.bytes * start.molecules;
     if (file_->size_bytes() != wanted)
       refuse(fmt::format("has {} bytes where {} molecules in {} cells take {}{}", file_->size_bytes(),
@@ -89,7 +88,7 @@ class CellsFile final : public PhaseSpace {
     });
   }
 
-  /// Where the records of cells are: the ranks that read their counts say. @collective
+  /// Where the rows of cells are: the ranks that read their counts say. @collective
   std::vector<RowRange> rows_of(const std::vector<CellRange>& wanted) {
     const auto first_rows = read_counts();
     const auto part = part_of(start_.cells, comm().rank(), comm().size());
@@ -123,7 +122,7 @@ class CellsFile final : public PhaseSpace {
       for (std::size_t i = 0; i < counts.size(); ++i) {
         if (counts[i] < 0)
           throw file_error(path(),
-                           fmt::format("tells of {} molecules in cell {}", counts[i],
+                           fmt::format("states {} molecules in cell {}", counts[i],
                                        part.begin + static_cast<std::int64_t>(i)),
                            "a file that is not damaged");
         first[i + 1] = first[i] + counts[i];

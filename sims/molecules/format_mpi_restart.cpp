@@ -21,7 +21,7 @@ constexpr std::int32_t byte_order_probe = 0x0a0b0c0d, swapped_probe = 0x0d0c0b0a
 struct Start {
   std::array<char, 52> magic{};
   std::int32_t probe = byte_order_probe;
-  std::uint64_t gap = 0;  ///< from here to the first record
+  std::uint64_t gap = 0;  ///< from here to the first row
   std::array<char, 7> format{"ICRVQD"};
   std::array<char, 3> table_name{"BB"};
   std::uint64_t boxes = 0;
@@ -56,10 +56,10 @@ class HeadReader {
       refuse("does not begin as an MPI-IO checkpoint of ls1 mardyn does");
     if (start_.probe == swapped_probe) refuse("is of a machine of the other byte order");
     if (start_.probe != byte_order_probe) refuse("has a damaged byte-order mark");
-    if (std::string_view(start_.format.data(), 6) != "ICRVQD") refuse("has records of an unknown format");
+    if (std::string_view(start_.format.data(), 6) != "ICRVQD") refuse("has rows of an unknown format");
     const std::int64_t most = file_.size_bytes() - gap_begin;
     if (start_.gap < shortest_gap || start_.gap > static_cast<std::uint64_t>(most))
-      refuse(fmt::format("tells of records {} bytes behind byte {}", start_.gap, gap_begin));
+      refuse(fmt::format("states rows {} bytes behind byte {}", start_.gap, gap_begin));
     layout_.rows_begin = gap_begin + static_cast<std::int64_t>(start_.gap);
     read_boxes();
     check_size();
@@ -74,7 +74,7 @@ class HeadReader {
         "a checkpoint that ls1 mardyn wrote with datarep = native; without, it writes damaged ones");
   }
 
-  /// How many molecules there are: the table tells, or the size where there is none.
+  /// How many molecules there are: the table says, or the size where there is none.
   void read_boxes() {
     const std::int64_t bytes = file_.size_bytes() - layout_.rows_begin;
     if (std::string_view(start_.table_name.data(), 2) != "BB") {
@@ -84,7 +84,7 @@ class HeadReader {
     }
     const auto room = static_cast<std::uint64_t>(layout_.rows_begin - start_bytes) / box_bytes;
     if (start_.boxes > room)
-      refuse(fmt::format("tells of {} ranks that wrote, with room for {}", start_.boxes, room));
+      refuse(fmt::format("states {} ranks that wrote, with room for {}", start_.boxes, room));
     std::vector<Box> boxes(start_.boxes);
     file_.read(start_bytes, std::as_writable_bytes(std::span(boxes)));
     std::uint64_t sum = 0;
@@ -107,16 +107,16 @@ class HeadReader {
                          full));
   }
 
-  /// Which of two records it is; nothing in the file tells, so the first ones are looked at.
+  /// Which of two rows it is; nothing in the file says so, so the first ones are looked at.
   void find_row() {
     constexpr std::int64_t max_looked_at = 64;
     const bool parallel = fits(padded_transfer_row, max_looked_at), serial = fits(serial_row, max_looked_at);
     if (parallel == serial && layout_.molecules > 0)
-      refuse("has records that are neither of the parallel nor of the serial kind");
+      refuse("has rows that are neither of the parallel nor of the serial kind");
     layout_.row = serial && !parallel ? serial_row : padded_transfer_row;
   }
 
-  /// Whether the first records, read in this manner, are molecules.
+  /// Whether the first rows, read in this manner, are molecules.
   [[nodiscard]] bool fits(const RowLayout& row, std::int64_t most) const {
     const std::int64_t bytes = (layout_.molecules - 1) * row.bytes + row.used_bytes();
     if (file_.size_bytes() < layout_.rows_begin + bytes) return false;
@@ -146,7 +146,7 @@ class HeadReader {
   std::int64_t first_count_ = 0;
 };
 
-/// Records behind a table. Each rank reads an equal part of them.
+/// Rows behind a table. Each rank reads an equal part of them.
 class MpiRestartFile final : public PhaseSpace {
  public:
   MpiRestartFile(mpi::CommView comm, const std::string& path, const Layout& layout)

@@ -24,7 +24,7 @@ using namespace netcdf;
 /// Whole numbers that a double holds.
 constexpr double largest_whole = 9007199254740992.0;
 
-// Places in a record, in doubles.
+// Places in a row, in doubles.
 constexpr int velocity = 3, orientation = 6, angular_momentum = 10, id = 13, component = 14;
 
 Molecule unpack_doubles(std::span<const std::byte> row) {
@@ -104,7 +104,7 @@ class NetcdfFile final : public PhaseSpace {
       for (const auto& cell : cells) count += cell.count;
       if (count != header().molecules)
         throw file_error(path(),
-                         fmt::format("holds {} molecules, its header tells of {}", count, header().molecules),
+                         fmt::format("holds {} molecules, its header states {}", count, header().molecules),
                          "two files of one state");
     });
     const RowCode code{row_bytes, row_bytes, unpack_doubles};

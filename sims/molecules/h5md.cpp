@@ -77,7 +77,7 @@ void add_box(output::FileHead& head, const Trajectory& trajectory, const Vec3& b
 void add_h5md(mpi::CommView comm, output::FileHead& head, const std::vector<run::OutputTable>& tables,
               const Trajectory& trajectory, const Vec3& box, const IdOrder& order, const MoleculeList& own) {
   head.group_attributes.push_back({"/h5md", {"version", std::vector<std::int64_t>{1, 1}, 0}});
-  head.group_attributes.push_back({"/h5md/author", {"name", std::string("not told"), 0}});
+  head.group_attributes.push_back({"/h5md/author", {"name", std::string("not reported"), 0}});
   head.group_attributes.push_back({"/h5md/creator", {"name", std::string("tailrace-molecules"), 0}});
   head.group_attributes.push_back({"/h5md/creator", {"version", std::string(TAILRACE_VERSION), 0}});
   add_box(head, trajectory, box);

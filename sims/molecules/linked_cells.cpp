@@ -50,7 +50,7 @@ void LinkedCells::find_order(Columns& columns, std::vector<std::int32_t>& order)
     place[i] = static_cast<double>(bin(bins_[static_cast<std::size_t>(place[i])], x[i]));
   for (std::int64_t i = 0; i < count; ++i) ++starts_[static_cast<std::size_t>(place[i]) + 1];
   for (std::size_t b = 1; b < starts_.size(); ++b) starts_[b] += starts_[b - 1];
-  // Fills each bin in turn; the beginning of a bin ends up where the next one begins.
+  // Fills each bin one after the other; the beginning of a bin ends up where the next one begins.
   for (std::int64_t i = 0; i < count; ++i)
     order[starts_[static_cast<std::size_t>(place[i])]++] = static_cast<std::int32_t>(i);
   for (std::size_t b = starts_.size() - 1; b > 0; --b) starts_[b] = starts_[b - 1];

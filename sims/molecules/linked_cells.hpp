@@ -12,7 +12,7 @@
 namespace tailrace::molecules {
 
 /// Linked cells of a kind made for vectors: space is cut along y and z into rows, in each of which molecules
-/// lie sorted by x; bins along x, of which a row has the more the more molecules it has, tell where a stretch
+/// lie sorted by x; bins along x, of which a row has the more the more molecules it has, say where an extent
 /// of it begins. All that a molecule may meet in a row is thus one contiguous run, as long as the sphere of
 /// the cutoff is wide there.
 class LinkedCells {
@@ -78,8 +78,8 @@ class LinkedCells {
   std::array<int, 2> rows_;
   std::array<double, 2> heights_, inverse_heights_, last_;
   std::int32_t max_bins_;
-  std::vector<Bins> bins_;            ///< of each row, y fastest
-  std::vector<std::int32_t> starts_;  ///< of the molecules of each bin; then the number of all
+  std::vector<Bins> bins_;            ///< refers to each row, y fastest
+  std::vector<std::int32_t> starts_;  ///< refers to the molecules of each bin; then the number of all
 };
 
 }  // namespace tailrace::molecules

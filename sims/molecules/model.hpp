@@ -67,7 +67,7 @@ enum class LongRange { homogeneous, none };
 /// The whole force field.
 struct Model {
   std::vector<Component> components;
-  std::vector<Mixing> mixing;  ///< of the pairs i < j, row by row: (0,1), (0,2), ..., (1,2), ...
+  std::vector<Mixing> mixing;  ///< refers to the pairs i < j, row by row: (0,1), (0,2), ..., (1,2), ...
   double cutoff = 0;           ///< between centres of mass
   double lj_cutoff = 0;        ///< at most the cutoff
   double reaction_field_epsilon = 1e10;

@@ -12,7 +12,7 @@
 
 namespace tailrace::molecules {
 
-static_assert(std::endian::native == std::endian::little, "records are copied as they stand in memory");
+static_assert(std::endian::native == std::endian::little, "rows are copied unchanged in memory");
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 namespace tailrace::molecules {
 
-/// The molecules of a rank as records of a checkpoint, in the cells of a grid over the box: any number of
+/// The molecules of a rank as rows of a checkpoint, in the cells of a grid over the box: any number of
 /// ranks reads them back, each those of its region. Those of a cell keep their order where one rank had them
 /// all.
 class MoleculeRows final : public checkpoint::RowSet {

@@ -15,7 +15,7 @@ struct Neighbourhood {
   Columns& own;
   const Columns& copies;
   const LinkedCells& own_rows;
-  const LinkedCells& copy_rows;  ///< of the same heights, by `layers` rows more on each side
+  const LinkedCells& copy_rows;  ///< refers to the same heights, by `layers` rows more on each side
   std::array<int, 2> layers;     ///< rows along y and z that the cutoff may reach
 };
 

@@ -11,10 +11,12 @@ namespace tailrace::molecules {
 /// that straddles a border counts half on each side.
 struct Totals {
   double u_lj = 0, u_el = 0, u_rf = 0;
-  double virial = 0;  ///< of pairs of molecules, by their distance of centres; without the reaction field
+  double virial =
+      0;  ///< refers to pairs of molecules, by their distance of centres; without the reaction field
   double twice_kinetic_trans = 0, twice_kinetic_rot = 0;  ///< sums of m v^2 and of I w^2
   std::int64_t molecules = 0, rotational_freedoms = 0;
-  std::int64_t pairs = 0;  ///< of molecules within the cutoff, evaluated here: work that can be counted
+  std::int64_t pairs =
+      0;  ///< refers to molecules within the cutoff, evaluated here: work that can be counted
 };
 
 /// What the sums of all ranks say about the system; reduced units.

@@ -17,7 +17,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   run::finalize(line, argc, argv, "", line.options);
   if (!line.case_file.empty())
     apply_case(line);
-  else if (!line.options.conversion)  // files alone may tell enough
+  else if (!line.options.conversion)  // files alone may say enough
     throw Error(ErrorKind::usage, "no case. Fix: add --case FILE");
   return std::move(line.options);
 }

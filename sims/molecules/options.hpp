@@ -18,15 +18,15 @@ extern const run::ProgramInfo program_info;
 /// A file with the molecules of the start, in any format that `tailrace checkpoint convert` reads.
 struct StartFile {
   std::string path;
-  bool keeps_time = true;  ///< the time that the file tells is that of step 0
+  bool keeps_time = true;  ///< the time that the file states is that of step 0
 };
 
 /// Molecules on lattices, which the program makes itself.
 struct StartLattice {
   double density = 0;      ///< molecules per volume, of the whole box or of the droplet
-  double temperature = 0;  ///< of the velocities
+  double temperature = 0;  ///< refers to the velocities
   std::int64_t seed = 1;
-  std::vector<double> fractions;  ///< of the components, in their order; empty: as many of each
+  std::vector<double> fractions;  ///< refers to the components, in their order; empty: as many of each
   /// A ball of this density; the rest of the box has `vapour_density`.
   struct Droplet {
     Vec3 centre{};
@@ -37,13 +37,13 @@ struct StartLattice {
 
 struct ThermostatOptions {
   double temperature = 0;   ///< 0: none
-  bool from_start = false;  ///< the start file tells the temperature
+  bool from_start = false;  ///< the start file states the temperature
 };
 
 struct DecompositionOptions {
   enum class Kind { regular, kd };
   Kind kind = Kind::regular;
-  std::optional<std::array<int, 3>> grid;  ///< of ranks, for `regular`
+  std::optional<std::array<int, 3>> grid;  ///< refers to ranks, for `regular`
   StepIndex every = 100;                   ///< steps between looks at the balance, for `kd`
   double limit = 1.1;                      ///< largest load over the mean that is left as it is
   KdOptions kd;
@@ -61,7 +61,7 @@ struct WriterOptions {
 
 /// All that a user decides about the computation.
 struct Problem {
-  Vec3 length{};  ///< of the periodic box; 0 until the start file tells
+  Vec3 length{};  ///< refers to the periodic box; 0 until the start file says
   double dt = 0, time_of_step_0 = 0;
   StepIndex steps = 0;
   Model model;
@@ -85,7 +85,7 @@ using Bins = std::array<std::int64_t, 3>;
 /// All that a user decides about a run.
 struct Options : run::CaseOptions {
   Problem problem;
-  std::vector<Bins> bins;  ///< of each output
+  std::vector<Bins> bins;  ///< refers to each output
   std::vector<WriterOptions> writers;
   std::vector<std::string> warnings;  ///< about the input
 };

@@ -7,15 +7,15 @@
 #include "particles.hpp"
 #include "tailrace/error.hpp"
 
-/// The motion of the molecules of a rank: sums go over pieces of a fixed number of molecules, so that they do
-/// not depend on the number of threads.
+/// The motion of the molecules of a rank: sums go over batches of a fixed number of molecules, so that they
+/// do not depend on the number of threads.
 namespace tailrace::molecules {
 
 namespace {
 
 constexpr std::int64_t batch = 1024;
 
-/// Calls `treat(k, first, last)` for each piece k, on all threads.
+/// Calls `treat(k, first, last)` for each batch k, on all threads.
 template <class Treat>
 void for_each_batch(std::int64_t count, Treat&& treat) {
 #pragma omp parallel for schedule(static)

@@ -117,7 +117,7 @@ void PhaseSpace::read(const Share& share, const Take& take) {
   if (header_.state_sum && sum != *header_.state_sum)
     throw Error(
         ErrorInfo{.kind = ErrorKind::input,
-                  .message = fmt::format("{}: its molecules are others than its header tells of", path_),
+                  .message = fmt::format("{}: its molecules are others than its header states", path_),
                   .path = path_,
                   .rank = 0,
                   .hint = "two files of one state"});

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "validation.hpp"
 #include "file_access.hpp"
 #include "model.hpp"
 #include "molecule_list.hpp"
 #include "region.hpp"
 #include "tailrace/comm.hpp"
+#include "validation.hpp"
 
 /// Files with the state of molecules, in all formats of MarDyn and ls1 mardyn, read and written by all ranks
 /// together (docs/formats/molecules.md).
@@ -21,10 +21,10 @@ namespace tailrace::molecules {
 
 enum class PhaseSpaceFormat {
   ascii,        ///< text
-  binary,       ///< an XML header beside records of 116, 60 or 56 bytes
-  cells,        ///< a text header beside records in cells of space
+  binary,       ///< an XML header beside rows of 116, 60 or 56 bytes
+  cells,        ///< a text header beside rows in cells of space
   netcdf,       ///< a text header beside cells as variables of a netCDF file
-  mpi_restart,  ///< records behind a table of the ranks that wrote
+  mpi_restart,  ///< rows behind a table of the ranks that wrote
 };
 /// As the format is named in messages and on command lines.
 const char* to_string(PhaseSpaceFormat format) noexcept;
@@ -56,14 +56,14 @@ struct PhaseSpaceHeader {
   std::vector<Component> components;
   std::vector<Mixing> mixing;
   std::optional<double> reaction_field_epsilon;
-  std::optional<std::uint64_t> state_sum;  ///< of all molecules; only our files tell
-  std::vector<std::string> warnings;       ///< what is there and has no effect
+  std::optional<std::uint64_t> state_sum;  ///< refers to all molecules; only our files say
+  std::vector<std::string> warnings;       ///< says what is there and has no effect
 };
 
 /// Who reads: the same on all ranks but for `own`.
 struct Share {
   Limits limits;
-  Region own;                             ///< of this rank; the regions of all ranks tile the box
+  Region own;                             ///< refers to this rank; the regions of all ranks tile the box
   std::function<int(const Vec3&)> owner;  ///< the rank in whose region a point is
 };
 
@@ -81,7 +81,7 @@ class PhaseSpace {
   /// Hands each molecule to the rank that owns it, in an order that depends on the file and the number of
   /// ranks only. @collective, synchronises. Errors (input), on all ranks: the file is truncated, or of
   /// another byte order; molecules that are none (`check_molecule`), another number of them than the header
-  /// tells, an id or a point twice; a state other than that of the header. Memory: 4 MiB, 16 bytes for each
+  /// says, an id or a point twice; a state other than that of the header. Memory: 4 MiB, 16 bytes for each
   /// molecule.
   void read(const Share& share, const Take& take);
   /// Bytes that this rank has read. @local
@@ -112,9 +112,9 @@ struct PhaseSpaceState {
   double time = 0, temperature = 0;  ///< the target of the thermostat, 0 for none
   Vec3 box{};
   const Model* model = nullptr;
-  Region own;  ///< of this rank
+  Region own;  ///< refers to this rank
   MoleculeList list;
-  std::array<std::int64_t, 3> cells{1, 1, 1};  ///< of the formats in cells, along x, y, z
+  std::array<std::int64_t, 3> cells{1, 1, 1};  ///< refers to the formats in cells, along x, y, z
   FileAccess access{};
 };
 

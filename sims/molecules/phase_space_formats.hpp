@@ -25,8 +25,8 @@ std::unique_ptr<PhaseSpace> open_mpi_restart(mpi::CommView comm, const PhaseSpac
 
 /// What the writers are given beside the state.
 struct StateTotals {
-  std::int64_t before = 0, molecules = 0;  ///< of the ranks before this one; of all
-  std::uint64_t state_sum = 0;             ///< of all
+  std::int64_t before = 0, molecules = 0;  ///< refers to the ranks before this one; of all
+  std::uint64_t state_sum = 0;             ///< refers to all
 };
 
 // Writing. Of two files that with the data is made first, and gets its name first.
@@ -43,18 +43,18 @@ using NextBatch = std::function<std::vector<Molecule>()>;
 void read_in_parts(mpi::CommView comm, const Share& share, const std::string& path, const NextBatch& next,
                    const Take& take);
 
-/// Records that lie together in a file.
+/// Rows that lie together in a file.
 struct RowRange {
   std::int64_t offset = 0, count = 0;
 };
-/// How records of a file become molecules.
+/// How rows of a file become molecules.
 struct RowCode {
   std::int64_t bytes = 0;       ///< from one to the next
   std::int64_t used_bytes = 0;  ///< without a gap at the end, which the last one may lack
   std::function<Molecule(std::span<const std::byte>)> unpack;
 };
 RowCode code_of(const RowLayout& layout);
-/// Reads records from ranges of a file, batch by batch.
+/// Reads rows from ranges of a file, batch by batch.
 class RowReader {
  public:
   RowReader(const InputFile& file, RowCode code, std::vector<RowRange> ranges)
@@ -66,7 +66,7 @@ class RowReader {
   RowCode code_;
   std::vector<RowRange> ranges_;
   std::size_t at_ = 0;     ///< the range that is being read
-  std::int64_t done_ = 0;  ///< records of it
+  std::int64_t done_ = 0;  ///< rows of it
   std::vector<std::byte> bytes_;
 };
 

@@ -49,7 +49,7 @@ Vec3 unit(const Vec3& v) {
   return length > 0 ? 1 / length * v : Vec3{0, 0, 1};
 }
 
-/// What stands behind the number of components.
+/// What is behind the number of components.
 struct Components {
   std::vector<Component> components;
   std::vector<Mixing> mixing;
@@ -181,7 +181,7 @@ class Parser {
     } else {
       problems_.add(fmt::format("line {}: unknown word {}", words_[at_ - 1].line, key),
                     "the words of a phase-space header (docs/formats/molecules.md)");
-      done_ = true;  // what follows cannot be told apart
+      done_ = true;  // what follows cannot be distinguished
     }
   }
 
@@ -255,7 +255,7 @@ class Parser {
   bool done_ = false;
 };
 
-/// Where our sum of the state stands: a comment, which other readers pass over.
+/// Where our sum of the state is: a comment, which other readers pass over.
 constexpr std::string_view sum_mark = "# state-sum ";
 
 std::optional<std::uint64_t> sum_in(std::string_view text) {

@@ -19,7 +19,7 @@ struct LineFormat {
 struct TextHeader {
   PhaseSpaceHeader header;
   LineFormat line{};
-  std::int64_t bytes = 0;  ///< of the header
+  std::int64_t bytes = 0;  ///< refers to the header
 };
 
 /// Reads the header at the beginning of a text; all problems with their lines. @local. Errors (input).

@@ -10,7 +10,7 @@
 /// Molecules as text files that viewers read.
 namespace tailrace::molecules {
 
-/// A stretch of a text file: what stands before it, and what this rank has to say there.
+/// An extent of a text file: what is before it, and what this rank has to say there.
 struct Section {
   std::string head, own;
 };
@@ -18,7 +18,7 @@ struct Section {
 /// One moment of the whole system; the same on all ranks but for `own`.
 struct Moment {
   double time = 0;
-  std::int64_t molecules = 0;  ///< of all ranks
+  std::int64_t molecules = 0;  ///< refers to all ranks
   Vec3 box{};
   const Model& model;
   std::span<const Molecule> own;  ///< in the order of ids

@@ -28,7 +28,7 @@ void refuse_sums(const std::vector<run::OutputTable>& tables, const std::string&
   for (const auto& table : tables)
     if (table.reduction != output::Reduction::none && table.reduction != output::Reduction::final)
       problems.add(fmt::format("{}.reduce: a file of molecules has no sums and extremes over time for the "
-                               "checkpoint of a run that records them",
+                               "checkpoint of a run that takes them",
                                table.key),
                    "begin a new run there: start.file");
   problems.throw_if_any();

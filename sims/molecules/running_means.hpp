@@ -16,7 +16,7 @@ class RunningMeans {
   using Values = std::array<double, 3>;        ///< potential energy, kinetic energy, pressure
 
   void add(const Values& values);
-  /// Summed up anew each time: a run that goes on has the same bits.
+  /// Summed up anew each time: a run that is resumed has the same bits.
   [[nodiscard]] Values means() const noexcept;
   /// Means of the potential energy and of its square over all steps.
   [[nodiscard]] double mean_energy() const noexcept {

@@ -197,7 +197,7 @@ void Samples::gather_bins(Source& source, const MoleculeList& molecules) const {
 output::FieldView Samples::field(const std::string& source) const {
   const auto found = sources_.find(source);
   TAILRACE_CHECK(found != sources_.end(), "fields are asked for by the names of sources");
-  // All planes are one: what lies in the space is told by the streams' boxes.
+  // All planes are one: what lies in the space is reported by the streams' boxes.
   return {.data = found->second.values.data(),
           .type = h5::ElementType::float64,
           .box = own_box_,

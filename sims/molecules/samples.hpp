@@ -50,8 +50,8 @@ class Samples {
   struct Source {
     const Quantity* quantity = nullptr;
     Bins bins{1, 1, 1};
-    std::int64_t width = 1;      ///< numbers that stand side by side
-    std::vector<double> values;  ///< of this rank's part of the space
+    std::int64_t width = 1;      ///< numbers that are side by side
+    std::vector<double> values;  ///< refers to this rank's part of the space
   };
   struct Wanted {
     output::Cadence cadence;

@@ -14,9 +14,9 @@
 
 namespace tailrace::molecules {
 
-/// How molecules become records of a file.
+/// How molecules become rows of a file.
 struct Packer {
-  std::int64_t bytes = 0;  ///< of a record
+  std::int64_t bytes = 0;  ///< refers to a row
   std::function<void(const Molecule&, std::span<std::byte>)> pack;
 };
 Packer packer_of(const RowLayout& layout);
@@ -36,7 +36,7 @@ class SharedFile {
   /// @local. Errors (io).
   void write(std::int64_t offset, std::span<const std::byte> bytes);
   void write(std::int64_t offset, const std::string& text);
-  /// Writes the records of molecules one behind the other, in batches. @local. Errors (io).
+  /// Writes the rows of molecules one behind the other, in batches. @local. Errors (io).
   void write_rows(std::int64_t offset, const Packer& packer, const MoleculeList& list);
   /// Waits until all bytes of this rank are on the device. @local. Errors (io).
   void flush();

@@ -279,11 +279,11 @@ void Simulation::check_same_case(checkpoint::StateArchive& archive) const {
                             .message = fmt::format("the checkpoint is of a run with {} = {}, this one has {}",
                                                    name, saved, mine),
                             .path = {},
-                            .hint = "go on with the case of the first leg"});
+                            .hint = "resume with the case of the first segment"});
   }
 }
 
-/// The ranks go on with their regions, if there are as many as when the state was saved and they may be like
+/// The ranks resume with their regions, if there are as many as when the state was saved and they may be like
 /// that; else they get new ones when the molecules are there. Rows are as high as they were.
 void Simulation::pass_decomposition(checkpoint::StateArchive& archive, int version) {
   std::int64_t ranks = comm_.size(), kd = balancer_.has_value() ? 1 : 0;

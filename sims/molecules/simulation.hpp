@@ -90,9 +90,9 @@ class Simulation {
   std::optional<IdOrder> order_;
   std::unique_ptr<Samples> samples_;
   std::vector<std::unique_ptr<StepWriter>> writers_;
-  std::optional<ErrorInfo> failure_;  ///< of this rank, until all know of it
+  std::optional<ErrorInfo> failure_;  ///< refers to this rank, until all know of it
   Corrections corrections_;
-  Totals totals_;              ///< of all ranks
+  Totals totals_;              ///< refers to all ranks
   bool keeps_regions_ = true;  ///< a restored state was one of as many ranks with regions of this kind
   int cells_per_cutoff_;
   std::int64_t own_pairs_ = 0;  ///< counted work of this rank in the last step

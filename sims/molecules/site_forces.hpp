@@ -77,7 +77,7 @@ class SitePairs {
     Energies<Number>& energies;
   };
 
-  /// Where the sites of one kind stand among all sites, among the directed ones, and among those with a
+  /// Where the sites of one kind are among all sites, among the directed ones, and among those with a
   /// strength.
   struct Place {
     int first, directed, strong, count;

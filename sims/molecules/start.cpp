@@ -15,7 +15,7 @@ void check_box(const Problem& problem, Problems& problems) {
   const Vec3& length = problem.length;
   const double least = *std::min_element(length.begin(), length.end());
   if (!(least > 0)) {
-    problems.add("domain.length: is missing, and the start file does not tell it",
+    problems.add("domain.length: is missing, and the start file does not state it",
                  "length = [18.0, 18.0, 18.0]");
     return;
   }
@@ -62,7 +62,7 @@ void Start::complete(Problem& problem, std::vector<std::string>& warnings, const
       problem.model.mixing = header.mixing;
     }
     if (problem.model.components.empty())
-      problems.add(fmt::format("component: is missing, and {} does not tell of any", path),
+      problems.add(fmt::format("component: is missing, and {} does not state any", path),
                    "[[component]] with lj = [{mass = 1.0, epsilon = 1.0, sigma = 1.0}]");
     if (problem.thermostat.from_start) problem.thermostat.temperature = header.temperature.value_or(0);
     if (std::get<StartFile>(problem.start).keeps_time) problem.time_of_step_0 = header.time.value_or(0);

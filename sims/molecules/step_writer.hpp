@@ -12,7 +12,7 @@ namespace tailrace::molecules {
 struct StepState {
   StepIndex step = 0;
   double time = 0;
-  std::int64_t molecules = 0;  ///< of all ranks
+  std::int64_t molecules = 0;  ///< refers to all ranks
   const ObservableValues& values;
   const MoleculeList& own;
   const Region& region;
@@ -29,7 +29,7 @@ class StepWriter {
   [[nodiscard]] virtual bool due(StepIndex step) const noexcept = 0;
   /// @collective. Errors (io), on all ranks.
   virtual void write(const StepState& state) = 0;
-  /// A run goes on after this step: forgets what a run before wrote of later ones. @collective
+  /// A run continues after this step: forgets what a run before wrote of later ones. @collective
   virtual void resume([[maybe_unused]] StepIndex step) {}
 };
 

@@ -16,7 +16,7 @@ struct WriterContext {
   mpi::CommView comm;
   const Problem& problem;
   const IdOrder& order;
-  std::string directory;              ///< of names without one
+  std::string directory;              ///< refers to names without one
   const output::WriteOptions& write;  ///< whose pace and faults are theirs too
 };
 

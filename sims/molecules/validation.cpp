@@ -88,7 +88,7 @@ void Validation::check(mpi::CommView comm, std::int64_t expected, const std::str
       throw file_error(path, fmt::format("two molecules have the id {}", *id), "one id for each molecule");
     if (found != expected)
       throw file_error(path, fmt::format("holds {} molecules, not {}", found, expected),
-                       "the number of molecules that its header tells");
+                       "the number of molecules that its header says");
     // Molecules on one point are of one rank.
     if (const auto point = find_twice(points_)) {
       std::vector<std::uint64_t> there;

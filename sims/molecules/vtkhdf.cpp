@@ -93,7 +93,8 @@ class VtkhdfFile {
   h5::File file_;
   const Trajectory& trajectory_;
   std::string source_;
-  Numbers same_, rows_;  ///< where each step begins in what all steps share, and in what has a row for each
+  Numbers same_,
+      rows_;  ///< says where each step begins in what all steps share, and in what has a row for each
   std::int64_t molecules_;
 };
 

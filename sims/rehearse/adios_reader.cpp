@@ -143,8 +143,8 @@ class AdiosReader final : public FileReader {
   adios2::ADIOS adios_;
   adios2::IO io_;
   adios2::Engine engine_;
-  std::map<std::string, adios2::Params> types_;  ///< of variables, with their types
-  std::map<std::string, h5::Shape> shapes_;      ///< of the streams' datasets
+  std::map<std::string, adios2::Params> types_;  ///< refers to variables, with their types
+  std::map<std::string, h5::Shape> shapes_;      ///< refers to the streams' datasets
 };
 
 }  // namespace

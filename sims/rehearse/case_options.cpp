@@ -42,7 +42,7 @@ void read_cells(run::CaseFile& file, Options& options) {
   options.formula.cells = {cells[0], cells[1], cells[2]};
 }
 
-/// Whether the values can be told from each other.
+/// Whether the values can be reported from each other.
 void check_range(run::CaseFile& file, const Options& options) {
   const auto cells = options.formula.cells.volume();
   if (options.steps + 1 > largest_exact_float64 / cells)
@@ -70,7 +70,7 @@ void read_load(run::CaseFile& file, LoadOptions& load) {
   const auto slow_rank = file.integer("rehearse.slow_rank");
   const auto factor = file.real("rehearse.slow_factor");
   if (ms && load.units)
-    file.add_problem("rehearse.compute_units", "stands beside compute_ms", "give one of them");
+    file.add_problem("rehearse.compute_units", "conflicts with compute_ms", "give one of them");
   if (factor && !slow_rank)
     file.add_problem("rehearse.slow_factor", "belongs to no rank", "slow_rank = 0, or leave it out");
   load.step_ms = ms.value_or(0);
@@ -143,7 +143,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   run::read_run_tables(file, line, options);
 }
 
-/// What of the resolved case is not as it stands in the file.
+/// What of the resolved case is not unchanged in the file.
 void set_defaults(run::CaseFile& file, const Options& options) {
   const Index3& n = options.formula.cells;
   file.set_default("domain.cells", fmt::format("[{}, {}, {}]", n.x, n.y, n.z));

@@ -22,7 +22,7 @@ void set_rows(AlignedVector<Real>& values, const Formula& formula, const Box& bo
   }
 }
 
-/// The records of a box: the number of each point, and its value.
+/// The rows of a box: the number of each point, and its value.
 template <class Real>
 void list_rows(std::vector<Real>& rows, const Formula& formula, const Box& box, StepIndex step) {
   rows.clear();

@@ -19,7 +19,7 @@ namespace tailrace::rehearse {
 class Cube {
  public:
   /// `load`, `particles` (null: none) and `log` outlive the cube, which begins in the state of step 0.
-  /// Records have elements of `row_type`.
+  /// Rows have elements of `row_type`.
   Cube(mpi::CommView comm, const Formula& formula, const Box& own_box, h5::ElementType row_type, Load& load,
        Particles* particles, trace::Log& log);
 

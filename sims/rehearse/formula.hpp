@@ -12,7 +12,7 @@ namespace tailrace::rehearse {
 /// time.
 struct Formula {
   Index3 cells;
-  h5::ElementType type = h5::ElementType::float64;  ///< of the field: float32 rounds beyond 2^24
+  h5::ElementType type = h5::ElementType::float64;  ///< refers to the field: float32 rounds beyond 2^24
 
   /// Number of a point, which is its value at time 0.
   [[nodiscard]] std::int64_t number(Index3 p) const noexcept { return p.x + cells.x * (p.y + cells.y * p.z); }
@@ -23,7 +23,7 @@ struct Formula {
   /// The value as a field of the type holds it.
   [[nodiscard]] double value(Index3 p, StepIndex t) const noexcept { return rounded(exact(p, t), type); }
 
-  /// True if a point is among the records of a time: every s-th, s = t mod 5, none for s = 0.
+  /// True if a point is among the rows of a time: every s-th, s = t mod 5, none for s = 0.
   [[nodiscard]] static bool is_row(std::int64_t number, StepIndex t) noexcept {
     constexpr StepIndex period = 5;
     const StepIndex stride = t % period;

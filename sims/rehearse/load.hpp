@@ -15,7 +15,7 @@ enum class Work {
   none,       ///< nothing
   matmul,     ///< products of small matrices, which stay in the cache
   memory,     ///< a pass over arrays that no cache holds
-  broadcast,  ///< messages from each rank in turn to all
+  broadcast,  ///< messages from each rank one after the other to all
 };
 const char* to_string(Work work) noexcept;
 inline constexpr const char* work_forms = "matmul, memory, broadcast, none";

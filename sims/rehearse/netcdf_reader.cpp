@@ -30,14 +30,14 @@ struct Variable {
   std::map<std::string, std::string> texts;  ///< attributes
 };
 
-/// A file of format CDF-5: a header, big-endian throughout, then the variables, each in one stretch
+/// A file of format CDF-5: a header, big-endian throughout, then the variables, each in one extent
 /// (https://parallel-netcdf.github.io/doc/CDF-5.html).
 class NetcdfReader final : public FileReader {
  public:
   explicit NetcdfReader(const std::string& path) : path_(path), file_(path, std::ios::binary) {
     constexpr std::uint32_t magic = 0x43444605;  // "CDF", 5
     if (number<std::uint32_t>() != magic) fail("is not of format CDF-5");
-    number<std::uint64_t>();  // records, of which there are none
+    number<std::uint64_t>();  // rows, of which there are none
     read_dimensions();
     texts_ = read_texts();
     read_variables();

@@ -15,7 +15,7 @@ namespace tailrace::rehearse {
 
 namespace {
 
-/// An option that stands for a key of the case.
+/// An option that represents a key of the case.
 struct KeyOption {
   const char *name, *key, *type, *help;
   enum class Form {

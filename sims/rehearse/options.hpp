@@ -24,7 +24,8 @@ struct Options : run::CaseOptions {
   LoadOptions load;
   ParticleOptions particle_formula;
   std::vector<Selection> selections;
-  SelectionContext selection_context;  ///< of the selections; the number of ranks is the program's to fill in
+  SelectionContext
+      selection_context;  ///< refers to the selections; the number of ranks is the program's to fill in
 };
 
 /// Reads the command line, and the case file it names. @local

@@ -15,7 +15,7 @@ struct Ownership {
     one_owner,  ///< one rank owns all
   };
   Kind kind = Kind::slabs;
-  int owner = 0;  ///< of `one_owner`
+  int owner = 0;  ///< refers to `one_owner`
 
   /// The part of a rank; it may be empty. @local
   [[nodiscard]] Box box(Index3 cells, int ranks, int rank) const;

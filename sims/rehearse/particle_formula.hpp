@@ -46,7 +46,7 @@ class ParticleFormula {
 
  private:
   ParticleOptions options_;
-  std::array<std::int64_t, 3> extents_;  ///< of the domain, in parts
+  std::array<std::int64_t, 3> extents_;  ///< refers to the domain, in parts
 };
 
 /// A number that depends on every bit of a particle.

@@ -15,8 +15,8 @@ namespace tailrace::rehearse {
 struct ParticleVerdict {
   std::int64_t count = 0;      ///< on all ranks
   std::int64_t wrong = 0;      ///< not where the formula has them, or on a rank that does not own that point
-  std::uint64_t sum = 0;       ///< of the fingerprints
-  std::uint64_t expected = 0;  ///< of those of the formula: differs if one is missing or there twice
+  std::uint64_t sum = 0;       ///< refers to the fingerprints
+  std::uint64_t expected = 0;  ///< refers to those of the formula: differs if one is missing or there twice
   std::int64_t planned = 0;
 
   [[nodiscard]] bool good() const noexcept { return wrong == 0 && sum == expected && count == planned; }
@@ -59,7 +59,7 @@ class Particles final : public checkpoint::RowSet {
   mpi::CommView comm_;
   Formula formula_;
   ParticleFormula particle_formula_;
-  std::vector<Box> boxes_;           ///< of each rank
+  std::vector<Box> boxes_;           ///< refers to each rank
   std::vector<Particle> particles_;  ///< by cell, and by id within one
   std::vector<std::size_t> firsts_;  ///< the first particle of each cell that has some, and their number
 };

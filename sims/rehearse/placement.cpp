@@ -166,7 +166,7 @@ class Placement {
   void add_rows() {
     if (context_.reduction != output::Reduction::none)
       throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                            .message = fmt::format("selection \"{}\": records cannot be reduced to one {}",
+                            .message = fmt::format("selection \"{}\": rows cannot be reduced to one {}",
                                                    selection_.text, output::to_string(context_.reduction)),
                             .path = {},
                             .hint = "leave --reduce out"});

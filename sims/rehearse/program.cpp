@@ -18,7 +18,7 @@ namespace {
 
 constexpr int wrong_values = 1;
 
-/// Looks at a file on the root and tells the verdict. @collective{comm}, synchronises
+/// Looks at a file on the root and says the verdict. @collective{comm}, synchronises
 int verify_file(mpi::CommView comm, const std::string& path) {
   std::optional<ErrorInfo> failure;
   std::int64_t good = 0;
@@ -137,7 +137,7 @@ void Program::warn() {
   if (!rounds_ || values <= largest_exact_float32) return;
   run_.warn(
       fmt::format("float32 holds integers up to {} only: of the {} values the large ones are rounded, and "
-                  "neighbours may be equal. Fix: float64 tells them all apart",
+                  "neighbours may be equal. Fix: float64 informs them all apart",
                   largest_exact_float32, values));
 }
 

@@ -22,11 +22,11 @@ struct Selection {
   };
   std::string text;  ///< as written, for messages
   Kind kind = Kind::whole;
-  std::size_t axis = 0;               ///< of a cut
-  std::optional<std::int64_t> index;  ///< of a cut; the middle if not given
+  std::size_t axis = 0;               ///< refers to a cut
+  std::optional<std::int64_t> index;  ///< refers to a cut; the middle if not given
   Box box;
-  std::int64_t count = 1;      ///< of boxes or points
-  std::optional<Index3> size;  ///< of the boxes
+  std::int64_t count = 1;      ///< refers to boxes or points
+  std::optional<Index3> size;  ///< refers to the boxes
   Share share = Share::even;
   int owner = -1;  ///< with `Share::one`; -1: the first rank that has points
   std::uint64_t seed = 1;
@@ -57,7 +57,7 @@ struct SelectionContext {
 std::vector<run::OutputTable> make_tables(const std::vector<Selection>& selections,
                                           const SelectionContext& context, Problems& problems);
 
-/// What a record consists of: the number of a point, and its value.
+/// What a row consists of: the number of a point, and its value.
 inline constexpr std::int64_t row_components = 2;
 
 /// The quantity that the cube offers, and its unit.

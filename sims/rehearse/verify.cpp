@@ -177,8 +177,8 @@ class Comparison {
     const auto slots = file_->integers(output::commit_mark_path);
     if (!slots.empty()) verdict_.recorded = *std::min_element(slots.begin(), slots.end());
     if (verdict_.recorded < verdict_.steps_done)
-      verdict_.problems.push_back(
-          fmt::format("the record holds {} of the {} steps done", verdict_.recorded, verdict_.steps_done));
+      verdict_.problems.push_back(fmt::format("the commit mark holds {} of the {} steps done",
+                                              verdict_.recorded, verdict_.steps_done));
   }
 
   void compare_group(const std::string& group) {
@@ -198,7 +198,7 @@ class Comparison {
                         : compare_reduction(group, places, reduction, steps.at(0));
   }
 
-  /// The samples up to the record; within a sample the order of the records is that of the ranks.
+  /// The samples up to the commit mark; within a sample the order of the rows is that of the ranks.
   void compare_rows(const std::string& group) {
     ++verdict_.datasets;
     const std::string path = group + values_name;
@@ -239,7 +239,7 @@ class Comparison {
     }
     if (i < found.size())
       verdict_.problems.push_back(
-          fmt::format("{}: step {} has {} records instead of {}", path, step, found.size(), i));
+          fmt::format("{}: step {} has {} rows instead of {}", path, step, found.size(), i));
     verdict_.values += static_cast<std::int64_t>(found.size()) * row_components;
   }
 

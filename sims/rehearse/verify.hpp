@@ -23,7 +23,7 @@ std::vector<std::string> head_paths();
 /// A value that is not the one of the formula.
 struct Mismatch {
   std::string dataset;
-  std::vector<std::int64_t> index;  ///< of the element
+  std::vector<std::int64_t> index;  ///< refers to the element
   Index3 point;
   StepIndex step = 0;
   double expected = 0, found = 0;
@@ -34,18 +34,19 @@ struct Verdict {
   std::string path;
   std::int64_t datasets = 0, values = 0;   ///< that were compared
   StepIndex steps_done = 0, recorded = 0;  ///< 0 steps done: the run did not end in good order
-  std::int64_t samples = 0, later = 0;   ///< series: samples that must be there; right ones after the record
+  std::int64_t samples = 0,
+               later = 0;  ///< series: samples that must be there; right ones after the commit mark
   std::int64_t reductions_left_out = 0;  ///< that an unfinished run did not write
   std::int64_t wrong = 0;                ///< values
-  std::vector<Mismatch> first;           ///< of them
+  std::vector<Mismatch> first;           ///< refers to them
   std::vector<std::string> problems;     ///< beside single values
 
   [[nodiscard]] bool good() const noexcept { return wrong == 0 && problems.empty(); }
 };
 
-/// Compares every value of a rehearsal's file with the formula: those up to the record must be there, later
-/// ones must be right or 0. Rms and mean may differ in the last digits. @local. Errors (input): the file
-/// cannot be read, or no rehearsal wrote it.
+/// Compares every value of a rehearsal's file with the formula: those up to the commit mark must be there,
+/// later ones must be right or 0. Rms and mean may differ in the last digits. @local. Errors (input): the
+/// file cannot be read, or no rehearsal wrote it.
 Verdict verify(const std::string& path);
 
 /// The verdict for people, with the first wrong values.

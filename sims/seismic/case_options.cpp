@@ -110,7 +110,7 @@ void read_model(run::CaseFile& file, Options& options) {
   read_if(anisotropic, model.sigma, usual_sigma);
   PropertyText vs{"model.vs_m_s", 0, {}};
   if (file.has(vs.key) && file.has(model.sigma.key))
-    file.add_problem(vs.key, "stands beside sigma", "give one of them");
+    file.add_problem(vs.key, "conflicts with sigma", "give one of them");
   const bool given = file.has(vs.key);
   read_if(anisotropic, vs, 0);
   if (given) model.vs_m_s = vs;

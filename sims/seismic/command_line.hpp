@@ -13,7 +13,7 @@ struct CommandLine : run::CaseWords {
   std::vector<std::string> proxy;  ///< words without an option: FORM NX NY NZ ...
 };
 
-/// Fills the options from the case, or from the words that stand for one, over which the settings go. @local.
+/// Fills the options from the case, or from the words that represent one, over which the settings go. @local.
 /// Errors (input): all problems together.
 void apply_case(CommandLine& line);
 

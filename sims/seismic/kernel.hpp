@@ -31,8 +31,8 @@ struct Coefficient {
 /// Weights of the derivatives along an axis, with the spacing in them.
 template <class Real>
 struct Weights {
-  std::array<Real, reach> first{};       ///< of f(+k) - f(-k), k = 1..4
-  std::array<Real, reach + 1> second{};  ///< of f(0), then of f(+k) + f(-k)
+  std::array<Real, reach> first{};       ///< refers to f(+k) - f(-k), k = 1..4
+  std::array<Real, reach + 1> second{};  ///< refers to f(0), then of f(+k) + f(-k)
 
   static Weights of_spacing(double spacing_m);
 };
@@ -47,13 +47,13 @@ struct StepArrays {
   Equations equations = Equations::tti;
   const Real *p = nullptr, *q = nullptr;        ///< current level, with halos
   Real *p_other = nullptr, *q_other = nullptr;  ///< the level before, replaced by the one after
-  std::int64_t stride_y = 0, stride_z = 0;      ///< of the fields
+  std::int64_t stride_y = 0, stride_z = 0;      ///< refers to the fields
   Coefficient<Real> speed;                      ///< (dt vpz)^2
   Coefficient<Real> across, moveout;            ///< 1 + 2 epsilon, 1 + 2 delta
   Coefficient<Real> shear;                      ///< (vsz / vpz)^2
   std::array<Coefficient<Real>, 3> axis;        ///< components of the symmetry axis along x, y, z
   std::array<Weights<Real>, 3> weights;         ///< along x, y, z
-  std::array<const Real*, 3> damping{};         ///< of a sponge, to be added up over the axes; null: none
+  std::array<const Real*, 3> damping{};  ///< refers to a sponge, to be added up over the axes; null: none
 };
 
 /// Takes the points of `box`, counted from the low corner of the rank's box, from one level to the next but

@@ -73,7 +73,7 @@ class Sample {
   std::vector<std::vector<double>> values_;
 };
 
-/// What may stand for a property.
+/// What may represent a property.
 struct Accepted {
   const char *key, *what;
   bool (*holds)(double value);

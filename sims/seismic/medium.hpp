@@ -29,8 +29,8 @@ struct Properties {
   Equations equations = Equations::tti;
   Parameter vp_m_s;  ///< along the symmetry axis
   Parameter epsilon, delta;
-  Parameter dip_rad;                ///< of the symmetry axis from z
-  Parameter azimuth_rad;            ///< of the axis, from x
+  Parameter dip_rad;                ///< refers to the symmetry axis from z
+  Parameter azimuth_rad;            ///< refers to the axis, from x
   Parameter sigma;                  ///< ratio that fixes the speed of shear waves; above 10 there are none
   std::optional<Parameter> vs_m_s;  ///< that speed instead
 };
@@ -49,7 +49,7 @@ struct Boundary {
 
 /// What the time step and the boundaries need to know of the whole domain.
 struct Extremes {
-  double speed_m_s = 0;       ///< of the fastest wave in any direction
+  double speed_m_s = 0;       ///< refers to the fastest wave in any direction
   double vp_m_s = 0;          ///< largest along the axis
   double vs_m_s = 0;          ///< largest of shear waves along the axis
   double speed_ratio = 1;     ///< largest of the fastest wave to vp at the same point

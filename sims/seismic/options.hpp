@@ -14,7 +14,7 @@ extern const run::ProgramInfo program_info;
 
 /// Values in a file that a case names, as "FILE:/DATASET", or as "FILE" where the file holds one array.
 struct DatasetName {
-  std::string key;  ///< of the case
+  std::string key;  ///< refers to the case
   std::string file;
   std::string dataset;  ///< empty for a file of one array
 };

@@ -25,7 +25,7 @@ struct ProxyResult {
   std::int64_t started_ns = 0, ended_ns = 0;  ///< since 1970
   double computed_s = 0, total_s = 0;
   double samples = 0;
-  std::int64_t peak_memory_bytes = 0;  ///< of the rank that took most
+  std::int64_t peak_memory_bytes = 0;  ///< refers to the rank that took most
 };
 /// What they print in the end; the last line has commas between its values.
 std::string proxy_result(const Options& options, const ProxyResult& result);

@@ -50,7 +50,7 @@ void check(const output::Stream& stream, double dt_s, Problems& problems) {
            fmt::format("at most {}, with a larger every", max_in_16_bits));
 }
 
-/// Letters, digits and a few signs as EBCDIC has them (code page 37), in which the text of SEG-Y stands.
+/// Letters, digits and a few signs as EBCDIC has them (code page 37), in which the text of SEG-Y is.
 std::byte ebcdic(char letter) noexcept {
   const auto at = [letter](char first, int code) { return static_cast<std::byte>(code + letter - first); };
   if (letter >= '0' && letter <= '9') return at('0', 0xF0);
@@ -80,7 +80,7 @@ class Scalar {
   [[nodiscard]] std::int32_t apply(double length_m) const noexcept {
     return static_cast<std::int32_t>(std::lround(length_m * factor_));
   }
-  /// As it stands in a header: negative numbers divide.
+  /// Unchanged in a header: negative numbers divide.
   [[nodiscard]] std::int16_t field() const noexcept {
     return static_cast<std::int16_t>(factor_ == 1 ? 1 : -factor_);
   }

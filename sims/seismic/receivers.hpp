@@ -18,7 +18,7 @@ struct Survey {
   Index3 source;  ///< the first one
 };
 
-/// Finds streams of points that can stand in SEG-Y files by their names. Others become problems: selections
+/// Finds streams of points that can be in SEG-Y files by their names. Others become problems: selections
 /// that are no points, reductions, uneven times, intervals that are no whole microseconds, more samples or
 /// traces than SEG-Y can count.
 std::vector<output::Stream> receiver_streams(const std::vector<output::Stream>& streams,

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view end_of_header = "\x0c\x0c\x04";
 constexpr std::int64_t longest_header = 1 << 20;
 
-/// Elements as they stand in a file.
+/// Elements unchanged in a file.
 struct Elements {
   const char* name;
   std::size_t size_bytes;
@@ -33,7 +33,7 @@ constexpr std::array accepted_elements{
     Elements{"native_float", 4, false}, Elements{"xdr_float", 4, is_little},
     Elements{"native_double", 8, false}, Elements{"xdr_double", 8, is_little}};
 
-/// Splits a line at blanks that stand in no quotation marks.
+/// Splits a line at blanks that are in no quotation marks.
 std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words{""};
   char quote = 0;
@@ -146,7 +146,7 @@ class Values {
   void read(const Box& region, std::span<double> out) {
     const Index3 n = region.extents();
     const bool whole_rows = n.x == cells_.x;
-    const std::int64_t rows = whole_rows ? n.y : 1;  // that stand side by side
+    const std::int64_t rows = whole_rows ? n.y : 1;  // that are side by side
     const auto count = static_cast<std::size_t>(n.x * rows);
     bytes_.resize(count * elements_.size_bytes);
     for (std::int64_t z = region.lo.z; z < region.hi.z; ++z)

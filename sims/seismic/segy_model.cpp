@@ -72,7 +72,7 @@ class SegyModel {
     samples_ = segy::get<std::uint16_t>(header, segy::samples);
     const auto texts = segy::get<std::int16_t>(header, segy::extended_texts);
     if (texts < 0)
-      throw bad("has an unknown number of extended text headers", "a file that tells how many there are");
+      throw bad("has an unknown number of extended text headers", "a file that says how many there are");
     first_ = segy::text_bytes * (1 + texts) + segy::binary_bytes;
     trace_bytes_ = segy::trace_bytes + sample_bytes * samples_;
   }
@@ -136,7 +136,7 @@ class SegyModel {
            region.lo.z >= loaded_.lo.z && region.hi.z <= loaded_.hi.z;
   }
 
-  /// Reads a stretch of each trace of the region, for the planes that are asked for next too.
+  /// Reads an extent of each trace of the region, for the planes that are asked for next too.
   void load(const Box& region) {
     const Index3 n = region.extents();
     const std::int64_t planes = std::max(n.z, block_values / (n.x * n.y));
@@ -167,7 +167,7 @@ class SegyModel {
   bool numbered_ = false, x_fastest_ = false;
   Line origin_, step_;
   Box loaded_;
-  std::vector<float> block_;  ///< of the points in `loaded_`, trace after trace
+  std::vector<float> block_;  ///< refers to the points in `loaded_`, trace after trace
 };
 
 }  // namespace

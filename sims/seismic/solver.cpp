@@ -157,7 +157,7 @@ class Solver::StateOf final : public Solver::State {
             .kind = ErrorKind::input,
             .message = fmt::format("the checkpoint is of a run with time.dt_s = {:g}, not {:g}", dt_s, dt_s_),
             .path = {},
-            .hint = "go on with the case that wrote it"});
+            .hint = "resume with the case that wrote it"});
       for (std::size_t f = 0; f < fields_.size(); ++f) {
         const std::string name = f == 0 ? "p" : "q";
         archive.field(name, level_state(fields_[f][now_]));
@@ -247,7 +247,7 @@ class Solver::StateOf final : public Solver::State {
     arrays_.q_other = fields_.back()[1 - now_].data() + origin;
   }
 
-  /// In pieces where there are messages, which go on in between.
+  /// In batches where there are messages, which resume in between.
   void update_interior() {
     constexpr std::int64_t batches = 4, thinnest = 16;
     const Box& interior = halo_.interior();

@@ -19,7 +19,7 @@ namespace tailrace::seismic {
 
 /// What is to be computed.
 struct Problem {
-  Index3 cells;  ///< of the domain; the layer of a boundary comes around it
+  Index3 cells;  ///< refers to the domain; the layer of a boundary comes around it
   std::array<double, 3> spacing_m{1, 1, 1};
   double dt_s = 0;
   Properties properties;
@@ -48,8 +48,8 @@ double largest_stable_dt_s(const std::array<double, 3>& spacing_m, double speed_
 /// ranks: values that cannot be.
 Extremes survey(mpi::CommView comm, const Problem& problem);
 
-/// The fields p and q of a problem on this rank's part of the grid, and how they go on; a `run::Simulation`.
-/// Their values do not depend on the number of ranks and threads, bit for bit.
+/// The fields p and q of a problem on this rank's part of the grid, and how they continue; a
+/// `run::Simulation`. Their values do not depend on the number of ranks and threads, bit for bit.
 class Solver {
  public:
   /// Everything at rest. With `bricks` the grid is cut so instead of in the way that costs least.

@@ -10,7 +10,7 @@ namespace tailrace::seismic {
 
 /// A damping layer along one axis: u_tt + s u_t = ..., where s grows with the square of the depth.
 struct Sponge {
-  std::int64_t points = 0;  ///< of the grid along the axis, layers included
+  std::int64_t points = 0;  ///< refers to the grid along the axis, layers included
   std::int64_t width = 0;
   double spacing_m = 0, speed_m_s = 0, dt_s = 0;
 

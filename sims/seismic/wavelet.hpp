@@ -11,7 +11,7 @@ double ricker(double cutoff_hz, double time_s) noexcept;
 
 /// What is added to p and q at a point: `values[n - 1]` before step n, nothing after the last one.
 struct Source {
-  Index3 cell;  ///< of the domain
+  Index3 cell;  ///< refers to the domain
   std::vector<double> values;
 };
 

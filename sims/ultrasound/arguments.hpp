@@ -14,7 +14,7 @@ struct OptionForm {
 
 /// Writes a command line out in full by the rules of getopt_long, which k-Wave's binaries follow: a long name
 /// may be shortened as long as only one option begins so, and a name that is written out goes before longer
-/// ones. Its value may stand behind "=" or be the next argument, whatever that looks like; everything behind
+/// ones. Its value may be behind "=" or be the next argument, whatever that looks like; everything behind
 /// "--" is left alone. Unknown options stay as they are. @local
 /// Errors (usage): an ambiguous prefix with its candidates, a value for an option without one, a missing
 /// value.

@@ -150,7 +150,7 @@ CheckpointHeader read_header(const std::string& path, Index3 points, StepIndex s
       problems.add(fmt::format("t_index is {}, the run takes {} steps", header.step, steps));
     check_arrays(file, points, problems);
   }
-  if (!problems.empty()) problems.add("it cannot be gone on from", fix);
+  if (!problems.empty()) problems.add("it cannot be resumed from", fix);
   problems.throw_if_any();
   header.has_reductions = file.has_group(output::accumulator_group);
   return header;
@@ -189,7 +189,7 @@ PhaseTimes read_left_output(const std::string& path, const CheckpointHeader& che
       "give the output of the run that wrote the checkpoint, or remove the checkpoint to start from the "
       "beginning";
   const auto file = open_file(path, fix);
-  Problems problems(path + ": is no output of the run to go on with");
+  Problems problems(path + ": is no output of the run to resume with");
   check_type(file, "output", problems);
   if (problems.empty()) {
     check_points(file, grid.points, problems);
@@ -199,9 +199,9 @@ PhaseTimes read_left_output(const std::string& path, const CheckpointHeader& che
     const bool samples_are_there = recorded_steps(file) >= checkpoint.step;
     const bool reductions_are_there = !reduces || checkpoint.has_reductions;
     if (done >= 0 && done != checkpoint.step && !(samples_are_there && reductions_are_there))
-      problems.add(fmt::format("it stands at step {}, the checkpoint at step {}", done, checkpoint.step));
+      problems.add(fmt::format("it is at step {}, the checkpoint at step {}", done, checkpoint.step));
   }
-  if (!problems.empty()) problems.add("it cannot be gone on with", fix);
+  if (!problems.empty()) problems.add("it cannot be resumed", fix);
   problems.throw_if_any();
   return {.loading = seconds_in(file, "data_loading"),
           .preparation = seconds_in(file, "pre-processing"),

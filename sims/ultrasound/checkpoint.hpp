@@ -11,7 +11,7 @@
 #include "state.hpp"
 #include "tailrace/comm.hpp"
 
-/// k-Wave checkpoint files: a run stops, another one goes on (docs/formats/ultrasound_checkpoint.md).
+/// k-Wave checkpoint files: a run stops, another one continues (docs/formats/ultrasound_checkpoint.md).
 namespace tailrace::ultrasound {
 
 /// What a checkpoint repeats from the input.
@@ -53,7 +53,7 @@ CheckpointHeader inspect_checkpoint(mpi::CommView comm, const std::string& path,
 void read_checkpoint(mpi::CommView comm, const std::string& path, const std::vector<StateArray>& state);
 
 /// Looks whether the output file at `path` belongs to the checkpoint and to a run of `steps` steps on `grid`;
-/// returns the times of the legs so far. `reduces`: the run records reductions. @collective{comm},
+/// returns the times of the segments so far. `reduces`: the run records reductions. @collective{comm},
 /// synchronises. Errors (input), the same on all ranks: all that is wrong.
 PhaseTimes inspect_left_output(mpi::CommView comm, const std::string& path,
                                const CheckpointHeader& checkpoint, const Grid& grid, StepIndex steps,

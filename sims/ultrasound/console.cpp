@@ -123,7 +123,7 @@ void Console::summary(StepIndex steps, double seconds_per_step, double total_s, 
   pair("  Time per step:", fmt::format("{:.2f} ms", seconds_per_step * 1e3));
   pair("  Waited for output:", fmt::format("{:.2f} s", wait_s));
   if (hidden_fraction)
-    pair("  Output hidden behind the computation:", fmt::format("{:.0f} %", *hidden_fraction * 100));
+    pair("  Output hidden asynchronously:", fmt::format("{:.0f} %", *hidden_fraction * 100));
   pair("  Total time:", fmt::format("{:.2f} s", total_s));
 }
 

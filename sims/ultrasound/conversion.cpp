@@ -26,11 +26,11 @@ void read_reductions(const std::string& path, const CheckpointHeader& header, co
   if (!header.has_reductions)
     throw Error(ErrorInfo{
         .kind = ErrorKind::input,
-        .message = fmt::format("{}: holds no sums and extremes over time, which this run records (such as "
+        .message = fmt::format("{}: holds no sums and extremes over time, which this run has (such as "
                                "{}): k-Wave leaves them unfinished in the output file",
                                path, reductions.all().front().stream),
         .path = path,
-        .hint = "go on from it with --checkpoint_file, whose next checkpoint has them"});
+        .hint = "resume from it with --checkpoint_file, whose next checkpoint has them"});
   output::read_accumulators(path, plan, reductions);
 }
 

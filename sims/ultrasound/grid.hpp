@@ -12,7 +12,7 @@
 
 namespace tailrace::ultrasound {
 
-/// The three axes in the order in which every per-axis array stands.
+/// The three axes in the order in which every per-axis array is.
 inline constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
 inline constexpr std::size_t axis_count = 3;
 

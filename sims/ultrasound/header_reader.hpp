@@ -13,7 +13,7 @@
 namespace tailrace::ultrasound {
 
 /// Reads scalars, lists and texts of an input file and keeps the list of what is wrong. Whatever could not be
-/// read or is not accepted is noted there and absent from the result. @local
+/// read or is not accepted is marked there and absent from the result. @local
 class HeaderReader {
  public:
   static constexpr std::int64_t any_integer = std::numeric_limits<std::int64_t>::max();
@@ -60,7 +60,7 @@ class HeaderReader {
 /// A text of a file for a message: in quotes, its start only if it is long, without what no terminal shows.
 std::string quoted(const std::string& text);
 
-/// How many entries lie outside 1..most and where the first one stands, for a message; nothing if none does.
+/// How many entries lie outside 1..most and where the first one is, for a message; nothing if none does.
 std::optional<std::string> entries_outside(const std::vector<std::uint64_t>& values, std::uint64_t most);
 
 }  // namespace tailrace::ultrasound

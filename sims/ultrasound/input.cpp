@@ -53,7 +53,7 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
   return field;
 }
 
-/// As `read_planes`, or the one value of a homogeneous medium, which is judged on the root only.
+/// As `read_planes`, or the one value of a homogeneous medium, which is checked on the root only.
 template <class Real>
 Coefficient<Real> read_coefficient(mpi::CommView comm, const h5::File& file, const GridDataset& dataset,
                                    const Grid& grid, Range planes, bool keep, BadValues& bad) {

@@ -26,7 +26,7 @@ struct SourceHeader {
 /// The numbers of an input file, as every rank knows them. Plain bytes, so that one rank reads them for all.
 struct InputHeader {
   Grid grid;
-  std::int64_t steps = 0;  ///< of the run
+  std::int64_t steps = 0;  ///< refers to the run
   Physics physics;
   int minor_version = 2;
   SourceHeader pressure;
@@ -41,7 +41,7 @@ struct InputHeader {
 /// What the sensors see.
 struct SensorMask {
   std::vector<std::int64_t> indices;  ///< linear, x fastest, from 0; of an index mask
-  std::vector<Box> cuboids;           ///< of a cuboid mask
+  std::vector<Box> cuboids;           ///< refers to a cuboid mask
 };
 
 /// An input file, read. The grid-sized parts hold this rank's planes only, the sources this rank's points.

@@ -15,7 +15,7 @@ namespace tailrace::ultrasound {
 struct SourceLists {
   std::vector<std::int64_t> pressure;  ///< linear indices, from 0
   std::vector<std::int64_t> velocity;  ///< the same of all velocity components and of the transducer
-  std::vector<std::int64_t> delays;    ///< of the transducer, from 0, one per point
+  std::vector<std::int64_t> delays;    ///< refers to the transducer, from 0, one per point
 };
 
 /// Reads flags, modes and lists of all sources into `header` and the result. A source whose signals cannot be

@@ -23,12 +23,12 @@ std::uint64_t unsigned_of(std::int64_t value) {
 
 /// Neighbouring sensors of one dataset, whose series are read together: a slab of the dataset at all times.
 struct Batch {
-  std::string suffix;          ///< of the dataset's path, behind the quantity
+  std::string suffix;          ///< refers to the dataset's path, behind the quantity
   h5::Shape start, count;      ///< all samples, then the sensors
-  std::vector<Index3> points;  ///< of the sensors, in the folded frame
+  std::vector<Index3> points;  ///< refers to the sensors, in the folded frame
 };
 
-/// The portions of at most `most` sensors that cover what lies in the given planes.
+/// The batches of at most `most` sensors that cover what lies in the given planes.
 class Batches {
  public:
   Batches(const Grid& grid, const SensorMask& mask, Range planes, StepIndex samples, std::int64_t most)

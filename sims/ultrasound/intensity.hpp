@@ -25,7 +25,7 @@ struct RecordedSeries {
 template <class Real>
 class Intensity {
  public:
-  /// Reads the series of the sensors that this rank owns, in portions of bounded size. @collective{comm},
+  /// Reads the series of the sensors that this rank owns, in batches of bounded size. @collective{comm},
   /// synchronises; every rank throws the same error or none.
   Intensity(mpi::CommView comm, const Grid& grid, const SensorMask& mask, const RecordedSeries& series,
             bool with_heat, Sweeps<Real>& sweeps);

@@ -25,7 +25,7 @@ enum class Absorption : std::uint64_t {
 struct Physics {
   bool nonlinear = false;
   Absorption absorption = Absorption::none;
-  double alpha_power = 0;  ///< of a power law
+  double alpha_power = 0;  ///< refers to a power law
 };
 
 /// The material in the combinations that the kernels use.

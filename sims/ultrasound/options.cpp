@@ -55,7 +55,7 @@ void add_input_options(CLI::App& app, CommandLine& line) {
       ->group("Files");
 }
 
-/// Accepts integers from 1 (or `least`) to `most`; the limits stand in the help text, not in the type.
+/// Accepts integers from 1 (or `least`) to `most`; the limits are in the help text, not in the type.
 CLI::Validator within(std::int64_t least, std::int64_t most) {
   return CLI::Range(least, most).description("");
 }
@@ -82,7 +82,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
                  "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
-  app.add_flag("--resume", line.run.resume, "go on from the newest checkpoint in the run directory")
+  app.add_flag("--resume", line.run.resume, "resume from the newest checkpoint in the run directory")
       ->group("Run");
   run::add_schema_options(app, line.run);
   app.add_flag("--version", line.run.version, "print the versions of program and libraries")->group("Run");
@@ -92,7 +92,7 @@ void add_checkpoint_options(CLI::App& app, CommandLine& line) {
   constexpr auto any = std::numeric_limits<std::int64_t>::max();
   const std::string group = "Checkpoints";
   app.add_option("--checkpoint_file", line.checkpoint_file,
-                 "where the state of an unfinished run is kept; a run goes on from it if it exists")
+                 "where the state of an unfinished run is kept; a run resumes from it if it exists")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--checkpoint_interval", line.checkpoint_interval_s,
@@ -130,7 +130,7 @@ void add_write_options(CLI::App& app, CommandLine& line) {
       ->group("Output");
 }
 
-/// What stands for the whole command line and is made from several options.
+/// What represents the whole command line and is made from several options.
 void combine(CommandLine& line) {
   auto& options = line.options;
   if (line.deflate_level >= 0) {
@@ -168,7 +168,7 @@ void check_files(const CommandLine& line) {
 
 void check_case_mode(const CommandLine& line) {
   if (!line.options.input.empty() || !line.output.empty())
-    throw Error(ErrorKind::usage, "--case stands for -i and -o: give one or the other");
+    throw Error(ErrorKind::usage, "--case represents -i and -o: give one or the other");
   if (line.options.kwave_checkpoint)
     throw Error(ErrorKind::usage, "the --checkpoint options belong to -i and -o: leave them out with --case");
   if (line.out_directory.empty() && line.options.runs())
@@ -206,7 +206,7 @@ void finish_native_mode(CommandLine& line) {
 /// Defines all options; values go to `line`, which has to outlive the parser.
 std::unique_ptr<CLI::App> make_parser(CommandLine& line) {
   auto app = run::make_parser(program_info);
-  app->allow_extras();  // a forgotten value is told before the word that is left over by it
+  app->allow_extras();  // a forgotten value is reported before the word that is left over by it
   add_input_options(*app, line);
   add_run_options(*app, line);
   add_checkpoint_options(*app, line);

@@ -16,7 +16,7 @@ extern const run::ProgramInfo program_info;
 enum class Precision { float32, float64 };
 const char* to_string(Precision precision) noexcept;
 
-/// When a run ends to be gone on with later, by k-Wave's options: after so much wall-clock time or so many
+/// When a run ends to be resumed later, by k-Wave's options: after so much wall-clock time or so many
 /// steps, whichever comes first. At least one of the two is given.
 struct Checkpointing {
   std::string file;

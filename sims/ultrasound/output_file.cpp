@@ -96,7 +96,7 @@ void add_scalars(const InputHeader& header, HeadBuilder& head) {
   head.integer("axisymmetric_flag", 0);
 }
 
-/// The mask as it stood in the input: indices and corners counted from 1.
+/// The mask unchanged in the input: indices and corners counted from 1.
 void add_mask(const InputHeader& header, const SensorMask& mask, HeadBuilder& head) {
   std::vector<std::uint64_t> values;
   head.integer("sensor_mask_type", header.cuboid_mask ? 1 : 0);

@@ -87,8 +87,8 @@ class Program final : public run::CaseProgram {
   Console console_;
   Segment segment_;
   PhaseTimes times_;
-  StepIndex steps_ = 0, restored_ = 0;  ///< of the whole run; that of a checkpoint of ours
-  double started_s_ = 0;                ///< the phase that goes on
+  StepIndex steps_ = 0, restored_ = 0;  ///< refers to the whole run; that of a checkpoint of ours
+  double started_s_ = 0;                ///< the phase that continues
   run::DriveResult result_;             ///< once the steps are done
   output::Cadence non_staggered_;       // steps at which velocities are wanted at the grid points
   Input<Real> input_;                   ///< until the solver is made
@@ -126,7 +126,7 @@ CheckpointOrigin Program<Real>::origin() const {
           .points = input_.header.grid.points};
 }
 
-/// Whether two names stand for one file that exists.
+/// Whether two names represent one file that exists.
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code code;
   return std::filesystem::equivalent(a, b, code);
@@ -229,7 +229,7 @@ void Program<Real>::opened(output::Session& session) {
   started_s_ = monotonic_s();
 }
 
-/// Those of this leg.
+/// Those of this segment.
 template <class Real>
 run::StepSpan Program<Real>::steps(StepIndex done) const {
   auto span = segment_.steps();

@@ -11,7 +11,7 @@
 
 namespace tailrace::ultrasound {
 
-/// Whether two names stand for one file, or would.
+/// Whether two names represent one file, or would.
 static bool is_same_place(const std::string& a, const std::string& b) {
   std::error_code code;
   const auto first = std::filesystem::weakly_canonical(a, code),
@@ -99,7 +99,7 @@ void Segment::remove() const {
                     .message = fmt::format("{}: the checkpoint of the finished run cannot be removed: {}",
                                            file(), code.message()),
                     .path = file(),
-                    .hint = "remove it, or the next run would go on from it"});
+                    .hint = "remove it, or the next run would resume from it"});
   });
 }
 

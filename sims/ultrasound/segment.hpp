@@ -10,14 +10,14 @@
 
 namespace tailrace::ultrasound {
 
-/// One leg of a computation under k-Wave's checkpoint options: it begins where the last one stopped, and
+/// One segment of a computation under k-Wave's checkpoint options: it begins where the last one stopped, and
 /// stops before the end if it must. Without those options it is the whole computation.
 class Segment {
  public:
   Segment(mpi::CommView comm, const Options& options) : comm_(comm), options_(options) {}
 
-  /// Looks for what earlier legs left, and whether it fits the input and what is recorded. @collective{comm},
-  /// synchronises. Errors (usage, input), the same on all ranks.
+  /// Looks for what earlier segments left, and whether it fits the input and what is recorded.
+  /// @collective{comm}, synchronises. Errors (usage, input), the same on all ranks.
   void begin(const CheckpointOrigin& origin, const Grid& grid, StepIndex steps,
              const std::vector<output::Stream>& streams);
 
@@ -30,12 +30,12 @@ class Segment {
   /// writes over them. @collective{comm}, synchronises.
   void adopt(const std::vector<StateArray>& state, output::Session& session) const;
 
-  /// The steps of this leg. @local
+  /// The steps of this segment. @local
   [[nodiscard]] run::StepSpan steps() const noexcept;
-  /// The times of all legs, of which `mine` is the last. @local
+  /// The times of all segments, of which `mine` is the last. @local
   [[nodiscard]] PhaseTimes add_up(const PhaseTimes& mine) const noexcept;
 
-  /// True if the computation stops here for another leg. @local
+  /// True if the computation stops here for another segment. @local
   [[nodiscard]] bool stops(const run::DriveResult& result) const noexcept;
   /// Writes the checkpoint. @collective{comm}, synchronises; every rank throws the same error or none.
   void save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const;

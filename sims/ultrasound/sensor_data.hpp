@@ -14,7 +14,7 @@ namespace tailrace::ultrasound {
 /// Where a recorded quantity is taken.
 enum class Place { sensor, whole };
 
-/// One thing that can be recorded. In the names of datasets and quantities '?' stands for an axis: such an
+/// One thing that can be recorded. In the names of datasets and quantities '?' represents an axis: such an
 /// item has one dataset per component.
 struct SensorQuantity {
   const char* name;  ///< the command-line flag, and the key of the case file's [record] table

@@ -53,7 +53,8 @@ class Solver {
   /// This rank's part of "p", "ux", "uy", "uz", or, at the steps that the model names, of "ux_non_staggered"
   /// and so on. @local
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
-  /// Saves or restores the arrays from which a run can go on, under their names in k-Wave's checkpoint files.
+  /// Saves or restores the arrays from which a run can continue, under their names in k-Wave's checkpoint
+  /// files.
   /// @local
   void state(checkpoint::StateArchive& archive);
   /// After the state was set to that of another run at `step`: recomputes what follows from it.

@@ -13,7 +13,7 @@ namespace tailrace::ultrasound {
 namespace {
 
 /// Columns of a block. Where the columns of one row are shared out among ranks, whole blocks are: a column
-/// has to stand at the same place of the same block for any number of ranks, since the compiler rounds
+/// has to be at the same place of the same block for any number of ranks, since the compiler rounds
 /// differently in the middle of a loop and at its end. Smaller blocks leave enough of them to share out.
 constexpr std::int64_t block_of_one_row = 12, block_of_many_rows = 44;
 

@@ -24,7 +24,7 @@ struct SpectralField {
   std::vector<Complex*> plane_at;  ///< per z: element (y, kx) of this rank's columns is at [y * pitch + kx]
   std::optional<mpi::SharedMemory> shared;  ///< holds the planes where ranks share memory
   AlignedVector<Complex> own;               ///< holds them elsewhere
-  AlignedVector<Complex> columns;           ///< of this rank, from the planes of other nodes
+  AlignedVector<Complex> columns;           ///< refers to this rank, from the planes of other nodes
 
   [[nodiscard]] bool empty() const noexcept { return plane_at.empty(); }
 };
@@ -88,7 +88,7 @@ class SpectralSpace {
   [[nodiscard]] Exchange begin_to_columns(SpectralField<Real>& field);
   [[nodiscard]] Exchange begin_to_planes(SpectralField<Real>& field);
 
-  /// Pieces in which exchanges overlap with computation, and the planes or columns of each on this rank.
+  /// Batches in which exchanges overlap with computation, and the planes or columns of each on this rank.
   [[nodiscard]] int batches() const noexcept { return batches_; }
   [[nodiscard]] Range plane_batch(int k) const { return to_columns_ ? to_columns_->batch(k) : planes_; }
   [[nodiscard]] ColumnRange column_batch(int k) const;

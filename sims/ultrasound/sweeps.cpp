@@ -31,7 +31,7 @@ std::int64_t Sweeps<Real>::bytes() const noexcept {
   return sum;
 }
 
-/// Sends a finished piece of every spectrum to other nodes.
+/// Sends a finished batch of every spectrum to other nodes.
 template <class Real>
 void Sweeps<Real>::start(int batch, Exchanges& exchanges) {
   if (space_.batches() == 1) return;

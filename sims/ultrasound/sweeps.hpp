@@ -37,7 +37,7 @@ struct ColumnBlock {
 };
 
 /// The two ways in which a step passes over the grid: plane by plane, and by blocks of columns along z. Both
-/// work through the rank's part in pieces and send each finished piece on while the next one is computed.
+/// work through the rank's part in batches and send each finished batch on while the next one is computed.
 template <class Real>
 class Sweeps {
  public:

@@ -29,7 +29,7 @@ void append_value(std::vector<std::byte>& out, const T& value) {
   append_bytes(out, std::as_bytes(std::span(&value, 1)));
 }
 
-/// The value whose bytes stand at an offset.
+/// The value whose bytes are at an offset.
 template <Bytewise T>
 T value_at(std::span<const std::byte> bytes, std::size_t offset = 0) noexcept {
   T value{};

@@ -148,9 +148,9 @@ class Filling {
 
   const std::vector<Core>& cores_;
   std::span<const Process> processes_;
-  std::map<int, std::size_t> core_of_;           ///< of each processor
+  std::map<int, std::size_t> core_of_;           ///< refers to each processor
   std::map<int, int> busy_;                      ///< threads on each processor
-  std::vector<std::vector<std::size_t>> homes_;  ///< of each process the cores that it computes on
+  std::vector<std::vector<std::size_t>> homes_;  ///< refers to each process the cores that it computes on
   std::vector<ThreadPlacement> thread_placements_;
 };
 

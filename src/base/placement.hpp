@@ -11,9 +11,9 @@ namespace tailrace {
 
 /// A process of a job, on one machine with the others.
 struct Process {
-  std::vector<Cpus> threads;  ///< of each thread that computes: where it may run
-  Cpus bound;                 ///< where the launcher has put the process
-  Cpus allowed;               ///< where its writer threads may be put
+  std::vector<Cpus> threads;  ///< refers to each thread that computes: where it may run
+  Cpus bound;                 ///< says where the launcher has put the process
+  Cpus allowed;               ///< says where its writer threads may be put
   int writers = 0;            ///< its writer threads
 };
 

@@ -15,7 +15,7 @@ constexpr std::uint64_t mixed_bits(std::uint64_t z) noexcept {
 class SplitMix64 {
  public:
   static constexpr std::uint64_t increment = 0x9e3779b97f4a7c15U;
-  static constexpr double resolution = 0x1.0p-53;  ///< of `unit`
+  static constexpr double resolution = 0x1.0p-53;  ///< refers to `unit`
 
   constexpr explicit SplitMix64(std::uint64_t seed) noexcept : state_(seed) {}
 

@@ -33,7 +33,7 @@ double thread_cpu_s() noexcept {
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/// The bytes that a line "KEY: n kB" of a file of /proc tells, 0 if there is none.
+/// The bytes that a line "KEY: n kB" of a file of /proc says, 0 if there is none.
 static std::int64_t proc_bytes(const char* path, const char* key) noexcept {
   FILE* file = std::fopen(path, "r");
   if (file == nullptr) return 0;

@@ -28,7 +28,7 @@ using Handle = std::unique_ptr<hwloc_topology, Destroy>;
 
 [[noreturn]] void refuse(const char* what) {
   throw Error(ErrorInfo{.kind = ErrorKind::io,
-                        .message = fmt::format("hwloc cannot tell the processors of this machine: {}", what),
+                        .message = fmt::format("hwloc cannot say the processors of this machine: {}", what),
                         .path = {},
                         .hint = "see what `lstopo-no-graphics` says"});
 }
@@ -66,7 +66,7 @@ Core describe(hwloc_topology_t topology, hwloc_obj_t object) {
 
 Topology describe(hwloc_topology_t topology) {
   Topology machine;
-  // Where the system does not tell cores, each processor counts as one.
+  // Where the system does not state cores, each processor counts as one.
   const auto kind = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   for (hwloc_obj_t object = nullptr;
        (object = hwloc_get_next_obj_by_type(topology, kind, object)) != nullptr;)
@@ -79,7 +79,7 @@ Topology describe(hwloc_topology_t topology) {
   return machine;
 }
 
-/// This machine for hwloc's own functions; null if hwloc cannot tell it.
+/// This machine for hwloc's own functions; null if hwloc cannot say it.
 hwloc_topology_t this_machine() noexcept {
   static const Handle machine = [] {
     hwloc_topology_t topology = nullptr;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-/// The processors of this machine, as hwloc tells them.
+/// The processors of this machine, as hwloc informs them.
 namespace tailrace {
 
 /// Numbers of processors, ascending, as the system counts them: one for each hardware thread.
@@ -27,7 +27,7 @@ struct Core {
 /// What of a machine a job may compute with.
 struct Topology {
   std::vector<Core> cores;
-  std::vector<std::string> models;  ///< of the processor in each package; empty: unknown
+  std::vector<std::string> models;  ///< refers to the processor in each package; empty: unknown
 
   [[nodiscard]] Cpus cpus() const;
   /// A line about each package: its model, cores, hardware threads, NUMA domains. @local
@@ -35,7 +35,7 @@ struct Topology {
 };
 
 /// This machine, without what the cpuset of this process's control group withholds. Looked at once, by the
-/// first call. @local. Errors (io): hwloc cannot tell.
+/// first call. @local. Errors (io): hwloc cannot say.
 const Topology& this_topology();
 /// A machine from a description of hwloc's, such as "package:2 core:4 pu:2", of which only the processors in
 /// `usable` can be used, all if that is empty. @local. Errors (usage): it is no description.
@@ -43,7 +43,7 @@ Topology synthetic_topology(const std::string& description, const Cpus& usable =
 
 /// Where the calling thread may run. @local
 Cpus thread_cpus();
-/// Where the process that started this one may run; empty if the system does not tell. @local
+/// Where the process that started this one may run; empty if the system does not say so. @local
 Cpus parent_cpus();
 /// Has the calling thread run there only, and threads that it starts afterwards. Returns whether the system
 /// does it. @local

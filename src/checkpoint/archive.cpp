@@ -14,7 +14,7 @@ void StateArchive::component(const std::string& name, int version,
                           .message = fmt::format("{} has version {}, this program knows {} and older ones",
                                                  name, found, version),
                           .path = {},
-                          .hint = "go on with the program that wrote it, or a newer one"});
+                          .hint = "resume with the program that wrote it, or a newer one"});
   body(found);
 }
 
@@ -22,7 +22,7 @@ void StateArchive::refuse_count(const std::string& name, std::size_t count) {
   throw Error(ErrorInfo{.kind = ErrorKind::input,
                         .message = fmt::format("{} has {} numbers instead of one", name, count),
                         .path = {},
-                        .hint = "go on with the program that wrote it"});
+                        .hint = "resume with the program that wrote it"});
 }
 
 }  // namespace tailrace::checkpoint

@@ -9,7 +9,7 @@
 
 namespace tailrace::checkpoint {
 
-/// Something that is done once, behind the computation. Whoever forgets it waits for its end.
+/// Something that is done once, asynchronously. Whoever forgets it waits for its end.
 class BackgroundTask {
  public:
   template <class Work>

@@ -92,7 +92,7 @@ std::vector<CellReader::Run> CellReader::runs_of(const Wanted& part_wanted, cons
   return runs;
 }
 
-/// The cell that compressed bytes stand for.
+/// The cell that compressed bytes represent.
 std::span<const std::byte> CellReader::plain(Words entry, std::span<const std::byte> stored,
                                              CellDecompressor& decompressor) const {
   if (digest_of(stored) != stored_digest_in(entry)) damaged("a cell", place_of(entry));

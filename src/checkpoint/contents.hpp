@@ -20,11 +20,11 @@ struct Contents {
   struct Set {
     std::string kind;
     bool compressed = false;
-    h5::ElementType type = h5::ElementType::uint64;  ///< of the values of its elements
-    std::int64_t values_each = 1;                    ///< that an element or record takes
-    std::int64_t count = 0;                          ///< elements or records
-    std::string extents;                             ///< of a field
-    std::string row_type;                            ///< of records
+    h5::ElementType type = h5::ElementType::uint64;  ///< refers to the values of its elements
+    std::int64_t values_each = 1;                    ///< that an element or row takes
+    std::int64_t count = 0;                          ///< elements or rows
+    std::string extents;                             ///< refers to a field
+    std::string row_type;                            ///< refers to rows
     std::int64_t data_place = 0, cells_place = 0;    ///< first bytes in the file
     std::vector<std::uint64_t> parts;
     std::uint64_t sum = 0;

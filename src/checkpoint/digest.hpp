@@ -17,7 +17,7 @@ noexcept {
   return digest_of(std::as_bytes(values));
 }
 
-/// The same of bytes that come in pieces.
+/// The same of bytes that come in batches.
 class Digest {
  public:
   Digest();

@@ -9,7 +9,7 @@
 
 namespace tailrace::checkpoint {
 
-/// The archive that saves: it collects what there is; fields and records stay where they are.
+/// The archive that saves: it collects what there is; fields and rows stay where they are.
 class Inventory final : public StateArchive {
  public:
   [[nodiscard]] bool restores() const noexcept override { return false; }

@@ -13,12 +13,12 @@
 namespace tailrace::checkpoint {
 
 /// Checkpoints on two levels: each is first written to the nodes' own devices, part by part, and counts from
-/// there on; behind the computation the parts of one after the other go into the container in the directory
+/// there on; asynchronously the parts of one after the other go into the container in the directory
 /// of the run, and what was overtaken meanwhile is left out.
 class TwoLevels {
  public:
-  /// Forgets what earlier legs left on the nodes. @collective{comm}, synchronises. Every rank throws the same
-  /// error or none. `options` give pace and faults of the shared level.
+  /// Forgets what earlier segments left on the nodes. @collective{comm}, synchronises. Every rank throws the
+  /// same error or none. `options` give pace and faults of the shared level.
   TwoLevels(mpi::CommView comm, const LocalLevel& level, const std::string& directory,
             const Compression& compression, const output::Options& options);
   ~TwoLevels();
@@ -31,7 +31,7 @@ class TwoLevels {
   /// Whether a checkpoint is on its way to the nodes, or to the shared file system. The same on all ranks.
   [[nodiscard]] bool is_local_pending() const noexcept;
   [[nodiscard]] bool is_copy_pending() const noexcept;
-  /// Lets what is on its way go on; true once all of this rank is there: on the nodes, or if nothing is on
+  /// Lets what is on its way continue; true once all of this rank is there: on the nodes, or if nothing is on
   /// its way to these, in the shared file system. @local
   [[nodiscard]] bool ready();
   /// The one on its way to the nodes: waits for all ranks, then it counts, and older ones are removed there.
@@ -46,7 +46,7 @@ class TwoLevels {
   /// Lets the newest one set out for the shared file system, if it is to be there and none is on its way.
   /// @collective{comm}, synchronises. Every rank throws the same error or none.
   void start_wanted_copy();
-  /// At the end, when nobody will go on from what is on the nodes: removes it. @collective{comm}
+  /// At the end, when nobody will resume from what is on the nodes: removes it. @collective{comm}
   void clear();
 
  private:
@@ -54,11 +54,11 @@ class TwoLevels {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Bytes that they take on this rank: portions of what is written and copied, to and from a partner too.
+/// Bytes that they take on this rank: batches of what is written and copied, to and from a partner too.
 /// @local
 std::size_t memory_of_levels(mpi::CommView comm, const LocalLevel& level, const Compression& compression);
 
-/// Whether an earlier leg may have left checkpoints on nodes. @local
+/// Whether an earlier segment may have left checkpoints on nodes. @local
 bool has_local_level(const std::string& directory);
 
 /// Completes, in the directory of a run, the newest checkpoint of which all parts are found on the nodes, if
@@ -68,7 +68,7 @@ bool has_local_level(const std::string& directory);
 std::vector<std::string> complete_from_nodes(mpi::CommView comm, const std::string& directory,
                                              const output::Options& options);
 
-/// From now on nothing that an earlier leg left on the nodes counts; what is found there is removed.
+/// From now on nothing that an earlier segment left on the nodes counts; what is found there is removed.
 /// @collective{comm}, synchronises
 void forget_local_level(mpi::CommView comm, const std::string& directory);
 

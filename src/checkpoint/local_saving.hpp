@@ -22,15 +22,15 @@ class LocalSaving {
  public:
   /// Where it goes.
   struct Place {
-    std::string run;  ///< of the note
+    std::string run;  ///< refers to the note
     std::string node_directory;
     Partners partners;
     mpi::CommView partner_comm;
     bool copies = false;  ///< for partners
   };
-  /// Writes the state of this rank into a file of its node before it returns; the device takes it behind the
-  /// computation. @collective{comm}, synchronises. Every rank throws the same error or none. Memory: 4 MiB,
-  /// the directory of the cells, and with compression as `memory_for` without what is kept.
+  /// Writes the state of this rank into a file of its node before it returns; the device takes it
+  /// asynchronously. @collective{comm}, synchronises. Every rank throws the same error or none. Memory: 4
+  /// MiB, the directory of the cells, and with compression as `memory_for` without what is kept.
   LocalSaving(mpi::CommView comm, const Place& place, const Origin& origin, const StateFunction& state,
               const Compression& compression);
 

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* format = "tailrace checkpoint";
 constexpr int plain_version = 1, compressed_version = 2;
 
-/// Digest of all bytes of a file outside the stretches, which ascend.
+/// Digest of all bytes of a file outside the extents, which ascend.
 std::uint64_t digest_of_rest(const InputFile& file,
                              const std::vector<std::pair<std::int64_t, std::int64_t>>& extents) {
   Digest digest;
@@ -118,7 +118,7 @@ Manifest read_manifest(const std::string& checkpoint) {
   if (state.size_bytes() != manifest.file_bytes)
     refuse(state_path, fmt::format("has {} bytes instead of {}", state.size_bytes(), manifest.file_bytes));
   if (digest_of_rest(state, manifest.data) != manifest.rest)
-    refuse(state_path, "is damaged outside the data of its fields and records");
+    refuse(state_path, "is damaged outside the data of its fields and rows");
   return manifest;
 }
 

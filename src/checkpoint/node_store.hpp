@@ -13,7 +13,7 @@ namespace tailrace::checkpoint {
 
 /// The note `local.json` in the directory of a run's checkpoints.
 struct LocalMark {
-  std::string run;        ///< by which a leg names what it leaves on the nodes
+  std::string run;        ///< by which a segment names what it leaves on the nodes
   std::string directory;  ///< on each node
 };
 /// None if there is no note, or none that can be read.
@@ -22,17 +22,17 @@ std::optional<LocalMark> read_local_mark(const std::string& checkpoints);
 void write_local_mark(const std::string& checkpoints, const LocalMark& mark);
 void remove_local_mark(const std::string& checkpoints);
 
-/// The directory of a leg on a node, and of one node in it: several, where nodes share a file system.
+/// The directory of a segment on a node, and of one node in it: several, where nodes share a file system.
 std::string segment_directory(const LocalMark& mark);
 std::string node_directory(const LocalMark& mark, std::int64_t node);
 
-/// A part as it stands there: the description, which exists last, and the data beside it.
+/// A part unchanged there: the description, which exists last, and the data beside it.
 struct PartFile {
   StepIndex step = 0;
   int rank = 0;
   std::string description, data;
 };
-/// Where the part of a rank stands.
+/// Where the part of a rank is.
 PartFile part_file(const std::string& node_directory, StepIndex step, int rank);
 /// Makes the directory of a part, and an empty file for its data. Errors (io).
 void begin_part(const PartFile& part);
@@ -40,7 +40,7 @@ void begin_part(const PartFile& part);
 std::vector<PartFile> list_parts(const LocalMark& mark);
 /// Removes the parts of all steps before this one. What cannot be removed stays.
 void remove_parts_before(const std::string& node_directory, StepIndex step);
-/// Removes all that a leg left here.
+/// Removes all that a segment left here.
 void remove_segment(const LocalMark& mark);
 
 }  // namespace tailrace::checkpoint

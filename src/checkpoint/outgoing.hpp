@@ -20,7 +20,7 @@ struct Share {
   std::int64_t first = 0, own = 0, all = 0;
 };
 
-/// A field or a set of records on its way to the file: what this rank has of it, cell after cell.
+/// A field or a set of rows on its way to the file: what this rank has of it, cell after cell.
 class OutgoingSet {
  public:
   OutgoingSet(const OutgoingSet&) = delete;
@@ -28,7 +28,7 @@ class OutgoingSet {
   virtual ~OutgoingSet() = default;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Elements or records here, and entries of the directory.
+  /// Elements or rows here, and entries of the directory.
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
   [[nodiscard]] std::int64_t entry_count() const noexcept { return static_cast<std::int64_t>(cells()); }
   [[nodiscard]] bool is_compressed() const noexcept { return compressor_ != nullptr; }
@@ -43,7 +43,7 @@ class OutgoingSet {
   [[nodiscard]] std::int64_t stored_bytes() const noexcept {
     return is_compressed() ? stored_bytes_ : count_ * bytes_each_;
   }
-  /// The dataset of all ranks, which have so many elements or records and store so many bytes.
+  /// The dataset of all ranks, which have so many elements or rows and store so many bytes.
   [[nodiscard]] h5::DatasetSpec data_spec(std::int64_t count, std::int64_t stored_bytes) const;
 
   /// Makes all cells before the first one is given: of a compressed set, to know what they take. Up to
@@ -53,18 +53,18 @@ class OutgoingSet {
   /// Gives the bytes of the dataset in their order: fills `out`, or gives what is left. Returns the bytes
   /// given.
   std::size_t give(std::span<std::byte> out);
-  /// Says where the cells of this rank begin, in elements or records and in bytes. Those of a compressed set
+  /// Says where the cells of this rank begin, in elements or rows and in bytes. Those of a compressed set
   /// have been made before.
   void place(std::int64_t first, std::int64_t first_byte);
 
   /// Complete when all cells have been made: their entries, and the sum of the set's checksums.
   [[nodiscard]] const std::vector<std::uint64_t>& entries() const noexcept { return entries_; }
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
-  /// What stands in `parts` of this rank, whose entries begin at `first_entry`.
+  /// What is in `parts` of this rank, whose entries begin at `first_entry`.
   [[nodiscard]] std::vector<std::uint64_t> part(std::int64_t first_entry) const;
 
  protected:
-  /// Entries begin with so many words that tell which cell it is. Without a compressor the set is stored as
+  /// Entries begin with so many words that say which cell it is. Without a compressor the set is stored as
   /// it is; with one, it is given as a whole before another set that has the same.
   OutgoingSet(std::string path, std::size_t head_words, std::int64_t bytes_each,
               std::shared_ptr<CellCompressor> compressor);
@@ -72,7 +72,7 @@ class OutgoingSet {
   void add_cell(const std::vector<std::uint64_t>& head, std::int64_t count);
   /// The dataset of all ranks where nothing is compressed.
   [[nodiscard]] virtual h5::DatasetSpec plain_spec(std::int64_t count) const = 0;
-  /// Makes the elements or records of a cell.
+  /// Makes the elements or rows of a cell.
   virtual void make_cell(std::size_t cell, std::span<std::byte> out) = 0;
   /// What a cell adds to the sum of the set.
   [[nodiscard]] virtual std::uint64_t sum_of(std::span<const std::byte> cell, std::uint64_t digest) const = 0;
@@ -102,11 +102,11 @@ class OutgoingSet {
   std::vector<std::byte> scratch_, kept_;  ///< a cell that has no room where it belongs; the first ones
 };
 
-/// All fields and record sets of an inventory, in its order.
+/// All fields and row sets of an inventory, in its order.
 std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& inventory,
                                                         const Compression& compression);
 
-/// A set, and where this rank's shares lie: elements or records, bytes of the dataset, entries.
+/// A set, and where this rank's shares lie: elements or rows, bytes of the dataset, entries.
 struct PlacedSet {
   OutgoingSet* set = nullptr;
   Share count, stored, entries;

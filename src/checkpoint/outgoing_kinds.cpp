@@ -88,7 +88,7 @@ class OutgoingRows final : public OutgoingSet {
         cells_(row_set.cells()) {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       TAILRACE_CHECK(cells_[i].count > 0 && (i == 0 || cells_[i - 1].key < cells_[i].key),
-                     "cells have records, and keys that ascend");
+                     "cells have rows, and keys that ascend");
       add_cell({cells_[i].key}, cells_[i].count);
     }
   }
@@ -101,7 +101,7 @@ class OutgoingRows final : public OutgoingSet {
             h5::ElementType::uint64,
             {{.name = "kind", .value = "records"}, {.name = "record_type", .value = to_json(type_)}}};
   }
-  /// The records of a cell, each padded.
+  /// The rows of a cell, each padded.
   void make_cell(std::size_t cell, std::span<std::byte> out) override {
     const auto bytes = static_cast<std::size_t>(type_.bytes), padded = static_cast<std::size_t>(bytes_each()),
                count = out.size() / padded;
@@ -128,7 +128,7 @@ class OutgoingRows final : public OutgoingSet {
   const RowSet& rows_;
   RowType type_;
   std::vector<RowSet::Cell> cells_;
-  std::vector<std::byte> packed_;  ///< records of a cell as the set has them
+  std::vector<std::byte> packed_;  ///< rows of a cell as the set has them
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ constexpr std::int64_t word_bytes = 8;
   throw Error(ErrorInfo{.kind = ErrorKind::input,
                         .message = fmt::format("{}: {}", path, what),
                         .path = path,
-                        .hint = "go on from another checkpoint"});
+                        .hint = "resume from another checkpoint"});
 }
 
 Json to_json(const h5::DatasetSpec& spec) {

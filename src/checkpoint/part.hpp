@@ -24,29 +24,29 @@ struct Part {
     std::size_t entry_words = 0;
     bool compressed = false;
     Share count, stored,
-        entries;  ///< of this rank, elements or records, bytes of data, entries of the directory
-    std::vector<std::uint64_t> row;            ///< of this rank in `parts`
-    std::uint64_t sum = 0;                     ///< of this rank's checksums
+        entries;  ///< refers to this rank, elements or rows, bytes of data, entries of the directory
+    std::vector<std::uint64_t> row;            ///< refers to this rank in `parts`
+    std::uint64_t sum = 0;                     ///< refers to this rank's checksums
     std::int64_t data_at = 0, entries_at = 0;  ///< in the file of the part
 
     [[nodiscard]] std::string name() const;  ///< such as "solver/p"
     [[nodiscard]] std::int64_t entry_bytes() const noexcept;
     [[nodiscard]] std::int64_t entries_bytes() const noexcept { return entries.own * entry_bytes(); }
   };
-  std::string run;  ///< by which the leg names what it leaves on the nodes
+  std::string run;  ///< by which the segment names what it leaves on the nodes
   Origin origin;
   int rank = 0, ranks = 1;
   std::string created;
   std::vector<output::StaticDataset> head;  ///< numbers, texts and versions
   std::vector<Set> sets;
-  std::int64_t bytes = 0;  ///< of the file of the part
+  std::int64_t bytes = 0;  ///< refers to the file of the part
 
   [[nodiscard]] bool is_compressed() const noexcept {
     return std::any_of(sets.begin(), sets.end(), [](const Set& set) { return set.compressed; });
   }
 };
 
-/// Says where each set stands in the file: the data of all sets one behind the other, then the entries of
+/// Says where each set is in the file: the data of all sets one behind the other, then the entries of
 /// all. @local
 void place_in_file(Part& part);
 

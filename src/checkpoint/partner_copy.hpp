@@ -20,7 +20,7 @@ struct Partners {
 /// @collective{comm}, synchronises. Memory: 16 bytes for each rank.
 Partners find_partners(mpi::CommView comm, const mpi::Node& node);
 
-/// The parts of one checkpoint on their way to other nodes, in portions that the main threads hand on between
+/// The parts of one checkpoint on their way to other nodes, in batches that the main threads hand on between
 /// steps.
 class PartnerCopy {
  public:
@@ -32,7 +32,7 @@ class PartnerCopy {
   PartnerCopy(const PartnerCopy&) = delete;
   PartnerCopy& operator=(const PartnerCopy&) = delete;
 
-  /// Lets the messages go on; true once all have been sent and received, or dropped after a failure here.
+  /// Lets the messages continue; true once all have been sent and received, or dropped after a failure here.
   /// @local
   bool progress();
   /// After that: puts the data that came onto the device. @local. Errors (io, input): of any time before.

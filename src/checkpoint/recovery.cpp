@@ -15,7 +15,7 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-/// The note of the earlier leg, on all ranks.
+/// The note of the earlier segment, on all ranks.
 std::optional<LocalMark> shared_mark(mpi::CommView comm, const std::string& directory) {
   LocalMark mark;
   if (comm.is_root()) mark = read_local_mark(directory).value_or(LocalMark{});

@@ -23,7 +23,7 @@ Box box_of(CellReader::Words corners) noexcept {
           {number(corners[3]), number(corners[4]), number(corners[5])}};
 }
 
-/// Copies what the boxes share from a cell, whose values stand one behind the other, into the field.
+/// Copies what the boxes share from a cell, whose values are one behind the other, into the field.
 void copy_cell(const Box& cell, std::span<const std::byte> data, const Box& shared, const FieldState& field) {
   const std::size_t size = h5::size_bytes(field.type);
   const Index3 n = cell.extents();
@@ -51,7 +51,7 @@ void Restoration::refuse(const std::string& path, const std::string& what) const
   throw Error(ErrorInfo{.kind = ErrorKind::input,
                         .message = fmt::format("{}: {}: {}", file_.path(), path, what),
                         .path = file_.path(),
-                        .hint = "go on with the program and the case that wrote the checkpoint"});
+                        .hint = "resume with the program and the case that wrote the checkpoint"});
 }
 
 template <class T>
@@ -134,7 +134,7 @@ void Restoration::pass_rows(const std::string& name, RowSet& rows) {
   const auto& set = find(contents_.sets, name, path);
   const auto type = rows.type();
   if (set.kind != "records" || set.row_type != to_json(type) || set.bytes_each() != padded_bytes(type))
-    refuse(path, fmt::format("has records of another type, {}", set.row_type));
+    refuse(path, fmt::format("has rows of another type, {}", set.row_type));
   auto& taken = taken_[path];
   const auto ranges = rows.begin_restore();
   const auto padded = static_cast<std::size_t>(set.bytes_each());

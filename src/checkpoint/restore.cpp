@@ -139,7 +139,7 @@ Restored restore_newest(mpi::CommView comm, const std::string& directory, const 
       restored.warnings.push_back(fmt::format("skipped a checkpoint: {}", error.info().message));
     }
   }
-  Problems problems(fmt::format("{}: no checkpoint to go on from", directory));
+  Problems problems(fmt::format("{}: no checkpoint to resume from", directory));
   for (const auto& warning : restored.warnings) problems.add(warning);
   if (problems.empty()) problems.add("there is none", "give the directory of a run that wrote checkpoints");
   problems.throw_if_any();

@@ -9,7 +9,7 @@
 
 namespace tailrace::checkpoint {
 
-/// A checkpoint from which a run goes on, on any number of ranks.
+/// A checkpoint from which a run continues, on any number of ranks.
 ///
 /// Rank 0 reads what describes the state and sends it to all; then each rank reads the cells that its part of
 /// the state touches, and nothing else.

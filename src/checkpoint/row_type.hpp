@@ -6,7 +6,7 @@
 
 namespace tailrace::checkpoint {
 
-/// Bytes of a record in the file: whole 64-bit words.
+/// Bytes of a row in the file: whole 64-bit words.
 std::int64_t padded_bytes(const RowType& type) noexcept;
 /// What values of a compressed set are, as numpy has it: "<f4", "<f8", else "<u8".
 std::string numpy_name(h5::ElementType type);

@@ -21,7 +21,7 @@ struct SavingMemory {
 /// Of a `Saving` of this state. @collective{comm}
 SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Packing& packing);
 
-/// A checkpoint on its way to the disk, behind the computation.
+/// A checkpoint on its way to the disk, asynchronously.
 ///
 /// The constructor takes the state, as far as the buffers go, and hands it to the writer; `finish` gives it
 /// its name when every byte of every rank is on the device. Whatever fails before, nothing of that name
@@ -35,7 +35,7 @@ class Saving {
   /// those that find no room there are compressed twice.
   /// @collective{comm}, synchronises. Every rank throws the same error or none. Memory: the buffers, a cell
   /// (with compression six, and what zstd needs), 72 to 96 bytes for each MiB of fields and 32 to 56 for each
-  /// cell of records.
+  /// cell of rows.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
          const output::Options& options, const Packing& packing, trace::Log& log);
   /// One that was not finished leaves a partial directory behind.
@@ -46,7 +46,7 @@ class Saving {
   /// True once neither `seal` nor `finish`, whichever is next, will wait for this rank. @local
   [[nodiscard]] bool ready();
   /// Waits until all ranks have written, and closes the file. Then rank 0 gives the checkpoint its name
-  /// behind the computation, and calls `afterwards`. @collective{comm}, synchronises. Every rank throws the
+  /// asynchronously, and calls `afterwards`. @collective{comm}, synchronises. Every rank throws the
   /// same error or none; on an error the partial directory is removed.
   void seal(const std::function<void()>& afterwards = {});
   [[nodiscard]] bool is_sealed() const noexcept;

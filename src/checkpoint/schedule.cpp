@@ -29,7 +29,7 @@ void Schedule::mark_taken(StepIndex step, double now_s, double cost_s) noexcept 
 
 std::optional<double> Schedule::interval_s() const noexcept {
   constexpr double first_part = 0.01;
-  constexpr double min_cost_s = 1e-3;  // behind the computation a checkpoint may cost next to nothing
+  constexpr double min_cost_s = 1e-3;  // asynchronously a checkpoint may cost next to nothing
   auto interval = rules_.every_s;
   if (rules_.mtbf_s) {
     const double daly = cost_s_ ? daly_interval_s(std::max(*cost_s_, min_cost_s), *rules_.mtbf_s)

@@ -13,20 +13,20 @@ namespace tailrace::checkpoint {
 /// checkpoint takes twice that or more.
 double daly_interval_s(double cost_s, double mtbf_s) noexcept;
 
-/// Tells when a checkpoint is due. A plain value; steps are the same on all ranks, the clock is that of one.
+/// Says when a checkpoint is due. A plain value; steps are the same on all ranks, the clock is that of one.
 class Schedule {
  public:
-  /// `from`: the step from which the run goes on, 0 at its beginning.
+  /// `from`: the step from which the run continues, 0 at its beginning.
   explicit Schedule(const Rules& rules, StepIndex from = 0) : rules_(rules), taken_step_(from) {}
 
   /// Whether the number of steps makes one due after this step.
   [[nodiscard]] bool is_due_by_steps(StepIndex step) const noexcept;
   /// Whether the clock does, `now_s` seconds after the start of the steps.
   [[nodiscard]] bool is_due_by_clock(double now_s) const noexcept;
-  /// One was taken after this step; it held the computation up for `cost_s`.
+  /// One was taken after this step; it stalled the computation for `cost_s`.
   void mark_taken(StepIndex step, double now_s, double cost_s) noexcept;
   /// Seconds from one to the next, if a clock decides: the shortest of the rules. Before the first
-  /// checkpoint, when nothing is known of its cost, a hundredth of the mean time between failures stands for
+  /// checkpoint, when nothing is known of its cost, a hundredth of the mean time between failures represents
   /// the interval of that rule.
   [[nodiscard]] std::optional<double> interval_s() const noexcept;
 

@@ -37,7 +37,7 @@ std::int64_t bytes_of_type(const std::string& name) {
   return known && std::string("1248").find(name[2]) != std::string::npos ? name[2] - '0' : 0;
 }
 
-/// The length of a record by its `row_type`, whose members must lie inside.
+/// The length of a row by its `row_type`, whose members must lie inside.
 std::size_t row_bytes(const std::string& description) {
   using Json = nlohmann::json;
   try {
@@ -50,9 +50,9 @@ std::size_t row_bytes(const std::string& description) {
       fits = fits && offset >= 0 && each > 0 && offset + count * each <= bytes;
     }
     if (fits) return static_cast<std::size_t>(bytes);
-  } catch (const Json::exception&) {  // told below
+  } catch (const Json::exception&) {  // reported below
   }
-  throw Contradiction(fmt::format("record_type is not a type of records: {}", description.substr(0, 80)));
+  throw Contradiction(fmt::format("record_type is not a type of rows: {}", description.substr(0, 80)));
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ RowsCheck::RowsCheck(const Elements& data) {
   row_bytes_ = row_bytes(data.row_type);
   padded_bytes_ = static_cast<std::size_t>(data.bytes_each());
   need(padded_bytes_ == (row_bytes_ + word_bytes - 1) / word_bytes * word_bytes,
-       fmt::format("records of {} bytes have {} words", row_bytes_, padded_bytes_ / word_bytes));
+       fmt::format("rows of {} bytes have {} words", row_bytes_, padded_bytes_ / word_bytes));
 }
 
 void RowsCheck::begin_rank(Words part, std::uint64_t cells) {
@@ -145,7 +145,7 @@ void RowsCheck::begin_rank(Words part, std::uint64_t cells) {
 
 void RowsCheck::check_cell(Words cell, std::uint64_t elements) {
   const auto key = cell[0];
-  need(elements > 0, fmt::format("the cell with key {} has no records", key));
+  need(elements > 0, fmt::format("the cell with key {} has no rows", key));
   need(has_last_ || key == lowest_, fmt::format("the lowest key is {}, the part says {}", key, lowest_));
   need(!has_last_ || key > last_, fmt::format("key {} follows key {}", key, last_));
   last_ = key;
@@ -167,7 +167,7 @@ void RowsCheck::add(std::span<const std::byte> data, std::uint64_t /*digest*/) {
 }
 
 void RowsCheck::end() const {
-  need(!filled_, "bytes that fill the last word of a record are not zero");
+  need(!filled_, "bytes that fill the last word of a row are not zero");
 }
 
 std::string RowsCheck::name_of(Words cell) const {

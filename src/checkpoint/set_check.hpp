@@ -71,12 +71,12 @@ class FieldCheck final : public SetCheck {
 
   std::array<std::int64_t, 3> extents_{};
   std::array<std::int64_t, 6> part_{};
-  /// The differences of "how many boxes hold this point" along x, y and z. They tell all of it, and are zero
+  /// The differences of "how many boxes hold this point" along x, y and z. They say all of it, and are zero
   /// but at corners that no neighbour has.
   std::map<Corner, int> corners_;
 };
 
-/// Records in cells with keys that ascend in each rank.
+/// Rows in cells with keys that ascend in each rank.
 class RowsCheck final : public SetCheck {
  public:
   explicit RowsCheck(const Elements& data);

@@ -20,7 +20,7 @@ class SharedCopy {
  public:
   /// `parts` are those that this rank is to copy, of all ranks together each once; their files may be removed
   /// meanwhile. `options` give pace and faults. The file is laid out before it returns, the rest is done
-  /// behind the computation. @collective{comm}, synchronises. Every rank throws the same error or none.
+  /// asynchronously. @collective{comm}, synchronises. Every rank throws the same error or none.
   /// Memory: 4 MiB, and the descriptions.
   SharedCopy(mpi::CommView comm, const std::string& directory, std::vector<StoredPart> parts,
              const output::Options& options);
@@ -49,7 +49,7 @@ class SharedCopy {
   std::vector<StoredPart> parts_;
   Part any_;  ///< one of the parts, the same on all ranks: it describes the whole
   std::vector<Places> places_;
-  std::vector<std::unique_ptr<InputFile>> data_;  ///< of the parts
+  std::vector<std::unique_ptr<InputFile>> data_;  ///< refers to the parts
   std::unique_ptr<output::RawFile> out_;
   std::vector<std::byte> batch_;
   std::optional<BackgroundTask> task_;

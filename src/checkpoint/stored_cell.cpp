@@ -7,7 +7,7 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-/// Columns of a matrix of bytes one behind the other, whose rows stand so.
+/// Columns of a matrix of bytes one behind the other, whose rows are so.
 void turn(std::span<const std::byte> from, std::size_t columns, std::span<std::byte> to) {
   constexpr std::size_t max_rows = 1 << 12;  // what stays in the cache while its columns are taken
   const std::size_t rows = from.size() / columns;

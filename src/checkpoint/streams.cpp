@@ -9,8 +9,8 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-/// The values of a reduction as records: the number of the element in the dataset, and the value. Cells are
-/// stretches of the dataset, so that a rank reads those that its runs touch.
+/// The values of a reduction as rows: the number of the element in the dataset, and the value. Cells are
+/// extents of the dataset, so that a rank reads those that its runs touch.
 class ReductionRows final : public RowSet {
  public:
   explicit ReductionRows(output::RunningReduction reduction)
@@ -67,7 +67,7 @@ class ReductionRows final : public RowSet {
   /// Elements of one cell that are neighbours in the dataset.
   struct FileExtent {
     std::int64_t begin = 0, end = 0;
-    std::int64_t position = 0;  ///< of its first value among this rank's
+    std::int64_t position = 0;  ///< refers to its first value among this rank's
   };
 
   void add_extent(std::uint64_t key, const FileExtent& extent) {
@@ -99,7 +99,7 @@ class ReductionRows final : public RowSet {
   output::RunningReduction reduction_;
   std::size_t value_bytes_;
   std::vector<Cell> cells_;
-  std::vector<std::size_t> first_extent_;  ///< of each cell
+  std::vector<std::size_t> first_extent_;  ///< refers to each cell
   std::vector<FileExtent> extents_;        ///< ascending
 };
 

@@ -85,7 +85,7 @@ class TwoLevels::Impl {
   LocalSaving::Place place_;
   std::unique_ptr<LocalSaving> local_;
   std::unique_ptr<SharedCopy> copy_;
-  std::optional<StoredPart> newest_;  ///< of those that count
+  std::optional<StoredPart> newest_;  ///< refers to those that count
   bool wanted_ = false;               ///< the shared file system is to have it
   std::int64_t count_ = 0;
 };

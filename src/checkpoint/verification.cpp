@@ -74,7 +74,7 @@ Storage storage_of(const h5::File& file, const std::string& data, std::int64_t c
 
 std::unique_ptr<SetCheck> check_of(const std::string& kind, const Elements& elements) {
   if (kind == "field") return std::make_unique<FieldCheck>(elements);
-  need(kind == "records", fmt::format("kind is \"{}\", not one of field, records", kind));
+  need(kind == "records", fmt::format("kind is \"{}\", not one of field, rows", kind));
   return std::make_unique<RowsCheck>(elements);
 }
 
@@ -94,8 +94,7 @@ class SetWalk {
       need(file.has_dataset(inside(name)), fmt::format("{} is missing", name));
     const auto data = inside("data");
     const auto kind = attribute(file, data, "kind");
-    need(kind == "field" || kind == "records",
-         fmt::format("kind is \"{}\", not one of field, records", kind));
+    need(kind == "field" || kind == "records", fmt::format("kind is \"{}\", not one of field, rows", kind));
     storage_ = storage_of(file, data, reported_.count);
     check_ = check_of(kind, storage_.elements);
     entry_words_ = check_->cell_words() + (storage_.compressed ? 6 : 3);
@@ -125,7 +124,7 @@ class SetWalk {
   [[nodiscard]] std::int64_t place_of(const char* name) const {
     const auto place = file_.place(inside(name));
     need(place || h5::element_count(file_.shape(inside(name))) == 0,
-         fmt::format("{} is not in one piece", inside(name)));
+         fmt::format("{} is not contiguous", inside(name)));
     return static_cast<std::int64_t>(place.value_or(0));
   }
 
@@ -217,7 +216,7 @@ class SetWalk {
     return {place, place + static_cast<std::int64_t>(words) * word_bytes};
   }
 
-  /// The cell that the stored bytes stand for; nothing if they are not what was written.
+  /// The cell that the stored bytes represent; nothing if they are not what was written.
   std::span<const std::byte> plain(Words entry) {
     if (!storage_.compressed) return stored_;
     if (digest_of(stored_) != entry[entry.size() - 4]) return {};
@@ -310,7 +309,7 @@ std::set<std::string> sets_in(const h5::File& file) {
   return names;
 }
 
-/// The stretches hold data and entries of cells: other bytes in them would be under no checksum.
+/// The extents hold data and entries of cells: other bytes in them would be under no checksum.
 void check_extents(const h5::File& file, const Manifest& manifest, std::vector<Damage>& found) {
   std::int64_t held = 0, stretched = 0;
   for (const auto& [offset, size] : manifest.data) stretched += size;

@@ -9,14 +9,14 @@ namespace tailrace::checkpoint {
 
 /// Something in the file of a checkpoint that is not as it was written.
 struct Damage {
-  std::string part;  ///< what it concerns: length, rest, values, set, directory (of cells), cell or sum
+  std::string part;  ///< says what it concerns: length, rest, values, set, directory (of cells), cell or sum
   std::string problem;
   std::string set = {}, cell = {};  ///< empty where it concerns none
   int rank = -1;                    ///< that wrote the cell or directory; -1 where it concerns none
   std::int64_t begin = 0, end = 0;  ///< bytes of the file; equal where it has no place
 };
 
-/// Is told of the bytes that were read.
+/// Receives the number of bytes that were read.
 using Advance = std::function<void(std::int64_t)>;
 
 /// Reads every byte of a checkpoint, compares all checksums, and sees that what fits its checksums makes

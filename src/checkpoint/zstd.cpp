@@ -45,7 +45,7 @@ std::size_t Zstd::compress(std::span<const std::byte> bytes, int level, std::spa
   throw Error(ErrorInfo{.kind = ErrorKind::internal,
                         .message = fmt::format("zstd cannot compress: {}", ZSTD_getErrorName(made)),
                         .path = {},
-                        .hint = "go on without checkpoint.compress"});
+                        .hint = "continue without checkpoint.compress"});
 }
 
 bool Zstd::decompress(std::span<const std::byte> frame, std::span<std::byte> bytes) {

@@ -15,7 +15,7 @@ const hsize_t* extents_of(const Shape& shape) {
   return reinterpret_cast<const hsize_t*>(shape.data());
 }
 
-/// Reads the filters of a dataset; false if there is one that is not known here, or they stand in another
+/// Reads the filters of a dataset; false if there is one that is not known here, or they are in another
 /// order.
 bool read_filters(hid_t creation, ChunkLayout& layout) {
   for (int i = 0; i < H5Pget_nfilters(creation); ++i) {

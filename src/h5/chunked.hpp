@@ -9,7 +9,7 @@
 
 namespace tailrace::h5 {
 
-/// How a dataset is cut into chunks and what is done to each of them. Filters stand in the file in this
+/// How a dataset is cut into chunks and what is done to each of them. Filters are in the file in this
 /// order.
 struct ChunkLayout {
   Shape chunk;           ///< extents of a chunk, as many as the dataset has
@@ -26,7 +26,7 @@ class ChunkedDataset {
   ChunkedDataset(const File& file, const std::string& dataset);
 
   /// Puts one chunk, whose first element is at `start`, into the file, in the place of an older one if there
-  /// is any. Bit i of `skipped` tells readers that the i-th filter was not applied. Errors (io).
+  /// is any. Bit i of `skipped` says readers that the i-th filter was not applied. Errors (io).
   void write_chunk(const Shape& start, std::span<const std::byte> bytes, std::uint32_t skipped);
   /// Makes a dataset that grows longer, unless its first index has `length` values already. Errors (io).
   void grow(std::uint64_t length);

@@ -17,13 +17,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers in the file are read as they are");
 
-/// A stretch of the file that holds messages of an object header.
+/// An extent of the file that holds messages of an object header.
 struct MessageBlock {
   std::uint64_t place = 0, bytes = 0;
 };
 
-/// The object header of a dataset, as version 1 of it stands in the file (HDF5 File Format Specification,
-/// IV.A). HDF5 itself tells the names of external files, but not where they stand.
+/// The object header of a dataset, as version 1 of it is in the file (HDF5 File Format Specification,
+/// IV.A). HDF5 itself says the names of external files, but not where they are.
 class ObjectHeader {
  public:
   ObjectHeader(const std::string& path, std::uint64_t place) : file_(path, std::ios::binary) {

@@ -155,7 +155,7 @@ File File::open_for_update(const std::string& path, Storage& storage) {
 
 File File::create(const std::string& path, const std::string& name) {
   const LibraryLock lock;
-  // Linux sizes the pieces of its page cache by the alignment of a write: 256 datasets that take 32 KiB at a
+  // Linux sizes the units of its page cache by the alignment of a write: 256 datasets that take 32 KiB at a
   // time cost half the CPU time when they start at multiples of 64 KiB (docs/explain/output.md).
   constexpr hsize_t aligned_from_bytes = 256 * 1024, alignment_in_file = 64 * 1024;
   const Handle access = access_without_locks();

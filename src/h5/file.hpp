@@ -52,7 +52,7 @@ class Handle {
   Closer closer_ = nullptr;
 };
 
-/// What a name in a file stands for.
+/// What a name in a file represents.
 enum class Found {
   nothing,       ///< no such name, or a link that leads nowhere
   dataset,       ///< a dataset of this file
@@ -66,21 +66,21 @@ struct DatasetStorage {
   bool in_other_files = false;  ///< as external or virtual storage
 };
 
-/// Bytes of a dataset that stand in a plain file beside the HDF5 file.
+/// Bytes of a dataset that are in a plain file beside the HDF5 file.
 struct ExternalPart {
   std::string file;  ///< as HDF5 has the name; readers take a relative one from their working directory
   std::uint64_t offset = 0, bytes = 0;
 };
 
-/// Where the HDF5 file says in which file an external part of a dataset stands: eight bytes with a number
+/// Where the HDF5 file says in which file an external part of a dataset is: eight bytes with a number
 /// that means the same name to all parts of the dataset.
 struct ExternalName {
   std::string file;          ///< the name
-  std::uint64_t place = 0;   ///< of the bytes in the HDF5 file
-  std::uint64_t number = 0;  ///< that stands there
+  std::uint64_t place = 0;   ///< refers to the bytes in the HDF5 file
+  std::uint64_t number = 0;  ///< that is there
 };
 
-/// A box of a dataset whose values stand in another file, in a dataset of the same path and of the box's
+/// A box of a dataset whose values are in another file, in a dataset of the same path and of the box's
 /// size.
 struct VirtualPart {
   std::string file;  ///< seen from the directory of the file with the dataset
@@ -101,12 +101,12 @@ class File {
   static File open(const std::string& path);
   /// Opens an existing file for changes in place.
   static File open_for_update(const std::string& path);
-  /// The same with all access through `storage`, which outlives the file; `path` stands in messages only.
+  /// The same with all access through `storage`, which outlives the file; `path` is in messages only.
   static File open_for_update(const std::string& path, Storage& storage);
   /// Creates or truncates a file; datasets of 256 KiB and more start at multiples of 64 KiB, so that the page
-  /// cache can hold their samples in few large pieces.
+  /// cache can hold their samples in few large blocks.
   static File create(const std::string& path) { return create(path, path); }
-  /// The same for a file that takes its final `name`, which stands in messages, later.
+  /// The same for a file that takes its final `name`, which is in messages, later.
   static File create(const std::string& path, const std::string& name);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -117,7 +117,7 @@ class File {
 
   [[nodiscard]] Found look_up(const std::string& path) const;
   [[nodiscard]] bool has_dataset(const std::string& path) const { return look_up(path) == Found::dataset; }
-  [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< of the root group
+  [[nodiscard]] std::vector<std::string> dataset_names() const;  ///< refers to the root group
   [[nodiscard]] bool has_group(const std::string& path) const;
   /// The absolute paths of all datasets, in whichever group.
   [[nodiscard]] std::vector<std::string> dataset_paths() const;
@@ -148,7 +148,7 @@ class File {
   /// elements.
   void read_range(const std::string& dataset, std::uint64_t first, std::uint64_t count, ElementType type,
                   std::span<std::byte> out) const;
-  /// Where the first byte of a dataset is, if it can be written in place: one stretch of the file, allocated,
+  /// Where the first byte of a dataset is, if it can be written in place: one extent of the file, allocated,
   /// its elements as this machine has them in memory.
   [[nodiscard]] std::optional<std::uint64_t> place(const std::string& dataset) const;
   /// As `read_hyperslab`, for elements whose type is known only at run time.
@@ -160,10 +160,10 @@ class File {
   /// Creates a contiguous, allocated, never filled dataset; returns the offset of its first byte in the file,
   /// nothing for an empty one.
   std::optional<std::uint64_t> create_dataset(const DatasetSpec& spec);
-  /// Creates a contiguous dataset whose bytes stand in other files, part after part; they are not touched.
-  /// Parts behind its last byte are never read; only `external_names` tells of them.
+  /// Creates a contiguous dataset whose bytes are in other files, part after part; they are not touched.
+  /// Parts behind its last byte are never read; only `external_names` states them.
   void create_external_dataset(const DatasetSpec& spec, std::span<const ExternalPart> parts);
-  /// The other files in which the bytes of a contiguous dataset stand, none if it has none there.
+  /// The other files in which the bytes of a contiguous dataset are, none if it has none there.
   [[nodiscard]] std::vector<ExternalPart> external_parts(const std::string& dataset) const;
   /// The names of these parts, in the same order, and of those behind the last byte, of a dataset that this
   /// library has created. Errors (io): they are not where the format has them.
@@ -173,8 +173,8 @@ class File {
   /// Creates a dataset of chunks that take space when they are written: with at least one element, unless it
   /// grows.
   void create_chunked_dataset(const DatasetSpec& spec, const ChunkLayout& layout);
-  /// Creates a dataset of which this file holds no values but says where they stand: in `parts`, all of the
-  /// size `count`. What stands in files that are missing reads as 0.
+  /// Creates a dataset of which this file holds no values but says where they are: in `parts`, all of the
+  /// size `count`. What is in files that are missing reads as 0.
   void create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
                               std::span<const VirtualPart> parts);
   /// Creates a dataset that shows all values of another one, of path and shape `values`, in another file, in

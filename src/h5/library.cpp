@@ -30,8 +30,8 @@ LibraryLock::LibraryLock() {
   // At exit HDF5 would close once more what it could not close before, such as a file on a full disk, and
   // crash (1.10.8). Our handles close everything.
   std::call_once(once, [] { H5dont_atexit(); });
-  // HDF5 prints its error stack, one per thread where it knows threads, to stderr unless told not to; ours
-  // goes into the exception.
+  // HDF5 prints its error stack, one per thread where it knows threads, to stderr unless reported not to;
+  // ours goes into the exception.
   thread_local const herr_t silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static_cast<void>(silenced);
 }

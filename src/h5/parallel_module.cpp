@@ -208,8 +208,8 @@ class MpioFile final : public ParallelFile {
     fail("writing dataset " + dataset.name, words, left_errno);
   }
 
-  /// HDF5 leaves a collective write that MPI refuses at once. The ranks where it went well go on to the next
-  /// collective call, which takes back the view of the file, and would wait there forever.
+  /// HDF5 leaves a collective write that MPI refuses at once. The ranks where it went well continue to the
+  /// next collective call, which takes back the view of the file, and would wait there forever.
   void catch_up(const std::string& words) {
     if (words.find("MPI_File_write_at_all failed") == std::string::npos) return;
     void* handle = nullptr;

@@ -15,7 +15,7 @@ class Storage {
 
   /// What the bytes of a write are to HDF5.
   enum class Content {
-    values,     ///< of a dataset
+    values,     ///< refers to a dataset
     structure,  ///< HDF5's own: headers, indices, the superblock
   };
 

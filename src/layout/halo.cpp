@@ -46,7 +46,7 @@ Box grown(const Box& box, std::int64_t width) noexcept {
 }  // namespace
 
 struct Halo::Message {
-  std::int64_t offset_bytes = 0;  ///< of its first point from the low corner of the box
+  std::int64_t offset_bytes = 0;  ///< refers to its first point from the low corner of the box
   mpi::BlockType type;
   int peer = 0, direction = 0;
 };

@@ -44,7 +44,7 @@ bool holds_box(const ArrayBlock& array) noexcept {
 
 struct Message {
   int peer, batch;
-  std::int64_t offset_bytes;  ///< of its first point in this rank's array
+  std::int64_t offset_bytes;  ///< refers to its first point in this rank's array
   MPI_Datatype type;
 };
 
@@ -98,9 +98,9 @@ struct Transpose::Plan {
   TransposeConfig config;
   mpi::Comm comm;
   BlockTypes types;
-  ArrayBlock from, to;                   ///< of this rank
-  std::vector<Message> sends, receives;  ///< sends in the order of their pieces
-  std::vector<std::size_t> batch_begin;  ///< the sends of piece k are batch_begin[k] to batch_begin[k + 1]
+  ArrayBlock from, to;                   ///< refers to this rank
+  std::vector<Message> sends, receives;  ///< sends in the order of their batches
+  std::vector<std::size_t> batch_begin;  ///< the sends of batch k are batch_begin[k] to batch_begin[k + 1]
   int slots = 0, begun = 0, open = 0;    ///< ranges of tags for flights; flights so far; flights now
 };
 
@@ -124,7 +124,7 @@ void Transpose::Plan::check_config() const {
   TAILRACE_CHECK(config.element_bytes > 0 && config.element_bytes <= config.largest_message_bytes &&
                      config.largest_message_bytes <= longest_bytes,
                  "elements have a size and fit into messages of at most 1 GiB");
-  TAILRACE_CHECK(config.batches > 0 && config.batches <= 1024, "a transpose has 1 to 1024 pieces");
+  TAILRACE_CHECK(config.batches > 0 && config.batches <= 1024, "a transpose has 1 to 1024 batches");
   TAILRACE_CHECK(holds_box(from) && holds_box(to), "rows and planes of a layout do not overlap");
 }
 
@@ -201,7 +201,7 @@ Transpose::Flight::~Flight() {
 
 void Transpose::Flight::start(int k) {
   TAILRACE_CHECK(plan_ != nullptr && k >= 0 && k < plan_->config.batches,
-                 "a flight has this piece and is not finished");
+                 "a flight has this batch and is not finished");
   const auto batch = static_cast<std::size_t>(k);
   for (std::size_t i = plan_->batch_begin[batch]; i < plan_->batch_begin[batch + 1]; ++i) {
     const Message& message = plan_->sends[i];
@@ -220,7 +220,7 @@ void Transpose::Flight::progress() {
 
 void Transpose::Flight::finish() {
   TAILRACE_CHECK(plan_ != nullptr && started_ == plan_->config.batches,
-                 "a flight finishes once, after all its pieces");
+                 "a flight finishes once, after all its batches");
   mpi::wait_all(requests_);
   --plan_->open;
   plan_ = nullptr;

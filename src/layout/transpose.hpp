@@ -11,29 +11,29 @@
 namespace tailrace::layout {
 
 struct TransposeConfig {
-  Decomposition from, to;              ///< of the same extents, over as many ranks as the communicator has
-  LocalLayout from_layout, to_layout;  ///< of this rank; may differ between ranks
+  Decomposition from, to;  ///< refers to the same extents, over as many ranks as the communicator has
+  LocalLayout from_layout, to_layout;  ///< refers to this rank; may differ between ranks
   std::size_t element_bytes = 0;
   Axis batch_axis = Axis::z;
   /// Ranks, this one perhaps among them, with which nothing is exchanged, because the caller reaches their
   /// points by itself. If a rank leaves another out, the other leaves it out too. The own part of a rank that
   /// does not leave out itself is copied.
   std::vector<int> left_out = {};
-  int batches = 1;  ///< may exceed the planes of a rank: the last pieces are then empty
+  int batches = 1;  ///< may exceed the planes of a rank: the last batches are then empty
   std::size_t largest_message_bytes = std::size_t{1}
                                       << 30;  ///< longer ones are split: MPI 3.1 counts are int
 };
 
-/// Moves arrays from one decomposition of a box to another, in pieces, so that the exchange of a finished
-/// piece goes on while the next one is computed. Only ranks whose boxes meet exchange messages; a rank's own
-/// part is copied. MPI takes the points out of the one array and puts them into the other: no staging memory
-/// (docs/explain/layout.md says why). Main thread only; outlives its flights.
+/// Moves arrays from one decomposition of a box to another, in batches, so that the exchange of a finished
+/// batch continues while the next one is computed. Only ranks whose boxes meet exchange messages; a rank's
+/// own part is copied. MPI takes the points out of the one array and puts them into the other: no staging
+/// memory (docs/explain/layout.md says why). Main thread only; outlives its flights.
 class Transpose {
  public:
   class Flight;
 
   /// Plans the exchange. All of `config` but the two layouts agrees on all ranks. @collective{comm},
-  /// synchronises. Memory: 32 bytes per message, that is per piece and meeting rank.
+  /// synchronises. Memory: 32 bytes per message, that is per batch and meeting rank.
   Transpose(mpi::CommView comm, const TransposeConfig& config);
   Transpose(Transpose&&) noexcept;
   Transpose& operator=(Transpose&&) noexcept;
@@ -41,7 +41,7 @@ class Transpose {
   ~Transpose();
 
   [[nodiscard]] int batches() const noexcept;
-  /// Part `k` of this rank's `from` range along the piece axis.
+  /// Part `k` of this rank's `from` range along the batch axis.
   [[nodiscard]] Range batch(int k) const;
 
   /// Begins to move one array; several may be in flight at once. `from` and `to` do not overlap; `to` belongs
@@ -63,13 +63,13 @@ class Transpose::Flight {
   /// program.
   ~Flight();
 
-  /// Sends piece `k`, whose planes of `from` the caller has filled and leaves alone until `finish`. Every
-  /// rank starts every piece once, also those that are empty for it, in any order. @collective{comm}, does
+  /// Sends batch `k`, whose planes of `from` the caller has filled and leaves alone until `finish`. Every
+  /// rank starts every batch once, also those that are empty for it, in any order. @collective{comm}, does
   /// not wait.
   void start(int k);
-  /// Lets MPI go on. @local, does not wait.
+  /// Lets MPI continue. @local, does not wait.
   void progress();
-  /// Waits until `to` is complete and `from` may be changed again. Every piece has been started.
+  /// Waits until `to` is complete and `from` may be changed again. Every batch has been started.
   /// @collective{comm}
   void finish();
 

@@ -112,7 +112,7 @@ void File::create(const std::string& path, const Hints& hints) {
 }
 
 ssize_t File::write_at(std::span<const iovec> buffers, off_t offset) noexcept {
-  // No derived types for memory in pieces: ROMIO knows types by their handles, which MPI uses again.
+  // No derived types for memory in buffers: ROMIO knows types by their handles, which MPI uses again.
   ssize_t done = 0;
   while (!buffers.empty()) {
     const auto* const first = static_cast<const std::byte*>(buffers.front().iov_base);
@@ -120,7 +120,7 @@ ssize_t File::write_at(std::span<const iovec> buffers, off_t offset) noexcept {
     for (; !buffers.empty() && buffers.front().iov_base == first + length; buffers = buffers.subspan(1))
       length += buffers.front().iov_len;
     const ssize_t taken = write_extent(first, std::min(length, max_bytes), offset + done);
-    if (taken < 0) return done > 0 ? done : taken;  // whoever goes on sees the failure again
+    if (taken < 0) return done > 0 ? done : taken;  // whoever continues sees the failure again
     done += taken;
     if (static_cast<std::size_t>(taken) < length) break;
   }

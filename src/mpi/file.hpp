@@ -39,8 +39,8 @@ Hints not_taken(const Hints& wanted, const Hints& in_effect);
 std::string to_string(const Hints& hints);
 
 /// Has Open MPI use ROMIO where it has the choice. Its own MPI-IO (OMPIO, 4.1.4) says of a collective write
-/// that failed that all of it was done, on every rank, when there are three ranks or more; ROMIO tells all
-/// ranks. Works until the first file is opened through MPI-IO; a choice of the user's (OMPI_MCA_io) stands.
+/// that failed that all of it was done, on every rank, when there are three ranks or more; ROMIO informs all
+/// ranks. Works until the first file is opened through MPI-IO; a choice of the user's (OMPI_MCA_io) is.
 /// Nothing to do in other libraries. @local
 void prefer_romio();
 

@@ -10,7 +10,7 @@
 namespace tailrace::mpi {
 
 /// Messages of varying size, one in each round to every one of some ranks, and from every one of some. A
-/// message goes in one piece up to the size that both sides expect; one that is larger takes two, and raises
+/// message goes whole up to the size that both sides expect; one that is larger takes two, and raises
 /// the expectation. So no sizes are sent ahead.
 class Mailbox {
  public:

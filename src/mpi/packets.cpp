@@ -15,7 +15,7 @@ namespace {
 constexpr int packet_tag = 0x7061;
 constexpr std::size_t batch_bytes = 1U << 30;  // MPI 3.1 counts are int
 
-/// What has come so far, in pieces, by rank.
+/// What has come so far, in batches, by rank.
 class Inbox {
  public:
   explicit Inbox(CommView comm) : comm_(comm) {}
@@ -29,7 +29,7 @@ class Inbox {
     return true;
   }
 
-  /// The parcels, after all of them have arrived. @local, waits for the rest of their bytes.
+  /// The packets, after all of them have arrived. @local, waits for the rest of their bytes.
   std::vector<Packet<>> finish() {
     wait_all(requests_);
     std::vector<Packet<>> packets;

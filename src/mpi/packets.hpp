@@ -22,7 +22,7 @@ struct Packet {
   friend bool operator==(const Packet&, const Packet&) = default;
 };
 
-/// The parcels to the ranks of a map.
+/// The packets to the ranks of a map.
 template <Sendable T>
 std::vector<Packet<T>> packets_of(std::map<int, std::vector<T>> by_rank) {
   std::vector<Packet<T>> packets;
@@ -30,7 +30,7 @@ std::vector<Packet<T>> packets_of(std::map<int, std::vector<T>> by_rank) {
   return packets;
 }
 
-/// Sends bytes to ranks that do not expect them, at most one parcel to each, oneself included; returns what
+/// Sends bytes to ranks that do not expect them, at most one packet to each, oneself included; returns what
 /// came, by rank; empty ones are not sent. Nothing else may be under way on `comm` with this function's tag.
 /// @collective{comm}, synchronises. Cost: two barriers and the messages that there are; no number per rank
 /// of the communicator (Hoefler, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse

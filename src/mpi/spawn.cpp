@@ -68,7 +68,7 @@ void Spawned::disconnect() {
 #ifdef OMPI_MAJOR_VERSION
 namespace {
 /// Processes for which the launcher has reserved places, those that run included; nothing if it does not
-/// tell.
+/// say so.
 std::optional<int> reserved_places() {
   int* places = nullptr;
   int known = 0;

@@ -36,7 +36,7 @@ class StepVerdict {
   struct Report {
     bool failed = false;
     bool stop = false;        ///< it was asked to stop
-    std::int64_t number = 0;  ///< of which the smallest is wanted
+    std::int64_t number = 0;  ///< refers to which the smallest is wanted
     bool wish = false;        ///< it wants what any rank may ask all for
     bool waiting = false;     ///< for something of its own to be done
   };

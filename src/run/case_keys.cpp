@@ -78,10 +78,11 @@ std::vector<Key> output_keys(const std::vector<std::string>& quantities) {
       {.name = "output[].on_failure",
        .meaning =
            "what becomes of samples that cannot be written: `\"stop\"` ends the run; `\"retry\"` tries for a "
-           "minute, then ends the run; `\"drop\"` leaves them out and goes on, and the file tells from which "
-           "step on ([record](../formats/commit_mark.md)); `\"switch\"` leaves a directory of "
+           "minute, then ends the run; `\"drop\"` leaves them out and continues, and the file says so from "
+           "which "
+           "step on ([row](../formats/commit_mark.md)); `\"switch\"` leaves a directory of "
            "`write.directories` "
-           "(2 to 24) that is full or broken, and goes on in the next one "
+           "(2 to 24) that is full or broken, and continues in the next one "
            "([how](../explain/output.md#leaving-a-directory)); all but `\"stop\"` need `--sink hdf5`",
        .fallback = "stop",
        .words = {"stop", "retry", "drop", "switch"}},
@@ -134,7 +135,7 @@ std::vector<Key> write_keys() {
       {.name = "write.directories",
        .type = files,
        .meaning =
-           "directories, on several disks, whose files take the samples' values in turn "
+           "directories, on several disks, whose files take the samples' values one after the other "
            "([how](../explain/output.md#several-directories)); they exist already, relative ones are taken "
            "from the case's directory; with the sink `hdf5`",
        .otherwise = "none: all in `output.h5`"},
@@ -187,7 +188,7 @@ std::vector<Key> checkpoint_keys() {
       {.name = "checkpoint.buffers",
        .meaning =
            "memory per rank for state that is on its way to the disk; what does not fit is written before "
-           "the computation goes on",
+           "the computation continues",
        .fallback = buffers},
       {.name = "checkpoint.compress",
        .meaning = "`\"none\"`, or `\"zstd\"` or `\"zstd:LEVEL\"`, 1 (fast, as `\"zstd\"`) to 19 (small): "
@@ -197,7 +198,7 @@ std::vector<Key> checkpoint_keys() {
       {.name = "checkpoint.local",
        .meaning =
            "directory on a device of each node, an absolute path: checkpoints are written there first, and "
-           "copied behind the computation ([two levels](../howto/checkpoints.md#two-levels))",
+           "copied asynchronously ([two levels](../howto/checkpoints.md#two-levels))",
        .otherwise = "none"},
       {.name = "checkpoint.partner",
        .type = boolean,
@@ -210,7 +211,7 @@ std::vector<Key> checkpoint_keys() {
        .limits = {1, 1000000}},
       {.name = "checkpoint.on_failure",
        .meaning =
-           "what becomes of the run if one cannot be written: `\"warn\"` goes on, the older ones stay; "
+           "what becomes of the run if one cannot be written: `\"warn\"` continues, the older ones stay; "
            "`\"stop\"` ends it",
        .fallback = "warn",
        .words = {"warn", "stop"}},
@@ -228,7 +229,7 @@ CaseSchema make_schema(const std::string& simulation, const std::vector<std::str
   CaseSchema schema{.simulation = simulation, .keys = {}};
   for (auto& keys : {case_keys(simulation), own, output_keys(quantities), write_keys(), checkpoint_keys()})
     schema.keys.insert(schema.keys.end(), keys.begin(), keys.end());
-  // The keys of a table stand together, wherever they come from.
+  // The keys of a table are together, wherever they come from.
   const auto table = [](const Key& key) { return key.name.substr(0, key.name.find('.')); };
   for (std::size_t i = 1; i < schema.keys.size(); ++i) {
     const auto same = [&](const Key& key) { return table(key) == table(schema.keys[i]); };

@@ -87,7 +87,7 @@ class Resolver {
     if (table_.initial && first == table_.every) {
       rhythm.first = 0;
     } else if (table_.initial && table_.open) {
-      problem("initial", "stands beside first and samples = \"open\"", "leave one of them out");
+      problem("initial", "conflicts with first and samples = \"open\"", "leave one of them out");
     } else if (table_.initial) {
       auto steps = rhythm.steps();
       steps.insert(steps.begin(), 0);

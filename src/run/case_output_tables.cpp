@@ -152,9 +152,9 @@ class TableReader {
     table.open = file_.choice(at("samples")) == 1;
     if (table.open &&
         (list || table.last > 0 || table.every_s > 0 || table.reduction != output::Reduction::none))
-      problem("samples", "\"open\" stands beside at, last, every_s or reduce",
-              "leave them out: samples go on as long as the run, and all are kept");
-    if (list && rhythm) problem("at", "stands beside every, first, last or initial", "give at alone");
+      problem("samples", "\"open\" conflicts with at, last, every_s or reduce",
+              "leave them out: samples continue as long as the run, and all are kept");
+    if (list && rhythm) problem("at", "conflicts with every, first, last or initial", "give at alone");
     if (table.reduction == output::Reduction::final) {
       if (list || rhythm)
         problem("reduce", "\"final\" takes the last step of the run alone",
@@ -170,7 +170,7 @@ class TableReader {
   void read_period(bool list, OutputTable& table) {
     if (!file_.has(at("every_s"))) return;
     if (list || table.every > 0 || table.first > 0 || table.last > 0)
-      problem("every_s", "stands beside at, every, first or last", "give one of them");
+      problem("every_s", "conflicts with at, every, first or last", "give one of them");
     if (table.every_s > 0) return;
     problem("every_s", "is no time between samples", "every_s = 0.01");
     table.every = 1;

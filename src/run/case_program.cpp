@@ -36,7 +36,7 @@ int CaseProgram::execute() {
 }
 
 void CaseProgram::begin(StepIndex done) {
-  if (done > 0) report(fmt::format("going on after step {} of {}\n", done, options_.steps));
+  if (done > 0) report(fmt::format("resuming after step {} of {}\n", done, options_.steps));
 }
 
 StepSpan CaseProgram::steps(StepIndex done) const {

@@ -31,7 +31,7 @@ bool Checkpointing::wants() const noexcept {
 
 bool Checkpointing::waits(output::Session& session) {
   if (!saving_ && !levels_) return false;
-  const bool samples_wait = session.waits_to_flush();  // looked at in any case: it lets go on
+  const bool samples_wait = session.waits_to_flush();  // looked at in any case: it advances
   if (levels_) return !levels_->ready() || (samples_wait && levels_->is_local_pending());
   return !saving_->ready() || (samples_wait && !saving_->is_sealed());
 }
@@ -67,7 +67,7 @@ void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state,
   schedule_.mark_taken(step, now_s(), monotonic_s() - start_s);
 }
 
-/// The one that the run went on from, until two newer ones are there.
+/// The one that the run resumed from, until two newer ones are there.
 std::optional<StepIndex> Checkpointing::kept() const noexcept {
   if (context_.from > 0 && complete_ == 0) return context_.from;
   return {};

@@ -22,7 +22,7 @@ namespace tailrace::run {
 /// What checkpoints cost this rank so far.
 struct CheckpointAccount {
   std::int64_t taken = 0, bytes = 0;  ///< bytes of this rank's state, in all of them
-  double stalled_s = 0;               ///< the computation stood still
+  double stalled_s = 0;               ///< the computation stalled
 };
 
 /// The checkpoints of a run: when they are taken, and how one that is on its way gets its name.
@@ -32,9 +32,9 @@ class Checkpointing {
   struct Context {
     std::string directory;
     std::string simulation, program;
-    std::function<double(StepIndex)> time_s;  ///< of the state after a step
+    std::function<double(StepIndex)> time_s;  ///< refers to the state after a step
     output::Options write;
-    StepIndex from = 0;  ///< the run goes on from the checkpoint of this step, which is kept; 0: from none
+    StepIndex from = 0;  ///< the run resumes from the checkpoint of this step, which is kept; 0: from none
     std::size_t buffer_memory = 0;  ///< for the buffers of checkpoints, in bytes; made ready now
   };
   /// @collective{comm}, synchronises. Every rank throws the same error or none.
@@ -83,12 +83,12 @@ class Checkpointing {
   Context context_;
   checkpoint::Schedule schedule_;
   trace::Log& log_;
-  output::StagingMemory memory_;   ///< of all checkpoints, one after the other
+  output::StagingMemory memory_;   ///< refers to all checkpoints, one after the other
   std::vector<std::string> left_;  ///< on the root: what could not be removed when the last one got its name
   std::unique_ptr<checkpoint::Saving> saving_;
   std::unique_ptr<checkpoint::TwoLevels> levels_;  ///< instead of it, if there are two
   std::int64_t complete_ = 0;                      ///< that have their names in the directory
-  StepIndex taken_step_ = 0;                       ///< of the one that was taken last
+  StepIndex taken_step_ = 0;                       ///< refers to the one that was taken last
   CheckpointAccount account_;
   double start_s_ = monotonic_s();
   std::vector<std::string> warnings_;

@@ -9,8 +9,8 @@ namespace tailrace::run {
 
 /// Compares the clocks of the ranks with rank 0's, so that their traces can be put together.
 ///
-/// Ranks that read the same clock are found by `Clock::identity`, and one of each such group stands for it.
-/// Rank 0 sends it a message, it answers with its time; of several such round trips the shortest tells the
+/// Ranks that read the same clock are found by `Clock::identity`, and one of each such group represents it.
+/// Rank 0 sends it a message, it answers with its time; of several such round trips the shortest says the
 /// most: the answer was given while it was under way, so half its length bounds the error (as in NTP, RFC
 /// 5905). Costs rank 0 a gathered text per rank once, and per clock of another machine `round_trips` small
 /// messages to and fro at every comparison; the other ranks wait without using their cores.
@@ -31,7 +31,7 @@ class ClockComparison {
   mpi::CommView comm_;
   trace::Clock clock_;
   std::vector<int> speakers_;  ///< a rank for each clock, rank 0 first
-  int mine_ = 0;               ///< which of them stands for this rank
+  int mine_ = 0;               ///< says which of them represents this rank
 };
 
 }  // namespace tailrace::run

@@ -76,7 +76,7 @@ void add_run_options(CLI::App& app, RunWords& words) {
                  "stop in good order after this time, such as 3600 or 55min")
       ->type_name("TIME")
       ->group("Run");
-  app.add_flag("--resume", words.resume, "go on from the newest checkpoint in the run directory")
+  app.add_flag("--resume", words.resume, "resume from the newest checkpoint in the run directory")
       ->group("Run");
   app.add_flag("--quiet", words.quiet, "print errors and warnings only")->group("Run");
   app.add_flag("--version", words.version, "print the versions of program and libraries")->group("Run");

@@ -73,7 +73,7 @@ bool is_ours(mpi::CommView comm, const std::string& path) {
   return mpi::max(comm, std::int64_t{comm.is_root() && fs::is_directory(path, code)}) > 0;
 }
 
-/// Returns where it stands.
+/// Returns where it is.
 std::string write_ours(mpi::CommView comm, const std::string& directory, StepIndex step,
                        const ConvertedState& state, const checkpoint::StateFunction& whole, trace::Log& log) {
   const auto path = checkpoint::checkpoint_path(directory, step);
@@ -91,7 +91,7 @@ std::string write_ours(mpi::CommView comm, const std::string& directory, StepInd
 StepIndex step_of_run(mpi::CommView comm, const std::string& path, std::optional<StepIndex> step) {
   mpi::collectively(comm, [&] {
     if (!step)
-      refuse(ErrorKind::input, path, "does not tell after which step of a run it was written",
+      refuse(ErrorKind::input, path, "does not state after which step of a run it was written",
              "the case of its run, whose steps its time fits");
   });
   return *step;

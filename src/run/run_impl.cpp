@@ -56,7 +56,7 @@ void Run::Impl::prepare_directory() {
     };
     if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty() &&
         !checkpoint::has_local_level(checkpoint_directory()))
-      fail("has no checkpoint to go on from", "start the run anew, without --resume");
+      fail("has no checkpoint to resume from", "start the run anew, without --resume");
     if (options_.resume) return;
     if (fs::exists(directory) && !options_.overwrite)
       fail("the run directory exists", "choose another --out, or add --overwrite");
@@ -82,14 +82,14 @@ void Run::Impl::clear_directory() {
   for (const char* old : {"trace", "checkpoints", "legs"}) fs::remove_all(directory / old, code);
 }
 
-/// The state is restored: the directory is this leg's from now on. @collective{comm}
+/// The state is restored: the directory is this segment's from now on. @collective{comm}
 void Run::Impl::begin_segment() {
   mpi::collectively_on_root(comm_, [&] { set_segment_aside(); });
   begin_traces();
 }
 
-/// Moves the account and the traces of the leg before to legs/N, and removes the report, which knows of no
-/// more.
+/// Moves the account and the traces of the segment before to legs/N, and removes the report, which knows of
+/// no more.
 void Run::Impl::set_segment_aside() {
   namespace fs = std::filesystem;
   const fs::path directory = options_.directory;
@@ -194,12 +194,12 @@ std::size_t Run::Impl::predict_checkpoints(const checkpoint::StateFunction& stat
   return memory.buffers;
 }
 
-/// Unless there is no place for them, or nobody could go on in such an output.
+/// Unless there is no place for them, or nobody could resume in such an output.
 void Run::Impl::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
   if (!options_.checkpoint || options_.directory.empty() || options_.plan_only) return;
   if (!output::can_resume(options_.write)) {
     if (options_.checkpoint->rules.any())
-      warn(fmt::format("no checkpoints are taken: a run cannot go on in an output of --sink {}",
+      warn(fmt::format("no checkpoints are taken: a run cannot resume in an output of --sink {}",
                        options_.write.sink));
     return;
   }
@@ -377,7 +377,7 @@ Run::Summary Run::Impl::close_for_restart(const DriveResult& result,
   auto stopped = result;
   stopped.status = Status::stopped;
   auto summary = end_with(
-      stopped, paused ? "paused, to be gone on with" : stop_.reason(),
+      stopped, paused ? "paused, to be resumed" : stop_.reason(),
       [&] {
         {
           const trace::Scope scope(log_, trace::Kind::checkpoint, result.steps_done);
@@ -421,7 +421,7 @@ void Run::Impl::warn_of_dropped() {
   const auto bytes = mpi::sum(comm_, session_->account().dropped_bytes);
   if (bytes > 0)
     warn(
-        fmt::format("{} of samples could not be written and were left out; {} in the output file tells from "
+        fmt::format("{} of samples could not be written and were left out; {} in the output file says from "
                     "which step on",
                     human_bytes(static_cast<double>(bytes)), output::dropped_path));
 }
@@ -445,7 +445,7 @@ void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
   run::write_account(comm_, options_.directory, account_, end, mine);
 }
 
-/// The processes that write are there now, or could not be started: the account tells who writes then.
+/// The processes that write are there now, or could not be started: the account says who writes then.
 void Run::Impl::open_io_servers() {
   if (io_servers_ == nullptr) return;
   if (tracing_ && comm_.is_root())
@@ -462,7 +462,7 @@ int Run::Impl::guard(const std::function<int()>& body,
     return body();
   } catch (...) {
     const auto error = describe_current_exception();
-    // An error that went through a verdict names its rank and stands on all ranks; any other is known here
+    // An error that went through a verdict names its rank and is on all ranks; any other is known here
     // alone.
     const bool shared = error.rank >= 0;
     if (!shared || comm_.is_root()) print_error(options_.program, error);
@@ -480,7 +480,8 @@ void Run::Impl::write_failed_account(const ErrorInfo& error) const noexcept {
   try {
     write_lone_failure(options_.directory, account_, error);
   } catch (const Error& second) {
-    if (error.rank < 0) print_error(options_.program, second.info());  // one that all share is told already
+    if (error.rank < 0)
+      print_error(options_.program, second.info());  // one that all share is reported already
   }
 }
 

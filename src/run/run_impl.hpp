@@ -20,7 +20,7 @@
 
 namespace tailrace::run {
 
-/// What stands behind `Run`, where its functions are described.
+/// What is behind `Run`, where its functions are described.
 class Run::Impl {
  public:
   Impl(mpi::CommView comm, RunOptions options, output::IoServers* io_servers);
@@ -88,7 +88,7 @@ class Run::Impl {
   std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
   CaseOutputs outputs_;
   output::Plan plan_;
-  std::optional<output::KeptReductions> kept_;  ///< of a run that goes on, until its output is open
+  std::optional<output::KeptReductions> kept_;  ///< refers to a run that is resumed, until its output is open
   StepIndex resumed_after_ = 0;
   bool counts_steps_ = false;  ///< the file has the numbers of steps from here
   std::unique_ptr<output::Session> session_;
@@ -97,7 +97,7 @@ class Run::Impl {
   std::optional<Tracing> tracing_;
   Watch watch_;
   bool reported_not_finite_ = false;
-  std::size_t reported_warnings_ = 0;     ///< of the session
+  std::size_t reported_warnings_ = 0;     ///< refers to the session
   std::size_t reported_checkpoints_ = 0;  ///< warnings of these
   std::size_t reported_decisions_ = 1;    ///< the first one says what the output begins with
 };

@@ -6,7 +6,7 @@
 namespace tailrace::run {
 
 /// Reasons to end a run early and in good order: a signal (SIGTERM, SIGINT, SIGUSR2), the wall-clock limit,
-/// or the time to pause, when a run is to be gone on with by another one. Launchers forward SIGUSR2 to all
+/// or the time to pause, when a run is to be resumed by another one. Launchers forward SIGUSR2 to all
 /// ranks where they would answer SIGINT by killing them. SIGUSR1 asks for a checkpoint, without an end.
 class StopRequest {
  public:

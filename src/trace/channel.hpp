@@ -22,7 +22,7 @@ struct Event {
   std::uint16_t buffers;
 };
 
-/// The way of records from the thread of a log to the recorder: a ring that one thread fills and one empties,
+/// The way of events from the thread of a log to the recorder: a ring that one thread fills and one empties,
 /// without locks.
 class Channel {
  public:
@@ -33,7 +33,7 @@ class Channel {
     if (counting) counts_.resize(capacity);
   }
 
-  /// Adds a record, unless there is no room. Called by the thread of the log.
+  /// Adds an event, unless there is no room. Called by the thread of the log.
   void put(const Event& event, const Counts& counts) noexcept {
     const auto at = written_.load(std::memory_order_relaxed);
     const auto waiting = at - taken_.load(std::memory_order_acquire);
@@ -47,7 +47,7 @@ class Channel {
     if (waiting + 1 == capacity / 4) bell_->rung.notify_one();
   }
 
-  /// Hands every record, with its counts, to `take`, and makes room. Called by the recorder.
+  /// Hands every event, with its counts, to `take`, and makes room. Called by the recorder.
   template <class Take>
   void empty(const Take& take) {
     const auto end = written_.load(std::memory_order_acquire);
@@ -58,7 +58,7 @@ class Channel {
   [[nodiscard]] std::size_t waiting() const noexcept {
     return written_.load(std::memory_order_acquire) - taken_.load(std::memory_order_relaxed);
   }
-  /// Records lost since the last call.
+  /// Events lost since the last call.
   [[nodiscard]] std::uint32_t take_lost() noexcept { return lost_.exchange(0, std::memory_order_relaxed); }
 
   [[nodiscard]] bool counting() const noexcept { return !counts_.empty(); }

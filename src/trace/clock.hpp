@@ -10,7 +10,7 @@ struct ClockPoint {
   double zero_s = 0;  ///< by rank 0's clock: the zero that is common to all ranks
 };
 
-/// The clock by which the trace of this process tells times: `monotonic_s`. For tests of what happens between
+/// The clock by which the trace of this process says times: `monotonic_s`. For tests of what happens between
 /// machines it can be made wrong: with the environment variable TAILRACE_CLOCK_SKEW = OFFSET[,DRIFT] the
 /// clock of rank r is ahead by r * OFFSET seconds and gains r * DRIFT seconds per second.
 class Clock {
@@ -24,7 +24,7 @@ class Clock {
   /// What this clock shows when `monotonic_s` is `time_s`.
   [[nodiscard]] double shown_at(double time_s) const noexcept { return time_s + offset_s_ + drift_ * time_s; }
   /// A text of at most 63 letters that is the same in processes that read the same clock: the start of the
-  /// kernel and its time namespace. A text of this process alone where the system does not tell.
+  /// kernel and its time namespace. A text of this process alone where the system does not say so.
   [[nodiscard]] std::string identity() const;
 
  private:

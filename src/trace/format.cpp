@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t version = 1;
 constexpr std::size_t header_bytes = 296, text_bytes = 64, name_bytes = 32;
 
-/// A record as it lies in the file, before its counters.
+/// An event as it lies in the file, before its counters.
 struct Stored {
   double start_s, end_s;
   std::int64_t step, bytes;

@@ -14,7 +14,7 @@
 /// The bytes of a trace file (docs/formats/trace.md).
 namespace tailrace::trace {
 
-/// Puts a file together in memory, in pieces that are written one after the other.
+/// Puts a file together in memory, in batches that are written one after the other.
 class Encoder {
  public:
   explicit Encoder(int counters) : counters_(counters) {}
@@ -25,18 +25,18 @@ class Encoder {
   void clock_point(const ClockPoint& point);
   void end(std::uint32_t lost);
 
-  /// Begins a block of records of a thread.
+  /// Begins a block of events of a thread.
   void begin_events(int thread, std::uint32_t lost);
-  /// A record of the block that was begun, with the times that the trace's clock showed.
+  /// An event of the block that was begun, with the times that the trace's clock showed.
   void event(const Event& event, const Counts& counts, int thread, const Clock& clock);
-  /// Ends the block; the last of its records knows the memory of the process.
+  /// Ends the block; the last of its events knows the memory of the process.
   void end_events(std::int64_t memory_bytes);
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   void clear() noexcept { bytes_.clear(); }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
-  /// Bytes of a record with as many counters.
+  /// Bytes of an event with as many counters.
   static constexpr std::size_t event_bytes(int counters) noexcept {
     return 48 + 8 * static_cast<std::size_t>(counters);
   }

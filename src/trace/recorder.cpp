@@ -113,7 +113,7 @@ class Recorder::State {
   int file_ = -1;
   std::size_t named_ = 0;  // threads whose names are in the file
   std::int64_t file_bytes_ = 0;
-  std::uint32_t left_out_ = 0;  // records for which the file had no place
+  std::uint32_t left_out_ = 0;  // events for which the file had no place
   std::optional<ErrorInfo> failure_;
 
   const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
@@ -188,7 +188,7 @@ void Recorder::State::write_out() noexcept {
 }
 
 /// Puts new names and clock points into the file, and forgets logs that have ended; the returned ones may
-/// hold records.
+/// hold events.
 std::vector<std::shared_ptr<Channel>> Recorder::State::take_news() {
   const std::scoped_lock lock(mutex_);
   for (; named_ < names_.size(); ++named_) encoder_.thread(static_cast<int>(named_), names_[named_]);

@@ -20,9 +20,9 @@ struct Identity {
   Role role = Role::compute;
 };
 
-/// Writes the records of all logs of this process into one file (docs/formats/trace.md), behind the
-/// computation: logs put records into memory of bounded size, and a thread that mostly sleeps takes them from
-/// there about ten times a second. Records that find no room are counted and lost; nothing waits for the
+/// Writes the events of all logs of this process into one file (docs/formats/trace.md),
+/// asynchronously: logs put events into memory of bounded size, and a thread that mostly sleeps takes them
+/// from there about ten times a second. Events that find no room are counted and lost; nothing waits for the
 /// file. At most one per process at a time.
 class Recorder {
  public:

@@ -27,7 +27,7 @@ void use(output::OutputFile& file, output::Session& session, mpi::Comm& comm, ou
 #ifdef copy_communicator  // it would be freed twice
   mpi::Comm copy = comm;
 #endif
-#ifdef keep_lease_handed_over  // the writer may be reading what the owner would go on to fill
+#ifdef keep_lease_handed_over  // the writer may be reading what the owner would continue to fill
   output::Lease mine = writer.acquire();
   writer.submit(mine);
 #endif
@@ -37,7 +37,7 @@ void use(output::OutputFile& file, output::Session& session, mpi::Comm& comm, ou
 #ifdef text_as_number
   archive.value("name", name);
 #endif
-#ifdef field_without_box  // a pointer alone does not say which points it stands for
+#ifdef field_without_box  // a pointer alone does not say which points it represents
   file.sample(1, [&](const std::string&) { return values.data(); });
 #endif
 }

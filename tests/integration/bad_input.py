@@ -107,7 +107,7 @@ def refused(path: Path, tmp_path: Path) -> str:
 
 
 def assert_clear(message: str, path: Path) -> None:
-    """The message stands once, names the file, and has a way out for every problem."""
+    """The message is once, names the file, and has a way out for every problem."""
     first, *rest = message.rstrip("\n").split("\n")
     assert first.startswith(f"tailrace-ultrasound: {path}: "), message
     assert message.count("tailrace-ultrasound: ") == 1, message

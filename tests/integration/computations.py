@@ -1,4 +1,4 @@
-"""Small runs of every program that are stopped or killed and gone on with, and what they come to."""
+"""Small runs of every program that are stopped or killed and resumed, and what they come to."""
 
 import contextlib
 import os
@@ -151,7 +151,7 @@ ROUNDED = {"molecules": 1e-9, "molecules-kd": 1e-9}
 
 
 class Computation:
-    """A run directory and the legs that lead to its end."""
+    """A run directory and the segments that lead to its end."""
 
     def __init__(self, simulation: str, directory: Path, *settings: str) -> None:
         text, self.program = CASES[simulation]
@@ -169,11 +169,11 @@ class Computation:
         return jobs.Job(words, ranks, command=[str(self.program)])
 
     def computes(self) -> bool:
-        """Whether this leg has come to its steps."""
+        """Whether this segment has come to its steps."""
         return self.progress() not in (None, self.progress_before)
 
     def progress(self) -> tuple[int, int] | None:
-        """What tells one progress.json from another; an earlier leg's stays until the state is restored."""
+        """What distinguishes one progress.json from another; an earlier segment's stays until the state is restored."""
         try:
             reported = (self.run_dir / "progress.json").stat()
         except FileNotFoundError:
@@ -218,7 +218,7 @@ class Whole:
         return self.once(f"whole {simulation} on {ranks}", partial(run_whole, simulation, ranks))
 
     def assert_reached(self, simulation: str, found: dict[str, np.ndarray], ranks: int | None = None) -> None:
-        """Bit for bit, if all legs had these ranks or the numbers of ranks make no difference."""
+        """Bit for bit, if all segments had these ranks or the numbers of ranks make no difference."""
         if simulation not in ROUNDED:
             assert_same(found, self.of(simulation, 1))
         elif ranks is not None:
@@ -244,7 +244,7 @@ def kill(job: jobs.Job, processes: list[int]) -> None:
 
 def kill_three_times(computation: Computation, ranks: int, *options: str) -> None:
     """Kills the process that writes in the middle of it; all at once, when steps are recorded behind the
-    checkpoint; and the launcher as soon as the run goes on. Then the run comes to its end.
+    checkpoint; and the launcher as soon as the run continues. Then the run comes to its end.
     """
     output = computation.run_dir / "output.h5"
     slow = [*options, "--pace", "latency=10ms"]

@@ -270,7 +270,7 @@ def account(run_dir: Path) -> dict[str, Any]:
 
 
 def recorded_steps(path: Path) -> int:
-    """What the record of a file says, 0 where the file does not tell yet."""
+    """What the commit mark of a file says, 0 where the file does not state yet."""
     try:
         with h5py.File(path, "r", locking=False) as file:
             return int(file["tailrace_record"][()].min())
@@ -299,7 +299,7 @@ def time_axis(values: np.ndarray, name: str) -> int | None:
 
 
 def assert_recorded_samples_equal(path: Path, clean: Path, least: int = 0) -> int:
-    """The samples that the record of `path` vouches for equal those of a clean run; returns their number."""
+    """The samples that the commit mark of `path` vouches for equal those of a clean run; returns their number."""
     found, expected = read_datasets(path), read_datasets(clean)
     steps = int(found["tailrace_record"].min())
     assert steps >= least, f"{path}: {steps} recorded steps, at least {least} expected"

@@ -112,7 +112,7 @@ def run(text: str, directory: Path, *options: Any, ranks: int = 1, status: int =
 
 
 def run_in_segments(text: str, directory: Path, first: int, second: int, fault: str) -> None:
-    """Has a fault kill a run on `first` ranks, and goes on with it on `second` ranks to its end."""
+    """Has a fault kill a run on `first` ranks, and continues with it on `second` ranks to its end."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "case.toml").write_text(text)
     ended = job(directory, first, "--fault", fault).wait()

@@ -31,7 +31,7 @@ std::int64_t recorded_steps(const h5::File& file) {
   return static_cast<std::int64_t>(*std::min_element(slots.begin(), slots.end()));
 }
 
-/// Opens what is left and compares all samples that the record vouches for. Returns their number.
+/// Opens what is left and compares all samples that the commit mark vouches for. Returns their number.
 std::int64_t check_leftover(const std::string& path) {
   const auto file = h5::File::open(path);
   const auto recorded = recorded_steps(file);
@@ -96,11 +96,11 @@ void kill_while_computing(const Way& way, int ranks, int step) {
 
 }  // namespace
 
-TEST_CASE("a rank killed in mid-write ends the job, and the file is right up to its record") {
+TEST_CASE("a rank killed in mid-write ends the job, and the file is right up to its commit mark") {
   for (const Way& way : ways) kill_in_mid_write(way, way.ranks);
 }
 
-TEST_CASE("a rank killed while it computes ends the job, and the file is right up to its record") {
+TEST_CASE("a rank killed while it computes ends the job, and the file is right up to its commit mark") {
   kill_while_computing({"hdf5", "threads", 3}, 3, 2);
   kill_while_computing({"hdf5", "leaders", 2}, 2, 13);
   kill_while_computing({"hdf5-chunked", "threads", 3}, 3, 39);

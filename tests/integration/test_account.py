@@ -1,4 +1,4 @@
-"""What a run tells of itself, and that strategies and repetitions make no difference to the data."""
+"""What a run describes itself, and that strategies and repetitions make no difference to the data."""
 
 from pathlib import Path
 from typing import Any

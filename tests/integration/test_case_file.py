@@ -52,8 +52,8 @@ def run(tmp_path: Path, text: str, *options) -> jobs.Ended:
 
 
 def test_the_page_names_every_key_that_the_program_knows(tmp_path):
-    """A value of the wrong type is told for each key of the page: a key that the program does not know would
-    be told as unknown.
+    """A value of the wrong type is reported for each key of the page: a key that the program does not know would
+    be reported as unknown.
     """
     keys = documented()
     assert len(keys) == len(set(keys)) > 40
@@ -102,7 +102,7 @@ def test_outputs_are_readable_and_inspected(tmp_path):
     ended = run(tmp_path, CASE + tables)
     assert ended.status == 0, ended
     with h5py.File(tmp_path / "run" / "output.h5") as file:
-        assert "p" not in file  # no record was asked for
+        assert "p" not in file  # no commit mark was asked for
         assert file["snap/values"].shape == (3, 12, 14, 18) and file["snap/step"][()].tolist() == [20, 40, 60]
         dt_s = file["dt"][0, 0, 0].astype(float)
         assert np.array_equal(file["snap/time_s"], dt_s * np.array([19, 39, 59]))
@@ -164,7 +164,7 @@ def test_a_stream_that_may_be_dropped_outlives_failing_writes(tmp_path):
     reported = json.loads((tmp_path / "run" / "run.json").read_text())
     assert reported["status"] == "finished" and reported["per_rank"][0]["dropped_bytes"] > 0
     (warning,) = reported["warnings"]
-    assert "were left out; /tailrace_dropped in the output file tells" in warning
+    assert "were left out; /tailrace_dropped in the output file says" in warning
     assert any(
         "some from step 19 on are missing" in p for p in inspect_file(tmp_path / "run" / "output.h5").problems
     )

@@ -1,4 +1,4 @@
-"""Runs in legs: triggers, signals, and kill -9 at any moment; every one ends as a run without a stop."""
+"""Runs in segments: triggers, signals, and kill -9 at any moment; every one ends as a run without a stop."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ COUNTED = ["--write", "blocking"]  # writes that a number is to single out: in t
 
 
 class Segments:
-    """The files of one run in legs, and the command line that all its legs have in common."""
+    """The files of one run in segments, and the command line that all its segments have in common."""
 
     def __init__(self, source: Path, directory: Path, *options: str, steps: int | None = 7) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def test_timesteps_are_those_of_each_segment(small, clean, tmp_path):
 
 
 def test_interval_ends_a_segment(small, clean, tmp_path):
-    """Counted from the start of the leg; the first of both triggers wins."""
+    """Counted from the start of the segment; the first of both triggers wins."""
     segments = Segments(small, tmp_path, "--checkpoint_interval", "1", steps=None)
     ended = segments.start(2, "--pace", "latency=100ms", "--write", "blocking").wait()
     assert ended.status == 0, ended
@@ -112,7 +112,7 @@ def test_times_add_up(small, tmp_path):
         segments.run(1, *SLOW, "--write", "blocking")
         times.append(simulated())
     assert len(times) == 3
-    min_s = 20 * 5e-3  # a leg's sleep for its writes
+    min_s = 20 * 5e-3  # a segment's sleep for its writes
     assert times[0] >= min_s
     assert times[1] >= times[0] + min_s
     assert times[2] >= times[1] + min_s
@@ -148,8 +148,8 @@ def test_a_broken_pair_is_one_message(spoil, reported, small, tmp_path):
     assert "Fix: " in ended.err
 
 
-# At its last step the second leg below writes samples, then the checkpoint, then reductions. Which write is
-# struck: its number, whether it leaves a partial checkpoint, and the step to go on from.
+# At its last step the second segment below writes samples, then the checkpoint, then reductions. Which write is
+# struck: its number, whether it leaves a partial checkpoint, and the step to resume from.
 MOMENTS = {
     "the samples": (4, False, 20),
     "the reductions in the checkpoint": (9, True, 20),
@@ -184,7 +184,7 @@ def test_killed_within_a_segment(small, clean, tmp_path):
 
 
 def segments_after_k_wave(directory: Path) -> Segments:
-    """The state that k-Wave's own binary left, whose reductions stand in the output alone."""
+    """The state that k-Wave's own binary left, whose reductions are in the output alone."""
     source = DATA / "tvsp_dirichlet_v11_checkpoint"
     segments = Segments(source / "input.h5", directory, steps=1000)
     shutil.copy(source / "checkpoint_t120.h5", segments.state)
@@ -195,7 +195,7 @@ def segments_after_k_wave(directory: Path) -> Segments:
 
 
 def test_killed_while_reductions_replace_those_of_k_wave(tmp_path):
-    """The output holds half of the final reductions then, and no longer those of the first leg."""
+    """The output holds half of the final reductions then, and no longer those of the first segment."""
     whole = segments_after_k_wave(tmp_path / "whole")
     whole.run(2)
     segments = segments_after_k_wave(tmp_path / "killed")
@@ -211,7 +211,7 @@ def test_killed_while_reductions_replace_those_of_k_wave(tmp_path):
 
 
 def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, delays: list[float]) -> int:
-    """Every leg is killed after a delay, as long as there are delays; returns how many blows struck."""
+    """Every segment is killed after a delay, as long as there are delays; returns how many blows struck."""
     segments = Segments(source, directory, *SLOW)
     blows = 0
     for number, delay_s in enumerate(delays):
@@ -228,7 +228,7 @@ def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, del
         assert ended.status == 0 or ended.seconds < jobs.ENDS_WITHIN_S, ended
         blows += ended.status != 0
         if segments.output.exists() and not segments.state.exists() and ended.status == 0:
-            break  # the last leg got through
+            break  # the last segment got through
     if (
         segments.state.exists()
         or not segments.output.exists()
@@ -241,7 +241,7 @@ def killed_at_random(source: Path, clean: Path, directory: Path, ranks: int, del
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_killed_again_and_again(ranks, small, clean, tmp_path):
-    """In the middle of a write before the first checkpoint, between two, and in the last leg."""
+    """In the middle of a write before the first checkpoint, between two, and in the last segment."""
     segments = Segments(small, tmp_path, steps=25)
     for step, saved in ((10, None), (30, 25), (55, 50)):
         if saved is not None:

@@ -1,4 +1,4 @@
-"""Every strategy with every sink: full disk, slow device, killed processes, going on after them."""
+"""Every strategy with every sink: full disk, slow device, killed processes, resuming after them."""
 
 import os
 import re
@@ -133,11 +133,11 @@ def test_a_process_that_only_writes_is_killed(strategy, sink, tmp_path):
 
 @STORAGE.complete()
 def test_a_run_resumes_after_a_kill_in_mid_write(strategy, sink, small, clean, tmp_path):
-    """Whichever process writes dies ten steps after a checkpoint; the next leg may have another strategy."""
+    """Whichever process writes dies ten steps after a checkpoint; the next segment may have another strategy."""
     whole = clean(1)
     segments = Segments(small, tmp_path, "--sink", sink, steps=20)
     first = segments.start(world(2, strategy), "--write", strategy).wait()
-    if "cannot go on in a file of" in first.err:  # told before anything is computed
+    if "cannot resume in a file of" in first.err:  # reported before anything is computed
         assert first.status == 1 and not segments.output.exists(), first
         return
     assert first.status == 0, first

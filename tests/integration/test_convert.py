@@ -1,4 +1,4 @@
-"""Checkpoints that pass from Tailrace's format to k-Wave's and back, and runs that go on from them."""
+"""Checkpoints that pass from Tailrace's format to k-Wave's and back, and runs that resume from them."""
 
 import json
 import shutil
@@ -84,7 +84,7 @@ def test_k_wave_options_resume_from_ours(killed, small, clean, tmp_path):
 
 
 def test_a_run_resumes_from_k_waves(segment, small, clean):
-    """The run is found by the directory in which the checkpoint is to stand."""
+    """The run is found by the directory in which the checkpoint is to be."""
     assert_converted(segment.with_suffix(".h5"), segment / "checkpoints", "tailrace")
     ended = jobs.run(*native(small, segment / "out.h5", "--run-dir", segment, "--resume"), ranks=2)
     assert ended.status == 0, ended

@@ -170,7 +170,7 @@ def test_bad_directories_are_one_message(disks, tmp_path):
 
 
 def test_while_it_runs(disks, tmp_path):
-    """Readers see the samples of the record before the run ends."""
+    """Readers see the samples of the commit mark before the run ends."""
     words = over(disks, "--steps", "2000", "--pace", "latency=20ms", "--select", "whole")
     job = jobs.rehearsal("--out", tmp_path / "run", *words, ranks=2)
     try:

@@ -1,5 +1,5 @@
 """What every program does on several ranks, and all that is run again under each MPI: strategies of each
-kind, a checkpoint that other ranks go on from, and an error on one rank that ends all.
+kind, a checkpoint that other ranks resume from, and an error on one rank that ends all.
 """
 
 import pytest

@@ -19,7 +19,7 @@ SINKS = {"hdf5": ["--sink", "hdf5"], "hdf5-chunked": ["--sink", "hdf5-chunked:1"
 
 
 def write_case(directory: Path, input_file: Path) -> Path:
-    """A case that records what SENSOR_DATA asks for on the command line."""
+    """A case that samples what SENSOR_DATA asks for on the command line."""
     names = [option.lstrip("-") for option in SENSOR_DATA]
     long = {"p": "p_raw", "u": "u_raw"}
     keys = [f"{long.get(name, name)} = true" for name in names]

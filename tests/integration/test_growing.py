@@ -14,7 +14,7 @@ CHUNKED = ["--write", "threads", "--sink", "hdf5-chunked", "--flush", "sample"]
 
 
 def expected(step: int) -> np.ndarray:
-    """The records of a step: number and value of every s-th point, s = step mod 5, none for 0."""
+    """The rows of a step: number and value of every s-th point, s = step mod 5, none for 0."""
     numbers = np.arange(np.prod(CELLS))
     stride = step % 5
     numbers = numbers[numbers % stride == 0] if stride else numbers[:0]

@@ -33,7 +33,7 @@ GRIDS = {"3D": GRID, "2D": GRID_2D}
 
 
 def run(case: KwaveInput, path: Path, *options: object, ranks: int = 0) -> dict[str, np.ndarray]:
-    """The datasets of an output, but for the record, which depends on the number of ranks."""
+    """The datasets of an output, but for the commit mark, which depends on the number of ranks."""
     case.write(path)
     output = path.with_suffix(f".{ranks}.out")
     ended = jobs.run("-i", path, "-o", output, "--quiet", *SENSOR_DATA, *options, ranks=ranks)
@@ -165,7 +165,7 @@ def test_shapes_of_lists_and_signals_are_free(outputs, tmp_path):
 
 def test_signals_longer_than_the_run_are_cut(outputs, tmp_path):
     def longer(case: KwaveInput, steps: int) -> KwaveInput:
-        """Signals that go on for so many steps with what no run could bear."""
+        """Signals that continue for so many steps with what no run could bear."""
         for name in [name for name in case.datasets if name.endswith("_source_input")]:
             values = case.datasets[name]
             if name == "transducer_source_input":
@@ -276,7 +276,7 @@ def test_many_signals_of_scattered_points(tmp_path):
 
 
 def test_benchmark_and_time_steps_size_the_output(small, tmp_path):
-    """More or fewer steps than the input's Nt: the file tells how many the run had."""
+    """More or fewer steps than the input's Nt: the file says so how many the run had."""
     output = tmp_path / "out.h5"
     ended = jobs.run("-i", small, "-o", output, "--quiet", "--benchmark", 70, "-s", 65)
     assert ended.status == 0, ended

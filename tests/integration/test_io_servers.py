@@ -204,7 +204,7 @@ def test_what_cannot_resume_in_files_of_single_steps_is_refused(small, tmp_path)
     before = segments.output.read_bytes()
     ended = segments.start(2, "--write", "spawn-each:2").wait()
     assert ended.status != 0 and len(jobs.messages(ended)) == 1, ended
-    assert "spawn-each cannot go on here" in ended.err and "spawn:N" in ended.err, ended
+    assert "spawn-each cannot continue here" in ended.err and "spawn:N" in ended.err, ended
     assert segments.output.read_bytes() == before
     segments = Segments(small, tmp_path / "each", steps=20)
     segments.run(1, "--write", "spawn-each:2")

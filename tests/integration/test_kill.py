@@ -63,7 +63,7 @@ def test_while_computing(sink, ranks, kill_target, case, clean, tmp_path):
     assert not (run_dir / "run.json").exists()
 
 
-# What tells how far a run has come that has no step yet.
+# What says how far a run has come that has no step yet.
 SIGNS = {"first line": "", "directory": ".", "output": "output.h5", "first step": "progress.json"}
 
 

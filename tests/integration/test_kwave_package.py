@@ -136,7 +136,7 @@ class Problem:
     def by_older_call(
         self, directory: Path, ranks: int, sensor, checkpoint: dict | None = None, **options
     ) -> dict | None:
-        """With our program through the call that keeps a list of what to record; it leaves its files."""
+        """With our program through the call that keeps a list of what to sample; it leaves its files."""
         call = getattr(self.kwave, f"kspaceFirstOrder{len(self.points)}D")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

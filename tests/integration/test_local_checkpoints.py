@@ -1,4 +1,4 @@
-"""Checkpoints on two levels: what stands on the nodes only, a node that is lost, and the end of a run."""
+"""Checkpoints on two levels: what is on the nodes only, a node that is lost, and the end of a run."""
 
 import contextlib
 import json
@@ -106,7 +106,7 @@ def test_a_lost_node_and_nothing_else(tmp_path):
     run.lose_node(0)
     ended = run.resume(2)
     assert ended.status == 2, ended
-    assert "of ranks 0" in ended.err and "no checkpoint to go on from" in ended.err, ended
+    assert "of ranks 0" in ended.err and "no checkpoint to resume from" in ended.err, ended
 
 
 def test_a_stop_in_good_order_leaves_all_in_the_run_directory(tmp_path, whole):
@@ -134,7 +134,7 @@ def test_a_node_that_cannot_be_written_to(tmp_path):
 
 
 class Killed(Local):
-    """One that may go on from what stands on the nodes as well."""
+    """One that may resume from what is on the nodes as well."""
 
     def __init__(
         self, simulation: str, directory: Path, copy_every: int, partner: bool, compress: str

@@ -1,4 +1,4 @@
-"""Stripes of the output file on Lustre: a program `lfs` that stands in for the real one is asked for them."""
+"""Stripes of the output file on Lustre: a program `lfs` that is in for the real one is asked for them."""
 
 import os
 from pathlib import Path

@@ -12,7 +12,7 @@ from shared import Shared
 
 
 def pairs(rows: list[tuple]) -> set:
-    """Every two values of two axes that stand in one row."""
+    """Every two values of two axes that are in one row."""
     return {pair for row in rows for pair in itertools.combinations(enumerate(row), 2)}
 
 

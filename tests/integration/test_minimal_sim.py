@@ -1,4 +1,4 @@
-"""examples/minimal_sim: a simulation of one's own on the installed library, built, run and gone on with."""
+"""examples/minimal_sim: a simulation of one's own on the installed library, built, run and resumed."""
 
 import re
 import shutil
@@ -116,7 +116,7 @@ def test_a_loop_of_its_own_writes_the_same_file(program, build_example, tmp_path
     ended = jobs.Job([tmp_path / "out.h5"], 3, command=[str(plain)]).wait()
     assert ended.status == 0, ended
     expected, found = jobs.read_datasets(tmp_path / "run/output.h5"), jobs.read_datasets(tmp_path / "out.h5")
-    assert len(found) > 6  # values, step and time_s of both groups, and the record
+    assert len(found) > 6  # values, step and time_s of both groups, and the commit mark
     for group in ("slices", "hottest"):
         for name in ("values", "step", "time_s"):
             path = f"{group}/{name}"

@@ -146,7 +146,7 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], 
 
 @pytest.mark.parametrize("second", [2, 3])
 def test_writers_resume(second, mixed, tmp_path):
-    """Their files have each step once, with the same bytes if as many ranks go on."""
+    """Their files have each step once, with the same bytes if as many ranks continue."""
     segment = tmp_path / "segment"
     run_in_segments(MIXED, segment, 2, second, "kill:step=26")
     results = [(directory / "run/result.res").read_text() for directory in (segment, mixed)]
@@ -239,7 +239,7 @@ def test_a_step_too_long(tmp_path):
 
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "argon.toml"
-# From the second leg on other ranks sum up in another order, and what differs by rounding grows with time.
+# From the second segment on other ranks sum up in another order, and what differs by rounding grows with time.
 AFTER_STEPS, LIMIT_AFTER = 100, 1e-6
 
 

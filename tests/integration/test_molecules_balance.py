@@ -106,5 +106,5 @@ def test_measured_load(ranks, tmp_path):
         found = datasets(directory)
         for name in ("last/values", "energy/values"):
             assert np.allclose(found[name], wanted[name], rtol=1e-9, atol=1e-9), name
-        # A rank that is held up counts as slow, by four times at most: no measure of how well they share.
+        # A rank that is stalled counts as slow, by four times at most: no measure of how well they share.
         assert (imbalance(directory) < ranks).all()

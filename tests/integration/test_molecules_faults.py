@@ -105,7 +105,7 @@ def test_a_writer_of_the_reference_finds_a_full_disk(name, small_disk, tmp_path)
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_writer_of_the_reference_on_a_failing_device(name, whole, tmp_path):
-    """The first to write after step 16; from a checkpoint before, the run goes on."""
+    """The first to write after step 16; from a checkpoint before, the run continues."""
     text = TRAJECTORY + writer(name, 3, "files")
     ended = run(text, tmp_path, "--fault", "write:step=17,error=EIO", ranks=RANKS, status=3)
     assert_one_message(ended, "files", "Input/output error")
@@ -122,7 +122,7 @@ def test_a_writer_of_the_reference_on_a_failing_device(name, whole, tmp_path):
 )
 def test_killed_in_the_middle_of_a_frame(name, ending, kill_target, tmp_path):
     """Half of what a rank has to write of step 28 is there, behind the frame of step 14, from which or from a
-    later one the run goes on: each line is there once, and whole.
+    later one the run continues: each line is there once, and whole.
     """
     text = mixture(*OUTPUTS[-1:], TREE, table("checkpoint", every=7), writer(name, 14, "frames"))
     run(text, tmp_path / "whole", ranks=RANKS)

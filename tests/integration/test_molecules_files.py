@@ -119,7 +119,7 @@ def test_from_ours_into_each_format(states):
 
 @each_value("source, target, ranks", FORMATS, FORMATS, RANKS)
 def test_from_format_to_format(source, target, ranks, states, whole, tmp_path):
-    """What a file does not tell comes from the run."""
+    """What a file does not state comes from the run."""
     options = ["-n", ranks]
     if source in ("binary", "mpi-restart"):
         options += ["--run", whole]
@@ -187,7 +187,7 @@ def refused_conversions(states, whole, odd_files, tmp_path):
             target,
             "binary",
             [],
-            ["mpi-restart: does not tell the box", "--case FILE"],
+            ["mpi-restart: does not state the box", "--case FILE"],
         ),
         (states["ascii"][0], tmp_path / "taken", "cells", [], ["taken.restart.mpi: exists"]),
         (states["ascii"][0], target, "xyz", [], ["of which run?", "--run DIR"]),
@@ -327,7 +327,7 @@ BAD_STATES = {
     "no rotation": (edited(5, 8, "7"), ["no rotation"]),
     "an unknown word": (replaced("Length", "Lenght"), ["line 4: unknown word Lenght"]),
     "an unknown format": (replaced("MoleculeFormat ICRVQD", "MoleculeFormat IDRV"), ["IDRV"]),
-    "another state": (edited(5, 5, "0.125"), ["others than its header tells of"]),
+    "another state": (edited(5, 5, "0.125"), ["others than its header states"]),
     "another program": (replaced("mardyn trunk", "moldyn trunk"), ["does not begin as"]),
     "an older version": (replaced("mardyn trunk 2016", "mardyn trunk 2006"), ["too old"]),
 }

@@ -1,4 +1,4 @@
-"""The planner on real runs: auto tells what it took and why; `tailrace plan` leaves only its answer."""
+"""The planner on real runs: auto says what it took and why; `tailrace plan` leaves only its answer."""
 
 import json
 from itertools import pairwise

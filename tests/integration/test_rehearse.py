@@ -24,7 +24,7 @@ ENDLESS = "latency=10ms,bandwidth=300kB/s"
 # The same on any number of ranks; more datasets than ranks.
 SELECTIONS = ["whole", "x", "y=3", "z", "box:1,2,0,7,5,3", "boxes:20,size=2x3x2", "points:40"]
 SELECTIONS += ["boxes:9,share=uneven", "points:5,share=uneven,seed=7"]
-# These follow the ranks: an own name tells them from the others.
+# These follow the ranks: an own name distinguishes it from the others.
 ON_ONE_RANK = ["boxes:6,share=one", "points:8,share=one"]
 DECOMPOSITIONS = ["slabs", "pencils", "uneven", "one-owner:LAST"]
 RANKS = [1, 2, 3] if jobs.waits_spin() else [1, 2, 3, 4, 7]
@@ -102,7 +102,7 @@ def is_hdf5(path: Path) -> bool:
 
 
 def wait_for_steps(job: jobs.Job, run_dir: Path, least: int) -> None:
-    """Until the run tells that so many steps are done."""
+    """Until the run says that so many steps are done."""
 
     def has_come() -> bool:
         try:

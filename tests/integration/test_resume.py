@@ -1,4 +1,4 @@
-"""Runs that are stopped or killed and gone on with, on other numbers of ranks."""
+"""Runs that are stopped or killed and resumed, on other numbers of ranks."""
 
 import contextlib
 import importlib.util
@@ -45,7 +45,7 @@ def kill_at_26(simulation: str, ranks: int, directory: Path) -> Computation:
 
 @pairwise("simulation, first, second", list(CASES), MANY, MANY)
 def test_segments_on_any_numbers_of_ranks(simulation, first, second, tmp_path, once, whole):
-    """Killed after a while, gone on with by as many, more and fewer ranks: bit for bit the same."""
+    """Killed after a while, resumed with by as many, more and fewer ranks: bit for bit the same."""
     killed = once(f"killed {simulation} on {first}", partial(kill_at_26, simulation, first))
     saved = killed.steps_saved()
     assert saved and saved[-1] in (14, 21), saved
@@ -104,7 +104,7 @@ def test_every_strategy_takes_and_leaves_them(strategy, tmp_path, whole):
 
 
 def test_signals_ask_for_checkpoints_and_for_the_end(tmp_path, whole):
-    """SIGUSR1: one, and on; SIGTERM: one, and the end, from which the run can be gone on with."""
+    """SIGUSR1: one, and on; SIGTERM: one, and the end, from which the run can be resumed."""
     slow = ["checkpoint.every=100000", 'rehearse.compute="memory"', "rehearse.compute_ms=40"]
     computation = Computation("rehearse", tmp_path, *slow)
     job = computation.start(ranks=2)
@@ -177,7 +177,7 @@ def test_a_reader_without_tailrace(compress, tmp_path):
 
 @pairwise("simulation, compress, buffers", list(CASES), ["zstd", "zstd:19"], ["1MiB", "6KiB"])
 def test_compressed_ones_on_other_numbers_of_ranks(simulation, compress, buffers, tmp_path, whole):
-    """Killed, and gone on with: bit for bit the same, also where buffers keep few of the cells."""
+    """Killed, and resumed: bit for bit the same, also where buffers keep few of the cells."""
     jobs.needs_zstd()
     settings = [f'checkpoint.compress="{compress}"', f'checkpoint.buffers="{buffers}"']
     computation = Computation(simulation, tmp_path, *settings)
@@ -241,7 +241,7 @@ def test_no_checkpoint_of_the_wrong_case(tmp_path):
 
 
 def test_what_another_simulation_left_stays_as_it_is(tmp_path):
-    """Neither the program nor the command touches the account, the traces or the report of the leg before."""
+    """Neither the program nor the command touches the account, the traces or the report of the segment before."""
     computation = Computation("seismic", tmp_path, "time.steps=4000", "domain.cells=[30,30,30]")
     words = [
         "run",
@@ -270,7 +270,7 @@ def test_what_another_simulation_left_stays_as_it_is(tmp_path):
 def test_nothing_to_resume_from(tmp_path):
     computation = Computation("rehearse", tmp_path)
     ended = computation.start("--resume").wait()
-    assert ended.status == 2 and "no checkpoint to go on from" in ended.err, ended
+    assert ended.status == 2 and "no checkpoint to resume from" in ended.err, ended
 
 
 @pytest.mark.parametrize(("policy", "status"), [("warn", 0), ("stop", 3)])
@@ -342,10 +342,10 @@ def test_the_command(tmp_path, whole):
     assert ended.status == 3, ended
     assert f"tailrace resume {computation.run_dir}" in ended.out
     ended = jobs.tailrace("resume", computation.run_dir, "-n", "3")
-    assert ended.status == 0 and "go on with it" not in ended.out, ended
+    assert ended.status == 0 and "resume with it" not in ended.out, ended
     whole.assert_reached("seismic", computation.datasets())
     page = (computation.run_dir / "report.html").read_text()
-    assert "Checkpoints and legs" in page
+    assert "Checkpoints and segments" in page
     again = command.tailrace("resume", computation.run_dir)
     assert again.status == 2 and "has finished" in again.err, again
     shutil.rmtree(computation.run_dir / "checkpoints")
@@ -403,7 +403,7 @@ def kill_at_random(seed: int, whole: Whole, make: Callable[[random.Random], Comp
             return
         if computation.steps_saved() and before:
             assert computation.steps_saved()[-1] >= before[-1], seed
-    raise AssertionError(f"seed {seed}: no end after 20 legs")
+    raise AssertionError(f"seed {seed}: no end after 20 segments")
 
 
 def often(simulations: list[str], directory: Path, chance: random.Random) -> Computation:

@@ -219,7 +219,7 @@ def test_a_failing_disk_ends_the_run_on_every_rank(model, strategy):
         ("model.h5:/wavelet", "model.h5:/counts", ["source.wavelet", "64-bit integer", "float32 or float64"]),
         ("delta = 0.05", "delta = -0.6", ["model.delta: -0.6 cannot be"]),
         ("delta = 0.05", "dip_rad = 1", ["model.dip_rad", "no meaning for vti"]),
-        ("vs_m_s = 900", "vs_m_s = 900\nsigma = 1", ["model.vs_m_s", "stands beside sigma"]),
+        ("vs_m_s = 900", "vs_m_s = 900\nsigma = 1", ["model.vs_m_s", "conflicts with sigma"]),
         ("[7, 6, 6]", "[7, 6, 12]", ["source.cells: [7, 6, 12] lies outside", "[13, 12, 11]"]),
         ("[1, -2.5]", "[1]", ["source.amplitudes", "1 numbers for 2 sources"]),
         ("amplitudes", "fcut_hz = 3\namplitudes", ["source.fcut_hz", 'wavelet = "ricker"']),

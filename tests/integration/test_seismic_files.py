@@ -147,7 +147,7 @@ def test_rsf_holds_what_hdf5_does_with_right_axes(tmp_path, model, ranks, strate
     [("blocking", 3, 1), ("threads", 3, 1), ("uring", 3, 1), ("leaders:2", 3, 2), ("ranks:1", 4, 3)],
 )
 def test_rsf_headers_report_of_whole_samples_whatever_happens(tmp_path, model, strategy, ranks, killed):
-    """All that the record has: whichever rank is the last one to advance it."""
+    """All that the commit mark has: whichever rank is the last one to advance it."""
     clean = ran(tmp_path, CASE, name="clean")
     words = ["--sink", "rsf", "--write", strategy, "--fault", f"kill:rank={killed},step=15"]
     ended = run(tmp_path, CASE, *words, ranks=ranks)
@@ -349,7 +349,7 @@ def test_receivers_that_segy_cannot_hold_are_refused(tmp_path, model, old, new, 
     [
         ("every_s = 0", "output[3].every_s: is no time between samples"),
         ("every_s = 9", "output[3].every_s: the run ends before 9 s"),
-        ("every_s = 0.01\nevery = 3", "output[3].every_s: stands beside"),
+        ("every_s = 0.01\nevery = 3", "output[3].every_s: conflicts with"),
     ],
 )
 def test_bad_times_between_samples_are_refused(tmp_path, model, new, words):

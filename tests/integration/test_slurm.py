@@ -1,4 +1,4 @@
-"""Runs that end with the time limit of their job and go on in the next, under a Slurm of one node."""
+"""Runs that end with the time limit of their job and continue in the next, under a Slurm of one node."""
 
 import os
 import shutil
@@ -81,7 +81,7 @@ def resume(cluster, directory: Path, step: int, whole, *options: str) -> None:
     assert jobs.account(directory / RUN / "legs/1")["ranks"] == 2
     assert_same(jobs.read_datasets(directory / RUN / "output.h5"), whole)
     page = (directory / RUN / "report.html").read_text()
-    assert "One computation, in the legs below" in page
+    assert "One computation, in the segments below" in page
 
 
 @pytest.mark.parametrize("launcher", ["mpirun", "srun"])

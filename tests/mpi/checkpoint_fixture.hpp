@@ -16,7 +16,7 @@
 #include "tailrace/decomposition.hpp"
 #include "tailrace/error.hpp"
 
-/// A simulation's state whose every value follows a formula, so that what came back can be judged alone.
+/// A simulation's state whose every value follows a formula, so that what came back can be checkd alone.
 namespace tailrace::checkpoint::fixture {
 
 inline constexpr Index3 domain{13, 11, 17};
@@ -81,7 +81,7 @@ enum class Owner {
   of_particle,  ///< each cell has particles of all ranks
 };
 
-/// Particles in cells: most in few of these, none in many. Their records have 20 bytes, which is no whole
+/// Particles in cells: most in few of these, none in many. Their rows have 20 bytes, which is no whole
 /// number of words.
 class Particles final : public RowSet {
  public:
@@ -100,7 +100,7 @@ class Particles final : public RowSet {
     for (std::uint64_t id = 0; id < count_; ++id)
       if (owner_of(cell_of(id), id) == rank_) cells_[cell_of(id)].push_back(particle(id));
   }
-  /// Particles here, and those among them that are wrong or stand in a wrong cell.
+  /// Particles here, and those among them that are wrong or are in a wrong cell.
   [[nodiscard]] std::int64_t count() const noexcept {
     std::int64_t count = 0;
     for (const auto& [key, particles] : cells_) count += static_cast<std::int64_t>(particles.size());

@@ -48,13 +48,13 @@ output::Options options() {
   return fixture::options_of("threads");
 }
 
-/// The directories of a trial.
+/// The directories of a test.
 struct Place {
   explicit Place(mpi::CommView comm) : directory(comm) {}
   [[nodiscard]] std::string run() const { return directory.file("run"); }
   [[nodiscard]] std::string local() const { return directory.file("local"); }
   [[nodiscard]] LocalLevel level(bool partner) const { return {.directory = local(), .partner = partner}; }
-  /// The directory of a node of the only leg; "" if there is none.
+  /// The directory of a node of the only segment; "" if there is none.
   [[nodiscard]] std::string node(int number) const {
     for (const auto& segment : fs::directory_iterator(local()))
       return fmt::format("{}/node-{}", segment.path().string(), number);
@@ -73,7 +73,7 @@ void take(TwoLevels& levels, StepIndex step, State& state) {
   levels.commit_local();
 }
 
-/// A leg of all ranks that ends before the shared file system has anything of step 10.
+/// A segment of all ranks that ends before the shared file system has anything of step 10.
 void leave_on_nodes(mpi::CommView comm, const Place& place, bool partner, Owner owner = Owner::of_cell,
                     const Compression& compression = {}) {
   State state(comm, slabs(comm.size()), owner);
@@ -126,7 +126,7 @@ std::size_t files_in(const std::string& directory) {
 
 }  // namespace
 
-MPI_CASE("what stands on nodes comes back on any number of ranks", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("what is on nodes comes back on any number of ranks", ranks{1, 2, 3, 4, 7}) {
   const int all = comm.size();
   for (const int per_node : {1, 2, 7})
     for (const auto owner : {Owner::of_cell, Owner::of_particle})
@@ -165,7 +165,7 @@ MPI_CASE("compressed parts come back on any number of ranks", ranks{1, 3, 7}) {
   }
 }
 
-MPI_CASE("a copy behind the computation is a checkpoint as any other", ranks{1, 3, 7}) {
+MPI_CASE("an asynchronous copy is a checkpoint as any other", ranks{1, 3, 7}) {
   const RanksPerNode nodes(2);
   const Place place(comm);
   State state(comm, slabs(comm.size()));
@@ -186,7 +186,7 @@ MPI_CASE("a copy behind the computation is a checkpoint as any other", ranks{1, 
   check_restored(comm, place);
 }
 
-MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under way goes on", ranks{1, 3}) {
+MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under way continues", ranks{1, 3}) {
   const RanksPerNode nodes(1);
   const Place place(comm);
   State state(comm, slabs(comm.size()));

@@ -206,7 +206,7 @@ MPI_CASE("what is saved is the state of that moment", ranks{1, 2}) {
   check_restored(comm, found);
 }
 
-MPI_CASE("it gets its name behind the computation", ranks{1, 3}) {
+MPI_CASE("it gets its name asynchronously", ranks{1, 3}) {
   const SharedDir directory(comm);
   State state(comm, slabs(comm.size()));
   state.set();
@@ -384,7 +384,7 @@ MPI_CASE("what a program does not ask for is named, and what is not there refuse
   const auto none = failure_of(
       [&] { restore_newest(comm, refusals.directory.path() + "/nix", "test", passing(refusals.state)); });
   REQUIRE(none);
-  check_words(none->message, "no checkpoint to go on from");
+  check_words(none->message, "no checkpoint to resume from");
 }
 
 MPI_CASE("the newest are kept", ranks{1}) {

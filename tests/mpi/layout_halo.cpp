@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index3 extents{7, 6, 9};
 
-/// A field on one rank with a halo, whose elements tell where in the grid they belong.
+/// A field on one rank with a halo, whose elements say where in the grid they belong.
 class Field {
  public:
   Field(const Box& box, std::int64_t width, std::size_t element_bytes, int number)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned char untouched = 0xEE;
 
-/// This rank's part of an array whose elements tell where they belong: element bytes from (array, global
+/// This rank's part of an array whose elements say where they belong: element bytes from (array, global
 /// index).
 class Pattern {
  public:
@@ -89,7 +89,7 @@ struct Fixture {
   std::vector<int> left_out = {};
 };
 
-/// Moves `flights` arrays at once, their pieces interleaved; returns the number of wrong elements on this
+/// Moves `flights` arrays at once, their batches interleaved; returns the number of wrong elements on this
 /// rank.
 std::int64_t wrong_after(mpi::CommView comm, const Fixture& fixture) {
   const Index3 extents = fixture.from.extents();
@@ -139,7 +139,7 @@ std::vector<Decomposition> some_decompositions(Index3 extents, int ranks) {
 
 }  // namespace
 
-MPI_CASE("every decomposition can become every other, in pieces along each axis", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("every decomposition can become every other, in batches along each axis", ranks{1, 2, 3, 4, 7}) {
   const Index3 extents{5, 7, 6};
   for (const auto& from : some_decompositions(extents, comm.size()))
     for (const auto& to : some_decompositions(extents, comm.size()))
@@ -147,7 +147,7 @@ MPI_CASE("every decomposition can become every other, in pieces along each axis"
         CHECK(wrong_after(comm, {.from = from, .to = to, .axis = axis, .batches = 3}) == 0);
 }
 
-MPI_CASE("random sizes, layouts and pieces", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("random sizes, layouts and batches", ranks{1, 2, 3, 4, 7}) {
   std::mt19937 random(20260729);  // the same on all ranks
   const auto upto = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   for (int round = 0; round < 60; ++round) {
@@ -244,7 +244,7 @@ MPI_CASE("a rank waits only for ranks whose points it gets", ranks{3}) {
   Transpose transpose(comm,
                       {.from = z, .to = z, .from_layout = dense, .to_layout = dense, .element_bytes = 8});
   std::vector<double> from(16, comm.rank()), to(16);
-  // Rank 0 starts when the others have ended: were they to wait for it, nobody would ever go on.
+  // Rank 0 starts when the others have ended: were they to wait for it, nobody would ever continue.
   if (comm.rank() == 0) mpi::barrier(comm);
   auto flight = transpose.begin(from.data(), to.data());
   flight.start(0);

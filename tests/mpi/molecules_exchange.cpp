@@ -40,7 +40,7 @@ std::vector<Molecule> own_of(const std::vector<Molecule>& all, const Region& reg
   return own;
 }
 
-/// A number that tells molecules of all ranks apart from others, in whatever order.
+/// A number that distinguishes molecules of all ranks from others, in whatever order.
 std::uint64_t checksum(mpi::CommView comm, const std::vector<Molecule>& own) {
   std::uint64_t sum = 0;
   for (const Molecule& molecule : own) {

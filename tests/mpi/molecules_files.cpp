@@ -391,7 +391,7 @@ MPI_CASE("counts that do not fit are refused", ranks{1, 3}) {
     CHECK(contains(files.reading(binary), "bytes where"));
     const auto cells = files.make(PhaseSpaceFormat::cells);
     files.replace(cells.header, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
-    CHECK(contains(files.reading(cells), "tells of 60 molecules"));
+    CHECK(contains(files.reading(cells), "states 60 molecules"));
     const auto netcdf = files.make(PhaseSpaceFormat::netcdf);
     files.replace(netcdf.header, "NumberOfMolecules 60", fmt::format("NumberOfMolecules {}", number));
     CHECK(contains(files.reading(netcdf), "holds 60 molecules"));
@@ -407,7 +407,7 @@ MPI_CASE("a file of another state than its header is refused", ranks{1, 3}) {
     other[9].velocity[0] += 1e-12;
     write(comm, made, other, mixture(), files.box, {2, 2, 2});
     put_bytes(comm, made.header, header);
-    CHECK(contains(files.reading(made), "others than its header tells of"));
+    CHECK(contains(files.reading(made), "others than its header states"));
   }
 }
 
@@ -421,7 +421,7 @@ MPI_CASE("files of machines of another byte order are refused", ranks{1, 3}) {
   CHECK(contains(files.reading(restart), "the other byte order"));
 }
 
-MPI_CASE("both orders of records of the MPI-IO checkpoint are told apart", ranks{1, 2}) {
+MPI_CASE("both orders of rows of the MPI-IO checkpoint are distinguished", ranks{1, 2}) {
   const SharedDir dir(comm);
   const Vec3 box{9, 7, 5.5};
   const auto share = slabs(comm.rank(), comm.size(), box, 2);
@@ -444,7 +444,7 @@ MPI_CASE("both orders of records of the MPI-IO checkpoint are told apart", ranks
   put_bytes(comm, files.data, bare);
   CHECK(state_sum(comm, read(comm, files, share).molecules) == sum);
 
-  // As ls1 mardyn writes it when it does not look at what MPI says: records over the table.
+  // As ls1 mardyn writes it when it does not look at what MPI says: rows over the table.
   auto damaged = parallel;
   for (std::size_t i = 0; i < 60; ++i) damaged.replace(82 + 116 * i, 116, parallel, 146 + 120 * i, 116);
   put_bytes(comm, files.data, damaged);

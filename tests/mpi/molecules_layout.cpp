@@ -108,7 +108,7 @@ const std::string header_lines =
     "1 0 0 0 0\n0 0 0 2 0.5 1.5 0 0\n0 0 0\n1.25 0.75\n10000000000\nNumberOfMolecules 5\nMoleculeFormat "
     "ICRVQD\n";
 
-/// A header of ours without the sum of the state, which stands in a comment.
+/// A header of ours without the sum of the state, which is in a comment.
 std::string without_sum(std::string text) {
   const auto begin = text.find("# state-sum "), end = text.find('\n', begin) + 1;
   return text.erase(begin, end - begin);
@@ -158,7 +158,7 @@ MPI_CASE("the cell-structured file of five molecules", ranks{1, 2, 3}) {
   }
   CHECK(wanted.get().size() == 40 + 4 * 4 + 5 * 116);
   const auto found = written(comm, files, {2, 1, 2});
-  // Within a cell ranks stand in their order, and so may change places.
+  // Within a cell ranks are in their order, and so may change places.
   if (comm.size() == 1) check_file(found, wanted.get());
   CHECK(found.substr(0, 56) == wanted.get().substr(0, 56));
   CHECK(found.size() == wanted.get().size());

@@ -13,7 +13,7 @@
 #include "output_fixture.hpp"
 #include "simulation.hpp"
 
-/// Runs that are saved on some ranks and go on on others, from any decomposition to any other one.
+/// Runs that are saved on some ranks and continue on others, from any decomposition to any other one.
 namespace tailrace::molecules {
 
 namespace {
@@ -132,7 +132,7 @@ void check_observables(const std::vector<double>& found, const std::vector<doubl
     CHECK(found[one] == doctest::Approx(wanted[one]).epsilon(1e-12));
 }
 
-/// Goes on as another kind of run; `alike` if the ranks are as many as before and share in the same way.
+/// Continues as another kind of run; `alike` if the ranks are as many as before and share in the same way.
 void resume(mpi::CommView comm, Kind kind, const std::string& directory, const Whole& whole, bool alike) {
   Run run(comm, kind);
   run.restore(directory);
@@ -167,7 +167,7 @@ void restart_everywhere(mpi::CommView comm, int from, Kind kind, const std::stri
 
 }  // namespace
 
-MPI_CASE("a run goes on on any number of ranks in any decomposition", ranks{3, 7}) {
+MPI_CASE("a run continues on any number of ranks in any decomposition", ranks{3, 7}) {
   for (const auto kind : kinds)
     for (const int from : {1, 2, 3, 4, 7}) {
       if (from > comm.size()) continue;

@@ -110,7 +110,7 @@ MPI_CASE("a droplet is dense inside and thin outside", ranks{1, 3}) {
 }
 
 MPI_CASE("ids have places in ascending order, whoever has the molecules", ranks{1, 2, 3, 4, 7}) {
-  // 23 ids far apart, dealt out in turn; the last rank has none.
+  // 23 ids far apart, dealt out one after the other; the last rank has none.
   std::vector<std::uint64_t> all, own;
   for (std::uint64_t i = 0; i < 23; ++i) all.push_back(i == 22 ? ~std::uint64_t{0} : i * i * i << 40U);
   const auto owners = static_cast<std::size_t>(std::max(1, comm.size() - 1));

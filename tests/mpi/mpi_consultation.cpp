@@ -44,7 +44,7 @@ MPI_CASE("nobody waits for ranks that are late", ranks{2, 3}) {
   if (comm.is_root()) {
     consultation.ask({1.0});
     CHECK(!consultation.complete());  // the others ask only after the message below
-    mpi::broadcast(other, "go on", 0);
+    mpi::broadcast(other, "continue", 0);
   } else {
     mpi::broadcast(other, std::string(), 0);
     consultation.ask({2.0});

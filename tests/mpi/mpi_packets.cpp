@@ -17,7 +17,7 @@ std::vector<std::byte> content(int from, int to, int round) {
 
 }  // namespace
 
-MPI_CASE("parcels reach those who do not expect them, call after call", ranks{1, 2, 3, 7}) {
+MPI_CASE("packets reach those who do not expect them, call after call", ranks{1, 2, 3, 7}) {
   for (int round = 0; round < 40; ++round) {
     std::vector<mpi::Packet<>> outgoing, expected;
     for (int peer = comm.size() - 1; peer >= 0; --peer) {

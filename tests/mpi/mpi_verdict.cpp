@@ -97,7 +97,7 @@ MPI_CASE("a late rank is named", ranks{3}) {
   if (comm.is_root()) CHECK(error->message.ends_with("waiting for rank " + std::to_string(late)));
 }
 
-MPI_CASE("a step's verdict tells of failures and of the wish to stop", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("a step's verdict carries failures and the wish to stop", ranks{1, 2, 3, 4, 7}) {
   mpi::StepVerdict verdict(comm);
   CHECK(verdict.finish().failing_rank == -1);  // nothing started yet
   const int last = comm.size() - 1;

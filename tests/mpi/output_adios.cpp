@@ -126,7 +126,7 @@ void check_equal(const std::string& adios_path, const std::string& hdf5_path, co
 
 }  // namespace
 
-MPI_CASE("adios2: variables hold what the datasets of hdf5 do, with attributes and record",
+MPI_CASE("adios2: variables hold what the datasets of hdf5 do, with attributes and commit mark",
          ranks{1, 2, 3, 4}) {
   const SharedDir directory(comm);
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}})
@@ -225,7 +225,7 @@ MPI_CASE("adios2: a directory with other things is refused and left alone", rank
   if (comm.is_root()) CHECK(std::filesystem::file_size(path + "/md.idx") == 4);
 }
 
-MPI_CASE("adios2: a value that the engine refuses is told before the first step", ranks{1, 3}) {
+MPI_CASE("adios2: a value that the engine refuses is reported before the first step", ranks{1, 3}) {
   const SharedDir directory(comm);
   const Index3 domain{4, 4, 4};
   const auto error = error_of([&] {
@@ -238,7 +238,7 @@ MPI_CASE("adios2: a value that the engine refuses is told before the first step"
   CHECK_MESSAGE(error->message.find("nobody") != std::string::npos, error->message);
 }
 
-MPI_CASE("adios2: a failed write is the same error on all ranks, the record tells what is there",
+MPI_CASE("adios2: a failed write is the same error on all ranks, the commit mark says what is there",
          ranks{1, 2, 3, 4}) {
   const SharedDir directory(comm);
   const Index3 domain{8, 7, 14};
@@ -277,7 +277,7 @@ MPI_CASE("adios2: a full disk ends with the same error on all and an output that
   umount2(directory.path().c_str(), MNT_DETACH);
 }
 
-MPI_CASE("adios2: a run that should go on in such an output is refused at once", ranks{1, 3}) {
+MPI_CASE("adios2: a run that should resume in such an output is refused at once", ranks{1, 3}) {
   const SharedDir directory(comm);
   const Index3 domain{4, 4, 4};
   const Plan plan = make_plan({}, comm.is_root() ? Box::whole(domain) : Box{}, domain);
@@ -288,7 +288,7 @@ MPI_CASE("adios2: a run that should go on in such an output is refused at once",
   });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
-  CHECK(error->message.find("cannot go on in a file of --sink adios2") != std::string::npos);
+  CHECK(error->message.find("cannot resume in a file of --sink adios2") != std::string::npos);
 }
 
 #endif

@@ -255,7 +255,7 @@ MPI_CASE("ranks that compute at their own speed", ranks{2, 3, 4}) {
 
 namespace {
 
-/// Goes on in a file from step `after` on, as a resumed session does.
+/// Resumes in a file from step `after` on, as a resumed session does.
 void resume(mpi::CommView comm, const std::string& path, Index3 domain, const std::vector<Stream>& streams,
             StepIndex after, StepIndex steps) {
   const Box own = own_of(domain, comm);
@@ -318,7 +318,7 @@ std::string message_of(const Action& action) {
 
 }  // namespace
 
-MPI_CASE("a run goes on in the file that it left, in the middle of chunks", ranks{1, 2, 3, 7}) {
+MPI_CASE("a run resumes in the file that it left, in the middle of chunks", ranks{1, 2, 3, 7}) {
   const Index3 domain{12, 10, 14};
   const SharedDir directory(comm);
   const std::vector<Stream> streams{stepwise(domain, ten_steps),
@@ -335,7 +335,7 @@ MPI_CASE("a run goes on in the file that it left, in the middle of chunks", rank
   }
 }
 
-MPI_CASE("a run goes on in a file of another program with chunks of its own", ranks{1, 3}) {
+MPI_CASE("a run resumes in a file of another program with chunks of its own", ranks{1, 3}) {
   const Index3 domain{12, 10, 14};
   const SharedDir directory(comm);
   const std::vector<Stream> streams{stepwise(domain, ten_steps)};
@@ -356,7 +356,7 @@ MPI_CASE("a run goes on in a file of another program with chunks of its own", ra
   }
 }
 
-MPI_CASE("a file in which a run cannot go on is refused on all ranks with the reason", ranks{1, 3}) {
+MPI_CASE("a file in which a run cannot continue is refused on all ranks with the reason", ranks{1, 3}) {
   const Index3 domain{12, 10, 14};
   const SharedDir directory(comm);
   const std::vector<Stream> streams{stepwise(domain, ten_steps)};
@@ -366,7 +366,7 @@ MPI_CASE("a file in which a run cannot go on is refused on all ranks with the re
     return message_of([&] { resume(comm, path, domain, wanted, 4, 10); });
   };
   write_pattern(comm, path, domain, streams, 4, options_of("threads", "hdf5"));
-  CHECK(refusal(streams).find("dataset /p is not in chunks. Fix: go on with the sink hdf5") !=
+  CHECK(refusal(streams).find("dataset /p is not in chunks. Fix: resume with the sink hdf5") !=
         std::string::npos);
   write_pattern(comm, path, domain, streams, 4, options_of("threads", "hdf5-chunked"));
   CHECK(refusal({stepwise(domain, {.first = 2, .every = 1, .last = 10})}).find("has the shape (10,") !=

@@ -25,7 +25,7 @@ struct Segment {
   bool abandoned = false;  ///< left without an end, as by a kill
 };
 
-/// All kinds but those that lose digits when a run goes on from the file alone.
+/// All kinds but those that lose digits when a run resumes from the file alone.
 std::vector<Stream> streams() {
   auto all = streams_of_all_kinds(domain);
   std::erase_if(all, [](const Stream& s) { return s.reduction == Reduction::rms; });
@@ -126,7 +126,7 @@ MPI_CASE("directories: all kinds of streams, through each strategy", ranks{1, 3}
     }
 }
 
-MPI_CASE("directories: a run goes on in its raw files", ranks{1, 2, 3}) {
+MPI_CASE("directories: a run resumes in its raw files", ranks{1, 2, 3}) {
   const auto wanted = in_one_file(comm);
   for (const bool named_again : {true, false})
     for (const std::string strategy : {"threads", "uring"}) {
@@ -143,7 +143,7 @@ MPI_CASE("directories: a run goes on in its raw files", ranks{1, 2, 3}) {
     }
 }
 
-MPI_CASE("directories: a lost or foreign raw file is no place to go on in", ranks{1, 2}) {
+MPI_CASE("directories: a lost or foreign raw file is no place to resume in", ranks{1, 2}) {
   const auto wanted = in_one_file(comm);
   const SharedDir dir(comm);
   CHECK(!run_segment(comm, dir, {.to = 3, .directories = 2}));

@@ -204,8 +204,8 @@ inline std::vector<Stream> streams_of_all_kinds(Index3 n) {
           stream("last_boxes", boxes, Reduction::final, n)};
 }
 
-/// Runs `body(ranks that compute, options)` with a crew for the way; ranks that only write serve meanwhile.
-/// Returns what the body returned or threw (`Error`) on the root, on all ranks. @collective{comm}
+/// Runs `body(ranks that compute, options)` with I/O servers for the way; ranks that only write serve
+/// meanwhile. Returns what the body returned or threw (`Error`) on the root, on all ranks. @collective{comm}
 template <class Body>
 std::optional<ErrorInfo> with_io_servers(mpi::CommView comm, Options options, const Body& body) {
   std::optional<ErrorInfo> error;

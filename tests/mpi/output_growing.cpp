@@ -21,13 +21,13 @@ constexpr Index3 domain{9, 7, 8};
 constexpr double dt_s = 0.25;
 constexpr Cadence open_steps{.first = 1, .every = 1, .last = Cadence::open_end};
 
-/// Records of a sample on all ranks: none, a few, and more than a chunk and than a message holds.
+/// Rows of a sample on all ranks: none, a few, and more than a chunk and than a message holds.
 std::int64_t rows_at(StepIndex step) noexcept {
   if (step % 5 == 0) return 0;
   return step == 7 ? 30'000 : step * 37 % 101;
 }
 
-/// Record number i of a sample.
+/// Row number i of a sample.
 std::array<double, 2> commit_mark_of(StepIndex step, std::int64_t i) noexcept {
   return {static_cast<double>(step), static_cast<double>(i) + 0.5};
 }
@@ -70,7 +70,7 @@ std::vector<Stream> all_streams() {
           fixture::stream("planned", Whole{}, Reduction::none, domain, {.first = 1, .every = 1, .last = 60})};
 }
 
-/// What the ranks of a run have at a step: of the records each its part.
+/// What the ranks of a run have at a step: of the rows each its part.
 class State {
  public:
   explicit State(mpi::CommView comm)
@@ -223,13 +223,13 @@ MPI_CASE("streams grow with the run, the same on any number of ranks", ranks{1, 
     run_segment(comm, directory.file(strategy), {.last = 23}, chunked(strategy));
 }
 
-MPI_CASE("a reader finds whole samples of streams that grow while the run goes on", ranks{1, 3}) {
+MPI_CASE("a reader finds whole samples of streams that grow while the run continues", ranks{1, 3}) {
   const fixture::SharedDir directory(comm);
   run_segment(comm, directory.file("out.h5"), {.last = 23, .looks = {1, 2, 6, 7, 8, 15, 16}},
               chunked("threads"));
 }
 
-MPI_CASE("a run goes on with streams that grow, also over what was recorded after its checkpoint",
+MPI_CASE("a run continues with streams that grow, also over what was recorded after its checkpoint",
          ranks{1, 2, 3}) {
   const fixture::SharedDir directory(comm);
   const auto path = directory.file("out.h5");

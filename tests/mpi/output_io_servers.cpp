@@ -62,7 +62,7 @@ Options options_for(const std::string& strategy, const std::string& fault = {}) 
 
 }  // namespace
 
-MPI_CASE("sessions share a crew, at the same time and one after the other", ranks{2, 3, 7}) {
+MPI_CASE("sessions share I/O servers, at the same time and one after the other", ranks{2, 3, 7}) {
   const SharedDir directory(comm);
   for (const char* strategy : {"ranks:1", "ranks:3"}) {
     if (2 * writing_ranks(strategy) > comm.size()) continue;
@@ -88,7 +88,7 @@ MPI_CASE("sessions share a crew, at the same time and one after the other", rank
   }
 }
 
-MPI_CASE("a session changes to the crew and back without losing a sample", ranks{2, 4, 7}) {
+MPI_CASE("a session changes to the I/O servers and back without losing a sample", ranks{2, 4, 7}) {
   const SharedDir directory(comm);
   const auto error =
       with_io_servers(comm, options_for("ranks:1"), [&](mpi::CommView computing, const Options& options) {
@@ -153,7 +153,7 @@ MPI_CASE("too few ranks for the writers are the same error on all", ranks{1, 2, 
   CHECK(error->hint.find("at least 4 ranks") != std::string::npos);
 }
 
-MPI_CASE("without a crew the strategy ranks says what is missing", ranks{1, 2}) {
+MPI_CASE("without I/O servers the strategy ranks says what is missing", ranks{1, 2}) {
   const SharedDir directory(comm);
   const auto error = error_of([&] { Series(comm, directory.file("out.h5"), options_for("ranks:1")); });
   REQUIRE(error);
@@ -187,7 +187,7 @@ MPI_CASE("processes that are started write the same file, also after one of thei
   CHECK(!error);
 }
 
-MPI_CASE("where no process can be started, threads write and the user is told why", ranks{1, 2, 3}) {
+MPI_CASE("where no process can be started, threads write and the user learns why", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   setenv("TAILRACE_WRITER", "/nowhere/tailrace-writer", 1);
   const auto error =

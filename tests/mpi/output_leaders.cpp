@@ -55,7 +55,7 @@ class NoMoreFiles {
   rlimit before_{};
 };
 
-/// A file in the memory of the rank that writes, which can be held up and made to fail.
+/// A file in the memory of the rank that writes, which can be stalled and made to fail.
 class Disk final : public Sink {
  public:
   Written write(std::span<const Extent> extents, StepIndex step) override {
@@ -246,7 +246,7 @@ MPI_CASE("a failure of the leader is that of all its members, and nobody hangs",
   CHECK(bench.writer->idle());
 }
 
-MPI_CASE("a leader that goes early has written what it was given; what comes later is lost, and told",
+MPI_CASE("a leader that goes early has written what it was given; what comes later is lost, and reported",
          ranks{2, 3, 4, 7}) {
   Bench bench(comm, "leaders");
   for (StepIndex step = 1; step <= 2; ++step) bench.submit(step);
@@ -267,7 +267,7 @@ MPI_CASE("a leader that goes early has written what it was given; what comes lat
   CHECK(bench.reached.written() == 2);
 }
 
-MPI_CASE("a member that goes early has its jobs written, and the others go on", ranks{2, 3, 4, 7}) {
+MPI_CASE("a member that goes early has its jobs written, and the others continue", ranks{2, 3, 4, 7}) {
   Bench bench(comm, "leaders");
   for (StepIndex step = 1; step <= 2; ++step) bench.submit(step);
   if (comm.rank() == 1) bench.writer.reset();

@@ -128,7 +128,7 @@ void check_equal(const std::string& netcdf_path, const std::string& hdf5_path,
 
 }  // namespace
 
-MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes and record",
+MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes and commit mark",
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}})
@@ -164,7 +164,7 @@ MPI_CASE("pnetcdf: 256 boxes, and a run that stops early leaves zeros", ranks{1,
   }
 }
 
-MPI_CASE("pnetcdf: reductions larger than a staging buffer are written in portions", ranks{1, 3}) {
+MPI_CASE("pnetcdf: reductions larger than a staging buffer are written in batches", ranks{1, 3}) {
   const SharedDir directory(comm);
   const Index3 domain{128, 96, 90};  // 4.2 MiB
   const Cadence two{.first = 1, .every = 1, .last = 2};
@@ -211,7 +211,7 @@ MPI_CASE("pnetcdf: two datasets of one variable are refused on all ranks", ranks
   CHECK(!std::filesystem::exists(directory.file("out.nc.partial")));
 }
 
-MPI_CASE("pnetcdf: a failed write is the same error on all ranks, the record tells what is there",
+MPI_CASE("pnetcdf: a failed write is the same error on all ranks, the commit mark says what is there",
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   const Index3 domain{8, 7, 14};
@@ -248,7 +248,7 @@ MPI_CASE("pnetcdf: a full disk ends with the same error on all and a file that o
   umount2(directory.path().c_str(), MNT_DETACH);
 }
 
-MPI_CASE("pnetcdf: a run that should go on in such a file is refused at once", ranks{1, 3}) {
+MPI_CASE("pnetcdf: a run that should resume in such a file is refused at once", ranks{1, 3}) {
   const SharedDir directory(comm);
   const Index3 domain{4, 4, 4};
   const Plan plan = make_plan({}, comm.is_root() ? Box::whole(domain) : Box{}, domain);
@@ -259,7 +259,7 @@ MPI_CASE("pnetcdf: a run that should go on in such a file is refused at once", r
   });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
-  CHECK(error->message.find("cannot go on in a file of --sink pnetcdf") != std::string::npos);
+  CHECK(error->message.find("cannot resume in a file of --sink pnetcdf") != std::string::npos);
 }
 
 #endif

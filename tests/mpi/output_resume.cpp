@@ -20,7 +20,7 @@ constexpr Index3 domain{11, 7, 5};
 constexpr StepIndex all_steps = 6;
 const std::vector<int> rank_counts{1, 2, 3, 4, 7};
 
-/// One leg of a run, on the first `ranks` ranks of the test.
+/// One segment of a run, on the first `ranks` ranks of the test.
 struct Segment {
   StepIndex from = 0, to = all_steps;
   int ranks = 1;
@@ -69,7 +69,8 @@ void run_on(mpi::CommView comm, const std::string& directory, const Segment& seg
   session.finish(segment.to, tail(segment.to));
 }
 
-/// @collective{comm}: the ranks that have no part in the leg wait. Returns the error that all its ranks had.
+/// @collective{comm}: the ranks that have no part in the segment wait. Returns the error that all its ranks
+/// had.
 std::optional<ErrorInfo> run_segment(mpi::CommView comm, const std::string& directory,
                                      const Segment& segment) {
   std::optional<ErrorInfo> error;
@@ -175,7 +176,7 @@ std::size_t wrong_values(const h5::File& file, StepIndex step) {
 
 }  // namespace
 
-MPI_CASE("a run in two legs on any numbers of ranks leaves the file of one without a stop", ranks{3, 7}) {
+MPI_CASE("a run in two segments on any numbers of ranks leaves the file of one without a stop", ranks{3, 7}) {
   const auto wanted = whole_run(comm);
   for (const int a : rank_counts)
     for (const int b : rank_counts) {
@@ -192,7 +193,7 @@ MPI_CASE("a run in two legs on any numbers of ranks leaves the file of one witho
     }
 }
 
-MPI_CASE("three legs, one of them before the first sample of some streams", ranks{1, 2, 3, 7}) {
+MPI_CASE("three segments, one of them before the first sample of some streams", ranks{1, 2, 3, 7}) {
   const auto wanted = whole_run(comm);
   const SharedDir directory(comm);
   const int n = comm.size();
@@ -203,7 +204,7 @@ MPI_CASE("three legs, one of them before the first sample of some streams", rank
   check_equal(comm, directory.path(), wanted);
 }
 
-MPI_CASE("reductions go on from the output file where there is no checkpoint of them", ranks{1, 3, 7}) {
+MPI_CASE("reductions resume from the output file where there is no checkpoint of them", ranks{1, 3, 7}) {
   const auto streams = exact_streams();
   const auto wanted = whole_run(comm, streams);
   for (const bool foreign : {false, true}) {
@@ -217,7 +218,7 @@ MPI_CASE("reductions go on from the output file where there is no checkpoint of 
   }
 }
 
-MPI_CASE("a suspended file holds raw sums, which another program can go on with", ranks{1, 3}) {
+MPI_CASE("a file closed for restart holds raw sums, which another program can resume with", ranks{1, 3}) {
   const SharedDir directory(comm);
   CHECK(!run_segment(comm, directory.path(), {.to = 4, .ranks = comm.size()}));
   if (!comm.is_root()) return;
@@ -232,7 +233,8 @@ MPI_CASE("a suspended file holds raw sums, which another program can go on with"
   CHECK(squares[0] == static_cast<float>(wanted));
 }
 
-MPI_CASE("a file of another program is copied, told of, and never without its samples", ranks{1, 2, 3, 7}) {
+MPI_CASE("a file of another program is copied, reported of, and never without its samples",
+         ranks{1, 2, 3, 7}) {
   const auto wanted = whole_run(comm);
   const SharedDir directory(comm);
   const auto path = output_of(directory.path());
@@ -269,12 +271,13 @@ MPI_CASE("steps that were recorded before a kill are recorded again", ranks{1, 2
   CHECK(!run_segment(comm, directory.path(), {.from = 2, .to = 3, .ranks = 1, .abandoned = true}));
   CHECK(!run_segment(comm, directory.path(), {.from = 2, .ranks = n, .split = pattern::pencils}));
   check_equal(comm, directory.path(), wanted);
-  // The whole leg once more, as after a kill between the end of the file and that of the checkpoint.
+  // The whole segment once more, as after a kill between the end of the file and that of the checkpoint.
   CHECK(!run_segment(comm, directory.path(), {.from = 2, .ranks = n}));
   check_equal(comm, directory.path(), wanted);
 }
 
-MPI_CASE("with more ranks than slots the record stands still, with fewer every slot goes on", ranks{3}) {
+MPI_CASE("with more ranks than slots the commit mark stays unchanged, with fewer every slot continues",
+         ranks{3}) {
   for (const int first : {1, 3}) {
     const SharedDir directory(comm);
     const auto path = output_of(directory.path());
@@ -295,7 +298,7 @@ MPI_CASE("with more ranks than slots the record stands still, with fewer every s
   }
 }
 
-MPI_CASE("what is drained can be read by every rank, and sampling goes on", ranks{1, 2, 3, 7}) {
+MPI_CASE("what is flushed can be read by every rank, and sampling continues", ranks{1, 2, 3, 7}) {
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   for (const auto& way : ways) {
     const SharedDir directory(comm);
@@ -322,7 +325,7 @@ MPI_CASE("what is drained can be read by every rank, and sampling goes on", rank
   }
 }
 
-MPI_CASE("a failed write is the same error of a drain on all ranks", ranks{1, 3}) {
+MPI_CASE("a failed write is the same error of a flush on all ranks", ranks{1, 3}) {
   const SharedDir directory(comm);
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
@@ -356,7 +359,7 @@ MPI_CASE("a file of another run is refused with all reasons, and stays as it is"
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::input);
   for (const char* part :
-       {"dataset /whole has shape (6, 385), this run records (9, 385)",
+       {"dataset /whole has shape (6, 385), this run has (9, 385)",
         "dataset /points has elements of 32-bit float", "dataset /least is missing",
         "dataset /tailrace_accumulators/least is missing", "dataset /max is not recorded by this run",
         "the options and the input of the first"})

@@ -52,7 +52,7 @@ struct Fixture {
   std::string fault = {};
 };
 
-/// What the processes of a crew say that they have written; 0 but on the root.
+/// What I/O servers say that they have written; 0 but on the root.
 std::int64_t bytes_of_io_servers(mpi::CommView comm, IoServers& io_servers) {
   std::int64_t bytes = 0;
   if (comm.is_root())
@@ -177,7 +177,7 @@ void check_file(mpi::CommView comm, const std::string& path, const Fixture& run)
   CHECK(file.text_attribute(commit_mark_path, "domain_type") == "real");
 }
 
-/// Checks the first `count` samples of the whole domain in /p, those that the record vouches for.
+/// Checks the first `count` samples of the whole domain in /p, those that the commit mark vouches for.
 void check_samples(const h5::File& file, Index3 domain, StepIndex count) {
   if (count == 0) return;
   std::vector<float> values(static_cast<std::size_t>(count * domain.volume()));
@@ -235,7 +235,7 @@ MPI_CASE("a run that stops early has its samples, reductions over them and the l
     }
 }
 
-MPI_CASE("reductions larger than a staging buffer are written in portions", ranks{1, 3}) {
+MPI_CASE("reductions larger than a staging buffer are written in batches", ranks{1, 3}) {
   const Index3 domain{128, 96, 90};  // 4.2 MiB
   const SharedDir directory(comm);
   const Cadence two{.first = 1, .every = 1, .last = 2};
@@ -260,7 +260,7 @@ MPI_CASE("no streams at all still make a file", ranks{1, 2}) {
   }
 }
 
-MPI_CASE("a failed write on one rank is the same error on all, and the record tells what is there",
+MPI_CASE("a failed write on one rank is the same error on all, and the commit mark says what is there",
          ranks{1, 2, 3, 4, 7}) {
   const Index3 domain{8, 7, 14};
   const SharedDir directory(comm);
@@ -424,7 +424,7 @@ MPI_CASE("a reader's lock on the file does not keep the run from closing it", ra
   }
 }
 
-MPI_CASE("a disk that is too small is told before the first step", ranks{2}) {
+MPI_CASE("a disk that is too small is reported before the first step", ranks{2}) {
   const SharedDir directory(comm);
   const Index3 domain{1000, 1000, 1000};
   const Cadence cadence{.first = 1, .every = 1, .last = 2000};  // 8 TB, sparse

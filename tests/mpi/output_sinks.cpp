@@ -20,7 +20,7 @@ std::vector<std::string> sinks_to_compare(mpi::CommView comm) {
 #ifdef OPEN_MPI
   constexpr int max_ranks = 7;
 #else
-  constexpr int max_ranks = 2;  // see trial::all_sinks
+  constexpr int max_ranks = 2;  // see fixture::all_sinks
 #endif
   if (h5::has_parallel() && comm.size() <= max_ranks) list.emplace_back("hdf5-parallel");
   return list;
@@ -130,7 +130,7 @@ MPI_CASE("points in random order, more than are selected as blocks", ranks{1, 3,
   }
 }
 
-MPI_CASE("hints that MPI-IO does not take are told of, the others are in effect", ranks{1, 3}) {
+MPI_CASE("hints that MPI-IO does not take are reported, the others are in effect", ranks{1, 3}) {
   const SharedDir directory(comm);
   const auto path = directory.file("out.h5");
   const Plan plan = make_plan({}, comm.is_root() ? Box::whole({4, 4, 4}) : Box{}, {4, 4, 4});

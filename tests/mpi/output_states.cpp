@@ -155,7 +155,7 @@ MPI_CASE("a stream that is tried again gets over failures that pass", ranks{1, 2
   }
 }
 
-MPI_CASE("a stream that may be dropped lets the run go on, and the file tells", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("a stream that may be dropped lets the run continue, and the file says so", ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   for (const auto& strategy : strategies) {
     CAPTURE(strategy);

@@ -31,7 +31,7 @@ struct Segment {
   std::string sink = "hdf5";
 };
 
-/// All kinds but those that lose digits when a run goes on from the file alone.
+/// All kinds but those that lose digits when a run resumes from the file alone.
 std::vector<Stream> streams(OnFailure policy) {
   auto all = streams_of_all_kinds(domain);
   std::erase_if(all, [](const Stream& s) { return s.reduction == Reduction::rms; });
@@ -117,7 +117,7 @@ Contents in_one_file(mpi::CommView comm) {
   return found;
 }
 
-/// On the root: the values are those wanted, the record too unless there were fewer ranks.
+/// On the root: the values are those wanted, the commit mark too unless there were fewer ranks.
 void check_values(mpi::CommView comm, const SharedDir& dir, Contents wanted) {
   if (comm.is_root()) {
     auto found = contents(dir.file("out.h5"));
@@ -129,7 +129,7 @@ void check_values(mpi::CommView comm, const SharedDir& dir, Contents wanted) {
   mpi::barrier(comm);
 }
 
-/// Rows of the changes that tell of one.
+/// Rows of the changes that state one.
 std::vector<std::array<std::uint64_t, 4>> changes(const SharedDir& dir) {
   const auto file = h5::File::open(dir.file("out.h5"));
   std::vector<std::uint64_t> values(h5::element_count(file.shape(switches_path)));
@@ -148,7 +148,7 @@ std::size_t directory_warnings(const Outcome& outcome) {
 
 }  // namespace
 
-MPI_CASE("switch: values go on in other directories, through each strategy", ranks{1, 3}) {
+MPI_CASE("switch: values continue in other directories, through each strategy", ranks{1, 3}) {
   const auto wanted = in_one_file(comm);
   for (const std::string strategy : {"blocking", "threads:1", "leaders", "uring", "auto"}) {
     INFO(strategy);
@@ -198,7 +198,7 @@ MPI_CASE("switch: processes that write for others do it too", ranks{2, 3}) {
   check_values(comm, dir, wanted);
 }
 
-MPI_CASE("switch: a run goes on in an output that has left a directory", ranks{1, 2}) {
+MPI_CASE("switch: a run resumes in an output that has failed over from a directory", ranks{1, 2}) {
   const auto wanted = in_one_file(comm);
   for (const bool named_again : {true, false}) {
     const SharedDir dir(comm);
@@ -258,7 +258,7 @@ MPI_CASE("switch: what it does not go with is refused", ranks{1, 2}) {
   CHECK(run_segment(comm, dir, {.to = 3, .policy = OnFailure::stop}).message() == "");
   const auto outcome = run_segment(comm, dir, {.from = 3});
   REQUIRE(outcome.error);
-  CHECK(outcome.error->message.find("cannot go on in this file") != std::string::npos);
+  CHECK(outcome.error->message.find("cannot resume in this file") != std::string::npos);
 }
 
 namespace {
@@ -303,7 +303,7 @@ class TwoWriters {
     return std::all_of(values.begin(), values.end(), [&](float v) { return v == static_cast<float>(step); });
   }
 
-  /// The directories in which the values stand.
+  /// The directories in which the values are.
   [[nodiscard]] std::set<std::string> directories() const {
     std::set<std::string> found;
     for (const auto& part : h5::File::open(path_).external_parts("/p"))
@@ -352,7 +352,7 @@ MPI_CASE("switch: who writes while another one moves stripes writes again", rank
   for (const StepIndex step : {1, 2, 3}) CHECK(two.complete(step));
 }
 
-MPI_CASE("switch: whoever fails after another one has moved goes on where that one is", ranks{1}) {
+MPI_CASE("switch: whoever fails after another one has moved continues where that one is", ranks{1}) {
   const SharedDir dir(comm);
   TwoWriters two(comm, dir);
   const auto late = two.refusal(0, ENOSPC);
@@ -360,7 +360,7 @@ MPI_CASE("switch: whoever fails after another one has moved goes on where that o
   REQUIRE(two.second->fail_over(late, 1));
   CHECK(changes(dir).size() == 1);
   two.write(*two.second, 1);
-  CHECK_FALSE(two.second->is_unchanged());  // what it had written of the job before may stand elsewhere
+  CHECK_FALSE(two.second->is_unchanged());  // what it had written of the job before may be elsewhere
   two.write(*two.second, 1);
   CHECK(two.second->is_unchanged());
   two.write(*two.first, 1);

@@ -70,7 +70,7 @@ std::string make_directory(mpi::CommView comm, std::optional<test::TempDir>& dir
 
 }  // namespace
 
-MPI_CASE("the offset of every clock is known within the error that is told", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("the offset of every clock is known within the error that is reported", ranks{1, 2, 3, 4, 7}) {
   const auto clock = wrong_clock(comm.rank());
   const ClockComparison comparison(comm, clock);
   for (int repeat = 0; repeat < 3; ++repeat) {
@@ -129,7 +129,7 @@ MPI_CASE("no message arrives before it was sent, on merged clocks", ranks{2, 3, 
   CHECK(mpi::sum(comm, std::int64_t{apparent}) > 0);
 }
 
-MPI_CASE("every rank leaves a trace, and a failure of one is told to all", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("every rank leaves a trace, and a failure of one is reported to all", ranks{1, 2, 3, 4, 7}) {
   std::optional<test::TempDir> directory;
   const auto path = make_directory(comm, directory);
   trace::Log log("main");

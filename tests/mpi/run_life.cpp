@@ -138,7 +138,7 @@ MPI_CASE("NaN that shows at the last step ends the run as failed too", ranks{1, 
   CHECK(outcome.summary.end.steps_done == 50);
 }
 
-MPI_CASE("NaN is only told where the run has to go on", ranks{1, 2, 3}) {
+MPI_CASE("NaN is only reported where the run has to continue", ranks{1, 2, 3}) {
   const auto outcome = run_counter(comm, 20, false);
   CHECK(outcome.summary.end.status == Status::finished);
   CHECK(outcome.summary.end.steps_done == 50);
@@ -166,7 +166,7 @@ MPI_CASE("what a writer says that takes over during a run is passed on, once", r
   CHECK(outcome.last_value == 50);
 }
 
-MPI_CASE("a run that pauses is gone on with by another one", ranks{1, 2, 3, 7}) {
+MPI_CASE("a run that pauses is resumed by another one", ranks{1, 2, 3, 7}) {
   std::optional<test::TempDir> directory;
   if (comm.is_root()) directory.emplace();
   const auto path = mpi::broadcast(comm, directory ? directory->path() : "", 0) + "/output.h5";

@@ -61,7 +61,7 @@ Symbols exact_symbols(const Grid& grid) {
   return symbols;
 }
 
-/// Those of the differences that stand for the derivatives.
+/// Those of the differences that represent the derivatives.
 Symbols discrete_symbols(const Grid& grid) {
   Vector3 first{}, second{};
   for (std::size_t axis = 0; axis < 3; ++axis) {

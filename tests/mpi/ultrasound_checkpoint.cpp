@@ -15,7 +15,7 @@ namespace fixture = tailrace::output::fixture;
 
 namespace {
 
-/// A state whose every value tells its array and place, in memory with gaps.
+/// A state whose every value states its array and place, in memory with gaps.
 template <class Real>
 class PatternState {
  public:
@@ -248,7 +248,7 @@ MPI_CASE("an output file that does not belong to the checkpoint is refused", ran
     return error ? error->message : std::string();
   };
   CHECK(message({.step = 120}, 200, true).empty());
-  CHECK(message({.step = 119}, 200, false).find("it stands at step 120, the checkpoint at step 119") !=
+  CHECK(message({.step = 119}, 200, false).find("it is at step 120, the checkpoint at step 119") !=
         std::string::npos);
   CHECK(message({.step = 120}, 150, true).find("Nt is 200, this run takes 150 steps") != std::string::npos);
   if (comm.is_root()) set_number(path, "/Nz", 7);
@@ -256,7 +256,7 @@ MPI_CASE("an output file that does not belong to the checkpoint is refused", ran
   CHECK(message({.step = 120}, 200, true).find("Nz is 7, the input has 32") != std::string::npos);
 }
 
-MPI_CASE("an output killed after its checkpoint is known by its record, reductions by the checkpoint",
+MPI_CASE("an output killed after its checkpoint is known by its commit mark, reductions by the checkpoint",
          ranks{1, 3}) {
   const fixture::SharedDir directory(comm);
   const auto path = directory.file("out.h5");

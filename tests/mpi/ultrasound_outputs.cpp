@@ -20,7 +20,7 @@ using test::values_of;
 
 const std::string inputs = TAILRACE_TEST_DATA "/ultrasound/independent/";
 
-/// A case that records what the tables are compared with.
+/// A case that samples what the tables are compared with.
 std::string case_text(const std::string& input, const std::string& tables) {
   return fmt::format(
       "[case]\nsimulation = \"ultrasound\"\n[input]\nfile = \"{}{}/input.h5\"\n[record]\np_raw = true\n"

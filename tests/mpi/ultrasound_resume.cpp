@@ -11,7 +11,7 @@
 #include "output_fixture.hpp"
 #include "ultrasound_run.hpp"
 
-/// Runs of the whole program in legs, on changing numbers of ranks.
+/// Runs of the whole program in segments, on changing numbers of ranks.
 namespace tailrace::ultrasound {
 
 namespace {
@@ -53,7 +53,7 @@ int run_on(mpi::CommView comm, int ranks, std::vector<std::string> words,
   return static_cast<int>(mpi::max(comm, std::int64_t{status}));
 }
 
-/// A directory with the output and the checkpoint of one run in legs.
+/// A directory with the output and the checkpoint of one run in segments.
 struct Segments {
   mpi::CommView comm;
   SharedDir directory{comm};
@@ -61,7 +61,7 @@ struct Segments {
 
   [[nodiscard]] std::string output() const { return directory.file("out.h5"); }
   [[nodiscard]] std::string checkpoint() const { return directory.file("state.h5"); }
-  /// One leg; returns whether a checkpoint is there after it.
+  /// One segment; returns whether a checkpoint is there after it.
   bool run_segment(int ranks, StepIndex steps, const std::string& strategy = "threads") {
     CHECK(run_on(comm, ranks, words,
                  {"-o", output(), "--checkpoint_file", checkpoint(), "--checkpoint_timesteps",
@@ -74,7 +74,7 @@ struct Segments {
 
 using Contents = std::map<std::string, std::vector<std::byte>>;
 
-/// The bytes of every dataset but the record, and the names of all datasets and root attributes.
+/// The bytes of every dataset but the commit mark, and the names of all datasets and root attributes.
 Contents contents(const std::string& path) {
   Contents all;
   const auto file = h5::File::open(path);
@@ -120,7 +120,7 @@ std::int64_t number_in(const std::string& path, const char* name) {
 
 }  // namespace
 
-MPI_CASE("two legs on a and b ranks end as a run without a stop, byte for byte", ranks{2, 3, 4}) {
+MPI_CASE("two segments on a and b ranks end as a run without a stop, byte for byte", ranks{2, 3, 4}) {
   const auto& wanted = whole_run(comm, heterogeneous);
   const std::vector<std::string> strategies{"blocking", "threads", "threads:3"};
   for (int a = 1; a <= comm.size(); ++a)
@@ -138,7 +138,7 @@ MPI_CASE("two legs on a and b ranks end as a run without a stop, byte for byte",
     }
 }
 
-MPI_CASE("many legs, some of them before the first sample", ranks{1, 3}) {
+MPI_CASE("many segments, some of them before the first sample", ranks{1, 3}) {
   const auto& wanted = whole_run(comm, heterogeneous);
   Segments segments{.comm = comm, .words = heterogeneous};
   int count = 1;
@@ -148,7 +148,7 @@ MPI_CASE("many legs, some of them before the first sample", ranks{1, 3}) {
   check_equal(comm, segments.output(), wanted);
 }
 
-MPI_CASE("a leg may end with the run's last step", ranks{2}) {
+MPI_CASE("a segment may end with the run's last step", ranks{2}) {
   const auto& wanted = whole_run(comm, heterogeneous);
   Segments segments{.comm = comm, .words = heterogeneous};
   CHECK(segments.run_segment(2, heterogeneous_steps / 2));
@@ -156,7 +156,7 @@ MPI_CASE("a leg may end with the run's last step", ranks{2}) {
   check_equal(comm, segments.output(), wanted);
 }
 
-MPI_CASE("double precision goes on in double precision", ranks{1, 2, 3}) {
+MPI_CASE("double precision continues in double precision", ranks{1, 2, 3}) {
   auto words = heterogeneous;
   words.insert(words.end(), {"--precision", "float64"});
   const auto& wanted = whole_run(comm, words);
@@ -168,7 +168,7 @@ MPI_CASE("double precision goes on in double precision", ranks{1, 2, 3}) {
   check_equal(comm, segments.output(), wanted);
 }
 
-MPI_CASE("every kind of source, medium, mask and grid goes on as if it had not stopped", ranks{1, 2, 3}) {
+MPI_CASE("every kind of source, medium, mask and grid continues as if it had not stopped", ranks{1, 2, 3}) {
   for (const char* name :
        {"2d_intensity", "2d_stokes", "2d_initial_pressure", "intensity_boxes", "transducer",
         "initial_pressure_and_velocity_source", "velocity_additive_many", "velocity_and_pressure", "odd_all",
@@ -204,7 +204,7 @@ MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1,
       CHECK_MESSAGE(found < limit_for(name), fmt::format("{} of {}", found, name));
     }
     CHECK(number_in(segments.output(), "t_index") == 200);
-    // What k-Wave's leg took is counted: 0.34 s of simulation, 0.65 s in all.
+    // What k-Wave's segment took is counted: 0.34 s of simulation, 0.65 s in all.
     const auto time = result.text_attribute("/", "simulation_phase_execution_time");
     REQUIRE(time);
     CHECK(std::stod(*time) >= 0.34);

@@ -23,7 +23,7 @@ using MpiBody = void (*)(mpi::CommView comm);
 /// by `MPI_CASE`.
 void run_case(const char* name, const std::vector<int>& counts, MpiBody body);
 
-/// Notes a case for `--list`.
+/// Registers a case for `--list`.
 struct Registered {
   Registered(const char* name, const ranks& wanted);
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One launch runs all cases of a test program, yet each is an entry of CTest, which reads its result:
 #   mpi_case.sh RESULTS all COMMAND...              runs all of them and keeps their results
-#   mpi_case.sh RESULTS NUMBER CASE COMMAND...      tells the kept result, or runs this case alone
+#   mpi_case.sh RESULTS NUMBER CASE COMMAND...      says the kept result, or runs this case alone
 # Results count for the CTest that started the launch, known by its process; with another, the case runs.
 set -euo pipefail
 results=$1

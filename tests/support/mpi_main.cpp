@@ -36,13 +36,13 @@ std::vector<Entry>& entries() {
 /// What this process knows while its cases run.
 struct Session {
   mpi::CommView world;
-  std::ostringstream output;  ///< what doctest prints on this rank
+  std::ostringstream output;  ///< says what doctest prints on this rank
   int failures = 0;           ///< failed assertions of this rank so far
   unsigned limit_s = 60;      ///< for each rank count of a case
   std::string running;        ///< case and rank count, for the message of the time limit
   int cases = 0;              ///< run so far
   std::string results;        ///< directory with a file for each case, if not empty
-  std::string failures_text;  ///< what failing ranks said about the case, on rank 0
+  std::string failures_text;  ///< says what failing ranks said about the case, on rank 0
 };
 std::unique_ptr<Session> session;
 
@@ -109,8 +109,8 @@ void print_failures(const std::string& running, bool failed_here) {
   std::fflush(stdout);
 }
 
-/// Runs the body; an exception counts as a failure and is told at once, as the other ranks may now wait for
-/// this one.
+/// Runs the body; an exception counts as a failure and is reported at once, as the other ranks may now wait
+/// for this one.
 void run_body(MpiBody body, mpi::CommView comm) {
   try {
     body(comm);

@@ -8,7 +8,7 @@
 
 namespace tailrace::test {
 
-/// What a writer stands on where no session is around it. To derive a test's bench from, with the sink and,
+/// What a writer is on where no session is around it. To derive a test's bench from, with the sink and,
 /// after it, the writer.
 struct WriterGround {
   WriterGround(output::Plan its_plan, const output::Options& its_options)

@@ -53,7 +53,7 @@ TEST_CASE("kinds have the names of run.json") {
   CHECK(std::string(to_string(ErrorKind::internal)) == "internal");
 }
 
-TEST_CASE("problems are told together") {
+TEST_CASE("problems are reported together") {
   Problems problems("input.h5");
   CHECK(problems.empty());
   CHECK_NOTHROW(problems.throw_if_any());

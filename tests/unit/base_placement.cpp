@@ -148,7 +148,7 @@ TEST_CASE("a process that only writes stays on what the launcher gave it") {
         ThreadPlacement{.computing = {}, .writing = {3}, .place = WriterPlace::core});
 }
 
-TEST_CASE("no seat is outside of what is allowed, and none of its own is given twice") {
+TEST_CASE("no thread placement is outside of what is allowed, and none of its own is given twice") {
   const std::array<const char*, 4> machines{"core:3 pu:1", "node:2 core:3 pu:2", "package:2 core:2 pu:4",
                                             "core:1 pu:2"};
   for (const char* description : machines) {

@@ -20,7 +20,7 @@ TEST_CASE("what goes well or throws is no matter, and leaves this process as it 
   CHECK_FALSE(rehearse([] { throw std::runtime_error("no crash"); }, 10));
 }
 
-TEST_CASE("a crash is told, whatever its signal") {
+TEST_CASE("a crash is reported, whatever its signal") {
   for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGBUS}) {
     const auto reported = rehearse([&] { std::raise(number); }, 10);
     REQUIRE(reported);

@@ -94,7 +94,7 @@ TEST_CASE("a reserved text can be replaced by a longer one within its room") {
   CHECK_THROWS_AS(file.update_text_attribute("/", "missing", "x"), Error);
 }
 
-TEST_CASE("lists stand in attributes, of groups that are made for them") {
+TEST_CASE("lists are in attributes, of groups that are made for them") {
   const test::TempDir dir;
   auto file = File::create(dir.file("a.h5"));
   file.create_group("/a/b");

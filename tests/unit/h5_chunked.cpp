@@ -48,7 +48,7 @@ TEST_CASE("the layout of chunks is read back") {
   CHECK_THROWS_AS(static_cast<void>(file.chunk_layout("/f")), Error);
 }
 
-TEST_CASE("whole chunks stand at their places, those never written read as 0") {
+TEST_CASE("whole chunks are at their places, those never written read as 0") {
   const test::TempDir directory;
   auto file = File::create(directory.file("a.h5"));
   file.create_chunked_dataset(spec("/p"), {.chunk = {2, 4}, .shuffle = true, .deflate = 1});

@@ -225,7 +225,7 @@ TEST_CASE("shapes and types print for people") {
   CHECK(h5::library_version().starts_with("1."));
 }
 
-TEST_CASE("the names of external parts stand where they can be exchanged") {
+TEST_CASE("the names of external parts are where they can be exchanged") {
   const test::TempDir dir;
   const auto path = dir.file("a.h5"), raw = dir.file("a.raw"), other = dir.file("b.raw");
   std::ofstream(raw, std::ios::binary) << std::string(4096, 'r');
@@ -236,7 +236,7 @@ TEST_CASE("the names of external parts stand where they can be exchanged") {
     File file = File::create(path);
     file.create_external_dataset(
         {.path = "/group/v", .shape = {1000}, .type = ElementType::float32, .attributes = {}}, parts);
-    for (int i = 0; i < 20; ++i)  // these make the header go on elsewhere
+    for (int i = 0; i < 20; ++i)  // these make the header continue elsewhere
       file.create_attribute("/group/v", {.name = fmt::format("a{}", i), .value = std::string(200, 'x')});
     file.close();
   }

@@ -67,7 +67,7 @@ TEST_CASE("links into pipes are not followed, nor are pipes opened") {
   CHECK_THROWS_WITH_AS(File::open(dir.file("pipe")), doctest::Contains("is no regular file"), Error);
 }
 
-TEST_CASE("storage tells how much of a dataset is there, and where") {
+TEST_CASE("storage says how much of a dataset is there, and where") {
   const test::TempDir dir;
   const auto path = file_with(dir, [&](hid_t file) {
     const hsize_t chunk = 1000;

@@ -98,7 +98,7 @@ TEST_CASE("ranges cross chunks and are converted from other byte orders") {
   }
 }
 
-TEST_CASE("only one stretch of native elements has a place in the file") {
+TEST_CASE("only one extent of native elements has a place in the file") {
   const test::TempDir directory;
   const auto path = directory.file("a.h5");
   write_counted(path, {2, 3});

@@ -114,7 +114,7 @@ TEST_CASE("a case with everything in it") {
   CHECK(options.resolved["start"]["seed"] == 1);
 }
 
-TEST_CASE("what is wrong with a case is told with its key and the fix") {
+TEST_CASE("what is wrong with a case is reported with its key and the fix") {
   CHECK(reports("domain.length=[10, 10]", "domain.length"));
   CHECK(reports("domain.length=[10, 10, -1]", "lengths above 0"));
   CHECK(reports("time.dt=0", "time.dt"));

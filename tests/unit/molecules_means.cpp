@@ -5,7 +5,7 @@
 
 namespace tailrace::molecules {
 
-TEST_CASE("means run over the last steps, and go on from their numbers with the same bits") {
+TEST_CASE("means run over the last steps, and resume from their numbers with the same bits") {
   RunningMeans means;
   CHECK(means.means() == RunningMeans::Values{});
   for (int step = 0; step < 1500; ++step) means.add({1.0 * step, 0.1 * step, -1});

@@ -11,7 +11,7 @@ using namespace tailrace;
 using namespace tailrace::output;
 using namespace tailrace::output::async_bench;
 
-TEST_CASE("asynchronous: samples leave at once, records when all before is complete, in order") {
+TEST_CASE("asynchronous: samples leave at once, commit marks when all before is complete, in order") {
   Bench bench(3);
   for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
   REQUIRE(bench.queue->asked.size() == 3);
@@ -19,7 +19,7 @@ TEST_CASE("asynchronous: samples leave at once, records when all before is compl
   bench.queue->complete(2);
   bench.queue->complete(1);
   bench.writer->progress();
-  REQUIRE(bench.queue->asked.size() == 1);  // job 1 alone holds the records of all
+  REQUIRE(bench.queue->asked.size() == 1);  // job 1 alone holds the commit marks of all
   bench.queue->complete(0);
   for (std::uint64_t step = 1; step <= 3; ++step) {
     bench.writer->progress();
@@ -50,7 +50,7 @@ TEST_CASE("asynchronous: a buffer is free when its job is recorded, and acquire 
     }
     CHECK(!bench.writer->try_acquire());
     bench.queue->complete(0);
-    CHECK(!bench.writer->try_acquire());  // its record is under way
+    CHECK(!bench.writer->try_acquire());  // its commit mark is under way
     for (StepIndex step = buffers + 1; step <= last_step; ++step) bench.submit(step);
     bench.writer->flush_all();
     CHECK(bench.recorded() == last_step);
@@ -58,7 +58,7 @@ TEST_CASE("asynchronous: a buffer is free when its job is recorded, and acquire 
   }
 }
 
-TEST_CASE("asynchronous: short and interrupted operations go on until all is written") {
+TEST_CASE("asynchronous: short and interrupted operations continue until all is written") {
   Bench bench(1);
   bench.submit(1);
   bench.queue->answer(0, -EINTR);
@@ -72,7 +72,7 @@ TEST_CASE("asynchronous: short and interrupted operations go on until all is wri
   bench.queue->complete(0);
   bench.writer->progress();
   REQUIRE(bench.queue->asked.at(0).is_commit_mark());
-  bench.queue->complete(0, 3);  // a record that is cut goes on, too
+  bench.queue->complete(0, 3);  // a commit mark that is cut continues, too
   bench.writer->progress();
   CHECK(bench.queue->asked.at(0).offset == commit_mark_at + 3);
   bench.writer->flush_all();
@@ -112,7 +112,7 @@ TEST_CASE("asynchronous: an operation that takes nothing is a full disk, not a l
   CHECK(bench.recorded() == 0);
 }
 
-TEST_CASE("asynchronous: a failed record and a failed flush are failures") {
+TEST_CASE("asynchronous: a failed commit mark and a failed flush are failures") {
   Bench bench(2);
   bench.submit(1, true);
   bench.submit(2, true);
@@ -147,7 +147,7 @@ TEST_CASE("asynchronous: an injected error needs no system call") {
   CHECK(bench.recorded() == 1);
 }
 
-TEST_CASE("asynchronous: short writes go on") {
+TEST_CASE("asynchronous: short writes continue") {
   Bench bench(2, "short:every=2;short:probability=0.5");
   for (StepIndex step = 1; step <= last_step; ++step) bench.submit(step);
   bench.writer->flush_all();
@@ -155,7 +155,7 @@ TEST_CASE("asynchronous: short writes go on") {
   CHECK(bench.wrong_values(last_step) == 0);
 }
 
-TEST_CASE("asynchronous: a stall holds back what follows, but no record") {
+TEST_CASE("asynchronous: a stall holds back what follows, but no commit mark") {
   Bench bench(2, "stall:nth=1,s=1h");
   const double now_s = monotonic_s();
   bench.submit(1);
@@ -273,7 +273,7 @@ TEST_CASE("asynchronous: a stream that retries is tried again after pauses that 
   CHECK(bench.writer->account().retries == 3);
 }
 
-TEST_CASE("asynchronous: a stream that drops goes on, and the file is told before its record") {
+TEST_CASE("asynchronous: a stream that drops continues, and the file knows of it before its commit mark") {
   Bench bench(3, {}, {}, OnFailure::drop);
   for (StepIndex step = 1; step <= 3; ++step) bench.submit(step);
   bench.queue->answer(1, -EIO);  // of job 2
@@ -294,7 +294,7 @@ TEST_CASE("asynchronous: the meter learns what each job took, the next one's sam
   CHECK(meter.read().jobs == 0);
   sleep_s(0.03);
   bench.queue->complete(0);
-  bench.writer->progress();  // samples of 1 are there, its record is asked for
+  bench.writer->progress();  // samples of 1 are there, its commit mark is asked for
   sleep_s(0.03);
   bench.queue->complete(0);
   bench.writer->flush_all();

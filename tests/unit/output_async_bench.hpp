@@ -18,7 +18,7 @@ namespace tailrace::output::async_bench {
 
 constexpr std::int64_t data_at = 4096, commit_mark_at = 64;  // of the file of these tests
 
-/// A sink whose one dataset and one slot of the record lie in a plain file.
+/// A sink whose one dataset and one slot of the commit mark lie in a plain file.
 class PlainSink final : public Sink, private PlacedFiles {
  public:
   explicit PlainSink(const std::string& path, const Options& options = {})

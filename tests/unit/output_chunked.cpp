@@ -80,7 +80,7 @@ struct Chunked {
                         .step = step},
                        filtered.bytes);
   }
-  /// Number of steps that the record names, all of whose values must be right.
+  /// Number of steps that the commit mark names, all of whose values must be right.
   [[nodiscard]] StepIndex check_commit_mark() const {
     const auto file = h5::File::open(path);
     std::vector<std::uint64_t> commit_mark(1);
@@ -175,7 +175,7 @@ TEST_CASE("a chunk that does not shrink is left as it is") {
   CHECK(filter_chunk(calm, 4, none, 4).skipped == 0);
 }
 
-TEST_CASE("a queue of parcels holds no more than its bytes, and one parcel of any size") {
+TEST_CASE("a queue of packets holds no more than its bytes, and one packet of any size") {
   const auto packet = [](std::size_t bytes) {
     const std::vector<std::byte> content(bytes);
     return make_packet({.kind = PacketKind::values}, content);
@@ -221,7 +221,7 @@ TEST_CASE("after a failed write the file is as its last commit left it, and clos
   CHECK(std::filesystem::file_size(chunked.path) < 200 * kib);
 }
 
-TEST_CASE("a process that is killed at any moment leaves a valid file with all that its record names") {
+TEST_CASE("a process that is killed at any moment leaves a valid file with all that its commit mark names") {
   const test::TempDir directory;
   constexpr StepIndex steps = 4000;  // an index of several levels
   StepIndex most = 0;

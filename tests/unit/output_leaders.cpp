@@ -24,7 +24,7 @@ constexpr Cadence cadence{.first = 1, .every = 1, .last = 20};
 
 using RankSplit = std::vector<Box> (*)(Index3, int);
 
-/// Keeps the file in memory; neighbours that come in one call count as one write. It can be held up and made
+/// Keeps the file in memory; neighbours that come in one call count as one write. It can be stalled and made
 /// to fail.
 class Disk final : public Sink {
  public:
@@ -232,7 +232,7 @@ TEST_CASE("texts of failures are cut to the room that they have") {
   CHECK(board.failure()->path == "p");
 }
 
-TEST_CASE("memory without a name is shared with a process that is told where it is") {
+TEST_CASE("memory without a name is shared with a process that is informed where it is") {
   constexpr std::size_t bytes = 10'000;
   auto region = SharedRegion::create(bytes);
   CHECK(region.bytes().size() == bytes);

@@ -54,7 +54,7 @@ ErrorInfo refusal(const std::string& path, const LustreStripes& stripes) {
 
 }  // namespace
 
-TEST_CASE("lfs is told the stripes that are given, word by word") {
+TEST_CASE("lfs gets the stripes that are given, word by word") {
   // The last word is the file, which the real program makes.
   const WithLfs lfs(
       "for word; do echo \"[$word]\"; done > \"$0.words\"\nfor file; do :; done; : > \"$file\"\n");

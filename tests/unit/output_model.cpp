@@ -47,8 +47,8 @@ Measurements node_of(int ranks, int free, double phi, double compute_s, double w
 }  // namespace
 
 TEST_CASE("the laws give the measured run times within the rounding of C and W") {
-  // docs/explain/planner.md, "Against measured runs": outputs, C, W, buffers (0: in turn), measured seconds.
-  // C and W are known to 0.005 s each.
+  // docs/explain/planner.md, "Against measured runs": outputs, C, W, buffers (0: synchronous), measured
+  // seconds. C and W are known to 0.005 s each.
   struct Row {
     std::int64_t outputs;
     double compute_s, write_s;
@@ -67,7 +67,7 @@ TEST_CASE("the laws give the measured run times within the rounding of C and W")
 }
 
 TEST_CASE("two buffers took a time between undisturbed computing and that of the run with one buffer") {
-  // 7.35 s were measured; that run's own C is not on record, only those of its neighbours are.
+  // 7.35 s were measured; that run's own C is not known, only those of its neighbours are.
   CHECK(predict(run_of(8, 0.82, 0.36), threads(2)).run_s < 7.35);
   CHECK(predict(run_of(8, 0.935, 0.337), threads(2)).run_s > 7.35);
 }
@@ -100,7 +100,8 @@ TEST_CASE("a single output has nothing to hide behind, and none takes no time") 
   CHECK(predict(run_of(0, 1, 0.5), threads(2)).run_s == 0);
 }
 
-TEST_CASE("a writer that polls on a core that computes makes the computation as slow as writing in turn") {
+TEST_CASE(
+    "a writer that polls on a core that computes makes the computation as slow as synchronous writing") {
   const auto m = node_of(8, 0, 1.0, 1, 0.5);
   const auto beside = predict(m, threads(2));
   CHECK(beside.compute_s == doctest::Approx(1.5));

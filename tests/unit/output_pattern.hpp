@@ -9,7 +9,7 @@
 
 #include "tailrace/stream.hpp"
 
-/// A field whose every value tells where and when it was taken: x + y a + z a^2 + t a^3, exact in single
+/// A field whose every value says where and when it was taken: x + y a + z a^2 + t a^3, exact in single
 /// precision for the small domains of the tests.
 namespace tailrace::output::pattern {
 

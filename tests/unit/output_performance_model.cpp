@@ -62,7 +62,7 @@ TEST_CASE("what is seen of writing in the step is taken as it is") {
   CHECK(!performance_model.has_measured_interference());
 }
 
-TEST_CASE("what is seen of writing behind the computation is freed of the disturbance") {
+TEST_CASE("what is seen of asynchronous writing is freed of the disturbance") {
   PerformanceModel performance_model(load());
   performance_model.learn(seen(1.12, 0.408, 0.1), threads);
   const auto m = performance_model.measurements(7);
@@ -216,7 +216,7 @@ TEST_CASE("a meter counts jobs after a step, and remembers the last flush") {
   meter.add(2, cost(1, 0));  // was under way when the count began
   meter.add(3, cost(1, 0));
   meter.add(4, cost(2, 0));
-  meter.add(4, {});  // a record alone
+  meter.add(4, {});  // a commit mark alone
   const auto totals = meter.read();
   CHECK(totals.jobs == 2);
   CHECK(totals.last_step == 4);
@@ -228,7 +228,7 @@ TEST_CASE("a meter counts jobs after a step, and remembers the last flush") {
   CHECK(totals.slowest_s == 2.5);
 }
 
-TEST_CASE("a host is told in a line") {
+TEST_CASE("a host is reported in a line") {
   auto there = host("node-7", 2, 3);
   there.quota_cores = 1.5;
   there.spawn_slots = 4;

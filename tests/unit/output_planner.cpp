@@ -55,7 +55,7 @@ TEST_CASE("writing of less than two percent stays in the step") {
   }
 }
 
-TEST_CASE("writing of less than two percent goes behind the computation once the gain is certain") {
+TEST_CASE("writing of less than two percent goes asynchronously once the gain is certain") {
   auto m = node_of(4, 4, 0.05, 1, 0.019);
   m.interference = {0.001, 0.002};
   CHECK(choose(m).strategy() == "threads:2");

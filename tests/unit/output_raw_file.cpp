@@ -104,7 +104,7 @@ Options with_fault(const std::string& fault) {
 
 }  // namespace
 
-TEST_CASE("short and interrupted writes go on until all is written") {
+TEST_CASE("short and interrupted writes continue until all is written") {
   const Directory directory;
   const auto path = directory / "file";
   make_empty_file(path);
@@ -121,7 +121,7 @@ TEST_CASE("short and interrupted writes go on until all is written") {
   CHECK(content(path) == expected);
 }
 
-TEST_CASE("a refused write tells file, byte and reason") {
+TEST_CASE("a refused write says file, byte and reason") {
   const Directory directory;
   const auto path = directory / "file";
   make_empty_file(path);
@@ -139,7 +139,7 @@ TEST_CASE("a refused write tells file, byte and reason") {
   CHECK_THROWS_AS(RawFile(directory / "missing", make_plain_call()), Error);
 }
 
-TEST_CASE("more pieces than the system takes at once") {
+TEST_CASE("more buffers than the system takes at once") {
   const Directory directory;
   const auto path = directory / "file";
   make_empty_file(path);

@@ -13,7 +13,7 @@ using namespace tailrace::output;
 
 namespace {
 
-/// The only piece of a stream on one rank that owns the domain.
+/// The only share of a stream on one rank that owns the domain.
 Share share_of(const Selection& selection, Index3 domain, h5::ElementType type) {
   const Plan plan = make_plan({pattern::make_stream("s", selection, Reduction::max,
                                                     {.first = 1, .every = 1, .last = 9}, type, domain)},
@@ -33,7 +33,7 @@ std::vector<T> reduced(const Share& share, Reduction reduction, const std::vecto
                      .stride_z = domain.x * domain.y},
                     Box::whole(domain));
   std::vector<T> out(static_cast<std::size_t>(share.values));
-  // In two portions, as a small staging buffer would ask for them.
+  // In two batches, as a small staging buffer would ask for them.
   const auto all = std::as_writable_bytes(std::span(out));
   const auto half = share.values / 2;
   const auto samples_taken = static_cast<std::int64_t>(samples.size());
@@ -100,7 +100,7 @@ TEST_CASE("fields and files of either precision, points and boxes, in one or man
   }
 }
 
-TEST_CASE("any stretch of a piece can be packed alone") {
+TEST_CASE("any extent of a share can be packed alone") {
   const Index3 domain{7, 5, 3};
   const auto share = share_of(Boxes{{{{1, 1, 0}, {6, 4, 3}}}}, domain, h5::ElementType::float32);
   const auto places = pattern::part_points(Boxes{{{{1, 1, 0}, {6, 4, 3}}}}, 0, domain);

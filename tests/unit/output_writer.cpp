@@ -16,7 +16,7 @@ using namespace tailrace::output;
 
 namespace {
 
-/// A sink in memory that can be held up and made to fail.
+/// A sink in memory that can be stalled and made to fail.
 class MemorySink final : public Sink {
  public:
   Written write(std::span<const Extent> extents, StepIndex step) override {
@@ -117,7 +117,7 @@ const std::vector<std::string> all_strategies{"blocking", "threads:1", "threads:
 
 }  // namespace
 
-TEST_CASE("every strategy writes all jobs in order, then records and flushes") {
+TEST_CASE("every strategy writes all jobs in order, then commit marks and flushes") {
   for (const auto& strategy : all_strategies) {
     CAPTURE(strategy);
     Bench bench(strategy);
@@ -240,7 +240,7 @@ TEST_CASE("the samples of several steps in one job are handed to the sink in the
   CHECK(holds_samples(sink, 3));
 }
 
-TEST_CASE("many points are handed to the sink in portions") {
+TEST_CASE("many points are handed to the sink in batches") {
   Points points;
   for (int i = 0; i < 5000; ++i)
     if (i % 2 == 0) points.points.push_back({0, 0, 0}), points.points.push_back({3, 2, 1});

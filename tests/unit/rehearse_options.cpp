@@ -97,7 +97,7 @@ TEST_CASE("particles, and what belongs to them") {
   CHECK(count(message, "belongs to no particles") == 2);
 }
 
-TEST_CASE("all problems of a command line are told together, each with its fix") {
+TEST_CASE("all problems of a command line are reported together, each with its fix") {
   const auto message = message_of(
       {"-o",        "a.h5",   "--cells",         "0",          "--steps",  "-1",  "--precision", "int",
        "--compute", "sleep",  "--imbalance",     "2",          "--select", "u=1", "--every",     "0",

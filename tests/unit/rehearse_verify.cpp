@@ -108,7 +108,7 @@ TEST_CASE("NaN, and many wrong values") {
   CHECK(to_string(many).find("and 350 more") != std::string::npos);
 }
 
-TEST_CASE("after the record values are absent or right") {
+TEST_CASE("after the commit mark values are absent or right") {
   Sample sample;
   const auto later = [](auto& values) { std::fill(values.begin() + 200, values.end(), 0.0); };
   auto verdict = verify(sample.write(3, 0, later));
@@ -125,9 +125,9 @@ TEST_CASE("after the record values are absent or right") {
   CHECK(verify(sample.write(0, 0)).good());
 }
 
-TEST_CASE("a record that is behind the steps done, and lost datasets") {
+TEST_CASE("a commit mark that is behind the steps done, and lost datasets") {
   Sample sample;
-  CHECK(to_string(verify(sample.write(steps - 1, steps))).find("the record holds 5 of the 6") !=
+  CHECK(to_string(verify(sample.write(steps - 1, steps))).find("the commit mark holds 5 of the 6") !=
         std::string::npos);
   const auto path = sample.write(steps, steps);
   h5::File::open_for_update(path).update_text_attribute("/", "rehearsal_datasets", "2");

@@ -1,5 +1,5 @@
-#include "tailrace/run/case_output.hpp"
 #include "tailrace/run/case_file.hpp"
+#include "tailrace/run/case_output.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,11 +15,9 @@ namespace {
 
 const std::vector<OfferedQuantity> offered{{"p", "Pa"}, {"ux", "m/s"}, {"uz", "m/s"}};
 
-const CaseSchema schema = make_schema("test", {"p", "ux", "uz"},
-                                      {{.name = "output[].pml",
-                                        .meaning = "",
-                                        .fallback = "included",
-                                        .words = {"included", "excluded"}}});
+const CaseSchema schema = make_schema(
+    "test", {"p", "ux", "uz"},
+    {{.name = "output[].pml", .meaning = "", .fallback = "included", .words = {"included", "excluded"}}});
 
 struct Parsed {
   std::vector<OutputTable> tables;
@@ -183,8 +181,8 @@ TEST_CASE("every wrong key is named with its fix") {
       {"at = []", "output[0].at: is not a list of ascending steps"},
       {"at = [3, 3]", "output[0].at: is not a list of ascending steps"},
       {"at = [-1, 3]", "output[0].at: is not a list of ascending steps"},
-      {"at = [3]\nevery = 2", "output[0].at: stands beside every, first, last or initial"},
-      {"at = [3]\ninitial = true", "output[0].at: stands beside every, first, last or initial"},
+      {"at = [3]\nevery = 2", "output[0].at: conflicts with every, first, last or initial"},
+      {"at = [3]\ninitial = true", "output[0].at: conflicts with every, first, last or initial"},
       {"every = 1\nreduce = \"sum\"",
        "output[0].reduce: \"sum\" is not accepted. Fix: one of none, min, max, rms, mean, final"},
       {"every = 1\nreduce = \"final\"", "output[0].reduce: \"final\" takes the last step of the run alone"},

@@ -56,7 +56,7 @@ TEST_CASE("a reduction is one grid, points are none") {
   CHECK(run::xdmf_text({points}, frame, "out.h5").empty());
 }
 
-TEST_CASE("it stands beside the output, or an error says why not") {
+TEST_CASE("it is beside the output, or an error says why not") {
   const test::TempDir directory;
   const std::vector<output::Stream> streams{stream("snap", output::Whole{}, {2, 2, 3, 4})};
   run::write_xdmf(streams, frame, directory.file("out.h5"));

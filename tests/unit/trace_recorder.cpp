@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t header_bytes = 296, block_bytes = 24, event_bytes = 48;
 
-/// A record as it lies in the file.
+/// An event as it lies in the file.
 struct Stored {
   double start_s, end_s;
   std::int64_t step, bytes, memory_bytes;
@@ -96,7 +96,7 @@ trace::Recorder recorder(const std::string& path, const trace::Clock& clock = {}
 
 }  // namespace
 
-TEST_CASE("records of all threads lie in one file") {
+TEST_CASE("events of all threads lie in one file") {
   const test::TempDir dir;
   const auto path = dir.file("rank-00003.trace");
   trace::Log main("main");  // made before the recorder
@@ -135,7 +135,7 @@ TEST_CASE("records of all threads lie in one file") {
   CHECK(main.total(Kind::compute).count == 1);
 }
 
-TEST_CASE("what was recorded is in the file while the program goes on") {
+TEST_CASE("what was recorded is in the file while the program continues") {
   const test::TempDir dir;
   auto trace = recorder(dir.file("t"));
   trace::Log log("main");
@@ -150,7 +150,7 @@ TEST_CASE("what was recorded is in the file while the program goes on") {
   CHECK_FALSE(file.ended);
 }
 
-TEST_CASE("every record is written or counted as lost, however fast they come") {
+TEST_CASE("every event is written or counted as lost, however fast they come") {
   const test::TempDir dir;
   auto trace = recorder(dir.file("t"));
   constexpr int threads = 3, each = 200'000;
@@ -196,7 +196,7 @@ TEST_CASE("logs of one name at the same time have different names, one after the
   CHECK(file.events.size() == 301);
 }
 
-TEST_CASE("a log goes on with the next recorder") {
+TEST_CASE("a log continues with the next recorder") {
   const test::TempDir dir;
   trace::Log log("main");
   for (const char* name : {"a", "b"}) {
@@ -208,7 +208,7 @@ TEST_CASE("a log goes on with the next recorder") {
   CHECK_THROWS(([&] { const auto one = recorder(dir.file("c")), two = recorder(dir.file("d")); }()));
 }
 
-TEST_CASE("a file that cannot be written is told, and nothing waits for it") {
+TEST_CASE("a file that cannot be written is reported, and nothing waits for it") {
   CHECK_THROWS(recorder("/nowhere/at/all.trace"));
   auto trace = recorder("/dev/full");
   trace::Log log("main");
@@ -220,7 +220,7 @@ TEST_CASE("a file that cannot be written is told, and nothing waits for it") {
   CHECK(failure->message.find("No space left") != std::string::npos);
 }
 
-TEST_CASE("clocks that are made wrong show in the records and have another identity") {
+TEST_CASE("clocks that are made wrong show in the events and have another identity") {
   const test::TempDir dir;
   const trace::Clock wrong(5.0, 0.5);
   {

@@ -24,7 +24,7 @@ TEST_CASE("texts of a file are shown without what no terminal shows") {
   CHECK(quoted(std::string(100, 'x')) == "\"" + std::string(60, 'x') + "...\"");
 }
 
-TEST_CASE("what cannot be read is noted, and absent from the result") {
+TEST_CASE("what cannot be read is collected, and absent from the result") {
   const test::TempDir dir;
   {
     h5::File file = h5::File::create(dir.file("in.h5"));

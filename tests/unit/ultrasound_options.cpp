@@ -90,7 +90,7 @@ TEST_CASE("a file name that looks like an option is a missing one") {
   CHECK(message_of({"-i", "in.h5"}).starts_with("-o: the file name is missing"));
 }
 
-TEST_CASE("intensity records the series that it is computed from") {
+TEST_CASE("intensity samples the series that it is computed from") {
   CHECK(recorded(options_of({"--I_avg"})) == Words{"p_raw", "u_non_staggered_raw", "I_avg"});
   CHECK(recorded(options_of({"--Q_term"})) == Words{"p_raw", "u_non_staggered_raw", "Q_term"});
   CHECK(recorded(options_of({"--u_non_staggered_raw"})) == Words{"u_non_staggered_raw"});

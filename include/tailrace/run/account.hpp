@@ -26,7 +26,7 @@ struct RunAccount {
   nlohmann::json outputs = nlohmann::json::array();
   Index3 grid;
   StepIndex steps_planned = 0;
-  StepIndex resumed_from = 0;  ///< the checkpoint that the run went on from; 0: none
+  StepIndex resumed_from = 0;  ///< the checkpoint that the run resumed from; 0: none
   double restore_s = 0;        ///< reading it
   int threads = 1;
   std::string strategy, sink;

@@ -30,7 +30,7 @@ class CaseFile {
   CaseFile& operator=(CaseFile&&) noexcept;
   ~CaseFile();
 
-  /// The value of a key; if it is absent, its default, which `resolved` tells then, or nothing if it has
+  /// The value of a key; if it is absent, its default, which `resolved` says then, or nothing if it has
   /// none. A value of another type or outside the limits becomes a problem, and so does the absence of a
   /// required one.
   std::optional<bool> boolean(const std::string& key);
@@ -49,7 +49,7 @@ class CaseFile {
   /// A key that goes with other choices than this case's: known, and a problem if it is there. Returns
   /// whether it is.
   bool refuse(const std::string& key, const std::string& what, const std::string& fix);
-  /// Number of tables that stand under [[key]]; their keys are written "key[0].name". Something else than
+  /// Number of tables that are under [[key]]; their keys are written "key[0].name". Something else than
   /// tables there becomes a problem.
   std::size_t tables(const std::string& key);
   /// The names in a table, without reading any; empty if there is no table at the key.

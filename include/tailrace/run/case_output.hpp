@@ -27,7 +27,7 @@ struct OfferedQuantity {
 struct SamplePlace {
   Box box;
   h5::Shape shape;
-  std::string source;  ///< what the simulation is asked for
+  std::string source;  ///< says what the simulation is asked for
 };
 
 /// An [[output]] table as written: right by itself, not yet compared with the domain and the steps of the
@@ -40,7 +40,7 @@ struct OutputTable {
   std::vector<std::vector<std::int64_t>> corners;  ///< low and high corner, inclusive; or the points; x, y, z
   std::size_t plane_axis = 0;                      ///< 0, 1, 2: x, y, z
   std::int64_t plane_index = 0;
-  std::int64_t components = 1;               ///< of records
+  std::int64_t components = 1;               ///< refers to rows
   bool interior = false;                     ///< without the layers at the boundaries
   StepIndex first = 0, every = 0, last = 0;  ///< 0: not given
   double every_s = 0;                        ///< time between samples instead; 0: not given
@@ -66,11 +66,11 @@ inline constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
 struct OutputDomain {
   Index3 points;
   Box interior;         ///< the points outside of boundary layers
-  StepIndex steps = 0;  ///< of the run
+  StepIndex steps = 0;  ///< refers to the run
   double time_of_step_0_s = 0, dt_s = 0;
   std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
   std::vector<std::string> quantities;       ///< that exist in this domain
-  std::vector<std::string> taken_paths{};    ///< what the simulation puts into the file besides
+  std::vector<std::string> taken_paths{};    ///< says what the simulation puts into the file besides
 };
 
 /// The outputs of a case on their way to the file: group /NAME with `values`, `step` and `time_s`.

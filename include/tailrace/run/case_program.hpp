@@ -32,7 +32,7 @@ class CaseProgram {
   virtual void describe() {}
   /// Makes the simulation, whose calls stay good until the end.
   virtual SimulationCalls make() = 0;
-  /// The simulation stands after step `done`, 0 without a checkpoint.
+  /// The simulation is after step `done`, 0 without a checkpoint.
   virtual void begin(StepIndex done);
   /// What an earlier run left in the output file; see `Run::open_output`.
   [[nodiscard]] virtual output::Resume resume() const { return {}; }
@@ -48,7 +48,7 @@ class CaseProgram {
   virtual output::FileTail tail(StepIndex /*steps_done*/) { return {}; }
   virtual void derive(StepIndex /*steps_done*/) {}
   [[nodiscard]] virtual std::int64_t own_cells() const = 0;
-  /// Tells how the run ended and returns the exit status; throws the error of one that failed.
+  /// Says how the run ended and returns the exit status; throws the error of one that failed.
   virtual int end(const DriveResult& result, const Run::Summary& summary);
   /// How fast it was, for the last line.
   [[nodiscard]] virtual std::string rate(StepIndex /*steps_done*/) { return {}; }
@@ -64,8 +64,8 @@ class CaseProgram {
 
   mpi::CommView comm_;
   Run& run_;
-  Watch watch_;            ///< of the field that tells an unstable computation, if there is one
-  output::FileHead head_;  ///< of the output file
+  Watch watch_;            ///< refers to the field that says an unstable computation, if there is one
+  output::FileHead head_;  ///< refers to the output file
   SimulationCalls simulation_;
   double computed_s_ = 0;  ///< all steps of this run, known at the end
 

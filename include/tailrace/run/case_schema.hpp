@@ -14,7 +14,7 @@ class App;
 /// template of a case and the JSON schema for editors all come from these tables.
 namespace tailrace::run {
 
-/// The value that a key takes. `any` stands for one that a function of the simulation reads.
+/// The value that a key takes. `any` represents one that a function of the simulation reads.
 enum class KeyType { boolean, integer, real, text, file, texts, files, integers, reals, integer_lists, any };
 
 /// Accepted values of a number.
@@ -28,10 +28,10 @@ struct Key {
   KeyType type = KeyType::text;
   std::string meaning;               ///< for people, in Markdown, without the limits and the default
   std::string fallback{};            ///< the default, texts without quotes; empty: there is none
-  std::string otherwise{};           ///< what holds instead of a default, in words
-  Limits limits{};                   ///< of a number, or of each in a list
+  std::string otherwise{};           ///< says what holds instead of a default, in words
+  Limits limits{};                   ///< refers to a number, or of each in a list
   std::vector<std::string> words{};  ///< the only texts that are accepted; empty: any
-  std::string fix{};  ///< how a value is written, such as `steps = 600`; shown where it is missing
+  std::string fix{};  ///< says how a value is written, such as `steps = 600`; shown where it is missing
   bool required = false;
 
   /// The default as TOML writes it; empty if there is none.

@@ -27,7 +27,7 @@ void add_trace_option(CLI::App& app, std::string& text);
 struct RunWords {
   int threads = 1;
   std::string wall_limit;  ///< a duration as typed, empty if there is none
-  bool resume = false;     ///< go on from the newest checkpoint
+  bool resume = false;     ///< resume from the newest checkpoint
   bool quiet = false;
   bool version = false, list = false, case_template = false,
        case_schema = false;  ///< requests that end the program at once

@@ -24,7 +24,7 @@ inline constexpr const char* our_format = "tailrace";
 
 /// A checkpoint that is to be had in another format.
 struct Conversion {
-  std::string from, to;  ///< where it is and where it goes
+  std::string from, to;  ///< says where it is and where it goes
   std::string format;    ///< that it gets
 };
 
@@ -34,7 +34,7 @@ void add_conversion_options(CLI::App& app, const std::vector<std::string>& forma
 /// What they ask for, if they are given. @local. Errors (usage): one of them is missing.
 std::optional<Conversion> asked_for(const Conversion& words);
 
-/// Checkpoints of another program, as an adapter over the state of a simulation that stands.
+/// Checkpoints of another program, as an adapter over the state of a simulation that is.
 struct ForeignFormat {
   std::string name;
   /// Whether a file is one. @local. Errors (input): it cannot be read.
@@ -42,7 +42,7 @@ struct ForeignFormat {
   /// The files of one that is written to this path. @local
   std::function<std::vector<std::string>(const std::string& path)> files;
   /// Fills the state and the running reductions of the plan; returns the step of the run, if there is a run
-  /// and the file tells. @collective. Errors (input), on all ranks: what does not fit.
+  /// and the file says so. @collective. Errors (input), on all ranks: what does not fit.
   std::function<std::optional<StepIndex>(const std::string& path, const output::Plan& plan,
                                          const output::KeptReductions& reductions)>
       read;

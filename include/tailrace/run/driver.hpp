@@ -31,7 +31,7 @@ concept Simulation = requires(S simulation, const S constant, StepIndex step, co
   // If it has any: simulation.rows(quantity) -> output::RowsView.                         @local
 };
 
-/// A simulation whose runs can be gone on with.
+/// A simulation whose runs can be resumed.
 template <class S>
 concept Resumable = Simulation<S> && requires(S simulation, checkpoint::StateArchive& archive) {
   { simulation.state(archive) } -> std::same_as<void>;  // @local: all that its future depends on, by name
@@ -70,14 +70,14 @@ checkpoint::StateFunction whole_state(const SimulationCalls& simulation, output:
 struct DriveResult {
   Status status = Status::finished;
   StepIndex steps_done = 0;
-  std::optional<StepIndex> not_finite_at;  ///< where this rank first saw NaN or infinity
+  std::optional<StepIndex> not_finite_at;  ///< says where this rank first saw NaN or infinity
 };
 
 /// The steps that one run of a program takes of a computation, which may take several.
 struct StepSpan {
   StepIndex done = 0;     ///< the state is the one after this step; earlier runs came so far
   StepIndex last = 0;     ///< to be done now
-  StepIndex planned = 0;  ///< of the whole computation
+  StepIndex planned = 0;  ///< refers to the whole computation
 };
 
 /// What the driver works with beside the simulation; all of it outlives the drive.

@@ -40,7 +40,7 @@ struct CaseOptions {
   std::string output;         ///< file; empty only with `check_only`
   std::string case_file;      ///< absolute; empty if there is none
   std::string command;        ///< as typed
-  std::string run_directory;  ///< where run.json, progress and traces go; empty: nowhere
+  std::string run_directory;  ///< says where run.json, progress and traces go; empty: nowhere
   bool overwrite = false;     ///< an existing run directory may be used
   bool check_only = false;    ///< read and check everything, write nothing
   bool quiet = false;
@@ -49,7 +49,7 @@ struct CaseOptions {
   std::optional<double> pause_after_s;   ///< see `RunOptions`
   bool resume = false;                   ///< from the newest checkpoint in the run directory
   bool takes_checkpoints = true;         ///< into the run directory
-  std::optional<Conversion> conversion;  ///< of a checkpoint, instead of a run
+  std::optional<Conversion> conversion;  ///< refers to a checkpoint, instead of a run
   std::vector<std::string> arguments;    ///< as typed, behind the name of the program
   CheckpointOptions checkpoint;
   int threads = 1;
@@ -73,7 +73,7 @@ struct CaseWords {
   bool overwrite = false, check_only = false;
   std::vector<std::string> settings;  ///< "key=value"
   output::OptionTexts write;
-  Conversion conversion;  ///< of programs that know other formats
+  Conversion conversion;  ///< refers to programs that know other formats
   RunWords run;
 };
 
@@ -108,7 +108,7 @@ void read_run_tables(CaseFile& file, const CaseWords& words, CaseOptions& option
 /// problems of the case together.
 void finish_case(CaseFile& file, CaseOptions& options);
 
-/// A line on standard output every ten seconds, which tells how far the steps are.
+/// A line on standard output every ten seconds, which says how far the steps are.
 class ProgressLines {
  public:
   /// Silent on all ranks but the root, and with --quiet. The clock starts now. @local
@@ -122,7 +122,7 @@ class ProgressLines {
   double started_s_, reported_s_;
 };
 
-/// How a run ended and after how many seconds, for people; `rate` stands behind that. @local
+/// How a run ended and after how many seconds, for people; `rate` is behind that. @local
 std::string end_text(const Run::Summary& summary, StepIndex steps_done, double elapsed_s,
                      const std::string& rate = {});
 
@@ -130,8 +130,8 @@ std::string end_text(const Run::Summary& summary, StepIndex steps_done, double e
 using RefuseCommandLine = std::function<int(const ErrorInfo&)>;
 
 /// What `parse` makes of the command line, or the exit status if the program ends with it: a request is
-/// answered by the root, an error told by `refuse` on the root. Every rank reads the same words and files and
-/// comes to the same result. @collective{comm}
+/// answered by the root, an error reported by `refuse` on the root. Every rank reads the same words and files
+/// and comes to the same result. @collective{comm}
 template <class Parse>
 auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseCommandLine& refuse)
     -> std::variant<std::variant_alternative_t<0, std::invoke_result_t<Parse>>, int> {

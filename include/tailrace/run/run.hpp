@@ -46,21 +46,22 @@ int with_io_servers(
 /// What a user decides about any run.
 struct RunOptions {
   std::string program;     ///< as it names itself in messages
-  std::string directory;   ///< where run.json, progress and traces go; empty: nowhere
+  std::string directory;   ///< says where run.json, progress and traces go; empty: nowhere
   bool overwrite = false;  ///< the directory may exist
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s =
-      {};  ///< then the run ends in order to be gone on with; see `close_for_restart`
+      {};  ///< then the run ends in order to be resumed; see `close_for_restart`
   output::WriteOptions write;
   bool plan_only = false;    ///< measure and predict as `auto` does, and end the run then
   bool reports_plan = true;  ///< the planner's decisions are printed
   std::optional<CheckpointOptions> checkpoint = {};  ///< none are taken without, nor without a directory
   bool resume = false;                               ///< from the newest checkpoint in the directory
-  std::vector<std::string> arguments = {};  ///< of the program, kept for a run that goes on with this one
-  trace::Mode trace = trace::Mode::on;      ///< off without a directory
+  std::vector<std::string> arguments =
+      {};  ///< refers to the program, kept for a run that is resumed with this one
+  trace::Mode trace = trace::Mode::on;  ///< off without a directory
 };
 
-/// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may go on,
+/// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may be resumed,
 /// `open_output`, `drive`, `close`. Signals are heard from the construction on, and times count from there.
 /// One object per process.
 class Run {
@@ -72,7 +73,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// What run.json tells; the simulation fills in what it knows. @local
+  /// What run.json says; the simulation fills in what it knows. @local
   [[nodiscard]] RunAccount& account() noexcept;
   /// The log of the thread that runs the steps. @local
   [[nodiscard]] trace::Log& log() noexcept;
@@ -81,32 +82,32 @@ class Run {
   /// What the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
-  /// Makes the directory, removes what an earlier run left there, and begins the traces. Of a run that is to
-  /// go on it changes nothing: that is left to `restore`.
+  /// Makes the directory, removes what an earlier run left there, and begins the traces. Of a run that is
+  /// to be resumed it changes nothing: that is left to `restore`.
   /// @collective{comm}, synchronises. Errors (usage, input, io), on all ranks: it exists and may not, has no
-  /// checkpoint to go on from, or cannot be made.
+  /// checkpoint to resume from, or cannot be made.
   void prepare_directory();
   /// Resolves the streams of the simulation and the outputs of the case for this rank (`output::make_plan`).
   /// @collective{comm}, synchronises. Errors (input), on all ranks.
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
-  /// If the run is to go on: restores the simulation and the running reductions from the newest checkpoint
-  /// that is whole, and returns its step; `open_output` then opens the file that is there. Only then are the
-  /// account and the traces of the earlier leg put aside (docs/formats/run_directory.md), so that a case that
-  /// does not fit leaves the directory as it was. Returns 0 otherwise.
+  /// If the run is to be resumed: restores the simulation and the running reductions from the newest
+  /// checkpoint that is whole, and returns its step; `open_output` then opens the file that is there. Only
+  /// then are the account and the traces of the earlier segment put aside (docs/formats/run_directory.md), so
+  /// that a case that does not fit leaves the directory as it was. Returns 0 otherwise.
   /// @collective{comm}, synchronises. Errors, on all ranks: (input) there is no such checkpoint; (io) the
-  /// earlier leg cannot be put aside.
+  /// earlier segment cannot be put aside.
   StepIndex restore(const SimulationCalls& simulation);
   /// Instead of a run, once it is planned: converts a checkpoint, with the state of the simulation. Returns a
   /// line that says what was done. @collective{comm}, synchronises. Errors: as `convert_checkpoint`.
   std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
                       const std::vector<ForeignFormat>& formats);
   /// Creates the output file with what was planned; the outputs of the case and the numbers of steps are
-  /// added to the head. The simulation stands, with arrays of `simulation_bytes`, and has talked to the other
+  /// added to the head. The simulation is, with arrays of `simulation_bytes`, and has talked to the other
   /// ranks once.
   /// @collective{comm}, synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes);
-  /// As above, for a computation that goes on: opens the file that an earlier run left. @collective{comm},
+  /// As above, for a computation that is resumed: opens the file that an earlier run left. @collective{comm},
   /// synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes, const output::Resume& resume);
@@ -125,12 +126,12 @@ class Run {
   /// How a run ended, for people.
   struct Summary {
     RunEnd end;
-    bool paused = false;                    ///< stopped only in order to be gone on with
+    bool paused = false;                    ///< stopped only in order to be resumed
     double wait_s = 0;                      ///< largest over the ranks
-    std::optional<double> hidden_fraction;  ///< of all ranks
+    std::optional<double> hidden_fraction;  ///< refers to all ranks
   };
   /// Takes the final fields, completes the output file with the `tail` and writes the account. What failed
-  /// stands in the summary, the same on all ranks; it is not thrown. `cells` are this rank's.
+  /// is in the summary, the same on all ranks; it is not thrown. `cells` are this rank's.
   /// @collective{comm}, synchronises
   Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells);
@@ -141,7 +142,7 @@ class Run {
                 const std::function<output::FileTail()>& tail, std::int64_t cells,
                 const std::function<void()>& derive);
 
-  /// As `close`, for a run that stopped before the end of the computation and that another one goes on with:
+  /// As `close`, for a run that stopped before the end of the computation and that another one resumes from:
   /// `save` keeps the simulation's state, then the reductions are left unfinished in the file. If the state
   /// cannot be kept, the file stays as it is. @collective{comm}, synchronises
   Summary close_for_restart(const DriveResult& result, const std::function<void(output::Session&)>& save,

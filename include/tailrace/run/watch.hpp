@@ -13,8 +13,8 @@ struct Watch {
   std::string quantity;  ///< the field to look at; empty: never
   StepIndex every =
       20;  ///< steps between two looks, so that they cost next to nothing; the last step is seen
-  bool ends_run = true;  ///< such a value ends the run as failed; otherwise it is only told
-  std::string hint;      ///< what the user can do then
+  bool ends_run = true;  ///< such a value ends the run as failed; otherwise it is only reported
+  std::string hint;      ///< says what the user can do then
 
   [[nodiscard]] bool is_due(StepIndex step, StepIndex last) const noexcept {
     return !quantity.empty() && (step % every == 0 || step == last);

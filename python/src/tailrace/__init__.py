@@ -20,7 +20,7 @@ def open(
     """Opens an output of Tailrace or of k-Wave's binaries as labelled arrays; values are read when they are
     used.
 
-    `path` is the output file or a run directory. `input`, the input file, tells where the sensors are when
+    `path` is the output file or a run directory. `input`, the input file, says where the sensors are when
     the output holds no copy of the mask; of a run directory it is found. `pml=False` leaves the absorbing
     layer out of variables on the whole domain. `incomplete=True` keeps also what a running or killed run has
     not completed. Raises tailrace.kwave.FileError.

@@ -60,7 +60,7 @@ def write_failed_account(
     run_dir: Path, known: dict[str, Any], started: float, reason: str, rank: int | None
 ) -> dict[str, Any]:
     """Writes run.json with status failed and what can still be known, and returns it; `known`: fields of the
-    request. If it cannot be written, that is told on standard error.
+    request. If it cannot be written, that is reported on standard error.
     """
     ended = datetime.now(UTC)
     progress = json_or_empty(run_dir / "progress.json")

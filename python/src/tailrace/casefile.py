@@ -25,7 +25,7 @@ class Case:
     input_file: Path | None = None
     input_script: Path | None = None
     strategy: str | None = None
-    """[write] strategy, as it stands there."""
+    """[write] strategy, unchanged there."""
 
 
 def read_case(path: Path, settings: list[str]) -> Case:

@@ -36,7 +36,7 @@ def common(
 ) -> None:
     """Parallel simulations whose data leave the computation without stopping it.
 
-    Exit status: 0 success; 1 an answer that says no; 2 bad usage or input; 3 the run failed;
+    Exit status: 0 success; 1 negative result; 2 bad usage or input; 3 the run failed;
     4 stopped in good order.
     """
 

@@ -2,7 +2,7 @@
 
 A Tailrace output file carries `tailrace_commit_mark`: one slot per writer, the number of time steps whose
 samples that writer has put into the file. The smallest slot is what every reader may trust, even after the
-run was killed. Files of other k-Wave programs have no record; for them `t_index`, the number of completed
+run was killed. Files of other k-Wave programs have no commit mark; for them `t_index`, the number of completed
 steps, is taken.
 """
 
@@ -21,7 +21,7 @@ SWITCHES = "tailrace_switches"
 
 @dataclass(frozen=True)
 class CommitMark:
-    """`slots` per writer (empty without a record), `planned` steps (Nt), and `t_index` as stored, None if
+    """`slots` per writer (empty without a commit mark), `planned` steps (Nt), and `t_index` as stored, None if
     absent. From step `dropped_from` on, streams with `on_failure = "drop"` may lack samples.
     """
 
@@ -61,7 +61,7 @@ class CommitMark:
 
 
 def read(file: h5py.File) -> CommitMark:
-    """The record of an open file."""
+    """The commit mark of an open file."""
     slots = file[NAME][()].reshape(-1).tolist() if NAME in file else []
     dropped = [step for step in file[DROPPED][()].reshape(-1).tolist() if step] if DROPPED in file else []
     planned, t_index = kwave.scalar(file, "Nt"), kwave.scalar(file, "t_index")

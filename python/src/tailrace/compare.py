@@ -3,7 +3,7 @@
 For every time step the two arrays are reshaped to two dimensions (all axes but the fastest merged). Three
 numbers follow: the Frobenius and the infinity norm (largest row sum) of the difference, each divided once
 by A's and once by B's norm, the larger taken; and the largest absolute difference divided by the largest
-absolute value of both. Data are read in pieces of bounded size, so files may be larger than memory.
+absolute value of both. Data are read in batches of bounded size, so files may be larger than memory.
 
 Values that are not numbers: NaN or the same infinity at the same place in both files counts as equal and is
 left out of the norms; anywhere else it makes the step's measures infinite. Where one norm is zero and the
@@ -97,7 +97,7 @@ def _json_number(value):
 
 
 class Sums:
-    """Running norms of a range of steps. Pieces hold whole rows, or parts of the only row when `one_row`."""
+    """Running norms of a range of steps. Batches hold whole rows, or parts of the only row when `one_row`."""
 
     def __init__(self, steps: int, one_row: bool):
         self.one_row = one_row

@@ -208,7 +208,9 @@ def _check_commit_mark(info: FileInfo, rec: commit_mark.CommitMark) -> None:
             f"{rec.dropped_from} on are missing and read as 0"
         )
     if rec.planned is not None and rec.steps is not None and rec.steps > rec.planned:
-        info.problems.append(f"the record says {rec.steps} steps, more than the {rec.planned} planned (Nt)")
+        info.problems.append(
+            f"the commit mark says {rec.steps} steps, more than the {rec.planned} planned (Nt)"
+        )
     if not rec.closed:
         info.notes.append(
             "The run did not close this file (killed, or still running): series hold the recorded steps, "

@@ -195,7 +195,7 @@ def child_environment(threads: int, bind: str = "none") -> dict[str, str]:
 
 
 def root_permission() -> dict[str, str]:
-    """Open MPI refuses to start for root unless told twice that it is meant."""
+    """Open MPI refuses to start for root unless stated twice that it is meant."""
     if os.geteuid() != 0:
         return {}
     prefixes = ("OMPI", "PRTE")

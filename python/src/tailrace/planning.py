@@ -1,4 +1,4 @@
-"""`tailrace plan`: runs the first outputs of a case, and tells what they say about each way of writing."""
+"""`tailrace plan`: runs the first outputs of a case, and says what they say about each way of writing."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`tailrace resume`: goes on with a run from its newest checkpoint, on any number of ranks."""
+"""`tailrace resume`: resumes a run from its newest checkpoint, on any number of ranks."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Start:
     ranks: int
 
     def value(self, option: str) -> str | None:
-        """What stands behind an option, the last time it is given."""
+        """What is behind an option, the last time it is given."""
         found = None
         for word, after in zip(self.arguments, self.arguments[1:], strict=False):
             if word == option:
@@ -61,7 +61,7 @@ def resume_run(request: ResumeRequest) -> int:
     start = read_start(request.run_dir)
     account = read_account(request.run_dir)
     if (account or {}).get("status") == "finished":
-        raise CommandError(f"{request.run_dir}: the run has finished: there is nothing to go on with.")
+        raise CommandError(f"{request.run_dir}: the run has finished: there is nothing to resume.")
     plan, as_run = make_plan(request, start)
     status = check_case(plan)
     if status != EXIT_OK:
@@ -74,7 +74,7 @@ def check_has_checkpoints(run_dir: Path) -> None:
         raise CommandError(f"{run_dir}: there is no such run directory.")
     if not (run_dir / "checkpoints").is_dir():
         raise CommandError(
-            f"{run_dir}: has no checkpoints to go on from. A run takes them as [checkpoint] of its case "
+            f"{run_dir}: has no checkpoints to resume from. A run takes them as [checkpoint] of its case "
             "says, on SIGUSR1, and when it is stopped in good order."
         )
 
@@ -87,7 +87,7 @@ def read_start(run_dir: Path) -> Start:
         return Start(reported["program"], words, Path(reported["directory"]), int(reported["ranks"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CommandError(
-            f"{path}: does not tell how the run was started: {error}. Start the native program with --resume "
+            f"{path}: does not state how the run was started: {error}. Start the native program with --resume "
             "and its earlier options instead."
         ) from None
 

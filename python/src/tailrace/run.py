@@ -1,4 +1,4 @@
-"""`tailrace run`: checks a case, runs the native program on its ranks, follows it, tells how it went."""
+"""`tailrace run`: checks a case, runs the native program on its ranks, follows it, says how it went."""
 
 import json
 import os
@@ -33,7 +33,7 @@ from tailrace.launch import (
 from tailrace.programs import launch_info, simulation_program
 from tailrace.progress import make_progress
 
-# Files by which a run tells of itself: those of a replaced run must not be taken for the new one's.
+# Files by which a run describes itself: those of a replaced run must not be taken for the new one's.
 ACCOUNT_FILES = ("run.json", "progress.json", "report.html")
 
 
@@ -172,7 +172,7 @@ def finalize_account(
     request: RunRequest, plan: Plan, result: JobResult, started: float, earlier: dict[str, Any] | None
 ) -> dict[str, Any] | None:
     """The run's account, written here for a run that died without; None when it made no directory either, or
-    left that of an earlier run or leg as it was.
+    left that of an earlier run or segment as it was.
     """
     account = read_account(plan.run_dir)
     if earlier is not None and account == earlier:
@@ -208,7 +208,7 @@ def print_summary(request: RunRequest, run_dir: Path, account: dict[str, Any]) -
     for line in summary(run_dir, account):
         print(line, file=stream)
     if account.get("status") != "finished" and any((run_dir / "checkpoints").glob("step-*[0-9]")):
-        print(f"go on with it: tailrace resume {run_dir}", file=stream)
+        print(f"resume it: tailrace resume {run_dir}", file=stream)
     if request.report and account.get("status") in ("finished", "stopped"):
         report = make_report(run_dir)
         if report is not None:

@@ -11,7 +11,7 @@
 
 namespace tailrace::output {
 
-/// The running reduction of one piece over time: minimum and maximum in the piece's element type, sums in
+/// The running reduction of one share over time: minimum and maximum in the share's element type, sums in
 /// double precision.
 class Accumulator {
  public:
@@ -20,10 +20,10 @@ class Accumulator {
 
   /// Takes one sample. @local
   void add(const FieldView& field, const Box& own);
-  /// Puts the results of `count` values from number `first` on into `out`, in the piece's element type: over
+  /// Puts the results of `count` values from number `first` on into `out`, in the share's element type: over
   /// the `samples` samples taken. @local
   void result(std::int64_t samples, std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
-  /// The same for what stands here: extremes so far, sums, sums of squares. @local
+  /// The same for what is here: extremes so far, sums, sums of squares. @local
   void unfinished(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
 
   /// All that is known of the reduction, to be kept and put back: its values, of `state_type`. @local

@@ -20,7 +20,7 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Starts a thread that works behind the computation: it receives no signals and runs on `cpus` (see
+/// Starts a thread that works asynchronously: it receives no signals and runs on `cpus` (see
 /// `ProcessPlacement`); where its starter does, if there are none. @local
 template <class Work>
 std::jthread start_background_thread(Cpus cpus, Work work) {

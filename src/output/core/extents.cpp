@@ -46,7 +46,7 @@ Extents::Extents(std::span<const JobView> jobs) {
   if (!heap_.empty()) std::pop_heap(heap_.begin(), heap_.end(), later);
 }
 
-/// Puts the cursor that stands first in the file at the end.
+/// Puts the cursor that is first in the file at the end.
 void Extents::choose() {
   Cursor& current = heap_.back();
   if (current.done()) {

@@ -9,29 +9,29 @@
 
 namespace tailrace::output {
 
-/// The stretches of the file that jobs fill, one after the other in the order of the file: samples of several
+/// The extents of the file that jobs fill, one after the other in the order of the file: samples of several
 /// steps, and of several ranks, that touch there follow each other.
 class Extents {
  public:
   /// What the views refer to outlives this.
   explicit Extents(std::span<const JobView> jobs);
 
-  /// The next stretch, nothing after the last.
+  /// The next extent, nothing after the last.
   std::optional<Extent> next();
-  /// What is to be done if the stretch that `next` returned last cannot be written.
+  /// What is to be done if the extent that `next` returned last cannot be written.
   [[nodiscard]] OnFailure policy() const noexcept { return policy_; }
 
  private:
-  /// A slice on its way into the file, one run after the other.
+  /// A staged extent on its way into the file, one run after the other.
   class Cursor {
    public:
     Cursor(const StagedExtent& staged_extent, const Share& share, std::span<const std::byte> bytes);
 
     [[nodiscard]] bool done() const noexcept { return left_ == 0; }
     [[nodiscard]] OnFailure policy() const noexcept { return share_->on_failure; }
-    /// Where it stands in the file, in the order of the sink.
+    /// Where it is in the file, in the order of the sink.
     [[nodiscard]] std::pair<std::size_t, std::int64_t> place() const noexcept;
-    /// The rest of its run, behind which it stands then.
+    /// The rest of its run, behind which it is then.
     Extent take() noexcept;
 
    private:

@@ -14,7 +14,7 @@ namespace {
 /// Extents that are handed to the sink together: bounds the memory of lists of many single points.
 constexpr std::size_t extents_at_once = 1024;
 
-/// Hands extents to the sink in portions.
+/// Hands extents to the sink in batches.
 class ExtentStream {
  public:
   ExtentStream(StepIndex step, Sink& sink) : step_(step), sink_(sink) {}
@@ -53,7 +53,7 @@ class ExtentStream {
   FailedWrites failures_;
 };
 
-/// Times the parts of a job and tells the sink's meter in the end, unless an exception comes before.
+/// Times the parts of a job and says the sink's meter in the end, unless an exception comes before.
 class Timer {
  public:
   explicit Timer(Sink& sink) : sink_(sink) {}

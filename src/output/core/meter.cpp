@@ -19,7 +19,7 @@ void Meter::add(StepIndex step, const JobCost& cost) noexcept {
     totals_.flush_s = cost.flush_s;
     totals_.flushed_at_s = monotonic_s();
   }
-  if (step <= after_ || cost.bytes == 0) return;  // without bytes it is a record alone
+  if (step <= after_ || cost.bytes == 0) return;  // without bytes it is a commit mark alone
   ++totals_.jobs;
   totals_.last_step = std::max(totals_.last_step, step);
   totals_.cost.write_s += cost.write_s;

@@ -10,7 +10,7 @@ namespace tailrace::output {
 /// What one job has cost whoever wrote it.
 struct JobCost {
   double write_s = 0;        ///< handing the bytes to the operating system
-  double commit_mark_s = 0;  ///< noting that they are there
+  double commit_mark_s = 0;  ///< marking that they are there
   double flush_s = 0;        ///< bringing them onto the device
   double cpu_s = 0;          ///< processor time of all that
   double submit_s = 0;       ///< processor time of the simulation's thread, where the kernel writes
@@ -25,9 +25,9 @@ class Meter {
  public:
   struct Totals {
     std::int64_t jobs = 0;
-    StepIndex last_step = 0;  ///< of these jobs
+    StepIndex last_step = 0;  ///< refers to these jobs
     JobCost cost;
-    double squares_s2 = 0;                 ///< of the jobs' times without the flush
+    double squares_s2 = 0;                 ///< refers to the jobs' times without the flush
     double slowest_s = 0;                  ///< likewise
     double flush_s = 0, flushed_at_s = 0;  ///< the last flush of all times, and when it ended; 0: none
   };

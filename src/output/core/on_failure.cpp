@@ -9,7 +9,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// Goes on after ever longer pauses; writing the same bytes to the same place once more does no harm.
+/// Continues after ever longer pauses; writing the same bytes to the same place once more does no harm.
 Written retry(Sink& sink, std::span<const Extent> extent, StepIndex step, FailedWrites& failures) {
   constexpr double first_pause_s = 0.01, longest_pause_s = 2;
   const double end_s = monotonic_s() + retry_limit_s;

@@ -19,7 +19,7 @@ struct Options : WriteOptions {
   Options() = default;
   Options(WriteOptions decided) : WriteOptions(std::move(decided)) {}  // NOLINT: all else has defaults
 
-  Cpus writer_cpus;  ///< where they run; the session finds that out
+  Cpus writer_cpus;  ///< says where they run; the session finds that out
   IoServers* io_servers =
       nullptr;  ///< the processes that write for others; set by the program, outlives all sessions
   /// From which the writer takes its buffers where they are memory of the process alone; outlives the
@@ -34,7 +34,7 @@ struct Options : WriteOptions {
   std::vector<std::string> planner_script;
 };
 
-/// Reads one of them alone; `name` stands in messages for where the text comes from. Errors (usage).
+/// Reads one of them alone; `name` is in messages for where the text comes from. Errors (usage).
 void parse_strategy(const char* name, const std::string& text, WriteOptions& options);
 void parse_sink(const char* name, const std::string& text, WriteOptions& options);
 void parse_flush(const char* name, const std::string& text, WriteOptions& options);
@@ -68,7 +68,7 @@ std::string strategy_text(const WriteOptions& options);
 std::string sink_text(const WriteOptions& options);
 /// Whether each sample goes into a file of its own (docs/formats/snapshots.md).
 bool splits_samples(const WriteOptions& options);
-/// Whether a run can go on in the file that another one left.
+/// Whether a run can resume in the file that another one left.
 bool can_resume(const WriteOptions& options);
 /// Whether the file is HDF5.
 bool writes_hdf5(const WriteOptions& options);

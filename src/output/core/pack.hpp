@@ -10,8 +10,8 @@
 
 namespace tailrace::output {
 
-/// Copies `count` of the piece's values, from its value number `first` on, out of the field, converted to the
-/// piece's element type. `own` is the box of the plan; the field holds all of it. Uses the caller's OpenMP
+/// Copies `count` of the share's values, from its value number `first` on, out of the field, converted to the
+/// share's element type. `own` is the box of the plan; the field holds all of it. Uses the caller's OpenMP
 /// threads when that pays. @local
 void pack(const FieldView& field, const Share& share, const Box& own, std::int64_t first, std::int64_t count,
           std::span<std::byte> out);

@@ -61,7 +61,7 @@ constexpr std::int64_t efficient_write_bytes = 128 << 10;
 constexpr std::int64_t max_gathered_bytes = 32 << 20;
 constexpr std::int64_t max_steps_per_buffer = 64;
 
-/// True if the samples of the piece touch each other in the file, so that those of several steps can be
+/// True if the samples of the share touch each other in the file, so that those of several steps can be
 /// written at once.
 bool touches_next_sample(const Share& share) noexcept {
   return share.values == share.part_values;
@@ -111,7 +111,7 @@ void check_boxes(const Boxes& boxes, Index3 domain, Problems& problems) {
 void check_rows(const Stream& stream, const Rows& rows, std::set<std::string>& paths, Problems& problems) {
   const bool one = stream.datasets.size() == 1 && rows.components > 0;
   if (!one || stream.datasets[0].shape != h5::Shape{0, static_cast<std::uint64_t>(rows.components)})
-    problems.add(fmt::format("records of {} components have not one dataset for them", rows.components),
+    problems.add(fmt::format("rows of {} components have not one dataset for them", rows.components),
                  "give one dataset of shape (0, components), and at least one component");
   for (const auto& spec : stream.datasets)
     if (!paths.insert(spec.path).second) problems.add(fmt::format("dataset {} is named twice", spec.path));
@@ -263,7 +263,7 @@ std::int64_t Plan::step_bytes() const noexcept {
 std::int64_t Plan::steps_per_buffer() const noexcept {
   const std::int64_t step = step_bytes();
   if (step == 0) return 1;
-  // The writes of a step: each of the pieces that could grow over several steps, or all of it.
+  // The writes of a step: each of the shares that could grow over several steps, or all of it.
   std::int64_t bytes = 0, shares = 0;
   for (const auto& stream : streams)
     for (const auto& share : stream.shares)
@@ -390,7 +390,7 @@ std::string to_string(const Plan& plan) {
     for (const auto& share : stream.shares) runs += share.runs.size();
     const auto last = stream.cadence.is_open() ? std::string("the end") : std::to_string(stream.cadence.last);
     text += fmt::format(
-        "{}: {} ({}), steps {} to {} by {}, {} datasets; here {} pieces in {} runs, {} per sample\n",
+        "{}: {} ({}), steps {} to {} by {}, {} datasets; here {} shares in {} runs, {} per sample\n",
         stream.name, stream.quantity, to_string(stream.reduction), stream.cadence.first, last,
         stream.cadence.every, stream.datasets.size(), stream.shares.size(), runs,
         human_bytes(static_cast<double>(stream.sample_bytes())));

@@ -25,7 +25,7 @@ struct LocalPoint {
   std::int32_t x = 0, y = 0, z = 0;
 };
 
-/// What this rank owns of one part of a selection (a box, the list of points, the whole). Its values stand in
+/// What this rank owns of one part of a selection (a box, the list of points, the whole). Its values are in
 /// staging buffers and accumulators in the order of their places in the file, so that run after run is
 /// contiguous there too.
 struct Share {
@@ -34,7 +34,7 @@ struct Share {
   std::int64_t part_values = 0;  ///< elements of one sample of the part on all ranks
   std::int64_t values = 0;       ///< elements of one sample owned here, never 0
   OnFailure on_failure = OnFailure::stop;
-  std::size_t number = 0;          ///< among all pieces of the rank; see `number_shares`
+  std::size_t number = 0;          ///< among all shares of the rank; see `number_shares`
   Box block;                       ///< boxes and whole: the points owned here, in global indices
   std::vector<LocalPoint> points;  ///< points: those owned here, in the order of the list
   std::vector<Run> runs;           ///< ascending, never touching each other
@@ -42,7 +42,7 @@ struct Share {
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return values * static_cast<std::int64_t>(h5::size_bytes(type));
   }
-  /// Bytes that it takes in a staging buffer, where every piece starts aligned for any element type.
+  /// Bytes that it takes in a staging buffer, where every share starts aligned for any element type.
   [[nodiscard]] std::int64_t staged_bytes() const noexcept { return (bytes() + 7) / 8 * 8; }
 };
 
@@ -51,15 +51,15 @@ struct PlannedStream {
   std::string name, quantity, unit;
   Reduction reduction = Reduction::none;
   Cadence cadence;
-  std::vector<h5::DatasetSpec> datasets;  ///< of all parts, those owned by other ranks included
+  std::vector<h5::DatasetSpec> datasets;  ///< refers to all parts, those owned by other ranks included
   std::vector<Share> shares;              ///< only what this rank owns
   OnFailure on_failure = OnFailure::stop;
   std::optional<Growth> growth = {};
-  std::int64_t components = 0;  ///< of `Rows`, which have no pieces; 0: samples have places
+  std::int64_t components = 0;  ///< refers to `Rows`, which have no shares; 0: samples have places
 
   /// True if a sample may have any size.
   [[nodiscard]] bool takes_rows() const noexcept { return components > 0; }
-  /// Bytes of one of the records.
+  /// Bytes of one of the rows.
   [[nodiscard]] std::int64_t row_bytes() const noexcept;
   /// Bytes of one sample on this rank.
   [[nodiscard]] std::int64_t sample_bytes() const noexcept;
@@ -80,7 +80,7 @@ struct Plan {
   [[nodiscard]] std::int64_t steps_per_buffer() const noexcept;
   /// Bytes of one staging buffer: the samples of its steps, or a convenient size to write reductions through.
   [[nodiscard]] std::int64_t staging_bytes() const noexcept;
-  /// The most slices that a job may consist of.
+  /// The most staged extents that a job may consist of.
   [[nodiscard]] std::size_t staged_extents_per_buffer() const noexcept;
   /// Bytes of the accumulators of the reductions.
   [[nodiscard]] std::int64_t accumulator_bytes() const noexcept;
@@ -107,13 +107,13 @@ Problems check_streams(const std::vector<Stream>& streams, Index3 domain);
 /// finds. Cost: linear in the numbers of points and boxes named and of rows owned.
 Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain);
 
-/// Numbers the pieces of all streams from 0 on, as jobs name them; `make_plan` does it, and so does whoever
+/// Numbers the shares of all streams from 0 on, as jobs name them; `make_plan` does it, and so does whoever
 /// puts plans together.
 void number_shares(Plan& plan) noexcept;
-/// The pieces by their numbers; they belong to the plan.
+/// The shares by their numbers; they belong to the plan.
 std::vector<const Share*> shares_of(const Plan& plan);
 
-/// Makes the values [first, first + count) of a piece.
+/// Makes the values [first, first + count) of a share.
 using ShareFill =
     std::function<void(const Share& share, std::int64_t first, std::int64_t count, std::span<std::byte> out)>;
 

@@ -13,11 +13,12 @@ namespace tailrace::output {
 /// What a process of a job does.
 enum class Trade { computes, writes };
 
-/// The processes of a job on this machine, and where their threads run. All of them come to the same seats.
+/// The processes of a job on this machine, and where their threads run. All of them come to the same thread
+/// placements.
 class ProcessPlacement {
  public:
   /// The number of threads that compute is OpenMP's at this time. @collective{comm}, synchronises. Errors
-  /// (io), on all ranks: hwloc cannot tell the processors.
+  /// (io), on all ranks: hwloc cannot say the processors.
   ProcessPlacement(mpi::CommView comm, Trade mine);
   /// The same for processes that have no communicator of all: from what each has said of itself in
   /// `describe`, one after the other; `own` is the number of this one. @local

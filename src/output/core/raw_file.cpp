@@ -90,7 +90,7 @@ void RawFile::write_all(WriteCall& call, std::span<iovec> buffers, std::int64_t 
     if (taken < 0 && errno == EINTR) continue;
     if (taken < 0) fail("writing", offset, errno);
     if (taken == 0)
-      fail("writing", offset, ENOSPC);  // nothing taken and no reason given: going on would never end
+      fail("writing", offset, ENOSPC);  // nothing taken and no reason given: continuing would never end
     offset += taken;
     buffers = drop_front(buffers, static_cast<std::size_t>(taken));
   }

@@ -17,7 +17,7 @@ namespace tailrace::output {
 /// keeps gigabytes in memory, and the run would wait for the device at its end.
 inline constexpr std::int64_t flush_every_bytes = 16 << 20;
 
-/// Removes the first `taken` bytes from the pieces; returns those left.
+/// Removes the first `taken` bytes from the buffers; returns those left.
 std::span<iovec> drop_front(std::span<iovec> buffers, std::size_t taken) noexcept;
 
 /// The failure of an operation on a file (io), with what the user can do about it; `offset` is the byte, or
@@ -45,11 +45,11 @@ class RawFile {
   RawFile& operator=(const RawFile&) = delete;
   ~RawFile();
 
-  /// Puts all pieces, one after the other, at `offset`; goes on after short and interrupted writes. `buffers`
-  /// is used up. Errors (io, `RefusedWrite`): path, offset of the first byte that was refused, the system's
-  /// reason.
+  /// Puts all buffers, one after the other, at `offset`; continues after short and interrupted writes.
+  /// `buffers` is used up. Errors (io, `RefusedWrite`): path, offset of the first byte that was refused, the
+  /// system's reason.
   void write(std::span<iovec> buffers, std::int64_t offset, StepIndex step);
-  /// The same for bytes in one piece.
+  /// The same for bytes in one buffer.
   void write(std::span<const std::byte> bytes, std::int64_t offset, StepIndex step);
   /// Puts a few bytes of bookkeeping at `offset`, around pace and faults.
   void write_directly(std::span<const std::byte> bytes, std::int64_t offset);
@@ -80,7 +80,7 @@ class RawFile {
   std::shared_ptr<WriteCall> call_, direct_call_;
   int fd_ = -1;
   bool unflushed_ = true;           ///< whoever made the file did not flush it
-  bool written_elsewhere_ = false;  ///< nobody tells when
+  bool written_elsewhere_ = false;  ///< nobody says when
 };
 
 }  // namespace tailrace::output

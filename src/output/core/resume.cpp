@@ -53,7 +53,7 @@ h5::File open_left_file(const std::string& path) {
     return h5::File::open(path);
   } catch (const Error& error) {
     auto info = error.info();
-    info.hint = "give the file that the run left which is to go on, or start from the beginning";
+    info.hint = "give the file that the run left which is to be resumed, or start from the beginning";
     throw Error(info);
   }
 }
@@ -68,7 +68,7 @@ bool may_lack(const PlannedStream& stream, StepIndex after) noexcept {
   return stream.reduction == Reduction::final || stream.cadence.samples_until(after) == 0;
 }
 
-/// True if what a file holds in one shape can be gone on with in another. Datasets that grow begin without
+/// True if what a file holds in one shape can be resumed in another. Datasets that grow begin without
 /// anything, and are as long as they became.
 bool may_resume(h5::Shape found, const h5::Shape& wanted) {
   if (found.size() == wanted.size() && !wanted.empty() && wanted.front() == 0) found.front() = 0;
@@ -82,10 +82,10 @@ void check_dataset(const h5::File& file, const std::string& path, const h5::Data
     return;
   }
   if (const auto shape = file.shape(path); !may_resume(shape, spec.shape))
-    problems.add(fmt::format("dataset {} has shape {}, this run records {}", path, h5::to_string(shape),
+    problems.add(fmt::format("dataset {} has shape {}, this run has {}", path, h5::to_string(shape),
                              h5::to_string(spec.shape)));
   if (const auto type = file.type(path); type != spec.type)
-    problems.add(fmt::format("dataset {} has elements of {}, this run records {}", path, file.type_text(path),
+    problems.add(fmt::format("dataset {} has elements of {}, this run has {}", path, file.type_text(path),
                              h5::to_string(spec.type)));
 }
 
@@ -96,7 +96,7 @@ void check_for_others(const h5::File& file, const std::set<std::string>& known, 
       problems.add(fmt::format("dataset {} is not recorded by this run", path));
 }
 
-/// Why a raw file cannot be gone on with, empty if it can.
+/// Why a raw file cannot be resumed, empty if it can.
 std::string trouble_with(const std::string& raw_file) {
   if (access(raw_file.c_str(), R_OK | W_OK) != 0) return std::strerror(errno);
   std::error_code code;  // to read from a pipe would wait for its other end
@@ -165,7 +165,7 @@ void read_runs(const h5::File& file, const std::string& path, const std::vector<
 
 void check_resumable(const std::string& path, const Plan& plan, const FileHead& head, const Resume& resume) {
   const auto file = open_left_file(path);
-  Problems problems(fmt::format("{}: cannot be gone on with after step {}", path, resume.after));
+  Problems problems(fmt::format("{}: cannot be resumed after step {}", path, resume.after));
   std::set<std::string> known{commit_mark_path};
   for (const auto& dataset : head.datasets) known.insert(dataset.spec.path);
   for (const auto& link : head.links) known.insert(link.first);
@@ -179,7 +179,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
   check_for_others(file, known, problems);
   if (!problems.empty())
     problems.add("the file was made with other options or for another input",
-                 "run with the options and the input of the first leg, or start from the beginning");
+                 "run with the options and the input of the first segment, or start from the beginning");
   if (resume.kept == nullptr && !resume.accumulators.empty()) {
     problems.merge(check_accumulators(open_left_file(resume.accumulators), plan, resume.accumulators));
   }

@@ -13,13 +13,13 @@ namespace tailrace::output {
 /// What a rank has of the running reduction that goes into one dataset.
 struct RunningReduction {
   std::string stream;                               ///< its name
-  std::size_t part = 0;                             ///< which of the stream's datasets it is
-  h5::ElementType type = h5::ElementType::float64;  ///< of the values
-  std::vector<Run> runs;        ///< where the values belong in the dataset; none: this rank has none of it
+  std::size_t part = 0;                             ///< says which of the stream's datasets it is
+  h5::ElementType type = h5::ElementType::float64;  ///< refers to the values
+  std::vector<Run> runs;  ///< says where the values belong in the dataset; none: this rank has none of it
   std::span<std::byte> values;  ///< one behind the other
 };
 
-/// The running reductions of a rank outside of a session: those that a run goes on with.
+/// The running reductions of a rank outside of a session: those that a run continues with.
 class KeptReductions {
  public:
   /// Room for those of a plan, all 0.
@@ -38,7 +38,7 @@ class KeptReductions {
 inline constexpr const char* accumulator_group = "/tailrace_accumulators";
 
 /// The streams by which a checkpoint keeps the running reductions of others: one each, of reduction `final`,
-/// in the order of the others. Its pieces stand packed in the accumulators. Datasets are counted from
+/// in the order of the others. Its shares are packed in the accumulators. Datasets are counted from
 /// `first_dataset` on.
 std::vector<PlannedStream> accumulator_streams(const std::vector<PlannedStream>& streams,
                                                std::size_t first_dataset);

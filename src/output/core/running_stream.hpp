@@ -11,7 +11,7 @@ namespace tailrace::output {
 struct RunningStream {
   const PlannedStream* planned;
   std::size_t first_dataset;              ///< in the file, counted over all streams
-  std::vector<Accumulator> accumulators;  ///< one per piece, of a reduction that accumulates
+  std::vector<Accumulator> accumulators;  ///< one per share, of a reduction that accumulates
   StepIndex samples = 0;
   StepIndex taken_at = -1;
   std::int64_t jobs =

@@ -15,7 +15,7 @@
 
 namespace tailrace::output {
 
-/// Bytes on their way to one stretch of one dataset. They belong to a staging buffer.
+/// Bytes on their way to one extent of one dataset. They belong to a staging buffer.
 struct Extent {
   std::size_t dataset = 0;
   std::int64_t offset_bytes = 0;  ///< in the dataset
@@ -33,11 +33,11 @@ struct FileEnd {
   bool complete = true;  ///< nothing has failed
 };
 
-/// Seconds for which ranks wait at the end for the slowest of them to drain its writer and flush its data: a
+/// Seconds for which ranks wait at the end for the slowest of them to flush its writer and flush its data: a
 /// slow device is no failure, and a rank that dies ends the job by itself.
 inline constexpr double close_limit_s = 3600;
 
-/// What a sink moves between ranks while the run goes on. All functions are called by the simulation's
+/// What a sink moves between ranks while the run continues. All functions are called by the simulation's
 /// thread.
 class Exchange {
  public:
@@ -47,17 +47,17 @@ class Exchange {
   /// wait. Errors: MPI's own.
   virtual void progress() = 0;
   /// As `progress`; false as long as the simulation must not go beyond `step`: this rank still has samples
-  /// that must leave, or others have some that it must take in, before all can go on. It makes sure that no
-  /// rank waits for another one inside a step. To be called for each step. @local, does not wait.
+  /// that must leave, or others have some that it must take in, before all can continue. It makes sure that
+  /// no rank waits for another one inside a step. To be called for each step. @local, does not wait.
   virtual bool keeps_up(StepIndex step) = 0;
-  /// Moves all parts up to the record that was submitted last, also while writers of other ranks still wait
-  /// for room, and whatever has failed. @collective{comm} of the sink, waits.
+  /// Moves all parts up to the commit mark that was submitted last, also while writers of other ranks still
+  /// wait for room, and whatever has failed. @collective{comm} of the sink, waits.
   virtual void finalize() = 0;
   /// After `finalize`: puts what was moved onto the device. Returns the step up to which all samples are in
   /// the file: chunks that take more samples may be missing. @collective{comm} of the sink, synchronises;
   /// every rank throws the same error or none.
   virtual StepIndex commit() = 0;
-  /// Moves and writes everything that is left, once this rank's writer has drained or failed.
+  /// Moves and writes everything that is left, once this rank's writer has flushed or failed.
   /// @collective{comm} of the sink, waits. Errors (io): the sink's own failures, on the ranks that see them.
   virtual void complete() = 0;
   /// Ends the exchange without the other ranks: nothing is moved any more, and no writer waits for it. @local
@@ -82,14 +82,14 @@ class PlacedFiles {
   };
   /// The files, open for writing; they last as long as the sink.
   virtual std::vector<RawFile*> files() = 0;
-  /// Where a dataset goes on from one of its bytes.
+  /// Where a dataset continues from one of its bytes.
   [[nodiscard]] virtual Place place(std::size_t dataset, std::int64_t offset_bytes) const = 0;
   /// Slots of 8 bytes, one after the other.
   struct Slots {
     Place first;
     std::int64_t count = 0;
   };
-  /// The slots of the record that stand for a source, none if the record stands still.
+  /// The slots of the commit mark that represent a source, none if the commit mark stays unchanged.
   [[nodiscard]] virtual Slots commit_mark(int source) const = 0;
   /// They have got this value.
   virtual void mark_recorded(int source, StepIndex steps) = 0;
@@ -109,7 +109,7 @@ class Sink {
   /// earlier calls. Only of sinks whose traits say that they grow. @local. Errors (io).
   virtual Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> rows,
                          StepIndex step);
-  /// Notes that the samples of rank `source` are in the file up to and with `steps`. @local
+  /// Marks that the samples of rank `source` are in the file up to and with `steps`. @local
   virtual void commit_mark(int source, StepIndex steps) = 0;
   /// Notes, before they are recorded, that samples of rank `source` after those recorded last are left out.
   /// @local
@@ -162,13 +162,13 @@ struct SinkContext {
   const Options& options;
   StepIndex resume_after = 0;  ///< the file holds the samples up to this step: open it instead of creating it
   int sources;                 ///< ranks whose samples come, unless `joins` the first ones of `comm`
-  /// The file stands and has been opened by those who will end it: this sink only writes samples, advances
+  /// The file is and has been opened by those who will end it: this sink only writes samples, advances
   /// records and flushes, and its `close` takes no tail. Only of sinks whose traits say so.
   bool joins = false;
   int process = -1;  ///< number of this process in messages and for faults, if not its rank in `comm`
 };
 
-/// Errors (usage): the sink that the options name cannot go on in a file that an earlier run left. @local
+/// Errors (usage): the sink that the options name cannot resume in a file that an earlier run left. @local
 void check_resumes(const WriteOptions& options);
 /// Errors (usage): a stream's policy for failures is not one that the sink can keep, in a new file or, with
 /// `resume_after`, in one that is there. @local

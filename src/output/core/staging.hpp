@@ -13,20 +13,20 @@
 
 namespace tailrace::output {
 
-/// Values of a piece that stand together in a staging buffer. Means the same to any process that knows the
-/// pieces of the rank.
+/// Values of a share that are together in a staging buffer. Means the same to any process that knows the
+/// shares of the rank.
 struct StagedExtent {
   std::size_t share = 0;              ///< its number
   std::int64_t sample = 0;            ///< number of the sample in the dataset
-  std::int64_t first = 0, count = 0;  ///< the piece's values, in the order of its runs
-  std::size_t position = 0;           ///< of the first byte in the buffer
+  std::int64_t first = 0, count = 0;  ///< the share's values, in the order of its runs
+  std::size_t position = 0;           ///< refers to the first byte in the buffer
 };
 
-/// Records of a stream that takes them, all that this rank has of a sample.
+/// Rows of a stream that takes them, all that this rank has of a sample.
 struct StagedRows {
   std::size_t dataset = 0;   ///< as `Share::dataset`
   std::int64_t sample = 0;   ///< number of the sample in the dataset
-  std::size_t position = 0;  ///< of the first byte in the buffer
+  std::size_t position = 0;  ///< refers to the first byte in the buffer
   std::size_t bytes = 0;
 };
 
@@ -38,14 +38,14 @@ struct Staging {
   std::vector<StagedRows> rows;
   int source = 0;                        ///< the rank whose samples they are
   StepIndex step = 0;                    ///< the last one that it holds samples of
-  std::optional<StepIndex> commit_mark;  ///< to be noted in the file after the slices are written
+  std::optional<StepIndex> commit_mark;  ///< to be marked in the file after the staged extents are written
   bool flush = false;                    ///< to be put onto the device after that
 
   void clear() noexcept;
   [[nodiscard]] std::size_t room() const noexcept { return bytes.size() - used; }  ///< bytes that are free
-  /// Room for `count` values of a piece; the caller fills it.
+  /// Room for `count` values of a share; the caller fills it.
   std::span<std::byte> add(const Share& share, std::int64_t sample, std::int64_t first, std::int64_t count);
-  /// Takes records of a sample in. Nobody knows beforehand how many come: the buffer becomes larger when it
+  /// Takes rows of a sample in. Nobody knows beforehand how many come: the buffer becomes larger when it
   /// has to, and stays so.
   void add_rows(std::size_t dataset, std::int64_t sample, std::span<const std::byte> values);
 

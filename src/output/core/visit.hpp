@@ -80,7 +80,7 @@ void visit_points(const FieldView& field, const Share& share, const Box& own, st
       });
 }
 
-/// Calls `row(source, position, n)` for the values [first, first + count) of a piece; `source` points at `n`
+/// Calls `row(source, position, n)` for the values [first, first + count) of a share; `source` points at `n`
 /// neighbours in the field, `position` counts from `first`. Calls come from several threads.
 template <class F, class Row>
 void visit(const FieldView& field, const Share& share, const Box& own, std::int64_t first, std::int64_t count,

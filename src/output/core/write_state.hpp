@@ -16,7 +16,7 @@ enum class WriteState {
 };
 const char* to_string(WriteState state) noexcept;
 
-/// How far the samples of one rank have come. Whoever writes them tells, any thread may ask.
+/// How far the samples of one rank have come. Whoever writes them says, any thread may ask.
 class Reached {
  public:
   /// A job was written, and flushed if it asked for that.

@@ -18,11 +18,11 @@ namespace tailrace::output {
 
 /// Counters of this rank's output, for run.json.
 struct Account {
-  double wait_s = 0;       ///< the computation stood still for output
+  double wait_s = 0;       ///< the computation stalled for output
   double write_s = 0;      ///< in writing, wherever it ran
   double write_cpu_s = 0;  ///< CPU time of the writing
   std::int64_t bytes = 0, writes = 0, waits = 0;
-  std::int64_t retries = 0, dropped_bytes = 0;  ///< of streams that do not stop when a write fails
+  std::int64_t retries = 0, dropped_bytes = 0;  ///< refers to streams that do not stop when a write fails
 
   Account& operator+=(const Account& other) noexcept {
     wait_s += other.wait_s;
@@ -72,17 +72,17 @@ class Writer {
 struct WriterContext {
   mpi::CommView comm;  ///< the ranks of the session
   Sink& sink;
-  std::span<const Share* const> shares;  ///< of this rank, by their numbers
+  std::span<const Share* const> shares;  ///< refers to this rank, by their numbers
   std::int64_t staging_bytes;
-  std::size_t max_staged_extents;  ///< of a job
+  std::size_t max_staged_extents;  ///< refers to a job
   const Options& options;
   Reached& reached;
-  trace::Log& log;         ///< of the simulation's thread
-  trace::Log& writer_log;  ///< of a thread of the writer's own
-  std::string& warning;    ///< what the user should know, such as why another strategy stands in
+  trace::Log& log;         ///< refers to the simulation's thread
+  trace::Log& writer_log;  ///< refers to a thread of the writer's own
+  std::string& warning;    ///< says what the user should know, such as why another strategy is in
   // For strategies whose writers open the file by themselves.
-  std::string path = {};       ///< of the file
-  const Plan* plan = nullptr;  ///< of this rank
+  std::string path = {};       ///< refers to the file
+  const Plan* plan = nullptr;  ///< refers to this rank
 };
 
 /// Starts the writer of the strategy that the options name. @collective{context.comm}
@@ -92,23 +92,23 @@ std::unique_ptr<Writer> create_writer(const WriterContext& context);
 struct JobView {
   std::span<const StagedExtent> staged_extents;
   std::span<const StagedRows> rows = {};
-  std::span<const std::byte> bytes;      ///< that the slices count their positions in
-  std::span<const Share* const> shares;  ///< of the source, by their numbers
+  std::span<const std::byte> bytes;      ///< that the staged extents count their positions in
+  std::span<const Share* const> shares;  ///< refers to the source, by their numbers
   int source = 0;                        ///< the rank whose samples they are
   StepIndex step = 0;                    ///< the last one that it holds samples of
-  std::optional<StepIndex> commit_mark;  ///< to be noted in the file after all slices are written
+  std::optional<StepIndex> commit_mark;  ///< to be marked in the file after all staged extents are written
   bool flush = false;                    ///< to be put onto the device after that
 };
 
 JobView view_of(const Staging& job, std::span<const Share* const> shares) noexcept;
 
-/// Writes jobs, at least one, as if they were one: the slices of all in the order of their places in the
-/// file, then the records, then the flush. Adds the cost to `account` and a span to `log`, also when it
-/// throws. Needs `write_bytes_per_staged_extent` of memory for each slice while it runs. @local
+/// Writes jobs, at least one, as if they were one: the staged extents of all in the order of their places in
+/// the file, then the commit marks, then the flush. Adds the cost to `account` and a span to `log`, also when
+/// it throws. Needs `write_bytes_per_staged_extent` of memory for each slice while it runs. @local
 void run_jobs(std::span<const JobView> jobs, Sink& sink, Account& account, trace::Log& log);
 inline constexpr std::size_t write_bytes_per_staged_extent = 64;
 
-/// Writes one job of the rank that has these pieces. @local
+/// Writes one job of the rank that has these shares. @local
 void run_job(const Staging& job, std::span<const Share* const> shares, Sink& sink, Account& account,
              trace::Log& log);
 

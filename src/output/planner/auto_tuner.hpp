@@ -16,21 +16,21 @@
 
 namespace tailrace::output {
 
-/// What a pilot watches.
+/// What an auto-tuner watches.
 struct AutoTunerContext {
   mpi::CommView comm;  ///< the ranks of the session
   const Plan& plan;
   const Options& options;  ///< with the strategy to begin with
-  trace::Log& log;         ///< of the simulation's thread
-  Meter& meter;            ///< of this rank's writing
-  int free_cores;          ///< of this machine, without a thread that computes
+  trace::Log& log;         ///< refers to the simulation's thread
+  Meter& meter;            ///< refers to this rank's writing
+  int free_cores;          ///< refers to this machine, without a thread that computes
   StepIndex after;         ///< the outputs up to this step were written by an earlier run
 };
 
 /// What `auto` begins with: a strategy that does no harm and goes with the sink. @local
 void begin_auto(Options& options);
 
-/// The strategy `auto`: watches the outputs of a session in windows of a few, and says when to go on with
+/// The strategy `auto`: watches the outputs of a session in windows of a few, and says when to resume with
 /// which strategy. After each window the ranks' observations go to the root, which decides; the answer comes
 /// back to all. Question and answer are under way while the simulation computes, and all ranks act at the
 /// same step.
@@ -55,7 +55,7 @@ class AutoTuner {
   /// True once it has decided, if the options ask for no more than that (`plan_only`). The same on all ranks.
   [[nodiscard]] bool complete() const noexcept { return complete_; }
   [[nodiscard]] const PlanReport& report() const noexcept { return report_; }
-  /// Seconds for which this rank stood still for questions and answers.
+  /// Seconds for which this rank stayed unchanged for questions and answers.
   [[nodiscard]] double waited_s() const noexcept { return waited_s_; }
 
  private:
@@ -96,7 +96,7 @@ class AutoTuner {
   // On the root.
   Candidate current_;
   bool decided_ = false, informed_ = false;
-  Prediction predicted_;  ///< of the decision in force
+  Prediction predicted_;  ///< refers to the decision in force
   double observed_s_ = 0;
   int windows_ = 0;
   std::size_t script_at_ = 0;

@@ -11,7 +11,7 @@ namespace tailrace::output {
 /// What a process finds out about its machine, for the planner.
 struct Host {
   std::string name;
-  int free_cores = 0;                  ///< of the machine, on which nobody computes
+  int free_cores = 0;                  ///< refers to the machine, on which nobody computes
   double quota_cores = 0;              ///< cores' worth of time that its control group allows; 0: no limit
   int threads = 1;                     ///< with which it computes
   std::int64_t memory_free_bytes = 0;  ///< 0: unknown

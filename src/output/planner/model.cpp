@@ -110,16 +110,16 @@ bool replaces_ranks(const Measurements& m, const Candidate& candidate) noexcept 
   return computed_by_fewer(m, candidate) < beside_writing(m, candidate) + taken_s(m, candidate);
 }
 
-/// With `uring` a buffer is free when its rank has looked in after the samples, after the record, and, if
-/// each output is flushed, after that, once per time step. Where the buffers are needed sooner, nobody looks
-/// in while the simulation computes, and it waits for the flush.
+/// With `uring` a buffer is free when its rank has looked in after the samples, after the commit mark, and,
+/// if each output is flushed, after that, once per time step. Where the buffers are needed sooner, nobody
+/// looks in while the simulation computes, and it waits for the flush.
 bool waits_for_flush(const Measurements& m, const Candidate& candidate) noexcept {
   constexpr int looks = 3;
   return candidate.strategy == Strategy::uring && m.each_flushed &&
          candidate.buffers * m.steps_between < looks;
 }
 
-/// C' of a candidate that writes behind the computation.
+/// C' of a candidate that writes asynchronously.
 double disturbed_compute(const Measurements& m, const Candidate& candidate, const Writers& writers) noexcept {
   double compute_s = replaces_ranks(m, candidate) ? computed_by_fewer(m, candidate)
                                                   : beside_writing(m, candidate) + taken_s(m, candidate);
@@ -176,7 +176,7 @@ std::string obstacle(const Measurements& m, const Candidate& candidate) {
   return {};
 }
 
-/// 3.1: N outputs whose writing hides behind the computation that follows it, or does not.
+/// 3.1: N outputs whose writing hides asynchronously that follows it, or does not.
 double run_time(double outputs, double compute_s, double write_s, bool overlaps) noexcept {
   if (outputs <= 0) return 0;
   if (!overlaps) return outputs * (compute_s + write_s);
@@ -185,7 +185,7 @@ double run_time(double outputs, double compute_s, double write_s, bool overlaps)
 
 std::string explain(const Prediction& prediction, const Measurements& m, bool overlaps) {
   if (prediction.candidate.strategy == Strategy::blocking)
-    return fmt::format("in turn: {:.3g} s of computing, {:.3g} s of writing", prediction.compute_s,
+    return fmt::format("synchronous: {:.3g} s of computing, {:.3g} s of writing", prediction.compute_s,
                        prediction.write_s);
   if (!overlaps) return "with one buffer nothing overlaps";
   const double cost_s = prediction.compute_s - m.compute_s.value - m.copy_s;

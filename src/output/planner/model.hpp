@@ -32,10 +32,10 @@ inline constexpr Estimate assumed_interference{.value = 0.02, .error = 0.05};
 /// One output on its way into the file, in seconds of the slowest writer.
 struct WriteTime {
   double gather_s = 0;  ///< bringing the data of other ranks to the writer
-  double open_s = 0;    ///< what each output costs before its first byte
+  double open_s = 0;    ///< says what each output costs before its first byte
   double write_s = 0;   ///< handing the bytes to the operating system
   double flush_s = 0;   ///< from there onto the device
-  double agree_s = 0;   ///< noting that it is there
+  double agree_s = 0;   ///< marking that it is there
 
   friend bool operator==(const WriteTime&, const WriteTime&) = default;
 };
@@ -71,17 +71,17 @@ struct Machine {
   int spawn_slots = 0;                 ///< processes that there is room for
   double spawn_s = 0.25;               ///< to start one process
   std::int64_t memory_free_bytes = 0;  ///< per node, beside the simulation; 0: unknown
-  double copy_bytes_s = 2e9;           ///< of one rank, within a node
+  double copy_bytes_s = 2e9;           ///< refers to one rank, within a node
   double message_s = 2e-6;             ///< latency of a message
-  double submission_s = 3e-6;          ///< of the simulation's thread, to have the kernel carry out a write
-  std::int64_t dirty_limit_bytes = 0;  ///< what the system keeps in memory before writers must wait; per
+  double submission_s = 3e-6;  ///< refers to the simulation's thread, to have the kernel carry out a write
+  std::int64_t dirty_limit_bytes = 0;  ///< says what the system keeps in memory before writers must wait; per
                                        ///< node; 0: unknown
   double writer_limit_bytes_s = 0;     ///< that one writing process is held to (--pace); 0: none
 };
 
 /// Writing through the kernel's queue (`uring`), once it was measured: seconds per output.
 struct QueueTime {
-  double submit_s = 0;  ///< of the simulation's thread
+  double submit_s = 0;  ///< refers to the simulation's thread
   double write_s = 0;   ///< W, with the flush if that counts, nothing computing meanwhile
   double cpu_s = 0;     ///< processor time of the kernel's worker
   Estimate interference = assumed_interference;  ///< s beside it
@@ -96,7 +96,7 @@ struct Measurements {
   Estimate interference = assumed_interference;        ///< s, computing beside writing
   double copy_s = 0;                                   ///< t_copy, into the staging buffer
   WriteTime write;                                     ///< W and its parts, nothing computing meanwhile
-  double write_error = 0;                              ///< of W, relative
+  double write_error = 0;                              ///< refers to W, relative
   double write_slowest_s = 0;                          ///< 95th percentile of W; 0: as W
   Estimate write_interference = assumed_interference;  ///< r, writing beside computing
   Estimate phi;                                        ///< processor seconds of a writer per second of W
@@ -104,11 +104,11 @@ struct Measurements {
   std::optional<QueueTime> queue;                      ///< nothing: as a thread, submission by its rate
   std::int64_t steps_between = 1;                      ///< time steps from an output to the next, the fewest
   std::int64_t bytes = 0;                              ///< D, of one output on all ranks
-  std::int64_t largest_rank_bytes = 0;                 ///< of one output on the rank that has most
+  std::int64_t largest_rank_bytes = 0;                 ///< refers to one output on the rank that has most
   int datasets = 1;                                    ///< that one output touches
-  std::int64_t staging_bytes = 0;                      ///< of one staging buffer on the rank that has most
-  std::int64_t run_bytes = 0;                          ///< that the whole run writes
-  bool each_flushed = false;                           ///< every output goes onto the device at once
+  std::int64_t staging_bytes = 0;  ///< refers to one staging buffer on the rank that has most
+  std::int64_t run_bytes = 0;      ///< that the whole run writes
+  bool each_flushed = false;       ///< every output goes onto the device at once
   Bursts bursts;
   Machine machine;
   std::vector<Refusal> refused;

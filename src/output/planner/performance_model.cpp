@@ -13,8 +13,8 @@ constexpr bool writes_in_the_step(const Candidate& candidate) noexcept {
   return candidate.strategy == Strategy::blocking;
 }
 
-/// The relative difference of a disturbed and an undisturbed number, as far as a measurement can tell it from
-/// the few percent that are usual.
+/// The relative difference of a disturbed and an undisturbed number, as far as a measurement can
+/// distinguishes it from the few percent that are usual.
 Estimate interference_of(Estimate alone, Estimate beside) noexcept {
   if (alone.value <= 0) return assumed_interference;
   const Estimate measured{.value = beside.value / alone.value - 1,
@@ -105,7 +105,7 @@ void PerformanceModel::learn(const Observation& seen, const Candidate& current) 
       writes_in_the_step(current) ? 0 : std::min(taken_s(measured_, current), seen.compute_s.value / 2);
   const Estimate beside{.value = seen.compute_s.value - taken, .error = seen.compute_s.error};
   if (queue && measured_.queue && compared_ && writes_in_the_step(last_candidate_)) {
-    // A trial beside the computing that was just measured alone.
+    // An attempt beside the computing that was just measured alone.
     measured_.queue->interference = interference_of(measured_.compute_s, beside);
   } else {
     if (last_ && writes_in_the_step(current) != writes_in_the_step(last_candidate_)) {

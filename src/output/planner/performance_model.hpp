@@ -18,12 +18,12 @@ struct Observation {
   double waited_s = 0;          ///< waiting for a buffer, in a period
   double jobs = 0;              ///< writes that were complete
   double write_s = 0;           ///< handing the bytes of an output to the system
-  double write_error = 0;       ///< of that and of the record, relative
+  double write_error = 0;       ///< refers to that and of the commit mark, relative
   double write_slowest_s = 0;
-  double commit_mark_s = 0;  ///< noting that it is there
-  double flush_s = 0;        ///< what the device needs beyond `write_s`
+  double commit_mark_s = 0;  ///< marking that it is there
+  double flush_s = 0;        ///< says what the device needs beyond `write_s`
   double cpu_s = 0;          ///< processor time of the writer
-  double submit_s = 0;       ///< of the simulation's thread, to have somebody else write
+  double submit_s = 0;       ///< refers to the simulation's thread, to have somebody else write
   double flush_pending = 0;  ///< 1: a flush that is to be timed is still under way
 
   /// For sending them about: numbers of which larger ones may replace smaller ones.
@@ -41,7 +41,7 @@ class PerformanceModel {
   void learn(const Observation& seen, const Candidate& current);
   /// True once it has seen writing through the kernel's queue. @local
   [[nodiscard]] bool has_measured_queue() const noexcept { return measured_.queue.has_value(); }
-  /// True once it has seen both writing in the step and writing behind the computation, so that their
+  /// True once it has seen both writing in the step and asynchronous writing, so that their
   /// interference is measured. @local
   [[nodiscard]] bool has_measured_interference() const noexcept { return compared_; }
   /// What is known, for a run with so many outputs left. @local

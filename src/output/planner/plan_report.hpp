@@ -23,7 +23,7 @@ struct PlanReport {
   bool automatic = false;  ///< the strategy was "auto"
   std::optional<Measurements> measured;
   std::vector<TakenStrategy> decisions;
-  std::vector<Prediction> predictions;  ///< of the last decision
+  std::vector<Prediction> predictions;  ///< refers to the last decision
   std::vector<std::string> reasons;     ///< likewise
 };
 

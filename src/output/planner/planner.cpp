@@ -36,7 +36,7 @@ int buffers_for_variation(const Measurements& m) noexcept {
 }
 
 /// Two, or as many as are filled until the last of the three times at which a rank must look in with `uring`:
-/// after the samples, after the record, after the flush.
+/// after the samples, after the commit mark, after the flush.
 int buffers_for_queue(const Measurements& m, int buffers) noexcept {
   constexpr std::int64_t looks = 3;
   if (!m.each_flushed) return buffers;

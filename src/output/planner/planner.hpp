@@ -27,9 +27,9 @@ struct Decision {
   int group = 1;                        ///< compute ranks per writer
   bool last_blocking = false;           ///< the last output of the run is written by all ranks, in the step
   std::vector<std::string> reasons;     ///< the first one says it all, the others add to it
-  std::vector<Prediction> predictions;  ///< of all candidates
+  std::vector<Prediction> predictions;  ///< refers to all candidates
   [[nodiscard]] std::string strategy() const { return to_string(candidate); }
-  [[nodiscard]] const Prediction& prediction() const;  ///< of the one that was taken
+  [[nodiscard]] const Prediction& prediction() const;  ///< refers to the one that was taken
 };
 
 /// Takes what gains, by more than the uncertainty of the comparison, over all that is simpler: `blocking` if

@@ -8,7 +8,7 @@ namespace tailrace::output {
 
 TuningWindow::Mark TuningWindow::mark(double asked_s) const noexcept {
   using trace::Kind;
-  // Writing stands in this thread's log when it happens inside the step.
+  // Writing is in this thread's log when it happens inside the step.
   const double waited_s = log_.total(Kind::output_wait).seconds;
   return {.at_s = monotonic_s(),
           .pack_s = log_.total(Kind::pack).seconds,
@@ -34,7 +34,7 @@ void TuningWindow::add(StepIndex step, double asked_s) {
 }
 
 /// Where streams have rhythms of their own, the small outputs say nothing of the large ones between them: a
-/// window goes on until it has seen at least half of its share of the bytes.
+/// window continues until it has seen at least half of its share of the bytes.
 bool TuningWindow::is_complete(std::size_t outputs) const noexcept {
   if (computes_s_.size() < outputs) return false;
   return 2 * bytes_ >= load_.bytes() * static_cast<double>(computes_s_.size());
@@ -47,7 +47,7 @@ double TuningWindow::device_s(const Meter::Totals& totals) const noexcept {
   return std::min(totals.flush_s, (totals.flushed_at_s - first_at_s_) / static_cast<double>(flush_outputs_));
 }
 
-/// How many outputs of mean size the jobs of the window amount to. What this rank owns of them tells it: a
+/// How many outputs of mean size the jobs of the window amount to. What this rank owns of them says it: a
 /// leader writes more, but in the same proportion.
 double TuningWindow::outputs_in(const Meter::Totals& totals) const noexcept {
   const auto& steps = load_.steps();

@@ -18,17 +18,18 @@ class TuningWindow {
   TuningWindow(const OutputLoad& load, const trace::Log& log, Meter& meter)
       : load_(load), log_(log), meter_(meter) {}
 
-  /// Begins with the output after that of `step`; `asked_s`: seconds that this rank has stood still for
+  /// Begins with the output after that of `step`; `asked_s`: seconds that this rank has stayed unchanged for
   /// questions and answers so far. @local
   void begin(StepIndex step, double asked_s);
   /// Takes in that the output of `step` was handed over. @local
   void add(StepIndex step, double asked_s);
   /// Forgets the computing seen so far, as the writer changes. @local
   void clear() noexcept { computes_s_.clear(); }
-  /// Whether it has so many outputs or more, and such as stand for the others. The same on all ranks. @local
+  /// Whether it has so many outputs or more, and such as represent the others. The same on all ranks. @local
   [[nodiscard]] bool is_complete(std::size_t outputs) const noexcept;
 
-  /// To be told when the first output of all was handed over, and which one is flushed to time the device.
+  /// To be reported when the first output of all was handed over, and which one is flushed to time the
+  /// device.
   void mark_output(double now_s) noexcept {
     if (first_at_s_ == 0) first_at_s_ = now_s;
   }
@@ -52,7 +53,7 @@ class TuningWindow {
   Mark begin_, last_;
   StepIndex step_ = 0, last_step_ = 0;  ///< the window has the outputs after the first, up to the last
   std::vector<double> computes_s_;
-  double bytes_ = 0;               ///< of the outputs in it, on all ranks
+  double bytes_ = 0;               ///< refers to the outputs in it, on all ranks
   double first_at_s_ = 0;          ///< when the first output was handed over
   std::size_t flush_outputs_ = 0;  ///< outputs up to the one that was flushed
 };

@@ -160,7 +160,7 @@ template <class Find>
 const auto& parse_entry(const std::string& text, const Find& find, WriteOptions& options) {
   const auto colon = text.find(':');
   const auto& entry = find(text.substr(0, colon));
-  if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing stands behind the colon");
+  if (colon != std::string::npos && colon + 1 == text.size()) throw bad("nothing is behind the colon");
   entry.parse(colon == std::string::npos ? "" : text.substr(colon + 1), options);
   return entry;
 }

@@ -15,7 +15,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// For names behind which nothing may stand.
+/// For names behind which nothing may be.
 void parse_nothing(const std::string& argument, WriteOptions&) {
   if (!argument.empty()) throw Error(ErrorKind::usage, fmt::format("takes no \"{}\"", argument));
 }
@@ -324,7 +324,7 @@ bool can_resume(const WriteOptions& options) {
 void check_resumes(const WriteOptions& options) {
   if (can_resume(options)) return;
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                        .message = fmt::format("a run cannot go on in a file of --sink {}", options.sink),
+                        .message = fmt::format("a run cannot resume in a file of --sink {}", options.sink),
                         .path = {},
                         .hint = "write with another sink from the start, such as hdf5, or without stops"});
 }

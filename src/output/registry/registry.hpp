@@ -17,25 +17,25 @@ struct SinkTraits {
   bool rewrites = false;     ///< a failed write may be tried again, or left out
   bool splits = false;       ///< each sample can go into a file of its own
   bool hdf5 = true;          ///< the file is HDF5
-  bool one_file = true;      ///< the samples stand in the output file itself
-  bool directories = false;  ///< the values can stand in raw files in other directories
+  bool one_file = true;      ///< the samples are in the output file itself
+  bool directories = false;  ///< the values can be in raw files in other directories
   bool grows = false;        ///< samples of any number and size
   bool hints = false;        ///< MPI-IO makes the file, and takes hints
-  bool resumes = true;       ///< a run can go on in a file that an earlier one left
+  bool resumes = true;       ///< a run can resume in a file that an earlier one left
 };
 
 /// A strategy of `--write`.
 struct StrategyEntry {
   const char* name;
   const char* form;  ///< as the user writes it
-  /// Reads what stands behind the colon, nothing if there is none. Errors (usage).
+  /// Reads what is behind the colon, nothing if there is none. Errors (usage).
   void (*parse)(const std::string& argument, WriteOptions& options);
   std::string (*argument)(const WriteOptions& options);  ///< the reverse of `parse`, with the colon
   int (*buffers)(const WriteOptions& options);           ///< staging buffers per rank
   std::unique_ptr<Writer> (*make)(const WriterContext& context);
   /// Whether it can serve such a sink.
   bool (*serves)(const SinkTraits& traits);
-  const char* needs;    ///< what it asks of a sink, for messages
+  const char* needs;    ///< says what it asks of a sink, for messages
   bool splits = false;  ///< it wants each sample in a file of its own
 };
 
@@ -43,7 +43,7 @@ struct StrategyEntry {
 struct SinkEntry {
   const char* name;
   const char* form;  ///< as the user writes it
-  /// Reads what stands behind the colon, nothing if there is none. Errors (usage).
+  /// Reads what is behind the colon, nothing if there is none. Errors (usage).
   void (*parse)(const std::string& argument, WriteOptions& options);
   std::string (*argument)(const WriteOptions& options);  ///< the reverse of `parse`, with the colon
   std::unique_ptr<Sink> (*create)(const SinkContext& context);

@@ -11,8 +11,8 @@
 namespace tailrace::output {
 
 /// Where the samples of a rank leave: the writer that takes its buffers and, with some sinks, the exchange
-/// that brings them to other ranks. Every wait for either is told in the account and the log. What is passed
-/// to the constructor outlives it.
+/// that brings them to other ranks. Every wait for either is reported in the account and the log. What is
+/// passed to the constructor outlives it.
 class OutputPipeline {
  public:
   OutputPipeline(Sink& sink, Account& account, trace::Log& log)
@@ -27,7 +27,7 @@ class OutputPipeline {
 
   /// A free buffer for samples of `step`; waits until there is one. @local
   Lease acquire(StepIndex step);
-  /// Lets go on whatever is on its way between processes. @local
+  /// Advances whatever is on its way between processes. @local
   void progress();
   /// Waits until all that was submitted is written or dropped. @local
   void flush_all(StepIndex step);

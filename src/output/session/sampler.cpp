@@ -168,7 +168,7 @@ void Sampler::write_reductions(StepIndex last_step, Ending ending) {
   }
 }
 
-/// Values of a piece that one buffer holds.
+/// Values of a share that one buffer holds.
 std::int64_t Sampler::batch_of(const Share& share) const {
   return static_cast<std::int64_t>(static_cast<std::size_t>(plan_.staging_bytes()) /
                                    h5::size_bytes(share.type));

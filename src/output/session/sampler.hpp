@@ -19,11 +19,11 @@ enum class Ending { finished, closed_for_restart };
 std::vector<RunningStream> running_streams(const Plan& plan);
 
 /// Takes the samples of a rank: packs what is due into buffers, gathers small ones, keeps the reductions, and
-/// hands all of it to an outlet. Nothing here communicates but `count_jobs`. What is passed to the
+/// hands all of it to an output pipeline. Nothing here communicates but `count_jobs`. What is passed to the
 /// constructor outlives it.
 class Sampler {
  public:
-  /// `streams` are those of the plan, as far as they have come. `max_staged_extents`: pieces of this rank.
+  /// `streams` are those of the plan, as far as they have come. `max_staged_extents`: shares of this rank.
   Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log);
 
   /// The jobs of the reductions that all ranks take part in, for sinks whose writes are collective.
@@ -71,7 +71,7 @@ class Sampler {
   OutputPipeline& pipeline_;
   trace::Log& log_;
   std::size_t staged_extents_per_step_;
-  std::optional<Lease> batch_;  ///< of a pool of the outlet's writer
+  std::optional<Lease> batch_;  ///< refers to a pool of the output pipeline's writer
 };
 
 }  // namespace tailrace::output

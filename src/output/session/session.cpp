@@ -146,8 +146,8 @@ class Session::Impl {
     if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
     sampler_->submit_batch();
     pipeline_->flush_all(sampled_);
-    // A failure stays, and its writer is the one to tell. Nobody goes on before all have drained: a thread of
-    // one rank may write for others.
+    // A failure stays, and its writer is the one to say. Nobody continues before all have flushed: a thread
+    // of one rank may write for others.
     if (mpi::max(comm_, std::int64_t{writer().failure() ? 1 : 0}) != 0) return;
     add_up_account();
     pipeline_->take_writer_away();
@@ -173,7 +173,7 @@ class Session::Impl {
     const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (auto_tuner_) account_.wait_s += auto_tuner_->waited_s();
-    add_up_account();  // now that all have drained: a thread of one rank may write for others
+    add_up_account();  // now that all have flushed: a thread of one rank may write for others
     add_up_exchange();
     const auto close_failure = error_of([&] {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
@@ -259,7 +259,7 @@ class Session::Impl {
     const auto thread_placement = options_.thread_placements->thread_placement(options_);
     options_.writer_cpus =
         thread_placement.writing.empty() ? options_.thread_placements->bound() : thread_placement.writing;
-    // The planner's last output, written in the step, is not what the account should tell of.
+    // The planner's last output, written in the step, is not what the account should state.
     if (thread_placement.place != WriterPlace::none || thread_placement_.computing.empty())
       thread_placement_ = thread_placement;
   }
@@ -331,7 +331,7 @@ class Session::Impl {
     if (unsent) throw Error(*unsent);
   }
 
-  /// The reductions, the record and the flush to the device.
+  /// The reductions, the commit mark and the flush to the device.
   void write_rest(StepIndex last_step, Ending ending) {
     if (writer().failure()) return;
     sampler_->submit_batch();
@@ -355,7 +355,7 @@ class Session::Impl {
     if (const auto failure = writer().failure()) throw Error(*failure);
   }
 
-  /// Lets go on whatever is on its way between processes.
+  /// Advances whatever is on its way between processes.
   void move() {
     if (flush_wanted_ && !writer().failure() && sampler_->try_to_submit_commit_mark(sampled_, true))
       flush_wanted_ = false;
@@ -384,13 +384,13 @@ class Session::Impl {
   PlanReport no_plan_;                   // without one
   StepIndex committed_ = 0;
   bool flush_wanted_ = false;  ///< as soon as a buffer is free
-  StepIndex flushing_to_ = 0;  ///< what was wanted comes up to this step
+  StepIndex flushing_to_ = 0;  ///< says what was wanted comes up to this step
   std::int64_t memory_bytes_ = 0;
   std::vector<std::string> warnings_;  ///< on the root
   Account account_;
   std::unique_ptr<Sink> sink_;
   std::optional<OutputPipeline> pipeline_;  // after the sink: its writer ends before
-  std::optional<Sampler> sampler_;          // after the outlet, to whose writer its buffer belongs
+  std::optional<Sampler> sampler_;          // after the output pipeline, to whose writer its buffer belongs
 };
 
 Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,

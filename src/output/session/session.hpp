@@ -21,15 +21,15 @@
 
 namespace tailrace::output {
 
-/// The life of one output file: created with its whole layout before the first step, filled behind the
-/// computation, closed with its reductions.
+/// The life of one output file: created with its whole layout before the first step, filled
+/// asynchronously, closed with its reductions.
 class Session {
  public:
   /// Creates the file (rank 0) and starts the writers. @collective{comm}, synchronises. Every rank throws the
   /// same error or none. `plan` was made for the box of this rank; the streams are the same on all ranks.
   Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const Options& options,
           trace::Log& log);
-  /// Opens the file that a run over the same streams left, on any number of ranks, and goes on after step
+  /// Opens the file that a run over the same streams left, on any number of ranks, and continues after step
   /// `resume.after`: nothing up to that step is written again, the reductions begin where they were. A file
   /// that cannot be written in place, because another program laid it out, is copied and replaced; `warnings`
   /// says so. With `resume.after` 0 as above. @collective{comm}, synchronises. Errors (input), before
@@ -51,16 +51,16 @@ class Session {
   /// other ranks in between. @local
   void sample_final(StepIndex step, const FieldLookup& field);
 
-  /// As `sample_final`, with values that `fill` makes piece after piece in the order of the plan, ascending,
-  /// in portions of a buffer: they need not stand anywhere in memory together. Their step is recorded, and
+  /// As `sample_final`, with values that `fill` makes share after share in the order of the plan, ascending,
+  /// one buffer at a time: they need not be anywhere in memory together. Their step is recorded, and
   /// they go to the device. @local
   void write_final(StepIndex step, const ShareFill& fill);
-  /// Lets go on what is on its way between processes, as `sample` does, and returns whether the samples up to
+  /// Advances what is on its way between processes, as `sample` does, and returns whether the samples up to
   /// `step` are in this state or a writer has failed. @local
   bool progress(WriteState state, StepIndex step);
 
-  /// Waits until the writer has written what it was given, then goes on with the strategy and the buffers of
-  /// `options`: nothing is lost or reordered, and a failure stays. All ranks call it after the same step.
+  /// Waits until the writer has written what it was given, then continues with the strategy and the buffers
+  /// of `options`: nothing is lost or reordered, and a failure stays. All ranks call it after the same step.
   /// @collective{comm}. Errors: as `create_writer`; usage: one of the two strategies puts each sample
   /// into a file of its own and the other does not.
   void switch_writer(const Options& options);
@@ -80,36 +80,37 @@ class Session {
   /// and for any state with a sink whose ranks write together or through each other, is @collective{comm}, as
   /// `flush_all`, where a rank that does not come in time is an error that names it.
   bool wait(WriteState state, StepIndex step, double limit_s);
-  /// All ranks have said that their samples up to this step are durable: tells `reached`. For drivers that
+  /// All ranks have said that their samples up to this step are durable: says `reached`. For drivers that
   /// share a verdict in each step anyway. @local
   void mark_committed(StepIndex step) noexcept;
 
   /// The first failure of this rank's writer, if any. @local
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
 
-  /// Writes the reductions over what was sampled up to `last_step`, drains the writers, writes the tail,
+  /// Writes the reductions over what was sampled up to `last_step`, flushes the writers, writes the tail,
   /// flushes the file to the device and closes it. @collective{comm}, synchronises; throws the same error on
   /// all ranks if any writer failed at any time. The file is closed and valid in that case too, with the
-  /// texts of the tail if they could be written, and its record tells which samples are there. A reduction
-  /// that never took a sample is the largest float for min, the smallest for max, 0 for rms and mean.
+  /// texts of the tail if they could be written, and its commit mark says which samples are there. A
+  /// reduction that never took a sample is the largest float for min, the smallest for max, 0 for rms and
+  /// mean.
   void finish(StepIndex last_step, const FileTail& tail);
 
-  /// As `finish`, for a run that another one goes on with: min and max stand in the file as they are, rms and
+  /// As `finish`, for a run that another one resumes from: min and max are in the file as they are, rms and
   /// mean as the raw sums (of squares), as k-Wave leaves them; reductions without a sample are not written.
   /// @collective{comm}
   void close_for_restart(StepIndex last_step, const FileTail& tail);
 
   /// Waits until the samples taken so far are in the file and on the device, where every rank may read them,
-  /// and the record says so. Ranks that are more than `limit_s` seconds late are named in the error. Returns
-  /// the step up to which they are there: the last one, but for sinks that keep small samples until more of
-  /// them come. Sampling may go on after it. @collective{comm}, synchronises; throws the same error on all
-  /// ranks if any writer failed at any time.
+  /// and the commit mark says so. Ranks that are more than `limit_s` seconds late are named in the error.
+  /// Returns the step up to which they are there: the last one, but for sinks that keep small samples until
+  /// more of them come. Sampling may continue after it. @collective{comm}, synchronises; throws the same
+  /// error on all ranks if any writer failed at any time.
   StepIndex flush_all(double limit_s = close_limit_s);
 
   /// Has the samples taken so far put onto the device as soon as a buffer is free, without waiting for it;
   /// nothing with a sink whose ranks write together or through each other. @local
   void start_flush();
-  /// Lets go on what is on its way, and returns whether samples that `start_flush` found are not on the
+  /// Advances what is on its way, and returns whether samples that `start_flush` found are not on the
   /// device yet and no writer has failed. @local
   [[nodiscard]] bool waits_to_flush();
   /// Waits until the samples up to `step`, which were taken, are on the device; of those that `start_flush`

@@ -29,7 +29,7 @@ class AdiosFile {
   void set(const std::string& name, const h5::Attribute& attribute);
   void set(const std::string& name, const h5::Shape& numbers);
 
-  /// When the values are taken from where they stand.
+  /// When the values are taken from where they are.
   enum class Taken { now, at_end_of_step };
   /// Puts a block of an array into the step. @local
   void put(const std::string& variable, const h5::Hyperslab& block, h5::ElementType type,

@@ -8,11 +8,11 @@
 
 namespace tailrace::output {
 
-/// How a dataset of a stream stands in an output of ADIOS2.
+/// How a dataset of a stream is in an output of ADIOS2.
 struct AdiosVariable {
   std::string name;
-  h5::Shape shape;          ///< of a sample
-  std::int64_t values = 0;  ///< of a sample, over all ranks; with 0 there is no variable
+  h5::Shape shape;          ///< refers to a sample
+  std::int64_t values = 0;  ///< refers to a sample, over all ranks; with 0 there is no variable
   bool series = false;      ///< a sample in each step, not one value per point in the last one
 };
 
@@ -33,8 +33,8 @@ void put_whole(AdiosFile& file, const h5::DatasetSpec& spec, const std::byte* va
 /// @local. Errors (io): something else has it.
 void make_adios_directory(const std::string& path);
 
-/// Defines the variables; on the root puts the attributes, the datasets of the head and a record of 0 into
-/// the first step, which is all that it holds. @collective{context.comm}
+/// Defines the variables; on the root puts the attributes, the datasets of the head and a commit mark of 0
+/// into the first step, which is all that it holds. @collective{context.comm}
 void lay_out(AdiosFile& file, const SinkContext& context, const std::vector<AdiosVariable>& variables);
 
 }  // namespace tailrace::output

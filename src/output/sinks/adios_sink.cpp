@@ -123,7 +123,7 @@ class AdiosSink final : public CollectiveSink {
     file_->end_step();
   }
 
-  /// Told by the step that ends next.
+  /// Reported by the step that ends next.
   void write_commit_mark(int, StepIndex steps) override { recorded_ = steps; }
 
   void close_file(const FileTail& tail, const FileEnd& end) override {

@@ -87,7 +87,7 @@ void CollectiveSink::finish_job(StepIndex step) {
 }
 
 void CollectiveSink::commit_mark(int source, StepIndex steps) {
-  keep_failure_of([&] { write_commit_mark(source, steps); });  // told with the next job
+  keep_failure_of([&] { write_commit_mark(source, steps); });  // reported with the next job
 }
 
 void CollectiveSink::flush() {
@@ -116,7 +116,7 @@ void CollectiveSink::close(mpi::CommView comm, const FileTail& tail, const FileE
 
 /// Others may still be inside the library, some forever: MPICH does not return from a collective write that
 /// another rank has left with an error. A rank that has failed therefore waits for a shorter time, and then
-/// tells its own failure.
+/// states its own failure.
 void CollectiveSink::share_failure() {
   const auto mine = std::exchange(failure_, std::nullopt);
   try {

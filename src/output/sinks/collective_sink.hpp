@@ -67,7 +67,7 @@ class CollectiveSink : public Sink {
   std::string path_;
   JobParts job_;
   std::unique_ptr<WriteCall> disturbance_;  ///< pace and faults, around nothing
-  std::optional<ErrorInfo> failure_;        ///< of this rank, not yet told to the others
+  std::optional<ErrorInfo> failure_;        ///< refers to this rank, not yet reported to the others
   bool failed_in_library_ = false;
 };
 

@@ -94,7 +94,7 @@ std::vector<DirectoryChange> read_changes(int fd, const Hdf5Places& places) {
   return rows;
 }
 
-/// Copies what stands there; holes stay holes.
+/// Copies what is there; holes stay holes.
 void copy_bytes(const Descriptor& source, const std::string& from, RawFile& target, std::int64_t offset,
                 std::int64_t bytes) {
   constexpr std::int64_t batch_bytes = 1 << 20;

@@ -10,10 +10,10 @@
 /// How an output leaves a directory that refuses writes (docs/explain/output.md).
 namespace tailrace::output {
 
-/// A directory that was left, as the file tells it (docs/formats/commit_mark.md).
+/// A directory that was left, as the file says so it (docs/formats/commit_mark.md).
 struct DirectoryChange {
   std::uint64_t step = 0, from = 0, to = 0;  ///< directories by their numbers
-  std::uint64_t error = 0;                   ///< of the system; 0: nothing has happened
+  std::uint64_t error = 0;                   ///< refers to the system; 0: nothing has happened
 };
 
 /// The dataset with a row for each change that there may be.
@@ -41,9 +41,9 @@ class DirectorySwitch {
   /// Whether other processes have changed places since the last call: what was written since then has to be
   /// written again. @local, waits while another process moves stripes. Errors (io).
   bool follow();
-  /// Goes on elsewhere when a write into `file` was refused with the system's `error`. Returns false if that
-  /// is of no use: for this error, or because all directories have been left. @local, as `follow`. Errors
-  /// (io): values of stripes that must move cannot be read.
+  /// Continues elsewhere when a write into `file` was refused with the system's `error`. Returns false if
+  /// that is of no use: for this error, or because all directories have been left. @local, as `follow`.
+  /// Errors (io): values of stripes that must move cannot be read.
   bool fail_over(const std::string& file, int error, StepIndex step);
 
  private:

@@ -42,7 +42,7 @@ std::int64_t create(h5::File& file, const h5::DatasetSpec& spec) {
   return static_cast<std::int64_t>(file.create_dataset(spec).value_or(0));  // 0: no values, never used
 }
 
-/// The names under which the stripes of a dataset could go on in other directories. They stand behind its
+/// The names under which the stripes of a dataset could resume in other directories. They are behind its
 /// last byte, where nobody reads them.
 void add_spare_names(const FileExtents& extents, const Hdf5Places& places,
                      std::vector<h5::ExternalPart>& parts) {
@@ -75,7 +75,7 @@ void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& ra
   places.files.insert(places.files.end(), raw.paths().begin(), raw.paths().end());
 }
 
-/// Puts the streams' datasets into the file itself, or says in it which files the samples stand in.
+/// Puts the streams' datasets into the file itself, or says in it which files the samples are in.
 void lay_out_here(h5::File& file, const SinkContext& context, Hdf5Places& places) {
   const bool splits = splits_samples(context.options);
   for (const auto& stream : context.plan.streams)
@@ -89,7 +89,7 @@ void lay_out_here(h5::File& file, const SinkContext& context, Hdf5Places& places
     }
 }
 
-/// Puts the streams' datasets and the record into a new file.
+/// Puts the streams' datasets and the commit mark into a new file.
 Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw) {
   Hdf5Places places;
   places.files = {context.path};
@@ -121,7 +121,7 @@ Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw)
                         .hint = "check the permissions, or write to another file"});
 }
 
-/// Whether the samples of a dataset stand in files of their own.
+/// Whether the samples of a dataset are in files of their own.
 bool has_split(const h5::File& file, const std::string& dataset) {
   return file.has_dataset(dataset) && file.storage(dataset).in_other_files &&
          file.external_parts(dataset).empty();
@@ -131,13 +131,14 @@ bool has_split(const h5::File& file, const std::string& dataset) {
 /// not.
 FileExtents find_split(const h5::File& file, const h5::DatasetSpec& spec) {
   if (h5::element_count(spec.shape) == 0 || has_split(file, spec.path)) return {};
-  throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                        .message = fmt::format(
-                            "{}: --write spawn-each cannot go on here: the samples of {} are not in files of "
-                            "their own",
-                            file.path(), spec.path),
-                        .path = file.path(),
-                        .hint = "--write spawn:N, or start from the beginning"});
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::usage,
+      .message =
+          fmt::format("{}: --write spawn-each cannot continue here: the samples of {} are not in files of "
+                      "their own",
+                      file.path(), spec.path),
+      .path = file.path(),
+      .hint = "--write spawn:N, or start from the beginning"});
 }
 
 /// Errors (input): a file with samples up to step `context.resume_after` is missing. HDF5 would read zeros.
@@ -151,8 +152,9 @@ void check_left_snapshots(const h5::File& file, const SinkContext& context) {
 /// The same error on all ranks: what is copied goes into one file.
 [[noreturn]] void refuse_copy(const std::string& path) {
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                        .message = path + ": --write spawn-each cannot go on here: another program has made "
-                                          "the file, and it would have to be copied",
+                        .message = path +
+                                   ": --write spawn-each cannot continue here: another program has made "
+                                   "the file, and it would have to be copied",
                         .path = path,
                         .rank = 0,
                         .hint = "--write spawn:N, or start from the beginning"});
@@ -227,7 +229,7 @@ std::size_t number_of(const std::string& file, const std::string& dataset, Hdf5P
   const auto found = std::find(places.files.begin() + 1, places.files.end(), file);
   const auto number = static_cast<std::size_t>(found - places.files.begin());
   if (found != places.files.end()) return number;
-  if (access(file.c_str(), W_OK) != 0) fail(file, "cannot be gone on with, it holds values of " + dataset);
+  if (access(file.c_str(), W_OK) != 0) fail(file, "cannot be resumed, it holds values of " + dataset);
   places.files.push_back(file);
   return number;
 }
@@ -298,7 +300,7 @@ Hdf5Places create_file(const SinkContext& context) {
 }
 
 std::optional<Hdf5Places> find_places(const SinkContext& context) {
-  if (access(context.path.c_str(), W_OK) != 0) fail(context.path, "cannot be gone on with");
+  if (access(context.path.c_str(), W_OK) != 0) fail(context.path, "cannot be resumed");
   const auto file = h5::File::open(context.path);
   if (context.resume_after > 0) check_left_snapshots(file, context);
   Hdf5Places places;

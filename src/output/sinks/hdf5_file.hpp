@@ -13,12 +13,13 @@ namespace tailrace::output {
 
 /// Where everything is in a file of the sink `hdf5`.
 struct Hdf5Places {
-  std::vector<std::string> files;     ///< the HDF5 file, then the raw files beside it
-  std::vector<FileExtents> datasets;  ///< of the streams; none of those whose samples have files of their own
+  std::vector<std::string> files;  ///< the HDF5 file, then the raw files beside it
+  std::vector<FileExtents>
+      datasets;  ///< refers to the streams; none of those whose samples have files of their own
   std::int64_t commit_mark = 0,
-               commit_mark_slots = 0;  ///< first byte and number of the record's slots in the HDF5 file
+               commit_mark_slots = 0;  ///< first byte and number of the commit mark's slots in the HDF5 file
   std::int64_t dropped = 0;            ///< first of as many slots for dropped samples, 0 where none may be
-  /// Where the raw files may be, and the first byte of the rows that tell which of them were left; none and 0
+  /// Where the raw files may be, and the first byte of the rows that say which of them were left; none and 0
   /// where none may be left.
   std::vector<std::string> directories = {};
   std::int64_t switches = 0;
@@ -44,7 +45,7 @@ Hdf5Places replace_by_copy(const SinkContext& context);
 /// Sends the root's places to all. @collective{comm}
 void share(mpi::CommView comm, Hdf5Places& places);
 
-/// Notes in all slots of the record that the samples up to `steps` are there. @local
+/// Marks in all slots of the commit mark that the samples up to `steps` are there. @local
 void set_commit_mark(const std::string& path, const Hdf5Places& places, StepIndex steps);
 
 /// What the unreduced samples after step `after` take in each file.

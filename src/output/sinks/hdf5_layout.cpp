@@ -66,7 +66,7 @@ void Hdf5Layout::create_or_open(const SinkContext& context) {
     mpi::collectively_on_root(context.comm, prepare_places);
   }
   if (context.comm.is_root() && in_place && resumes && names_others(context.options))
-    warn(fmt::format("{} goes on in the directories that it began in", path_));
+    warn(fmt::format("{} continues in the directories that it began in", path_));
   if (context.comm.is_root() && in_place && resumes && context.options.lustre.given())
     warn(fmt::format("{} keeps the stripes that it was created with", path_));
   share(context.comm, places_);
@@ -96,11 +96,11 @@ bool Hdf5Layout::find_or_create(const SinkContext& context) {
 
 void Hdf5Layout::refuse_switch() const {
   throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                        .message = fmt::format("{}: on_failure = \"switch\" cannot go on in this file: its "
+                        .message = fmt::format("{}: on_failure = \"switch\" cannot resume in this file: its "
                                                "values are not in several directories that may be left",
                                                path_),
                         .path = path_,
-                        .hint = "begin a new file for it, or go on with another policy"});
+                        .hint = "begin a new file for it, or resume with another policy"});
 }
 
 /// Whether the user names other directories than the raw files have.

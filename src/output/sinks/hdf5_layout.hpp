@@ -11,7 +11,7 @@
 namespace tailrace::output {
 
 /// An HDF5 file of contiguous datasets whose values others put at their known places: its birth, or how a run
-/// goes on in it, the record, and its end. Nobody has it open as HDF5 in between.
+/// continues in it, the commit mark, and its end. Nobody has it open as HDF5 in between.
 class Hdf5Layout {
  public:
   /// Creates the file or finds the places in the one that is there. @collective{context.comm}, synchronises;
@@ -29,18 +29,19 @@ class Hdf5Layout {
   /// Adds to it, on the root.
   void warn(const std::string& text);
 
-  /// Slots of the record that belong to a source.
+  /// Slots of the commit mark that belong to a source.
   struct Slots {
     std::int64_t first = 0, count = 0;
   };
-  /// None if the file was made by fewer ranks than there are now: its record stands still until all meet.
+  /// None if the file was made by fewer ranks than there are now: its commit mark stays unchanged until all
+  /// meet.
   [[nodiscard]] Slots slots_of(int source) const noexcept;
 
-  /// Brings the record to `steps` where ranks cannot do it themselves. @collective{comm}, synchronises; every
-  /// rank throws the same error or none.
+  /// Brings the commit mark to `steps` where ranks cannot do it themselves. @collective{comm}, synchronises;
+  /// every rank throws the same error or none.
   void publish(mpi::CommView comm, StepIndex steps) const;
-  /// On the root, once all values are in the file: the record, the tail, and what was not used is given back.
-  /// Who has joined leaves that to others.
+  /// On the root, once all values are in the file: the commit mark, the tail, and what was not used is given
+  /// back. Who has joined leaves that to others.
   /// @local. Errors (io).
   void finish(const FileTail& tail, const FileEnd& end) const;
 

@@ -91,7 +91,7 @@ class Hdf5ParallelSink final : public CollectiveSink {
   }
 
   Hdf5Layout layout_;
-  std::size_t commit_mark_ = 0;  ///< number of the record's dataset, after those of the streams
+  std::size_t commit_mark_ = 0;  ///< number of the commit mark's dataset, after those of the streams
   std::unique_ptr<h5::ParallelFile> file_;
 };
 

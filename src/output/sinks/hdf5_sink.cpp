@@ -110,7 +110,7 @@ void Hdf5Sink::mark_dropped(int source) {
   if (layout_.places().dropped == 0)
     throw Error(ErrorInfo{.kind = ErrorKind::io,
                           .message = fmt::format("{}: samples cannot be left out: the file has no place to "
-                                                 "tell of it ({})",
+                                                 "state it ({})",
                                                  layout_.path(), dropped_path),
                           .path = layout_.path(),
                           .hint = "begin a new file for on_failure = \"drop\""});
@@ -153,7 +153,7 @@ void Hdf5Sink::start_flush_after(std::int64_t bytes) noexcept {
   unflushed_bytes_ = 0;
 }
 
-/// Writes the pieces gathered so far, which are neighbours in the file, in one operation.
+/// Writes the buffers gathered so far, which are neighbours in the file, in one operation.
 std::int64_t Hdf5Sink::write_batch(StepIndex step) {
   if (buffers_.empty()) return 0;
   const auto clear = [this] {

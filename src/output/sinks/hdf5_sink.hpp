@@ -49,7 +49,8 @@ class Hdf5Sink : public Sink, private PlacedFiles {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;  ///< that belong there; what follows them has another place
   };
-  /// Where a dataset goes on from one of its bytes. The file stays open until the next but one is asked for.
+  /// Where a dataset continues from one of its bytes. The file stays open until the next but one is asked
+  /// for.
   /// @local. Errors (io).
   virtual Target locate(std::size_t dataset, std::int64_t offset_bytes);
   /// Has the system begin to move what was written onto the device. @local
@@ -83,7 +84,7 @@ class Hdf5Sink : public Sink, private PlacedFiles {
 
   Hdf5Layout layout_;
   std::map<int, WrittenOf> written_;  ///< by source: only those whose samples came here
-  std::vector<std::uint64_t> slots_;  ///< a rank's part of the record
+  std::vector<std::uint64_t> slots_;  ///< a rank's part of the commit mark
   std::int64_t unflushed_bytes_ = 0;
   std::shared_ptr<WriteCall> call_, direct_call_;
   std::vector<std::unique_ptr<RawFile>> files_;  ///< the HDF5 file, then raw ones

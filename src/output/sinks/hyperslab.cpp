@@ -35,7 +35,7 @@ std::uint64_t elements(const Hyperslab& hyperslab) {
   return product;
 }
 
-/// True if `next` goes on where `hyperslab` ends in index k, and is the same in all others.
+/// True if `next` continues where `hyperslab` ends in index k, and is the same in all others.
 bool goes_on(const Hyperslab& hyperslab, const Hyperslab& next, std::size_t k) {
   for (std::size_t i = 0; i < hyperslab.start.size(); ++i) {
     if (i == k && next.start[k] != hyperslab.start[k] + hyperslab.count[k]) return false;
@@ -50,7 +50,7 @@ bool in_order(const Hyperslab& hyperslab, std::size_t k) {
                      [](std::uint64_t n) { return n == 1; });
 }
 
-/// Puts neighbours in the list that go on in index k together.
+/// Puts neighbours in the list that continue in index k together.
 void merge(std::vector<Hyperslab>& hyperslabs, std::size_t k) {
   std::size_t last = 0;
   for (std::size_t i = 1; i < hyperslabs.size(); ++i) {

@@ -15,7 +15,7 @@ void JobParts::add(std::span<const Extent> extents) {
       parts_.push_back({.dataset = extent.dataset, .runs = {}, .bytes = extent.bytes.first(0)});
     auto& part = parts_.back();
     TAILRACE_CHECK(part.bytes.data() + part.bytes.size() == extent.bytes.data(),
-                   "the values of a dataset stand together in a job");
+                   "the values of a dataset are together in a job");
     part.bytes = {part.bytes.data(), part.bytes.size() + extent.bytes.size()};
     const auto size = static_cast<std::int64_t>(h5::size_bytes(specs_[extent.dataset]->type));
     const Run run{.offset = extent.offset_bytes / size,

@@ -23,7 +23,7 @@ class JobParts {
   explicit JobParts(const Plan& plan);
 
   /// Takes further extents of the job, which ascend by dataset and offset. Their bytes stay where they are,
-  /// and those of a dataset stand together.
+  /// and those of a dataset are together.
   void add(std::span<const Extent> extents);
   void clear() noexcept { parts_.clear(); }
   [[nodiscard]] std::span<const DatasetPart> parts() const noexcept { return parts_; }

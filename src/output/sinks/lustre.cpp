@@ -31,7 +31,7 @@ namespace {
 
 /// What a program that has ended says.
 struct Answer {
-  int status = 0;  ///< of waitpid(2)
+  int status = 0;  ///< refers to waitpid(2)
   std::string words;
 };
 

@@ -38,14 +38,14 @@ using Maker = std::function<void(const std::string& place)>;
 /// @local. Errors (io).
 void create_complete(const std::string& name, const Maker& make, const Maker& prepare = {});
 
-/// Makes an empty file that lies on the device as the user wants, which is settled for its life with that, in
+/// Makes an empty file that lies on the device as the user wants, which is fixed for its life with that, in
 /// the place of one that has the name. Does nothing if nothing special is wanted. @local. Errors (io, usage).
 void place_on_device(const std::string& path, const Options& options);
 
 /// Creates an HDF5 file in that way: the head, then what `lay_out` makes. Errors (io).
 void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out);
 
-/// The dataset of the record, or another one with a slot for each rank whose samples come.
+/// The dataset of the commit mark, or another one with a slot for each rank whose samples come.
 h5::DatasetSpec commit_mark_spec(int sources, const char* path = commit_mark_path);
 
 /// Puts the tail into a file that nobody else has open: all of it, or after a failure its texts. Errors (io).

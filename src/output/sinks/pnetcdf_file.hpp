@@ -17,7 +17,7 @@ namespace tailrace::output {
 /// checked: errors (io) have the path and the system's or PnetCDF's reason, on the ranks that see them.
 class PnetcdfFile {
  public:
-  /// Makes the file `place`, which stands in messages as `name`; then variables and attributes are defined.
+  /// Makes the file `place`, which is in messages as `name`; then variables and attributes are defined.
   /// @collective{comm}
   static PnetcdfFile create(mpi::CommView comm, const std::string& place, const std::string& name,
                             const mpi::Hints& hints);

@@ -14,7 +14,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// A netCDF file, written through the non-blocking interface of PnetCDF: each rank asks for its pieces, then
+/// A netCDF file, written through the non-blocking interface of PnetCDF: each rank asks for its shares, then
 /// all ranks write them together.
 class PnetcdfSink final : public CollectiveSink {
  public:
@@ -78,7 +78,7 @@ class PnetcdfSink final : public CollectiveSink {
 
   const Plan& plan_;
   std::string warning_;
-  Hdf5Places places_;  ///< of the variables
+  Hdf5Places places_;  ///< refers to the variables
   std::optional<PnetcdfFile> file_;
   std::vector<int> variables_;  ///< by dataset, -1 for those without elements
   int commit_mark_ = -1;

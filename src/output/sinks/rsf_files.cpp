@@ -140,7 +140,7 @@ void create_rsf(const SinkContext& context, const std::vector<RsfFile>& files) {
     for (const auto& file : files)
       if (!file.header.empty()) remove_file(file.header), remove_file(file.data);
   };
-  remove_all();  // a header that is there tells of other values
+  remove_all();  // a header that is there states other values
   try {
     for (const auto& file : files)
       if (!file.header.empty()) write_new(file.data, "", file.bytes());
@@ -187,7 +187,7 @@ Hdf5Places rsf_places(const SinkContext& context, const std::vector<RsfFile>& fi
   const auto index = h5::File::open(context.path);
   const auto place_of = [&](const char* path) {
     const auto place = index.place(path);
-    TAILRACE_CHECK(place.has_value(), "the slots of the record have a known place");
+    TAILRACE_CHECK(place.has_value(), "the slots of the commit mark have a known place");
     return static_cast<std::int64_t>(*place);
   };
   places.commit_mark = place_of(commit_mark_path);

@@ -15,9 +15,9 @@ namespace tailrace::output {
 /// A dataset of a stream as an RSF file.
 struct RsfFile {
   std::string header, data;               ///< NAME.rsf, and NAME.rsf@ with the whole path
-  const PlannedStream* stream = nullptr;  ///< of the plan
+  const PlannedStream* stream = nullptr;  ///< refers to the plan
   const h5::DatasetSpec* spec = nullptr;
-  std::vector<std::uint64_t> extents;  ///< of one sample, fastest first
+  std::vector<std::uint64_t> extents;  ///< refers to one sample, fastest first
 
   [[nodiscard]] bool is_series() const noexcept { return stream->reduction == Reduction::none; }
   [[nodiscard]] std::int64_t bytes() const noexcept;
@@ -27,14 +27,14 @@ struct RsfFile {
 /// The plan outlives them. @local. Errors (usage): two datasets would have the same file.
 std::vector<RsfFile> rsf_files(const std::string& output, const Plan& plan);
 
-/// Creates raw files, the output file and the headers, which tell of no sample yet. @local. Errors (io).
+/// Creates raw files, the output file and the headers, which state no sample yet. @local. Errors (io).
 void create_rsf(const SinkContext& context, const std::vector<RsfFile>& files);
 /// Where everything is in them. @local. Errors (io).
 Hdf5Places rsf_places(const SinkContext& context, const std::vector<RsfFile>& files);
 
-/// The text of a header that tells of no sample yet; `axes` may be empty.
+/// The text of a header that states no sample yet; `axes` may be empty.
 std::string rsf_header(const RsfFile& file, const std::vector<Axis>& axes);
-/// Has the header of a series tell of so many samples, in place. @local. Errors (io).
+/// Has the header of a series state so many samples, in place. @local. Errors (io).
 void report_samples(const RsfFile& file, StepIndex samples);
 
 }  // namespace tailrace::output

@@ -16,7 +16,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// The file of the sink `hdf5`, whose values stand in the raw files of RSF headers.
+/// The file of the sink `hdf5`, whose values are in the raw files of RSF headers.
 class RsfSink final : public Hdf5Sink {
  public:
   RsfSink(const SinkContext& context, std::vector<RsfFile> files)
@@ -61,8 +61,8 @@ class RsfSink final : public Hdf5Sink {
     return {context, std::move(places)};
   }
 
-  /// Has the headers tell of what all ranks have recorded. Every process that advances a slot does so,
-  /// because each may be the last one. Whoever has written looks again: another one may have told of more
+  /// Has the headers state what all ranks have recorded. Every process that advances a slot does so,
+  /// because each may be the last one. Whoever has written looks again: another one may have reported more
   /// meanwhile.
   void report_recorded() {
     while (report(recorded_by_all())) {
@@ -79,11 +79,12 @@ class RsfSink final : public Hdf5Sink {
     const int error = errno;
     if (file >= 0) ::close(file);
     if (taken != static_cast<ssize_t>(bytes.size()))
-      throw file_failure(layout().path(), "reading the record", places.commit_mark, taken < 0 ? error : EIO);
+      throw file_failure(layout().path(), "reading the commit mark", places.commit_mark,
+                         taken < 0 ? error : EIO);
     return static_cast<StepIndex>(*std::min_element(slots_.begin(), slots_.end()));
   }
 
-  /// Has the headers tell of the samples up to a step, as the record has it; false if they have done so.
+  /// Has the headers state the samples up to a step, as the commit mark has it; false if they have done so.
   bool report(StepIndex step) {
     bool any = false;
     for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -113,8 +114,8 @@ class RsfSink final : public Hdf5Sink {
   bool joins_;
   std::vector<RsfFile> files_;
   std::vector<StepIndex> reported_;   ///< samples, by file
-  std::vector<std::uint64_t> slots_;  ///< of the record, for `recorded_by_all`
-  std::optional<ErrorInfo> failure_;  ///< of `mark_recorded`
+  std::vector<std::uint64_t> slots_;  ///< refers to the commit mark, for `recorded_by_all`
+  std::optional<ErrorInfo> failure_;  ///< refers to `mark_recorded`
 };
 
 }  // namespace

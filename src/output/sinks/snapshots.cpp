@@ -45,13 +45,13 @@ h5::Shape sample_box(const h5::DatasetSpec& spec, std::uint64_t samples) {
     left /= box[axis];
   }
   if (fits && left == 1) return box;
-  throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                        .message = fmt::format(
-                            "{}: one of {} samples is no box of a dataset of shape {}, and cannot stand in a "
-                            "file of its own",
-                            spec.path, samples, h5::to_string(spec.shape)),
-                        .path = {},
-                        .hint = "--write spawn:N"});
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::usage,
+      .message = fmt::format("{}: one of {} samples is no box of a dataset of shape {}, and cannot be in a "
+                             "file of its own",
+                             spec.path, samples, h5::to_string(spec.shape)),
+      .path = {},
+      .hint = "--write spawn:N"});
 }
 
 h5::Shape start_of(const h5::Shape& shape, std::uint64_t element) {
@@ -142,7 +142,7 @@ void check_snapshots(const std::string& path, const Plan& plan, StepIndex until)
     if (!plan.rows(step) || access(file.c_str(), R_OK) == 0) continue;
     throw Error(ErrorInfo{
         .kind = ErrorKind::input,
-        .message = fmt::format("{}: the samples of step {} stand in {}, which is missing", path, step, file),
+        .message = fmt::format("{}: the samples of step {} are in {}, which is missing", path, step, file),
         .path = file,
         .hint = "move the directory together with the output file, or start from the beginning"});
   }
@@ -199,7 +199,7 @@ std::map<std::size_t, std::int64_t> SnapshotFiles::create(StepIndex step) const 
   const auto name = snapshot_path(path_, step), place = fmt::format("{}.{}.partial", name, process_);
   std::error_code code;
   std::filesystem::create_directory(snapshot_directory(path_),
-                                    code);  // what fails, the file's creation tells
+                                    code);  // what fails, the file's creation says
   std::map<std::size_t, std::int64_t> places;
   try {
     auto file = h5::File::create(place, name);

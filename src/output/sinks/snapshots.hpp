@@ -13,7 +13,7 @@
 #include "output/core/raw_file.hpp"
 
 /// Samples in files of their own (docs/formats/snapshots.md): one file for all samples of a step, in a
-/// directory beside the output file, whose datasets say only where their values stand.
+/// directory beside the output file, whose datasets say only where their values are.
 namespace tailrace::output {
 
 /// Whether the samples of a stream go into files of their own: those that are due step by step.
@@ -46,7 +46,7 @@ class SnapshotFiles {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;  ///< to the end of the sample
   };
-  /// Where byte `offset` of a dataset stands; no file if the dataset's samples are not split. @local. Errors
+  /// Where byte `offset` of a dataset is; no file if the dataset's samples are not split. @local. Errors
   /// (io): the file cannot be created.
   Place locate(std::size_t dataset, std::int64_t offset);
   /// Has the system begin to move what was written onto the device. @local
@@ -61,7 +61,7 @@ class SnapshotFiles {
 
   struct Dataset {
     const PlannedStream* stream = nullptr;  ///< null if not split
-    h5::DatasetSpec sample;                 ///< as it stands in a file of its own
+    h5::DatasetSpec sample;                 ///< unchanged in a file of its own
     std::int64_t sample_bytes = 0;
   };
   struct Open {

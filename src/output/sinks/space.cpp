@@ -18,7 +18,7 @@ namespace {
 
 /// What is wanted of a file system, and what it has.
 struct FileSystem {
-  std::string path;  ///< of the file that needs most
+  std::string path;  ///< refers to the file that needs most
   double largest_bytes = 0, needed_bytes = 0, free_bytes = 0, reused_bytes = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace tailrace::output {
 
-/// A stretch of a file.
+/// An extent of a file.
 struct Region {
   std::int64_t offset = 0, bytes = 0;
 };
@@ -18,7 +18,7 @@ struct SpaceNeed {
 };
 
 /// True if the file systems of the files have room for them, what they or their old versions take counted as
-/// free, or do not tell. Otherwise `warning` says so.
+/// free, or do not say so. Otherwise `warning` says so.
 bool has_space(const std::vector<SpaceNeed>& needs, std::string& warning);
 
 /// Has the file system set blocks aside for the regions, so that a dataset's samples lie side by side on the

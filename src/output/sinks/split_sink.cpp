@@ -6,8 +6,8 @@ namespace tailrace::output {
 
 namespace {
 
-/// Puts each sample into a file of its own; what is not due step by step, and the record, into the output
-/// file.
+/// Puts each sample into a file of its own; what is not due step by step, and the commit mark, into the
+/// output file.
 class SplitSink final : public Hdf5Sink {
  public:
   explicit SplitSink(const SinkContext& context)

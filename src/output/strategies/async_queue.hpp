@@ -30,15 +30,15 @@ class AsyncQueue {
   /// Operations that may be under way at once.
   static constexpr std::size_t max_under_way = 1024;
 
-  /// Puts the pieces, which stay where they are until it is done, at `offset` of a file, not before a time of
-  /// `monotonic_s`, 0 for at once.
+  /// Puts the buffers, which stay where they are until it is done, at `offset` of a file, not before a time
+  /// of `monotonic_s`, 0 for at once.
   virtual void write(std::uint64_t tag, std::size_t file, std::span<const iovec> buffers, std::int64_t offset,
                      double not_before_s) = 0;
   /// Does nothing but end at a time of `monotonic_s`, with whatever result.
   virtual void pause(std::uint64_t tag, double until_s) = 0;
   /// Puts what was written before onto the device.
   virtual void flush(std::uint64_t tag, std::size_t file) = 0;
-  /// Has the system begin with that; nobody is told when it is done.
+  /// Has the system begin with that; nobody is informed when it is done.
   virtual void start_flush(std::size_t file) = 0;
   /// Hands everything over that was asked for since the last call. Does not wait for it.
   virtual void submit() = 0;

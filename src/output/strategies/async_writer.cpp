@@ -38,7 +38,7 @@ struct Job {
   bool failed = false;
   std::int64_t dropped_bytes = 0;
   double start_s;
-  double stage_start_s = 0;  ///< of a stage after the samples
+  double stage_start_s = 0;  ///< refers to a stage after the samples
   Written written;
   JobCost cost;
 };
@@ -52,9 +52,9 @@ struct Operation {
   std::int64_t offset = 0;
   bool flushes = false, pauses = false;
   OnFailure policy = OnFailure::stop;
-  double give_up_s = 0, pause_s = 0;  ///< of a write that is tried again
+  double give_up_s = 0, pause_s = 0;  ///< refers to a write that is tried again
   std::array<iovec, max_shares> shares;
-  std::span<iovec> left;  ///< of the pieces
+  std::span<iovec> left;  ///< refers to the shares
 };
 
 iovec as_iovec(std::span<const std::byte> bytes) noexcept {
@@ -71,8 +71,9 @@ std::size_t total_bytes(std::span<const iovec> shares) noexcept {
   return total;
 }
 
-/// The samples of all jobs are on their way as soon as they are submitted. The records follow one after the
-/// other, each when the samples of its job and of all before are complete, whenever the simulation looks in.
+/// The samples of all jobs are on their way as soon as they are submitted. The commit marks follow one after
+/// the other, each when the samples of its job and of all before are complete, whenever the simulation looks
+/// in.
 class AsyncWriter final : public Writer {
  public:
   AsyncWriter(const WriterContext& context, AsyncWriterParts parts)
@@ -188,7 +189,7 @@ class AsyncWriter final : public Writer {
   }
 
   /// Puts the extents that are neighbours in the file into one operation; those that are so in the buffer
-  /// become one piece.
+  /// become one share.
   void gather(Job& job, Operation& operation) {
     std::size_t count = 0;
     std::int64_t end = operation.offset;
@@ -241,7 +242,7 @@ class AsyncWriter final : public Writer {
     return static_cast<std::size_t>(&operation - operations_.data());
   }
 
-  /// Begins or goes on with a write, as pace and faults decide; they leave the record alone.
+  /// Begins or continues with a write, as pace and faults decide; they leave the commit mark alone.
   void issue_write(Operation& operation) {
     if (operation.job->stage == Stage::commit_mark) {
       queue_->write(tag(operation), operation.file, operation.left, operation.offset, 0);
@@ -255,7 +256,7 @@ class AsyncWriter final : public Writer {
       return;
     }
     not_before_s_ =
-        std::max(not_before_s_, write_decision.not_before_s);  // nothing overtakes what is held up
+        std::max(not_before_s_, write_decision.not_before_s);  // nothing overtakes what is stalled
     queue_->write(tag(operation), operation.file, shortened(operation, write_decision.bytes),
                   operation.offset, not_before_s_ > monotonic_s() ? not_before_s_ : 0);
   }
@@ -263,7 +264,7 @@ class AsyncWriter final : public Writer {
   /// The first `bytes` of what is left.
   std::span<const iovec> shortened(Operation& operation, std::size_t bytes) {
     if (bytes == total_bytes(operation.left)) return operation.left;
-    // Of a whole, one piece is enough to fall short.
+    // Of a whole, one share is enough to fall short.
     auto& first = halves_[tag(operation)];
     first = operation.left.front();
     first.iov_len = std::min(first.iov_len, bytes);
@@ -301,7 +302,7 @@ class AsyncWriter final : public Writer {
       return;
     }
     if (completion.result == 0) {
-      fail(operation, ENOSPC);  // nothing taken and no reason given: going on would never end
+      fail(operation, ENOSPC);  // nothing taken and no reason given: continuing would never end
       return;
     }
     if (!again) mark_taken(operation, completion.result);
@@ -384,7 +385,7 @@ class AsyncWriter final : public Writer {
   }
 
   /// Notes what a stage that has ended took, as far as can be seen from here: until somebody looked in. The
-  /// record has no time of its own, the samples of the next job are on their way meanwhile.
+  /// commit mark has no time of its own, the samples of the next job are on their way meanwhile.
   void charge_stage(Job& job, double now_s) noexcept {
     if (job.stage == Stage::samples)
       job.cost.write_s = now_s - std::max(job.start_s, std::exchange(samples_end_s_, now_s));
@@ -443,7 +444,7 @@ class AsyncWriter final : public Writer {
   Sink& sink_;
   PlacedFiles& places_;
   std::vector<RawFile*> files_;
-  std::vector<std::int64_t> unflushed_bytes_;  ///< of each file
+  std::vector<std::int64_t> unflushed_bytes_;  ///< refers to each file
   std::span<const Share* const> shares_;
   Reached& reached_;
   trace::Log& log_;
@@ -455,7 +456,7 @@ class AsyncWriter final : public Writer {
   std::vector<Operation> operations_;
   std::vector<std::size_t> free_;  ///< operations that are not under way
   std::array<iovec, AsyncQueue::max_under_way> halves_{};
-  std::vector<std::uint64_t> slots_;  ///< of the one record that is under way
+  std::vector<std::uint64_t> slots_;  ///< refers to the one commit mark that is under way
   std::optional<ErrorInfo> failure_;
   bool broken_off_ = false;
   double not_before_s_ = 0, last_end_s_ = 0, samples_end_s_ = 0, looked_at_s_ = 0;

@@ -10,7 +10,7 @@ namespace tailrace::output {
 
 /// What a writer without a thread works with.
 struct AsyncWriterParts {
-  AlignedVector<std::byte> memory;  ///< of the staging buffers
+  AlignedVector<std::byte> memory;  ///< refers to the staging buffers
   std::unique_ptr<AsyncQueue> queue;
 };
 

@@ -29,7 +29,7 @@ struct ServerIdentity {
 class IoServer {
  public:
   /// The first `compute_ranks` of `comm` compute, the others write. Both threads of the process go to its
-  /// seat. @local
+  /// thread placement. @local
   IoServer(mpi::CommView comm, int compute_ranks, const ServerIdentity& server);
   ~IoServer();
   IoServer(const IoServer&) = delete;

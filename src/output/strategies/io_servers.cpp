@@ -14,14 +14,14 @@ namespace tailrace::output {
 
 struct IoServers::State {
   mpi::CommView world;
-  mpi::Comm all, compute;  ///< where some ranks write
+  mpi::Comm all, compute;  ///< says where some ranks write
   std::unique_ptr<Connection> ranks;
   int writers = 0;
   std::vector<SpawnedWriters> spawned;  ///< all together, or each by itself
   std::string spawned_for;              ///< the strategy
   std::string refusal;
   bool bind = true;
-  std::optional<ProcessPlacement> thread_placements;  ///< where some ranks write
+  std::optional<ProcessPlacement> thread_placements;  ///< says where some ranks write
 };
 
 namespace {

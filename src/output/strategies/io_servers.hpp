@@ -21,9 +21,9 @@ inline constexpr const char* spawn_fallback = "threads";
 struct WriterAccount {
   int process = 0;  ///< its number; compute ranks come first
   std::string host;
-  std::string cpus;          ///< where it runs
-  std::string place;         ///< what that is: `to_text(WriterPlace)`
-  Account output;            ///< of its writing
+  std::string cpus;          ///< says where it runs
+  std::string place;         ///< says what that is: `to_text(WriterPlace)`
+  Account output;            ///< refers to its writing
   double idle_s = 0;         ///< the process had nothing to do but look for messages
   double idle_cpu_s = 0;     ///< processor time that it spent in that
   std::int64_t jobs = 0;     ///< that it took in
@@ -34,7 +34,7 @@ struct WriterAccount {
 
 /// The processes of a job and their trades: some compute, others write for them. With the strategy `ranks`
 /// the last ranks of the job write, with `spawn` and `spawn-each` processes that are started for it, with any
-/// other all ranks compute and the crew does nothing. Made once, early in a program:
+/// other all ranks compute and there are no I/O servers. Made once, early in a program:
 ///
 ///     output::IoServers io_servers(world, options);
 ///     if (!io_servers.computes()) return io_servers.serve();
@@ -66,7 +66,7 @@ class IoServers {
   /// The ways to the writers of this rank under a strategy: one, with `spawn-each` one to each of those who
   /// take turns; none if nobody writes for it. @local
   [[nodiscard]] std::vector<Connection*> connections(const std::string& strategy) const;
-  /// Has all writers there are record what they do in DIR/trace, beside the ranks. `clock` is that of this
+  /// Has all writers there are trace what they do in DIR/trace, beside the ranks. `clock` is that of this
   /// process, `zero_s` the common zero by it. On the first compute rank. @local, waits for answers.
   void begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock, double zero_s);
   /// Ends the traces of all writers there are and asks for their accounts. On the first compute rank, when
@@ -80,7 +80,7 @@ class IoServers {
   std::unique_ptr<State> state_;
 };
 
-/// The life of a process that a crew has started: all that the program tailrace-writer does.
+/// The life of a process that I/O servers have started: all that the program tailrace-writer does.
 int serve_as_spawned(mpi::CommView world);
 
 }  // namespace tailrace::output

@@ -14,7 +14,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// CPU seconds of a thread of this process, 0 where the kernel does not tell.
+/// CPU seconds of a thread of this process, 0 where the kernel does not say so.
 double thread_s(const std::filesystem::path& task) {
   double nanoseconds = 0;
   std::ifstream(task / "schedstat") >> nanoseconds;

@@ -18,7 +18,7 @@ class KernelWorkers {
   void look();
 
   std::string name_;
-  std::map<long, double> seen_s_;  ///< of each worker there is, by its number
+  std::map<long, double> seen_s_;  ///< refers to each worker there is, by its number
   double used_s_ = 0;
 };
 

@@ -18,7 +18,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What a rank tells its leader, before its pieces.
+/// What a rank sends its leader, before its shares.
 struct Offer {
   SharedRegion::Handle memory;
   SharedJobsShape shape;
@@ -26,7 +26,7 @@ struct Offer {
   std::size_t shares = 0;
 };
 
-/// The way of one rank into its group; what stands in it is kept as a text, so that all go on together.
+/// The way of one rank into its group; what is in it is kept as a text, so that all continue together.
 class Joining {
  public:
   Joining(const WriterContext& context, mpi::CommView group)
@@ -127,7 +127,7 @@ class Joining {
   std::vector<GroupMember> members_;
 };
 
-/// Tells the root, which tells the user, who writes on threads of their own and why. @collective{comm}
+/// Informs the root, which informs the user, who writes on threads of their own and why. @collective{comm}
 void report_alone(const WriterContext& context, int largest_group, bool refused, const std::string& reason) {
   const auto ranks = mpi::sum(context.comm, std::int64_t{refused});
   const auto reasons = mpi::gather(context.comm, reason, 0);

@@ -20,7 +20,7 @@ struct LeaderGroup {
 
 /// Forms groups of at most as many consecutive ranks of a node as the options say, and has each share its
 /// memory. Nothing for ranks that are alone in theirs, and for all ranks of a group that the system refuses
-/// the memory, which the warning of the context tells. @collective{context.comm}
+/// the memory, which the warning of the context says. @collective{context.comm}
 std::optional<LeaderGroup> join_leader_group(const WriterContext& context);
 
 }  // namespace tailrace::output

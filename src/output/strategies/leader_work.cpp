@@ -17,7 +17,7 @@ constexpr double min_patience_s = 1e-3, max_patience_s = 0.1;
 
 LeaderWork::LeaderWork(std::vector<GroupMember> members, LeaderBoard& board, Sink& sink, trace::Log& log)
     : board_(board), sink_(sink), log_(log), patience_s_(min_patience_s) {
-  sources_.reserve(members.size());  // pieces are referred to
+  sources_.reserve(members.size());  // shares are referred to
   std::size_t bytes = 0;
   for (auto& member : members) {
     auto& source = sources_.emplace_back(Source{.member = std::move(member), .shares = {}});
@@ -73,7 +73,7 @@ std::optional<StepIndex> LeaderWork::lowest_step() const noexcept {
   return lowest;
 }
 
-/// True if some member is still going to bring samples up to `step`, and nobody stands still meanwhile.
+/// True if some member is still going to bring samples up to `step`, and nobody stalls meanwhile.
 bool LeaderWork::worth_waiting(StepIndex step) const noexcept {
   if (board_.failed()) return false;
   bool more_to_come = false;

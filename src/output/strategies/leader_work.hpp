@@ -22,7 +22,7 @@ struct GroupMember {
 /// What the thread of a leader does: it writes the jobs of the members, each member's in the order of their
 /// submission. Jobs of the same steps are written together, so that what lies side by side in the file leaves
 /// as one write though it comes from several ranks. A job waits for those of the other members, but no
-/// longer than the last write took, and not while anybody stands still.
+/// longer than the last write took, and not while anybody stalls.
 class LeaderWork {
  public:
   LeaderWork(std::vector<GroupMember> members, LeaderBoard& board, Sink& sink, trace::Log& log);
@@ -34,7 +34,7 @@ class LeaderWork {
 
   /// Cost of the writes, and their bytes, so far. Any thread may ask.
   [[nodiscard]] Account account() const;
-  /// Bytes of the lists of pieces, and of those that are made to write.
+  /// Bytes of the lists of shares, and of those that are made to write.
   [[nodiscard]] std::int64_t memory_bytes() const noexcept { return memory_bytes_; }
 
  private:
@@ -63,7 +63,7 @@ class LeaderWork {
   double patience_s_;
   std::atomic<bool> closing_ = false;
   mutable std::mutex mutex_;
-  Account account_, known_account_;  ///< of the thread; what others may know, under the mutex
+  Account account_, known_account_;  ///< refers to the thread; what others may know, under the mutex
 };
 
 }  // namespace tailrace::output

@@ -45,7 +45,7 @@ wire::ClockReading Connection::read_clock(int writer) {
   return *reading_;
 }
 
-/// As `run::ClockComparison` does it between ranks: the shortest of several round trips tells the most.
+/// As `run::ClockComparison` does it between ranks: the shortest of several round trips says the most.
 trace::ClockPoint Connection::compare_clock(int writer) {
   constexpr int round_trips = 20;
   trace::ClockPoint best{.zero_s = zero_s_};

@@ -41,12 +41,12 @@ class Connection {
   void post(std::vector<std::byte> command, int writer);
   /// Takes in answers and lets commands leave. @local, does not wait.
   void progress();
-  /// Has all writers record what they do; `clock` is that of this process, `zero_s` the common zero by it.
+  /// Has all writers trace what they do; `clock` is that of this process, `zero_s` the common zero by it.
   /// @local, waits for answers.
   void begin_traces(const std::string& directory, trace::Mode mode, const trace::Clock& clock, double zero_s);
   /// Ends the traces and asks all writers for their accounts. @local, waits for them.
   std::vector<WriterAccount> report();
-  /// Tells the writer that nothing comes any more and waits until all has left. @local
+  /// Informs the writer that nothing comes any more and waits until all has left. @local
   void end();
 
  private:

@@ -72,8 +72,8 @@ void spawn_group(mpi::CommView comm, const std::string& program, int writers, co
   spawned.disconnect();
 }
 
-/// Tells every writer of all processes of the job, so that those of different groups have different seats.
-/// `descriptions` is what the ranks that compute have said of themselves.
+/// Informs every writer of all processes of the job, so that those of different groups have different thread
+/// placements. `descriptions` is what the ranks that compute have said of themselves.
 void place_writers(std::vector<SpawnedWriters>& groups, std::string descriptions) {
   for (const auto& group : groups) descriptions += joined(mpi::gather(group.all(), "", 0));
   for (const auto& group : groups) mpi::broadcast(group.all(), descriptions, 0);

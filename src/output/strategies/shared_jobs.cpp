@@ -58,7 +58,7 @@ SharedJobs::SharedJobs(std::span<std::byte> memory, const SharedJobsShape& shape
 void SharedJobs::submit(const Staging& job) {
   const std::uint64_t number = submitted();
   TAILRACE_CHECK(number - done() < slots_.size() && job.staged_extents.size() <= max_staged_extents_,
-                 "a job has a slot of the ring, and room for its slices there");
+                 "a job has a slot of the ring, and room for its staged extents there");
   const auto position = static_cast<std::size_t>(job.bytes.data() - buffers_.data());
   slot(number) = {.buffer = distance_ == 0 ? 0 : position / distance_,
                   .staged_extents = job.staged_extents.size(),

@@ -14,14 +14,14 @@ namespace tailrace::output {
 /// How much memory a rank needs to hand jobs over.
 struct SharedJobsShape {
   int buffers = 0;
-  std::int64_t staging_bytes = 0;      ///< of each buffer
-  std::size_t max_staged_extents = 0;  ///< of a job
+  std::int64_t staging_bytes = 0;      ///< refers to each buffer
+  std::size_t max_staged_extents = 0;  ///< refers to a job
 };
 
 /// The jobs of one rank, a member, on their way to the thread of another one, the leader, in memory that both
 /// reach: the staging buffers and a ring with a slot for as many jobs. Jobs are numbered from 0 on, and
 /// written in this order. The counters are atomic and each has one side that changes it, so no side ever
-/// holds up the other one.
+/// stalls the other one.
 class SharedJobs {
  public:
   /// Bytes of memory that it takes, the buffers included.
@@ -34,14 +34,14 @@ class SharedJobs {
   [[nodiscard]] std::span<std::byte> buffers() const noexcept { return buffers_; }
   /// Describes the job to the leader. At most as many jobs as there are buffers are under way.
   void submit(const Staging& job);
-  /// The member stands still until jobs are done: nothing is worth waiting for.
+  /// The member stalls until jobs are done: nothing is worth waiting for.
   void set_waiting(bool waiting) noexcept { head_->waiting = waiting; }
   /// The member will submit nothing more.
   void leave() noexcept { head_->left = true; }
 
   // The leader's side.
-  /// Job `number`, which is submitted and not done; without pieces and source, which the memory does not
-  /// tell.
+  /// Job `number`, which is submitted and not done; without shares and source, which the memory does not
+  /// say so.
   [[nodiscard]] JobView job(std::uint64_t number) const;
   [[nodiscard]] StepIndex step(std::uint64_t number) const noexcept { return slot(number).step; }
   /// The jobs before `number` are done: written, or dropped after a failure.
@@ -58,7 +58,7 @@ class SharedJobs {
   [[nodiscard]] SharedSignal& changed() const noexcept { return head_->changed; }
 
  private:
-  /// A job but for its slices.
+  /// A job but for its staged extents.
   struct Slot {
     std::size_t buffer, staged_extents;
     StepIndex step, commit_mark;

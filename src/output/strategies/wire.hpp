@@ -53,15 +53,15 @@ struct OpenRequest {
   std::int32_t sources = 0, source = 0;  ///< ranks of the session, and which of them asks
   std::int64_t staging_bytes = 0;
   std::string path;
-  Options options;                     ///< of the sink
+  Options options;                     ///< refers to the sink
   std::vector<PlannedStream> streams;  ///< when they are due, and their datasets without attributes
-  std::vector<Share> shares;           ///< of the rank, by their numbers; without blocks and points
+  std::vector<Share> shares;           ///< refers to the rank, by their numbers; without blocks and points
 };
 
 /// A job without its bytes.
 struct JobHead {
   std::int64_t session = 0;
-  std::int64_t number = 0;  ///< of the job, for the answer
+  std::int64_t number = 0;  ///< refers to the job, for the answer
   std::uint64_t bytes = 0;  ///< that follow
   StepIndex step = 0, commit_mark = 0;
   bool has_commit_mark = false, flush = false;
@@ -70,13 +70,13 @@ struct JobHead {
 /// What became of a job. Times of jobs that were written together are shared out by their bytes.
 struct JobDone {
   std::int64_t number = 0;
-  bool written = false;   ///< with its record and its flush; else it was dropped after a failure
+  bool written = false;   ///< with its commit mark and its flush; else it was dropped after a failure
   bool left_out = false;  ///< some of it could not be written, which its streams allow
   std::int64_t bytes = 0, writes = 0, retries = 0, dropped_bytes = 0;
   double write_s = 0, write_cpu_s = 0;
 };
 
-/// Has a writer record what it does, as `process` in DIR/trace.
+/// Has a writer trace what it does, as `process` in DIR/trace.
 struct TraceRequest {
   std::string directory;
   trace::Mode mode = trace::Mode::off;
@@ -89,7 +89,7 @@ struct ClockReading {
   std::string identity;
 };
 
-/// Of the messages above, of `WriterAccount`, of `ErrorInfo` and of pieces, which pass on no blocks.
+/// Of the messages above, of `WriterAccount`, of `ErrorInfo` and of shares, which pass on no blocks.
 template <class T>
 void put(Packer& packer, const T& value);
 template <class T>

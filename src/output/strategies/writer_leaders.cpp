@@ -9,9 +9,9 @@ namespace tailrace::output {
 
 namespace {
 
-/// One thread writes for a group of ranks of a node, the leader's. The members' buffers and lists of slices
-/// lie in memory that it reaches, so nothing is copied or sent. A member does everything but the writing, and
-/// the leader is a member too.
+/// One thread writes for a group of ranks of a node, the leader's. The members' buffers and lists of staged
+/// extents lie in memory that it reaches, so nothing is copied or sent. A member does everything but the
+/// writing, and the leader is a member too.
 class LeadersWriter final : public Writer {
  public:
   LeadersWriter(const WriterContext& context, LeaderGroup group)

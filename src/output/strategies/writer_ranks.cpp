@@ -61,7 +61,7 @@ class SessionConnection final : public Connection::Listener {
   [[nodiscard]] const std::optional<ErrorInfo>& failure() const noexcept { return failure_; }
 
   /// Starts to send a job, which stays as it is until the requests are complete, as does the head that it
-  /// returns. With `rows` the writer notes the record in the file.
+  /// returns. With `rows` the writer sets the commit mark in the file.
   std::vector<std::byte> send(const Staging& job, std::int64_t number, bool rows, bool synchronous,
                               std::vector<MPI_Request>& requests) {
     Packer packer;
@@ -322,7 +322,7 @@ std::unique_ptr<Writer> make_spawn_writer(const WriterContext& context) {
     if (context.comm.is_root())
       context.warning = fmt::format(
           "--write {} cannot be done here: {}; --write {} is used instead", strategy_text(context.options),
-          io_servers == nullptr ? "this program has no crew" : io_servers->refusal(), spawn_fallback);
+          io_servers == nullptr ? "this program has no I/O servers" : io_servers->refusal(), spawn_fallback);
     return make_threads_writer(context);
   }
   return std::make_unique<RemoteWriter>(context, io_servers->connections(context.options.strategy), false);

@@ -13,7 +13,7 @@
 /// k-Wave inputs as tables that are changed before they are written.
 namespace tailrace::fuzz {
 
-/// How a dataset stands in the file.
+/// How a dataset is in the file.
 enum class Form {
   // A reader sees the same values.
   plain,
@@ -71,7 +71,7 @@ struct Item {
   [[nodiscard]] bool is_integer() const { return values.index() == 1; }
 };
 
-/// How a text attribute of the root stands in the file.
+/// How a text attribute of the root is in the file.
 enum class TextForm { terminated, padded, spaces, variable, number, list, group_of_texts };
 
 struct Text {
@@ -82,7 +82,7 @@ struct Text {
 struct Case {
   std::map<std::string, Item> items;
   std::map<std::string, Text> texts;
-  std::vector<std::string> options;  ///< what to record
+  std::vector<std::string> options;  ///< says what to sample
 };
 
 /// A valid input with a random choice of everything that k-Wave inputs can have, small enough to run at once.

@@ -64,7 +64,7 @@ void limit_memory() {
   ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
-/// Judges the seeds `first`, `first + stride`, ... below `end`.
+/// Checks the seeds `first`, `first + stride`, ... below `end`.
 int work(mpi::CommView comm, std::uint64_t first, std::uint64_t end, std::uint64_t stride,
          const std::string& directory) {
   limit_memory();
@@ -90,13 +90,13 @@ int run_one(mpi::CommView comm, const Settings& settings) {
 
 // --- The parent -------------------------------------------------------------------------------------------
 
-/// A process that judges its share of the seeds, one after the other.
+/// A process that checks its share of the seeds, one after the other.
 struct Worker {
   std::uint64_t next = 0;  ///< seed at which it starts again, should it end
   pid_t process = -1;
   int pipe = -1;
   std::string partial;     ///< a line that has not ended
-  std::uint64_t seed = 0;  ///< being judged
+  std::uint64_t seed = 0;  ///< being checkd
   std::string story;
   bool busy = false;
   Clock::time_point since;

@@ -10,7 +10,7 @@ namespace tailrace::fuzz {
 /// A changed input.
 struct Mutant {
   Case input;
-  std::string story;     ///< what was changed, for people
+  std::string story;     ///< says what was changed, for people
   bool harmless = true;  ///< a reader still sees a valid input, the same as before
   bool damaged = false;  ///< bytes of the file were changed or cut off
 };

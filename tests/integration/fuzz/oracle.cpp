@@ -61,7 +61,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// What is wrong with the message of a refusal: it names the file, stands once and has a fix for everything.
+/// What is wrong with the message of a refusal: it names the file, is once and has a fix for everything.
 std::string complaint_about_message(const Ended& ended, const std::string& path) {
   const std::string start = "tailrace-ultrasound: " + path + ": ";
   if (ended.status != 1) return fmt::format("status {}", ended.status);
@@ -150,7 +150,7 @@ class Fixture {
   }
 
  private:
-  /// HDF5 1.10 reads damaged texts from beyond its buffers: what stands there, and so the answer, may differ
+  /// HDF5 1.10 reads damaged texts from beyond its buffers: what is there, and so the answer, may differ
   /// from time to time.
   [[nodiscard]] bool may_change_its_mind() const { return mutant_.damaged; }
 

@@ -13,10 +13,10 @@ enum class Answer { refused, accepted, run, wrong };
 
 struct Verdict {
   Answer answer = Answer::wrong;
-  std::string complaint;  ///< of a wrong answer
+  std::string complaint;  ///< refers to a wrong answer
 };
 
-/// Where standard error goes for good from the first call of `judge` on.
+/// Where standard error goes for good from the first call of `check` on.
 std::string error_file(const std::string& directory);
 
 /// Makes the changed input of a seed in an empty directory, hands it to the program and looks at what it says

@@ -25,7 +25,7 @@ struct Parts {
   hid_t file;
   std::string name;
   const Item& item;
-  std::string directory;  ///< of helper files
+  std::string directory;  ///< refers to helper files
   Handle layout{H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "layout"};
   Handle space;
   bool write = true;

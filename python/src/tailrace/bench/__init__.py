@@ -1,4 +1,4 @@
-"""Benchmarks of the user's machine: whole runs in turn, compared by ratios, every raw sample kept.
+"""Benchmarks of the user's machine: whole runs one after the other, compared by ratios, every raw sample kept.
 
 The source checkout has more in benchmarks/: comparisons with other programs, and studies.
 """

@@ -130,7 +130,7 @@ def measure_simulation(
 
 
 def measure_ways(program: Rehearsal, ways: list[Way], pairs: int) -> list[dict[str, Any]]:
-    """All ways in turn, after a round that is left out."""
+    """All ways one after the other, after a round that is left out."""
     accounts: dict[str, list[dict[str, Any]]] = {way.name: [] for way in ways}
     for repetition in range(pairs + 1):
         for way in ways:

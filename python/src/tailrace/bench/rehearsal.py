@@ -35,7 +35,7 @@ class Account:
 
     @staticmethod
     def of(reported: dict[str, Any]) -> "Account":
-        """From what run.json tells; other programs than the rehearsal count no units."""
+        """From what run.json says; other programs than the rehearsal count no units."""
         units = reported["config"].get("rehearse", {}).get("compute_units", 0)
         run_s = reported["wall_s"] - reported["setup_s"]
         return Account(run_s, reported["compute_s"], units, reported["per_rank"], reported["writers"])

@@ -36,7 +36,7 @@ def spread(samples: list[float]) -> Spread:
 
     The median lies between the k-th smallest and the k-th largest of n samples unless fewer than k samples
     fall on one of its sides, which is a matter of n tosses of a coin. With fewer than six samples even the
-    extremes cover less than 95 %; `coverage` tells.
+    extremes cover less than 95 %; `coverage` says.
     """
     ordered = sorted(samples)
     n = len(ordered)

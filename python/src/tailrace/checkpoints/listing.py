@@ -20,7 +20,7 @@ FILES = "Files in the formats of other programs are read, and checked, by tailra
 class Checkpoint:
     """A directory with the name of a checkpoint; `partial` is what a write left that did not end. `problem`
     is what a short look shows, at the manifest and the length of the file; then there is `damage`, or it is
-    of another version. Without a manifest and a telling name the step is None.
+    of another version. Without a manifest and a notable name the step is None.
     """
 
     path: Path
@@ -37,7 +37,7 @@ class Checkpoint:
 
     @property
     def usable(self) -> bool:
-        """Whether a run could go on from here, as far as a short look tells."""
+        """Whether a run could resume from here, as far as a short look says."""
         return self.manifest is not None and not self.problem
 
 

@@ -23,7 +23,7 @@ DIGEST = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class SetSummary:
-    """Of a set: its elements or records, and the sum of their checksums."""
+    """Of a set: its elements or rows, and the sum of their checksums."""
 
     count: int
     sum: int
@@ -31,7 +31,7 @@ class SetSummary:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest says. `data` are the stretches (offset, bytes) of the file with checksums of their own,
+    """What a manifest says. `data` are the extents (offset, bytes) of the file with checksums of their own,
     `rest` is the checksum of its other bytes.
     """
 
@@ -50,7 +50,7 @@ class Manifest:
 
 def read_manifest(directory: Path) -> Manifest:
     """Reads the manifest of the checkpoint in a directory. Raises DamageError where it is not as it was
-    written, FileError where it is not ours to judge: of something else, or of a newer version.
+    written, FileError where it is not ours to check: of something else, or of a newer version.
     """
     path = directory / NAME
     try:
@@ -176,7 +176,7 @@ def _extents(table: dict[str, Any], file_bytes: int) -> tuple[tuple[int, int], .
     for item in _take(table, "data", lambda value: isinstance(value, list), "a list"):
         pair = isinstance(item, list) and len(item) == 2 and all(map(_is_count, item))
         if not pair or item[0] < end or sum(item) > file_bytes:
-            raise _damaged(f"data has {_shown(item)}, which is not the next stretch of {file_bytes} bytes")
+            raise _damaged(f"data has {_shown(item)}, which is not the next extent of {file_bytes} bytes")
         extents.append((item[0], item[1]))
         end = sum(item)
     return tuple(extents)

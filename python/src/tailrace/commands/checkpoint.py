@@ -160,7 +160,7 @@ def print_verdicts(verdicts: list[Verdict], console: Console) -> None:
             console.print(f"         and {len(verdict.damage) - DAMAGE_SHOWN} more; --json lists all")
     sound = [verdict for verdict in verdicts if verdict.sound]
     if len(sound) < len(verdicts):
-        advice = f"go on from {sound[-1].path}" if sound else "restore one from a copy, or begin anew"
+        advice = f"resume from {sound[-1].path}" if sound else "restore one from a copy, or begin anew"
         damaged = count_of(len(verdicts) - len(sound), "checkpoint")
         console.print(f"{damaged} of {len(verdicts)} damaged. Fix: {escape(advice)}", soft_wrap=True)
 

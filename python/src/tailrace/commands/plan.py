@@ -39,7 +39,7 @@ def plan(
     pace: Pace = None,
     json: Json = False,
 ) -> None:
-    """Predict how long a case takes under each way of writing, and tell what auto would choose, and why.
+    """Predict how long a case takes under each way of writing, and say what auto would choose, and why.
 
     The first outputs of the case are computed and written for measuring, and removed again. Exit status 1 if
     the case has too few outputs for that.

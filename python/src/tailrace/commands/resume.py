@@ -24,7 +24,7 @@ def resume(
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")] = False,
 ) -> None:
-    """Go on with a run from its newest checkpoint that is whole, in the same directory.
+    """Resume a run from its newest checkpoint that is whole, in the same directory.
 
     The number of ranks, of threads, and who writes may change; the result is one output without a seam.
     """

@@ -40,7 +40,7 @@ def require_places(array: xr.DataArray) -> None:
 
 
 def require_times(array: xr.DataArray) -> None:
-    """The time step stands in the output or, for outputs stripped of it, in the input."""
+    """The time step is in the output or, for outputs stripped of it, in the input."""
     if "time" in array.dims and "time" not in array.coords:
         raise kwave.FileError(
             f"{array.name}: its time step is not known. Fix: open it with input=THE_INPUT_FILE"
@@ -159,7 +159,7 @@ def find_peak(
 
 
 def blocks(array: xr.DataArray, dim: str) -> Iterator[xr.DataArray]:
-    """The array in pieces along a dimension that fit into memory."""
+    """The array in batches along a dimension that fit into memory."""
     size = array.sizes[dim]
     each = max(1, BLOCK_BYTES * size // max(1, array.nbytes))
     for begin in range(0, size, each):
@@ -197,7 +197,7 @@ def plane(array: xr.DataArray, normal: str | None, index: int, points: int = PIC
 
 
 def traces_at(array: xr.DataArray, given: dict[str, float | Sequence[float] | None]) -> list[xr.DataArray]:
-    """The series at points of a box, by coordinates; axes that were not given stand in the middle."""
+    """The series at points of a box, by coordinates; axes that were not given are in the middle."""
     require_places(array)
     space = space_dims(array)
     refuse_other_axes(array, given)

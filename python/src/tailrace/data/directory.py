@@ -60,7 +60,7 @@ def _input_file(directory: Path, account: dict) -> Path | None:
 
 
 def case_file_of(account: dict) -> str:
-    """The file the run was started with, where the account tells."""
+    """The file the run was started with, where the account says."""
     config = account.get("config") or {}
     return account.get("case_file") or (config.get("case") or {}).get("file") or ""
 

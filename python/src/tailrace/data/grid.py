@@ -44,7 +44,7 @@ class Grid:
 
 
 def decimal(value: float) -> float:
-    """The shortest decimal number that the 32-bit float `value` stands for; any other value as it is."""
+    """The shortest decimal number that the 32-bit float `value` represents; any other value as it is."""
     single = np.float32(value)
     return float(str(single)) if float(single) == value else value
 

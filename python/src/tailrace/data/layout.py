@@ -16,7 +16,7 @@ DOMAIN, POINTS = "domain", "points"
 ROWS = ("record", "component")
 SPACE = ("z", "y", "x")
 UNFINISHED = (
-    "the run did not close the file (it was killed, or still goes on). "
+    "the run did not close the file (it was killed, or still runs). "
     "Fix: let it finish, or incomplete=True shows what is there"
 )
 SQUARES = (
@@ -31,7 +31,7 @@ class Entry:
     """A variable: `name` in the node `node`, dataset `path` in the file, with the dimensions `dims`.
 
     `quantity` is k-Wave's name of what it holds. A dimension "" has the length 1 and is dropped. `samples`
-    limits `time` to complete ones, and records to those of complete samples; `missing` says why a dataset
+    limits `time` to complete ones, and rows to those of complete samples; `missing` says why a dataset
     that is there must not be used, empty otherwise.
     """
 
@@ -48,7 +48,7 @@ class Entry:
 @dataclass(frozen=True)
 class Table:
     """An [[output]] table: its places (a box or points, neither when not known), steps and times; where its
-    samples are records, `offsets`, the first record of every sample and the end of the last.
+    samples are rows, `offsets`, the first row of every sample and the end of the last.
     """
 
     box: Box | None

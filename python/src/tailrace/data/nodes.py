@@ -31,7 +31,7 @@ REDUCTION_WORDS = {
 class LazyArray(BackendArray):
     """A dataset that is read from the file when its values are used, and only those that are.
 
-    The file is opened for each reading: an open handle would hold a lock that keeps a run from going on with
+    The file is opened for each reading: an open handle would hold a lock that keeps a run from resuming with
     it.
     """
 
@@ -64,7 +64,7 @@ def build(source: Source, pml: bool = True, incomplete: bool = False) -> Nodes:
     """Lays out the datasets of an output; reads nothing but its structure, steps and times.
 
     `pml=False` leaves the absorbing layer out of variables on the whole domain. `incomplete` keeps samples
-    that the record does not call complete, and reductions that were not written. Raises kwave.FileError.
+    that the commit mark does not call complete, and reductions that were not written. Raises kwave.FileError.
     """
     with kwave.open_file(source.path) as file:
         return _build(file, source, pml, incomplete)
@@ -109,10 +109,10 @@ def _node(file, source: Source, node: str, found: list[Entry], incomplete: bool)
 
 
 def _with_counts(dataset: xr.Dataset, table: layout.Table, found: CommitMark, incomplete: bool) -> xr.Dataset:
-    """Records with how many of them each sample has, as a contiguous ragged array of the CF conventions."""
+    """Rows with how many of them each sample has, as a contiguous ragged array of the CF conventions."""
     samples = len(table.steps) if incomplete else found.among(table.steps)
     counts = np.diff(table.offsets[: samples + 1])
-    about = {"long_name": "number of records", "units": "1", "sample_dimension": "record"}
+    about = {"long_name": "number of rows", "units": "1", "sample_dimension": "record"}
     about["path"] = f"{dataset['values'].attrs['path'].removesuffix('values')}count"
     return dataset.assign(count=("time", counts, about)).assign_coords(
         time=("time", table.time_s[:samples], {"units": "s", "long_name": "time"}),

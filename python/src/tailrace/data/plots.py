@@ -19,7 +19,7 @@ from tailrace.units import si_scale, si_text
 TRACES = 5  # without a choice of sensors
 ANIMATION_VALUES = 4_000_000  # all frames of an animation together: about 20 MB as a page
 NARROWEST = 420.0
-# The report's page paints its figures; a figure that stands alone is dark on white.
+# The report's page paints its figures; a figure that is alone is dark on white.
 TEXT, MUTED, GRID_LINES, GROUND = "#1b1f27", "#5c6470", "#e6e9ee", "#ffffff"
 
 TOOL_BAR = 24  # pixels

@@ -17,7 +17,7 @@ class Run:
     """An opened output. `run["p_max_all"]`, `run["p/1"]` or `run["snap"]` is a labelled, lazy array.
 
     `path` and `input` are the files in use (`input` None without one), `account` is run.json (empty without
-    one); `source` holds what describes them: grid, sensors, how far the record is.
+    one); `source` holds what describes them: grid, sensors, how far the commit mark is.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from tailrace.data.mask import Mask, read_mask
 
 OTHER_FILES = {
     "input": "an input file, not an output. Fix: name the output, and give this file as input=",
-    "checkpoint": "a checkpoint: it holds the state for going on, no recorded data. Fix: name the output",
+    "checkpoint": "a checkpoint: it holds the state for continuing, no recorded data. Fix: name the output",
 }
 
 
@@ -114,7 +114,7 @@ def is_whole(name: str, item: h5py.Dataset | h5py.Group, grid: Grid | None) -> b
     """Whether a stream in the root of a file covers the whole domain."""
     if name.endswith(("_all", "_final")):
         return True
-    averaged = name in (*kwave.INTENSITIES, "Q_term")  # on sensors or on all points: only the shape tells
+    averaged = name in (*kwave.INTENSITIES, "Q_term")  # on sensors or on all points: only the shape says
     return averaged and grid is not None and isinstance(item, h5py.Dataset) and item.shape == grid.shape
 
 

@@ -212,7 +212,7 @@ def traces(series: list[Series], unit: str, title: str = "pressure") -> go.Figur
 
 
 def thin_out(time_s: np.ndarray, values: np.ndarray, points: int = 4000) -> tuple[np.ndarray, np.ndarray]:
-    """Keeps the smallest and the largest value of every stretch, so that no extreme is lost."""
+    """Keeps the smallest and the largest value of every extent, so that no extreme is lost."""
     if len(values) <= points:
         return time_s, values
     size = math.ceil(len(values) / (points // 2))

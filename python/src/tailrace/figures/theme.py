@@ -2,7 +2,7 @@
 
 Colours of text, grid and background follow the page (theme.js sets them), so only data colours live here.
 The maps are perceptually uniform; signed fields use a diverging map centred on zero. Categories use the
-Okabe-Ito set, which people with any kind of colour vision can tell apart.
+Okabe-Ito set, which people with any kind of colour vision can distinguish.
 """
 
 import plotly.graph_objects as go

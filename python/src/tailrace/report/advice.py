@@ -24,7 +24,7 @@ def _failure(run: Run) -> list[Advice]:
             for name in ("rank", "path", "offset")
             if error.get(name) not in (None, "")
         )
-        text = "The run failed. What the output file's record calls complete is intact and can be used."
+        text = "The run failed. What the output file's commit mark calls complete is intact and can be used."
         return [
             Advice("warning", text, "; ".join(part for part in (error.get("message", ""), where) if part))
         ]

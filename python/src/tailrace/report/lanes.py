@@ -62,7 +62,7 @@ class Lane:
         return intervals.total_s(self.intervals(*kinds))
 
     def of_kind(self, kind: str) -> np.ndarray:
-        """The records, whole and perhaps with others inside, of a kind."""
+        """The events, whole and perhaps with others inside, of a kind."""
         return self.events[self.events["kind"] == KINDS.index(kind)]
 
 
@@ -81,7 +81,7 @@ def _lanes_of_rank(rank: RankTrace) -> list[Lane]:
 
 
 def flatten(events: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, ends and record of the disjoint segments of one thread's nested spans, sorted."""
+    """Starts, ends and event of the disjoint segments of one thread's nested spans, sorted."""
     chosen = np.flatnonzero(events["end_s"] > events["start_s"])
     start, end = events["start_s"][chosen], events["end_s"][chosen]
     count = len(chosen)

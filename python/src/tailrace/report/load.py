@@ -14,7 +14,7 @@ MAX_TRACE_BYTES = 192 << 20  # of the files that are read; more ranks than fit a
 
 @dataclass
 class Run(RunDirectory):
-    """A run directory. `trace` holds the ranks whose traces were read, of `trace_files`; `notes` tell what
+    """A run directory. `trace` holds the ranks whose traces were read, of `trace_files`; `notes` say what
     could not be read.
     """
 
@@ -68,7 +68,7 @@ def load_run(directory: Path) -> Run:
     trace = read_run(directory, _ranks_to_read(files, found.account))
     run = Run(**vars(found), trace=trace, trace_files=len(files))
     if not found.account:
-        run.notes.append("There is no run.json: the run was killed, or is still going on.")
+        run.notes.append("There is no run.json: the run was killed, or is still running.")
     return run
 
 

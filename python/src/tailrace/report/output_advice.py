@@ -23,7 +23,7 @@ def output_advice(run: Run) -> list[Advice]:
     if not run.per_rank or not wall:
         return []
     if not write and not run.analysis.write_s:
-        return [Advice("hint", "Nothing was written while the run went on.", "write time 0 s on all ranks")]
+        return [Advice("hint", "Nothing was written while the run continued.", "write time 0 s on all ranks")]
     write = write or run.analysis.write_s
     hidden, ranks = max(0.0, 1 - wait / write), len(run.per_rank)
     share = 100 * wait / (ranks * wall)
@@ -39,7 +39,7 @@ def output_advice(run: Run) -> list[Advice]:
         return [
             Advice("good", "Writing inside the step costs little here; blocking output is fine.", evidence)
         ]
-    return [Advice("good", "The output left behind the computation: nothing to gain there.", evidence)]
+    return [Advice("good", "The output left asynchronously: nothing to gain there.", evidence)]
 
 
 def _by_reason(run: Run, evidence: str) -> list[Advice]:
@@ -83,7 +83,7 @@ def _less(run: Run) -> str:
     if busiest > stepping:
         return (
             "Writing takes longer than computing, so no strategy can hide it all. "
-            "Record fewer points or later steps, prefer maxima to series, or write to a faster disk."
+            "Sample fewer points or later steps, prefer maxima to series, or write to a faster disk."
         )
     return (
         "Writing takes nearly as long as computing: a faster disk or less output helps, more buffers "

@@ -84,7 +84,7 @@ def _code(text: str) -> Markup:
 
 
 def _with_json(section: Section) -> dict:
-    """The section as the template takes it: data become JSON that can stand inside a script element."""
+    """The section as the template takes it: data become JSON that can be inside a script element."""
     return {
         "key": section.key,
         "title": section.title,

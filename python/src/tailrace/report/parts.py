@@ -1,4 +1,4 @@
-"""The pieces a page is made of."""
+"""The parts a page is made of."""
 
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ class Table:
 
 @dataclass
 class TimelineView:
-    """A timeline that is drawn from the data called `source`, showing a stretch of it at first.
+    """A timeline that is drawn from the data called `source`, showing an interval of it at first.
 
     `payload` holds the data; None where another view of the section brings them.
     """

@@ -63,9 +63,7 @@ def _timelines(run: Run) -> list[TimelineView]:
     window = _lens(run.analysis.mains)
     if window is not None:
         first, last, begin, end = window
-        caption = (
-            "While the writers are busy the computation goes on with the next step, until no buffer is free."
-        )
+        caption = "While the writers are busy the computation continues with the next step, until no buffer is free."
         views.append(
             TimelineView("time-line", None, caption, f"Steps {first} to {last} under the lens", (begin, end))
         )
@@ -74,20 +72,20 @@ def _timelines(run: Run) -> list[TimelineView]:
 
 def _timeline_text(run: Run, whole: timeline.Timeline) -> str:
     text = (
-        "Drag to zoom into a stretch, double-click for the whole run; Ctrl and wheel zoom too, "
+        "Drag to zoom into an interval, double-click for the whole run; Ctrl and wheel zoom too, "
         "arrow keys move. Where a pixel "
-        "holds more than one span, heights are shares of its time. A writer stands below the "
+        "holds more than one span, heights are shares of its time. A writer is below the "
         "ranks that it writes for."
     )
     if whole.left_out:
         text += (
             f" {whole.ranks - whole.left_out} ranks of {run.trace_files} processes are shown: those "
-            "that stand out, and others evenly."
+            "that differ, and others evenly."
         )
     if any(row.cell_s for row in whole.rows):
         cell = max(row.cell_s for row in whole.rows)
         text += (
-            " There are more spans than a page should hold, so they are summed over stretches of up "
+            " There are more spans than a page should hold, so they are summed over intervals of up "
             f"to {duration_text(cell)}."
         )
     if clock := _clock_text(run):

@@ -127,7 +127,7 @@ def _value(name: str, value) -> str:
 
 
 def binding_table(run: Run) -> Table | None:
-    """Where ranks and writers ran, if the account tells."""
+    """Where ranks and writers ran, if the account says."""
     binding = [one for one in run.account.get("binding") or [] if isinstance(one, dict)]
     if not binding:
         return None

@@ -1,4 +1,4 @@
-"""The legs of a run that was gone on with, and what its checkpoints cost."""
+"""The segments of a run that was resumed, and what its checkpoints cost."""
 
 from tailrace.account import read_account
 from tailrace.report.load import Run
@@ -9,22 +9,22 @@ _UNTOLD = "\u2013"
 
 
 def segments_section(run: Run) -> Section:
-    """Empty for a run without checkpoints and earlier legs."""
-    section = Section("legs", "Checkpoints and legs")
+    """Empty for a run without checkpoints and earlier segments."""
+    section = Section("legs", "Checkpoints and segments")
     accounts = [*_earlier(run), run.account]
     if len(accounts) == 1 and not run.account.get("checkpoints"):
         return section
     section.lead = (
-        "One computation, in the legs below: each went on from a checkpoint of the one before."
+        "One computation, in the segments below: each resumed from a checkpoint of the one before."
         if len(accounts) > 1
-        else "From each of its checkpoints the run could have been gone on with."
+        else "From each of its checkpoints the run could have been resumed."
     )
     section.pictures.append(
         Table(
-            ["leg", "steps", "ranks", "end", "wall time", "checkpoints", "held up", "bytes"],
+            ["segment", "steps", "ranks", "end", "wall time", "checkpoints", "stalled", "bytes"],
             [_row(number, account) for number, account in enumerate(accounts, 1)],
-            caption="Held up: time that the computation stood still for checkpoints, on the slowest rank. "
-            "The other sections of this page are about the last leg.",
+            caption="Stalled: time that the computation stalled for checkpoints, on the slowest rank. "
+            "The other sections of this page are about the last segment.",
             numeric=(0, 2, 4, 5, 6, 7),
         )
     )
@@ -32,7 +32,7 @@ def segments_section(run: Run) -> Section:
 
 
 def _earlier(run: Run) -> list[dict]:
-    """The accounts of earlier legs in their order; empty ones of legs that were killed and left none."""
+    """The accounts of earlier segments in their order; empty ones of segments that were killed and left none."""
     segments = run.directory / "legs"
     numbers = sorted(int(segment.name) for segment in segments.glob("*") if segment.name.isdigit())
     return [read_account(segments / str(number)) or {} for number in numbers]

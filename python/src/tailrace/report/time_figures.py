@@ -84,11 +84,11 @@ def write_rate(analysis: Analysis) -> tuple[go.Figure, str] | None:
     figure.update_yaxes(
         title=f"written [{prefix}B/s]", range=[0, 1.18 * max(level, float(rate.max())) / factor]
     )
-    text = f"Bytes per second given to the file system, in stretches of {si_text(end / RATE_CELLS, 's')}. "
+    text = f"Bytes per second given to the file system, in intervals of {si_text(end / RATE_CELLS, 's')}. "
     text += (
         f"Dashed: what the device takes, {device.source}."
         if device
-        else "Nothing measured the device, so the dashed line is the best stretch of this run."
+        else "Nothing measured the device, so the dashed line is the best interval of this run."
     )
     return theme.style(figure, height=260, showlegend=False), text
 

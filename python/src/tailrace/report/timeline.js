@@ -104,7 +104,7 @@ const Timeline = (() => {
       this.listen();
     }
 
-    // Where every row begins, from the top; groups of ranks and their writers stand apart.
+    // Where every row begins, from the top; groups of ranks and their writers are apart.
     place() {
       let y = TOP, afterWriter = false;
       const tops = this.source.rows.map((row) => {
@@ -225,7 +225,7 @@ const Timeline = (() => {
       });
     }
 
-    // Lines between segments that are wide enough to be told apart.
+    // Lines between segments that are wide enough to be distinguished.
     paintEdges(context, ratio, row, top) {
       if (row.cell) return;
       const scale = this.width / (this.end - this.begin);

@@ -13,7 +13,7 @@ from tailrace.report.lanes import Lane
 from tailrace.report.writers import Writer
 from tailrace.trace import KINDS
 
-SPANS = 250_000  # in the page; of threads with more than their part, spans of short stretches are summed
+SPANS = 250_000  # in the page; of threads with more than their part, spans of short intervals are summed
 RANKS = 24  # that compute and are shown
 SHOWN_KINDS = (*KINDS, "exposed")  # "exposed": writing that the computation waits for
 IDLE, WRITE, EXPOSED = KINDS.index("idle"), KINDS.index("write"), len(KINDS)
@@ -21,8 +21,8 @@ IDLE, WRITE, EXPOSED = KINDS.index("idle"), KINDS.index("write"), len(KINDS)
 
 @dataclass
 class Row:
-    """A line of the timeline: its segments, and the length of the stretches in which they are summed, 0 if
-    they stand as recorded.
+    """A line of the timeline: its segments, and the length of the intervals in which they are summed, 0 if
+    they are as recorded.
     """
 
     name: str
@@ -97,7 +97,7 @@ def _joined(parts: list[np.ndarray], dtype: str) -> np.ndarray:
 
 
 def build(analysis: Analysis, clock_error_s: float) -> Timeline | None:
-    """The timeline of the most telling ranks, each group of ranks followed by its writer."""
+    """The timeline of the most notable ranks, each group of ranks followed by its writer."""
     if not analysis.lanes:
         return None
     chosen = notable_ranks(analysis)
@@ -109,7 +109,7 @@ def build(analysis: Analysis, clock_error_s: float) -> Timeline | None:
 
 
 def notable_ranks(analysis: Analysis, most: int = RANKS) -> list[int]:
-    """Ranks to show: the first, those that stand out, their group's first, the last, and others evenly."""
+    """Ranks to show: the first, those that differ, their group's first, the last, and others evenly."""
     mains = {lane.rank: lane for lane in analysis.mains}
     if len(mains) <= most:
         return list(mains)
@@ -124,7 +124,7 @@ def notable_ranks(analysis: Analysis, most: int = RANKS) -> list[int]:
 
 
 def _ordered(analysis: Analysis, ranks: list[int]) -> list[tuple[Lane, Writer | None]]:
-    """Ranks that share a writer stand together, and it below them; writers that serve none at the end."""
+    """Ranks that share a writer are together, and it below them; writers that serve none at the end."""
     mains = {lane.rank: lane for lane in analysis.mains}
     result: list[tuple[Lane, Writer | None]] = []
     placed: set[int] = set()
@@ -154,7 +154,7 @@ def _row(analysis: Analysis, lane: Lane, writer: Writer | None, budget: int) -> 
 
 
 def _bytes_of_segments(lane: Lane) -> np.ndarray:
-    """Bytes of a record, shared by its segments according to their length."""
+    """Bytes of an event, shared by its segments according to their length."""
     length = lane.end_s - lane.start_s
     whole = np.bincount(lane.event, weights=length, minlength=len(lane.events))
     return lane.events["bytes"][lane.event] * length / whole[lane.event]
@@ -195,7 +195,7 @@ def _detail(lane: Lane, writer: Writer | None) -> str:
 
 
 def coarsened(row: Row, budget: int) -> Row:
-    """Few segments that keep the time of every kind in each of many short stretches: within a stretch the
+    """Few segments that keep the time of every kind in each of many short intervals: within an interval the
     kinds follow one another, each once.
     """
     kinds = np.unique(row.kind)

@@ -95,7 +95,7 @@ def _writer_label(writer: Writer) -> str:
 
 
 def levels(lanes: list[Lane], field: str, end_s: float, unit: str) -> go.Figure | None:
-    """A field of the records over time, one line per rank: buffers in use, resident memory."""
+    """A field of the events over time, one line per rank: buffers in use, resident memory."""
     by_rank: dict[int, list[np.ndarray]] = {}
     for lane in lanes:
         by_rank.setdefault(lane.rank, []).append(lane.events)
@@ -125,7 +125,7 @@ def levels(lanes: list[Lane], field: str, end_s: float, unit: str) -> go.Figure 
 
 
 def _series(events: np.ndarray, field: str) -> tuple[np.ndarray, np.ndarray]:
-    """Times and values, at most LINE_POINTS of them: of each stretch of time the largest value."""
+    """Times and values, at most LINE_POINTS of them: of each interval the largest value."""
     known = events[events["memory_bytes"] > 0] if field == "memory_bytes" else events
     order = np.argsort(known["end_s"], kind="stable")
     time, values = known["end_s"][order], known[field][order].astype(float)

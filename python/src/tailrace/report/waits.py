@@ -19,7 +19,7 @@ LABELS = {
     "blocking": "blocking strategy: the rank writes by itself",
     "transfer": "samples travel to their writer",
     "flush": "the samples are flushed to the device",
-    "final": "final drain: what was left when the computation had ended",
+    "final": "final flush: what was left when the computation had ended",
     "others": "the writer was idle: waiting for other ranks",
 }
 SHORT = {
@@ -31,11 +31,11 @@ SHORT = {
     "blocking": "blocking strategy",
     "transfer": "transfer to writer",
     "flush": "flush to the device",
-    "final": "final drain",
+    "final": "final flush",
     "others": "waiting for other ranks",
 }
 _BUSY = 0.75  # a writer that works less than this part of the time keeps up on average
-_UNEVEN = 1.4  # a writer this much busier than the others stands out
+_UNEVEN = 1.4  # a writer this much busier than the others differs
 _SLOW = 0.6  # so does one that writes at less than this part of the others' rate
 _CPU_BOUND = 0.7  # processor seconds per second of writing
 

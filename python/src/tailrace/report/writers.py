@@ -20,7 +20,7 @@ class Writer:
     host: str
     lanes: list[Lane]
     members: list[int] = field(default_factory=list)
-    cpu_s: float | None = None  # processor time, where the account tells
+    cpu_s: float | None = None  # processor time, where the account says
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class Writer:
         return self.written_bytes / self.busy_s if self.busy_s else 0.0
 
     def busy_share(self, begin: float, end: float) -> float:
-        """Which part of a stretch of time it works."""
+        """Which part of an interval of time it works."""
         if end <= begin:
             return 0.0
         return float(intervals.overlap_s(self.busy, np.array([begin, end]))[0]) / (end - begin)

@@ -15,7 +15,7 @@ CSV_COLUMNS = ("rank", "thread", "kind", "step", "start_s", "end_s", "bytes", "b
 
 
 def write_csv(run: RunTrace, path: Path) -> None:
-    """One line per record, by rank and start, with the counters of the run as further columns."""
+    """One line per event, by rank and start, with the counters of the run as further columns."""
     names = tuple(dict.fromkeys(name for rank in run.ranks for name in rank.counters))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -42,7 +42,7 @@ def write_csv(run: RunTrace, path: Path) -> None:
 
 def write_perfetto(run: RunTrace, path: Path) -> None:
     """The JSON of the Trace Event Format, which ui.perfetto.dev and chrome://tracing open. Event by event, so
-    that a long run needs no more memory than its records.
+    that a long run needs no more memory than its events.
     """
     with path.open("w", encoding="utf-8") as file:
         head = {"program": "tailrace", "clock_error_s": run.clock_error_s, "problems": run.problems}

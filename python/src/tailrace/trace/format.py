@@ -1,6 +1,6 @@
-"""The bytes of a trace file (docs/formats/trace.md): header, blocks, records.
+"""The bytes of a trace file (docs/formats/trace.md): header, blocks, events.
 
-A file is taken apart as far as it goes. What is damaged or cut off is left out and told; nothing in a file
+A file is taken apart as far as it goes. What is damaged or cut off is left out and reported; nothing in a file
 can make the reader fail.
 """
 
@@ -37,7 +37,7 @@ KINDS = (
     "close",
 )
 
-# A record as readers see it: times in seconds since the zero that is common to all ranks.
+# An event as readers see it: times in seconds since the zero that is common to all ranks.
 EVENT = np.dtype(
     [
         ("thread", "u1"),  # index into the trace's `threads`
@@ -119,7 +119,7 @@ def parse(data: bytes) -> TraceFile:
 
 
 def _parse_header(data: bytes, file: TraceFile) -> int:
-    """Fills in what the header tells; returns where the blocks begin."""
+    """Fills in what the header says; returns where the blocks begin."""
     _, version, size, rank, ranks, role, counters, host, clock, names, checksum = HEADER.unpack_from(data)
     if zlib.crc32(data[: HEADER.size - 8]) != checksum:
         file.problems.append("the header is damaged: host, role and counters are unknown")
@@ -205,7 +205,7 @@ def _next_block(data: bytes, position: int) -> int | None:
 
 
 def _cut_block(data: bytes, position: int) -> _Block | None:
-    """The complete records of a block of records that the end of the file cuts off."""
+    """The complete events of a block of events that the end of the file cuts off."""
     head = _head(data, position)
     if head is None or head[1] != EVENTS or len(data) - position - BLOCK.size >= head[4]:
         return None

@@ -29,12 +29,12 @@ class RankTrace:
     clock_offset_s: float
     clock_error_s: float
     threads: list[str]  # names: "main", "writer", ...
-    counters: tuple[str, ...]  # what the counters in the records count
-    lost: int  # records that found no room
+    counters: tuple[str, ...]  # what the counters in the events count
+    lost: int  # events that found no room
     events: np.ndarray
 
     def select(self, thread: str | None = None, *kinds: str) -> np.ndarray:
-        """The records of a thread (None: of all) that are of one of the kinds (of any, if none is named)."""
+        """The events of a thread (None: of all) that are of one of the kinds (of any, if none is named)."""
         mask = np.ones(len(self.events), dtype=bool)
         if thread is not None:
             numbers = [index for index, name in enumerate(self.threads) if name == thread]
@@ -47,7 +47,7 @@ class RankTrace:
 @dataclass
 class RunTrace:
     """The traces of a run, by rank. Two times of different ranks are off from each other by at most
-    `clock_error_s`. `problems` tells what is missing or damaged.
+    `clock_error_s`. `problems` says what is missing or damaged.
     """
 
     ranks: list[RankTrace] = field(default_factory=list)
@@ -56,7 +56,7 @@ class RunTrace:
 
     @property
     def last_s(self) -> float:
-        """When the last record of all ends."""
+        """When the last event of all ends."""
         return max((float(rank.events["end_s"].max(initial=0.0)) for rank in self.ranks), default=0.0)
 
 
@@ -100,7 +100,7 @@ def _read_file(path: Path, problems: list[str]) -> TraceFile | None:
         problems.append(f"{path.name}: {error}")
         return None
     if file.lost:
-        file.problems.append(f"{file.lost} records were lost: they came too fast, or the file was full")
+        file.problems.append(f"{file.lost} events were lost: they came too fast, or the file was full")
     if file.events and not file.clock_points:
         file.problems.append("its clock was never compared with rank 0's")
     problems += [f"{path.name}: {problem}" for problem in file.problems]
@@ -135,8 +135,8 @@ def _rank_trace(rank: int, file: TraceFile, zero_s: float) -> RankTrace:
 def offsets(points: list[ClockPoint], local_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What to add to times of a rank's clock to get rank 0's, and how far off that may be.
 
-    Between the first and the last point the clocks drift apart evenly. Outside, they go on as before if the
-    points tell the drift better than MAX_DRIFT, else they stay as they are.
+    Between the first and the last point the clocks drift apart evenly. Outside, they continue as before if the
+    points say the drift better than MAX_DRIFT, else they stay as they are.
     """
     if not any(point.error_s for point in points):  # the same clock as rank 0's, or nothing is known
         return np.full(len(local_s), points[0].offset_s if points else 0.0), np.zeros(len(local_s))

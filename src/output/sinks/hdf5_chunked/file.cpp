@@ -30,7 +30,7 @@ class Cost {
   double start_s_ = monotonic_s(), start_cpu_s_ = thread_cpu_s();
 };
 
-/// Gives a parcel's room back when it is done with, also when that ends by an exception.
+/// Gives a packet's room back when it is done with, also when that ends by an exception.
 class Room {
  public:
   Room(PacketQueue& queue, std::int64_t bytes) : queue_(queue), bytes_(bytes) {}
@@ -242,7 +242,7 @@ void ChunkFile::take_commit_mark(const Packet& packet) {
   throw_if_failed();
 }
 
-/// Brings what grows to the samples that the record will tell of.
+/// Brings what grows to the samples that the commit mark will state.
 void ChunkFile::save_growing() {
   const StepIndex complete =
       std::min(complete_before_open(), *std::min_element(steps_.begin(), steps_.end()));
@@ -279,7 +279,7 @@ StepIndex ChunkFile::complete_before_open() const {
   return limit;
 }
 
-/// Tells what the commit has put into the file.
+/// Says what the commit has put into the file.
 void ChunkFile::write_commit_mark() {
   const StepIndex limit = complete_before_open();
   const StepIndex all = std::min(limit, *std::min_element(steps_.begin(), steps_.end()));

@@ -39,17 +39,17 @@ struct ChunkFileSetup {
   const std::vector<ChunkedStream>& datasets;  ///< outlive it too
   StepIndex present_until = 0;                 ///< the file holds the samples up to this step
   int ranks = 1;
-  int level = 0;  ///< of deflate
+  int level = 0;  ///< refers to deflate
   std::int64_t queue_bytes = 0;
-  Cpus cpus = {};  ///< where its thread runs; empty: where its starter does
+  Cpus cpus = {};  ///< says where its thread runs; empty: where its starter does
   std::unique_ptr<WriteCall> call;
 };
 
-/// The file, open on one rank, and the thread that alone works on it: it takes parcels from the queue, puts
+/// The file, open on one rank, and the thread that alone works on it: it takes packets from the queue, puts
 /// shared chunks together, hands whole chunks to HDF5, and commits now and then.
 class ChunkFile {
  public:
-  /// Opens the file, whose layout stands, and starts the thread. Errors (io, input).
+  /// Opens the file, whose layout is, and starts the thread. Errors (io, input).
   explicit ChunkFile(ChunkFileSetup setup);
   ChunkFile(const ChunkFile&) = delete;
   ChunkFile& operator=(const ChunkFile&) = delete;
@@ -97,12 +97,12 @@ class ChunkFile {
   std::map<std::size_t, GrowingStream> growing_;  ///< by their first dataset
   OpenChunks open_;
   std::vector<StepIndex> steps_;    ///< the step up to which each rank's samples were taken in
-  std::vector<StepIndex> arrived_;  ///< and up to which its records have come, -1 before the first
-  StepIndex last_step_ = 0;         ///< of which something has come
-  std::size_t slots_ = 0;           ///< of the record in the file
+  std::vector<StepIndex> arrived_;  ///< and up to which its commit marks have come, -1 before the first
+  StepIndex last_step_ = 0;         ///< refers to which something has come
+  std::size_t slots_ = 0;           ///< refers to the commit mark in the file
   std::int64_t uncommitted_bytes_ = 0;
   bool changed_ = false;
-  std::atomic<StepIndex> recorded_ = 0;  ///< what the last commit holds of all ranks
+  std::atomic<StepIndex> recorded_ = 0;  ///< says what the last commit holds of all ranks
   double last_commit_s_ = 0, write_s_ = 0, write_cpu_s_ = 0;
   PacketQueue queue_;
   mutable std::mutex mutex_;

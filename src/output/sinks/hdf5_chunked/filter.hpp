@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// A chunk as it stands in the file.
+/// A chunk unchanged in the file.
 struct FilteredChunk {
   std::vector<std::byte> bytes;
   std::uint32_t skipped = 0;  ///< filters that were not applied, as HDF5 counts them

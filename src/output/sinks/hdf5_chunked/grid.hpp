@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// One chunk as a stretch of its dataset's values.
+/// One chunk as an extent of its dataset's values.
 struct ChunkPlace {
   std::int64_t number = 0;
   std::int64_t begin = 0, bytes = 0;  ///< without what reaches over the dataset's edge
@@ -43,7 +43,7 @@ class ChunkGrid {
  private:
   h5::Shape shape_;
   std::int64_t element_bytes_ = 0, total_bytes_ = 0, chunk_bytes_ = 0;
-  std::int64_t block_bytes_ = 0;       ///< of the slices along the cut axis
+  std::int64_t block_bytes_ = 0;       ///< refers to the slices along the cut axis
   std::int64_t chunks_per_block_ = 0;  ///< the last may reach over the edge
 };
 
@@ -55,9 +55,9 @@ struct ChunkedStream {
   std::int64_t element_bytes = 0, sample_bytes = 0;
   Cadence cadence;
   bool series = false;             ///< unreduced
-  bool open = false;               ///< of a number of samples that is not known: the dataset grows
+  bool open = false;               ///< refers to a number of samples that is not known: the dataset grows
   std::int64_t present_bytes = 0;  ///< values that were in the file when this run opened it
-  const Share* share = nullptr;    ///< what this rank owns of it, if anything
+  const Share* share = nullptr;    ///< says what this rank owns of it, if anything
 
   /// True if all values of the chunk that are still to come belong to this rank and it can be written as a
   /// whole.

@@ -20,10 +20,10 @@ void append_element(GrowingDataset& dataset, T value) {
 }
 
 std::int64_t samples_present(const PlannedStream& stream, StepIndex step) noexcept {
-  return step > 0 ? stream.cadence.samples_until(step) : 0;  // as the record has it
+  return step > 0 ? stream.cadence.samples_until(step) : 0;  // as the row has it
 }
 
-/// The records of the first samples of a file, 0 without any.
+/// The rows of the first samples of a file, 0 without any.
 std::int64_t rows_before(const h5::File& file, const Growth& growth, std::int64_t samples) {
   std::int64_t end = 0;
   if (samples > 0)
@@ -59,7 +59,7 @@ void check_counts(const h5::File& file, const PlannedStream& stream, StepIndex p
     const auto layout = there ? file.chunk_layout(path) : std::nullopt;
     if (!layout || !layout->grows || layout->filters() > 0)
       problems.add(fmt::format("dataset {} is missing, or does not count samples that grow", path),
-                   "go on with the settings that made the file");
+                   "resume with the settings that made the file");
     else if (static_cast<std::int64_t>(file.shape(path).front()) < least)
       problems.add(fmt::format("dataset {} has {} elements, but {} samples were recorded up to step {}", path,
                                file.shape(path).front(), samples, present_until),

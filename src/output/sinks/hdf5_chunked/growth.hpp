@@ -13,7 +13,7 @@
 /// Streams whose samples have no known number or size, as the file's rank keeps them in the file.
 namespace tailrace::output {
 
-/// The chunk for records of a stream.
+/// The chunk for rows of a stream.
 h5::Shape row_chunk(const PlannedStream& stream);
 
 /// Creates the datasets that count the samples of a stream that grows, as `Growth` says; nothing for others.
@@ -28,7 +28,7 @@ void check_counts(const h5::File& file, const PlannedStream& stream, StepIndex p
 /// is never moved.
 class GrowingDataset {
  public:
-  /// Goes on behind `rows` rows that stay; what the file has after them is written over. Errors (io).
+  /// Continues behind `rows` rows that stay; what the file has after them is written over. Errors (io).
   GrowingDataset(const h5::File& file, const std::string& path, int level, std::int64_t rows);
 
   [[nodiscard]] std::int64_t rows() const noexcept {
@@ -47,7 +47,7 @@ class GrowingDataset {
   int level_;
   std::size_t element_bytes_ = 0, row_bytes_ = 0;
   std::vector<std::byte> chunk_;  ///< the last one
-  std::int64_t first_row_ = 0;    ///< of it
+  std::int64_t first_row_ = 0;    ///< refers to it
   std::size_t filled_ = 0;        ///< bytes of it
   bool placed_ = false;           ///< it is in the file, not filtered
   bool changed_ = false;          ///< since it was written
@@ -58,28 +58,28 @@ struct GrowingStreamSetup {
   const h5::File& file;
   const PlannedStream& stream;  ///< outlives what is made of this
   int ranks = 1;
-  int level = 0;                ///< of deflate
+  int level = 0;                ///< refers to deflate
   StepIndex present_until = 0;  ///< the file holds samples up to this step
 };
 
-/// A stream that grows: it counts the samples, and puts the records of all ranks together.
+/// A stream that grows: it counts the samples, and puts the rows of all ranks together.
 class GrowingStream {
  public:
   /// Errors (io).
   explicit GrowingStream(const GrowingStreamSetup& setup);
 
-  /// Records of a rank, behind those that it sent before.
+  /// Rows of a rank, behind those that it sent before.
   void take(int source, std::int64_t sample, std::span<const std::byte> new_rows);
-  /// The records up to step `arrived` have come from all ranks: puts them into the file. Returns their bytes.
+  /// The rows up to step `arrived` have come from all ranks: puts them into the file. Returns their bytes.
   /// Errors (io).
   std::int64_t place(StepIndex arrived);
   /// Counts the samples up to step `complete`, and writes all that was put in. Errors (io).
   void save(StepIndex complete);
 
  private:
-  using Sample = std::vector<std::vector<std::byte>>;  ///< records by rank
+  using Sample = std::vector<std::vector<std::byte>>;  ///< rows by rank
 
-  /// What records have beside other streams.
+  /// What rows have beside other streams.
   struct RowStore {
     GrowingDataset values, offsets;
     std::int64_t samples = 0;                ///< that were put in

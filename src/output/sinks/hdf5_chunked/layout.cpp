@@ -53,7 +53,7 @@ std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
   return layouts;
 }
 
-/// What is wrong with a dataset that a run is to go on in; empty if nothing.
+/// What is wrong with a dataset that a run is to be resumed in; empty if nothing.
 std::string difference(const h5::File& file, const h5::DatasetSpec& spec, bool grows) {
   if (!file.has_dataset(spec.path)) return "is missing";
   auto shape = file.shape(spec.path);
@@ -70,15 +70,16 @@ h5::ChunkLayout existing_layout(const h5::File& file, const PlannedStream& strea
                                 const h5::DatasetSpec& spec, Problems& problems) {
   const bool grows = stream.growth.has_value();
   if (const auto what = difference(file, spec, grows); !what.empty()) {
-    problems.add(fmt::format("dataset {} {}", spec.path, what), "go on with the settings that made the file");
+    problems.add(fmt::format("dataset {} {}", spec.path, what),
+                 "resume with the settings that made the file");
     return {};
   }
   if (!grows && h5::element_count(spec.shape) == 0) return {};
   const auto layout = file.chunk_layout(spec.path);
   if (!layout)
-    problems.add(fmt::format("dataset {} is not in chunks", spec.path), "go on with the sink hdf5");
+    problems.add(fmt::format("dataset {} is not in chunks", spec.path), "resume with the sink hdf5");
   else if (grows && !layout->grows)
-    problems.add(fmt::format("dataset {} cannot grow", spec.path), "go on with the settings that made it");
+    problems.add(fmt::format("dataset {} cannot grow", spec.path), "resume with the settings that made it");
   else if (!ChunkGrid::is_regular(shape_to_cut(stream, spec), layout->chunk))
     problems.add(fmt::format("dataset {} of shape {} has chunks of {}", spec.path, h5::to_string(spec.shape),
                              h5::to_string(layout->chunk)),

@@ -13,7 +13,7 @@
 
 namespace tailrace::output {
 
-/// What a parcel carries to the file.
+/// What a packet carries to the file.
 enum class PacketKind : std::uint32_t {
   chunk,        ///< a whole chunk, filtered
   values,       ///< values of chunks that several ranks share
@@ -22,16 +22,16 @@ enum class PacketKind : std::uint32_t {
   flush,        ///< put everything onto the device
 };
 
-/// The beginning of each parcel, as it is sent.
+/// The beginning of each packet, as it is sent.
 struct PacketHead {
   PacketKind kind = PacketKind::commit_mark;
   std::uint32_t skipped = 0;  ///< chunk: filters that were not applied
   std::uint64_t dataset = 0;  ///< chunk, records: their dataset
   std::int64_t number = 0;    ///< chunk: its number in the dataset; records: of the sample; record: the step
-  StepIndex step = 0;         ///< of the job that it comes from
+  StepIndex step = 0;         ///< refers to the job that it comes from
 };
 
-/// The beginning of each stretch of neighbouring values in a parcel of values.
+/// The beginning of each extent of neighbouring values in a packet of values.
 struct ExtentHead {
   std::uint64_t dataset = 0;
   std::int64_t offset_bytes = 0, bytes = 0;
@@ -41,7 +41,7 @@ struct ExtentHead {
 struct Packet {
   std::vector<std::byte> message;  ///< the head, then the content
   int source = 0;                  ///< rank that it comes from
-  /// Number of the record that ends the part of the sender's output that it belongs to.
+  /// Number of the commit mark that ends the part of the sender's output that it belongs to.
   std::int64_t part = 0;
 
   [[nodiscard]] PacketHead head() const noexcept;
@@ -50,12 +50,12 @@ struct Packet {
 };
 
 Packet make_packet(const PacketHead& head, std::span<const std::byte> content = {});
-/// Adds values to a parcel of values.
+/// Adds values to a packet of values.
 void add_extent(Packet& packet, const ExtentHead& head, std::span<const std::byte> bytes);
-/// Calls `action(head, bytes)` for each stretch of a parcel of values.
+/// Calls `action(head, bytes)` for each extent of a packet of values.
 template <class Action>
 void for_each_extent(const Packet& packet, const Action& action);
-/// Takes the first stretch off `content`, which is not empty.
+/// Takes the first extent off `content`, which is not empty.
 std::pair<ExtentHead, std::span<const std::byte>> next_extent(std::span<const std::byte>& content) noexcept;
 
 template <class Action>
@@ -66,23 +66,23 @@ void for_each_extent(const Packet& packet, const Action& action) {
   }
 }
 
-/// Parcels between two threads, of at most so many bytes. What was taken out counts until it is released.
+/// Packets between two threads, of at most so many bytes. What was taken out counts until it is released.
 class PacketQueue {
  public:
-  /// A parcel larger than `capacity_bytes` has room when there is no other.
+  /// A packet larger than `capacity_bytes` has room when there is no other.
   explicit PacketQueue(std::int64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
-  /// Sets room aside for a parcel that will be put in; false if there is none. @local
+  /// Sets room aside for a packet that will be put in; false if there is none. @local
   bool reserve(std::int64_t bytes);
-  /// Puts in a parcel for which there is room. @local
+  /// Puts in a packet for which there is room. @local
   void put(Packet packet);
-  /// The next parcel, or nothing. @local
+  /// The next packet, or nothing. @local
   std::optional<Packet> try_take();
-  /// The next parcel; waits for one for `limit_s` seconds at most, or until the queue is closed. @local
+  /// The next packet; waits for one for `limit_s` seconds at most, or until the queue is closed. @local
   std::optional<Packet> take_within(double limit_s);
-  /// Gives back the room of a parcel that was taken out. @local
+  /// Gives back the room of a packet that was taken out. @local
   void release(std::int64_t bytes);
-  /// Waits until a parcel of this size may have room. @local
+  /// Waits until a packet of this size may have room. @local
   void wait_for_room(std::int64_t bytes);
   /// Nothing more will be put in. @local
   void close();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int file_rank = 0;
 constexpr std::size_t max_flights = 16;
-constexpr int end_tag = 0;  // of the empty message behind a rank's last parcel
+constexpr int end_tag = 0;  // of the empty message behind a rank's last packet
 constexpr std::int64_t no_more_parts = std::numeric_limits<std::int64_t>::max();
 
 /// Parts that are under way at the same time have different tags.

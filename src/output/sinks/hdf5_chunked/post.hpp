@@ -7,15 +7,15 @@
 #include "output/sinks/hdf5_chunked/packet.hpp"
 #include "tailrace/comm.hpp"
 
-/// Parcels between ranks. Everything here belongs to the simulation's thread, and nothing waits.
+/// Packets between ranks. Everything here belongs to the simulation's thread, and nothing waits.
 ///
-/// A rank's output falls into parts, each of which ends with a record; all ranks have the same number of
+/// A rank's output falls into parts, each of which ends with a commit mark; all ranks have the same number of
 /// them. The rank that has the file open takes in one part after the other, from all ranks before the next,
-/// and only those that it is told to: a rank that is ahead keeps its parcels, so that what lies here stays
+/// and only those that it is asked for: a rank that is ahead keeps its packets, so that what lies here stays
 /// bounded.
 namespace tailrace::output {
 
-/// A parcel that MPI reads from or writes to.
+/// A packet that MPI reads from or writes to.
 struct PacketFlight {
   Packet packet;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -31,9 +31,9 @@ class PacketSender {
 
   /// Sends what is in the outbox, and frees the room of what was taken in. @local
   void progress();
-  /// Nothing more will be put into the outbox; the file's rank learns it after the last parcel. @local
+  /// Nothing more will be put into the outbox; the file's rank learns it after the last packet. @local
   void end() noexcept { ending_ = true; }
-  /// True if it was told. @local
+  /// True if it was reported. @local
   [[nodiscard]] bool ended() const noexcept { return reported_ && flights_.empty(); }
   /// True if nothing of this part waits for `progress` any more: MPI has it, whatever call this thread is in.
   /// @local

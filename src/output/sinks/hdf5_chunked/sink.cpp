@@ -23,7 +23,7 @@ namespace tailrace::output {
 namespace {
 
 constexpr std::int64_t min_queue_bytes = 8 << 20;
-/// Values of shared chunks leave in parcels of about this size.
+/// Values of shared chunks leave in packets of about this size.
 constexpr std::size_t values_bytes = 256 << 10;
 constexpr std::int64_t all_parts = std::numeric_limits<std::int64_t>::max();
 
@@ -121,7 +121,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   std::deque<std::int64_t> parts_under_way_;
   std::int64_t parts_ = 0, due_part_ = 0;
   StepIndex counted_step_ = -1;
-  bool synchronous_ = false;  ///< what is written is written inside the step
+  bool synchronous_ = false;  ///< says what is written is written inside the step
   bool completed_ = false, abandoned_ = false;
 
   std::optional<PacketQueue> outbox_;
@@ -162,7 +162,7 @@ Hdf5ChunkedSink::~Hdf5ChunkedSink() {
   // Left by an exception: what this rank has is worth keeping.
   try {
     if (!failed_) post_rest();
-  } catch (...) {  // the error that is under way is the one to be told
+  } catch (...) {  // the error that is under way is the one to be reported
     failed_ = true;
   }
 }
@@ -301,7 +301,7 @@ void Hdf5ChunkedSink::commit_mark(int, StepIndex steps) {
   if (on_simulation_thread()) synchronous_ = true;
 }
 
-/// Tells the file's rank up to which step it has everything from here, and ends a part.
+/// Informs the file's rank up to which step it has everything from here, and ends a part.
 void Hdf5ChunkedSink::post_commit_mark() {
   StepIndex steps = recorded_;
   for (const auto& [key, chunk] : open_) {

@@ -24,7 +24,7 @@ namespace tailrace::output {
 /// is written over, it holds both halves. A write inside one page is not interrupted by the death of its
 /// process.
 ///
-/// After a failure nothing is written any more: what HDF5 changes stays in memory, HDF5 goes on to its end,
+/// After a failure nothing is written any more: what HDF5 changes stays in memory, HDF5 continues to its end,
 /// and the file stays as the last commit left it.
 class PagedStorage final : public h5::Storage {
  public:

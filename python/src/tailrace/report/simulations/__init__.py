@@ -1,7 +1,7 @@
 """What the report shows of the results of each simulation: the module NAME belongs to the simulation NAME.
 
 Each has `fill(section, run, output)`, which adds pictures and notes to the section and returns key numbers,
-and may have `COUNTED`, what the sizes of its grid count. `general` stands in for those without a module.
+and may have `COUNTED`, what the sizes of its grid count. `general` is in for those without a module.
 """
 
 import importlib

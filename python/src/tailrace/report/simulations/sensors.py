@@ -26,7 +26,7 @@ def box_names(output: Output, name: str) -> list[str]:
 
 
 def collect_series(output: Output, name: str = "p") -> list[PlacedSeries]:
-    """A few telling series of a stream: the loudest point of every box and the middles, or some of the
+    """A few notable series of a stream: the loudest point of every box and the middles, or some of the
     points.
     """
     if name in output:
