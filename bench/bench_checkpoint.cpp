@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Checkpoints of a synthetic state and restarts from them, beside a plain write and read of as many bytes by
 /// one process, all one after the other. Raw samples go to standard output as JSON; `tailrace bench
 /// checkpoint` makes ratios of them.

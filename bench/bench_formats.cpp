@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// A state of molecules, written and read in every format, beside a plain write and read of as many bytes by
 /// one process, all one after the other. Raw samples go to standard output as JSON; `tailrace bench
 /// checkpoint --study molecules` makes ratios of them.

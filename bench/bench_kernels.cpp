@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The parts of an ultrasound step one by one: time of each transform with its data in cache and all threads
 /// busy, and the bandwidth of the memory. Raw samples go to standard output as JSON; `tailrace bench
 /// ultrasound` sets them against the time of a whole step.

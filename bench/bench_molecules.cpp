@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The parts of the steps of a case of molecules: microseconds per molecule and step, of the slowest rank of
 /// each part. Goes to standard output as JSON.
 ///   mpirun -n 2 tailrace-bench-molecules CASE --warm-up 20 --set time.steps=120

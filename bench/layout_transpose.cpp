@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How fast slabs change between the z and the y axis, and what three ways of moving the strided blocks cost:
 // MPI's own types (as in layout::Transpose), packing into contiguous messages, and one message per contiguous
 // run.

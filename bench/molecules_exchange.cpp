@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What moving molecules between ranks costs in a step, without forces: packing, messages and unpacking of the
 // halo, and of the molecules that leave; and finding a new decomposition. Best and median of rounds, the
 // slowest rank.

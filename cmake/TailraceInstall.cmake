@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The component `devel`: headers, libraries, and what find_package(tailrace) reads.
 set(TAILRACE_CMAKE_DIR lib/cmake/tailrace)
 foreach(module ${TAILRACE_MODULES})

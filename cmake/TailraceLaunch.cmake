@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Pins the launcher that belongs to the MPI that was found, for the tests and for the `tailrace` command.
 # Where several implementations are installed side by side, `mpirun` may change its meaning after the build.
 # Sets TAILRACE_MPI (openmpi, mpich, or other) and MPIEXEC_EXECUTABLE, writes bin/tailrace-launch.json.

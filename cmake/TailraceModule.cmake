@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # tailrace_add_module(NAME SOURCES a.cpp ... [PUBLIC target ...] [PRIVATE target ...]):
 # one static library per module, tailrace::NAME. Headers that programs outside may use are in include/tailrace and are
 # installed, the others in src/NAME.

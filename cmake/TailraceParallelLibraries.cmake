@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Libraries that distributions build once per MPI: each is used only if it belongs to the MPI that was found. All are
 # optional; what is missing is said here, and by the sink that would need it.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The target `programs`: every executable named tailrace-* of the simulations and benchmarks, found by looking, so that
 # a new one needs no edit here. Installed as the component `programs`, with the file that names their launcher.
 # The target `library`: what all of them are linked with.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # tailrace_add_simulation(NAME SOURCES a.cpp ... [MAIN main.cpp] [PUBLIC target ...] [PRIVATE target ...]):
 # the program tailrace-NAME, which `tailrace run` finds by this name in TAILRACE_BIN_DIR. With MAIN the sources are a
 # library, tailrace::NAME, that tests can link, and the program is a thin main around it. Also in the installed package.

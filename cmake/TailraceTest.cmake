@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Registers tests with CTest. TAILRACE_MPIEXEC is the command that starts an MPI program, up to the number of ranks:
 # ${TAILRACE_MPIEXEC} 3 program ...; TAILRACE_MPI_ENVIRONMENT is what it wants in its environment.
 set(TAILRACE_MPIEXEC ${MPIEXEC_EXECUTABLE})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # find_package(tailrace): tailrace::run and the modules below it, for simulations of one's own (examples/minimal_sim).
 # The MPI has to be that of the build; CMake's MPI_CXX_COMPILER names another than the one that is found first.
 set(TAILRACE_URING ON)

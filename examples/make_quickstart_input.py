@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write the input of the quickstart: focused ultrasound through layered tissue into a tumour.
 
 The result is an ordinary k-Wave input file (format 1.2): any program that reads k-Wave files can run it. A

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write the model of the seismic example: dipping layers of transversely isotropic rock over a basement.
 
 One HDF5 file with the datasets that `[model]` names: vp, epsilon, delta, dip and azimuth, each (z, y, x),

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Read and verify a checkpoint (docs/formats/checkpoint.md): python read_checkpoint.py step-000000000100"""
 
 import json

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A run that resumes from job to job:  sbatch examples/slurm.sh examples/seismic.toml runs/shot [OPTION]...
 # Submit it again, with as many tasks as you like, until the run has finished.
 #SBATCH --ntasks=2

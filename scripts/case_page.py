@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the tables of keys in docs/reference/case_file.md from what the programs say of their cases.
 
 scripts/case_page.py [--check] BIN_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks that MPI is called in `mpi` alone and HDF5 in `h5` alone: check_calls.py [ROOT].
 
 There every return code is checked and every handle has an owner. Looks at the library, the simulations and

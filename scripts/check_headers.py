@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks that each installed header compiles alone, with installed ones only: check_headers.py [BUILD_DIR].
 
 The compiler and the include directories of other libraries come from the build's compile_commands.json. Exits

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks the directions of #include between modules: check_includes.py [ROOT].
 
 A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks the sizes of functions and files, in C++ and Python: check_sizes.py [ROOT].
 
 No function is longer than 45 lines, no file longer than 500, and half of all functions of the library, the

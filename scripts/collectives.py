@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/reference/collectives.md from the tags of installed headers: collectives.py [--check] [ROOT].
 
 The tags @local, @collective{WHO}, @neighbour and @one_sided are in the comment of a function. A function

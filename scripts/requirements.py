@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints the Python requirements of pyproject.toml, one per line: requirements.py [EXTRA]..."""
 
 import sys

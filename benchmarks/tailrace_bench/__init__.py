@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The project's benchmarks, for the checkout: comparisons with other programs, studies, and aims.
 
 Each compares by ratio, over interleaved repetitions, and keeps every raw sample.

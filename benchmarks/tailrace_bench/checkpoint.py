@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What checkpoints cost, and restarts: beside a plain write and read of as many bytes, one after the other."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a run loses to checkpoints: the same computation with them and without, one after the other."""
 
 import json

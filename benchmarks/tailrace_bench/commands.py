@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench`: one sub-command per benchmark."""
 
 from pathlib import Path

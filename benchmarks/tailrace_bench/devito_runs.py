@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Devito beside the seismic program: a Python of the user's runs devito_tti.py on the same arrays."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The TTI equations of the seismic benchmark in Devito. A program for the Python that has Devito, which need
 not have Tailrace:
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """LAMMPS beside the molecules program: from the same start, with the same forces and steps."""
 
 import re

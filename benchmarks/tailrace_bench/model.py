@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What one time step of the ultrasound solver does, counted from its algorithm.
 
 One row per sweep of `Solver` (sims/ultrasound/solver.cpp, solver_source.cpp), for a heterogeneous, non-linear

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Time and memory of the molecules program for a molecule, and LAMMPS beside it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the benchmark of molecules: a liquid of one centre, and a fluid that turns and has charges."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tables of the benchmark of molecules."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Asynchronous output: every strategy under many loads, and what many datasets cost."""
 
 import os

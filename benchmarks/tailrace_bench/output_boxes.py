@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """256 boxes against one box of the same points."""
 
 from pathlib import Path

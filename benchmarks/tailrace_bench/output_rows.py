@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rows of `tailrace bench output`: which loads are measured."""
 
 from dataclasses import dataclass

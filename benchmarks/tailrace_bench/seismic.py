@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Points per second of the seismic program, the share of the memory's bandwidth, and Devito beside it."""
 
 from dataclasses import asdict, dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the seismic benchmark: a smooth tilted medium, as numbers or per point, and a pulse in it."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What benchmarks that time the steps of a simulation have in common."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench study ultrasound`: the reference study of overlapped output, scaled down to one machine."""
 
 import os

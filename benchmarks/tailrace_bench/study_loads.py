@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The experiments of `tailrace bench study ultrasound`, each beside what the study found."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench checkpoint --study molecules`: the study of states of molecules in files, scaled down."""
 
 import json

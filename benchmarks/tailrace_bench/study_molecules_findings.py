@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the study of states of molecules measured, and what to say of ours beside it."""
 
 from typing import Any

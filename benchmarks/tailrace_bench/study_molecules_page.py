@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study of states of molecules as a page of plots and tables, and as tables on the console."""
 
 from collections.abc import Iterator

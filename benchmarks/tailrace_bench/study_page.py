@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study as a page of plots and tables that needs nothing but a browser, and as tables on the console."""
 
 from collections.abc import Iterable

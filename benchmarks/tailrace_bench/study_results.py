@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the studies have in common: how each way to write did at a point of an experiment."""
 
 from statistics import mean, stdev

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench study seismic`: the study of snapshots behind one computing process, scaled down."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the seismic study measured, and the table of speed-ups as it has it, with ours beside."""
 
 from dataclasses import dataclass

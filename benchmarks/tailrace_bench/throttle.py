@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A real device made slower by the block layer, where this process may ask for it."""
 
 import os

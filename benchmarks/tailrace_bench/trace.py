@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the trace costs: the same run with and without it, one after the other."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Time per step of the ultrasound program, and what bounds it."""
 
 from dataclasses import asdict, dataclass

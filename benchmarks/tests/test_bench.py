@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench`: arithmetic, inputs and documents. Nothing here asserts a time."""
 
 import json

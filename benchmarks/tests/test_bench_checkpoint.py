@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench checkpoint`: what is asked for, ratios and verdicts. Nothing here asserts a time."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench molecules`: cases, documents and verdicts. Nothing here asserts a time, and another program
 represents LAMMPS.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench seismic` and `tailrace bench study seismic`: counts, documents and pages. Nothing here asserts
 a time, and another program represents Devito.
 """

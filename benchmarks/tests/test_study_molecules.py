@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench checkpoint --study molecules`: rows, pages and verdicts. Nothing here asserts a time."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Heat in a box, on any number of ranks: outputs as the case asks for, checkpoints, resuming on others.
 //   TAILRACE_BIN_DIR=build-minimal tailrace run examples/minimal_sim/case.toml -n 2
 #include <tailrace/halo.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The equation of minimal_sim in a program with a main loop of its own: mpirun -n 2 plain_mpi out.h5
 #include <mpi.h>
 

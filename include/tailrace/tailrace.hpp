@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 /// Everything that a program with a main loop of its own needs (examples/plain_mpi). Programs that run cases

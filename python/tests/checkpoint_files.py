@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints for the tests, written from docs/formats/checkpoint.md with h5py, and with nothing of Tailrace.
 
 `make_state` says what a small run has on three ranks, the middle one without anything. What a test changes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The `tailrace` command as tests call it: in this process, unless the process itself is what is tested."""
 
 import os

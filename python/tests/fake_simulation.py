@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A native program in miniature for the launcher's tests: options, signals, files and exit statuses.
 
 The case's table [fake] says what happens, such as mode = "kill"; the rank comes from the environment. Started

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks JSON against a schema: the part of JSON Schema (draft 2020-12) that our schemas use. A word that it
 does not know is an error, so that nothing in a schema is passed over.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Run directories of imitated runs: ranks in lockstep, writers with queues and rates, no program involved."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Synthetic run directories for the tests: small, and written from formulas."""
 
 import json

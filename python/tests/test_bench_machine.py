@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench` of an installed package, which has no checkout around it. Nothing here asserts a time."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace checkpoint` and `tailrace inspect --verify`: what they say, remove and leave."""
 
 import json

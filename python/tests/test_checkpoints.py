@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints byte by byte: what the verification and the reader of the examples find, and what they name."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """scripts/collectives.py finds functions without a tag, and a page that is not what the headers say."""
 
 import subprocess

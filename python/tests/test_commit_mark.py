@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the commit mark of an output file says about its completeness."""
 
 import h5py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace compare`: the measures against a direct calculation, and every way two files can disagree."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace.open`: values against h5py, places against numbers worked out by hand, every kind of file."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The Python of docs/howto/analyse.md runs unchanged there."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Slices, traces and animations: what they show, against h5py, and where it lies."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The help of every command as a terminal shows it."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """scripts/check_includes.py finds planted violations, and finds none in this checkout."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace inspect`: meanings, completeness, checksums, damage."""
 
 import json

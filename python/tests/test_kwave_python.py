@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The helper for k-wave-python without the package: a stand-in that downloads on import, and plain arrays."""
 
 import subprocess

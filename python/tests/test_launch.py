@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Command lines of the launchers, and how cores and threads are counted."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What becomes of tests whose program is not built."""
 
 from native import needs

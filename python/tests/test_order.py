@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The parts of the package import one another in the order that ARCHITECTURE.md draws, never upward."""
 
 import ast

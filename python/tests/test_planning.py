@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace plan` with a native program in miniature: the table, the JSON, and that nothing stays."""
 
 import json

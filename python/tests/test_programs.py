@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which program a case belongs to, whatever this checkout has built."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The quickstart's input must be a genuine k-Wave 1.2 input file with a sensible grid."""
 
 import importlib.util

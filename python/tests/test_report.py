@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report: numbers behind the pictures, pages for every kind of run, nothing from the network."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The segments of a run in its report."""
 
 import json

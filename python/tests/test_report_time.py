@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report on time and output: imitated runs with planted troubles, of which each must be named."""
 
 import base64

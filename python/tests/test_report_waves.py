@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of waves, of a run directory made by hand."""
 
 import json

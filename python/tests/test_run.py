@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run` end to end with a native program in miniature: exit statuses, files, signals."""
 
 import json

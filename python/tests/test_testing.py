@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace test` on small checkouts: totals, filters, failures, and that nothing run is a failure."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Traces: the file format, sound and damaged; clocks put together; exports."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The start wrapper ./tailrace in a small checkout, with a tool box of stand-ins on PATH.
 
 The stand-ins write what they were asked to calls.txt. Only Python is real, and it makes no real environment.

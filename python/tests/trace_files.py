@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes trace files in the format of docs/formats/trace.md, as the native programs do."""
 
 import zlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "cell_places.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "force_field.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "molecule_rows.hpp"
 
 #include "molecule_row.hpp"

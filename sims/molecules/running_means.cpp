@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "running_means.hpp"
 
 namespace tailrace::molecules {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "xml_reader.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "cube.hpp"
 #include "numbers.hpp"
 #include "options.hpp"

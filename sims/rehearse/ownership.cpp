@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ownership.hpp"
 
 #include <fmt/format.h>

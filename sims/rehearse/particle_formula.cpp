@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "particle_formula.hpp"
 
 #include <fmt/format.h>

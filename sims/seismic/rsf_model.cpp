@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rsf_model.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "axis_filter.hpp"
 
 namespace tailrace::ultrasound {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "checkpoint.hpp"
 
 #include <fmt/chrono.h>

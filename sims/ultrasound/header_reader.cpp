@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "header_reader.hpp"
 
 #include <fmt/format.h>

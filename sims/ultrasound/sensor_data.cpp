@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "sensor_data.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "source_term.hpp"
 
 namespace tailrace::ultrasound {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "node_store.hpp"
 
 #include <fmt/format.h>

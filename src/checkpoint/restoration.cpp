@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "restoration.hpp"
 
 #include <fmt/format.h>

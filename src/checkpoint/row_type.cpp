@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "row_type.hpp"
 
 #include <nlohmann/json.hpp>

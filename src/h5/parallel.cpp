@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "h5/parallel.hpp"
 
 #include <dlfcn.h>

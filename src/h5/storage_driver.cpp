@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "storage_driver.hpp"
 
 #if H5_VERSION_GE(1, 13, 0)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/run/case_checkpoint.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/run/driver.hpp"
 
 #include "checkpoint/streams.hpp"

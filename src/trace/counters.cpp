@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "counters.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "trace/recorder.hpp"
 
 #include <fcntl.h>

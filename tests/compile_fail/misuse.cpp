@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each part is refused by the compiler; without any of them the file compiles.
 #include <string>
 #include <utility>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bad inputs for tests: ways to spoil one for k-Wave's binaries, and the form of the message about it."""
 
 from collections.abc import Callable

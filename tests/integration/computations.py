@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small runs of every program that are stopped or killed and resumed, and what they come to."""
 
 import contextlib

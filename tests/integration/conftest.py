@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fixtures of the integration tests, which start the native programs of TAILRACE_BIN_DIR (build/bin), and the
 limit to what each test starts.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Starts the native program and the `tailrace` command as a user would, with a hard limit on their time."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small k-Wave input files for tests: a plain table of datasets, to be spoilt before it is written."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Matrices of tests: the whole of one runs with the marker `full`, every pair of values always."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A second reader of the files of molecules, after docs/formats/molecules.md and nothing else."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the molecules program, put together from their tables, and runs of them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads RSF files (Madagascar) by the format's description alone: text of key=value, values beside it."""
 
 import re

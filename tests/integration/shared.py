@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Results of runs that several tests look at: made once for all workers of a pytest run."""
 
 import fcntl

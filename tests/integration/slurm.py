@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A Slurm of one node on this machine, as long as a test: slurmctld and slurmd of Debian's packages."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a run describes itself, and that strategies and repetitions make no difference to the data."""
 
 from pathlib import Path

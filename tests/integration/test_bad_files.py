@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files that are no input, and outputs that cannot be written: what is said, and that nothing is harmed."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bad values in an input: one clear message for all of them, the agreed exit status, nothing half-written."""
 
 import shutil

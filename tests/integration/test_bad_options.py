@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bad command lines, case files and settings: what is said, and that nothing is made."""
 
 import pytest

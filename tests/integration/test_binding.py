@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where threads run, looked at from outside."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Case files: the reference page names the keys that the program knows, and [[output]] tables are written."""
 
 import json

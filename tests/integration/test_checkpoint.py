@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs in segments: triggers, signals, and kill -9 at any moment; every one ends as a run without a stop."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The sink hdf5-chunked through the program: smaller files that Python reads like any other."""
 
 import h5py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every strategy with every sink: full disk, slow device, killed processes, resuming after them."""
 
 import os

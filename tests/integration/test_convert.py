@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints that pass from Tailrace's format to k-Wave's and back, and runs that resume from them."""
 
 import json

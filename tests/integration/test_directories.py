@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Values in raw files of several directories: what h5py sees is what one file holds, whatever happens."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The commands that the documents show: each ```console block is run, line by line, as a reader would."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What every program does on several ranks, and all that is run again under each MPI: strategies of each
 kind, a checkpoint that other ranks resume from, and an error on one rank that ends all.
 """

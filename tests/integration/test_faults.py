@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Failing storage: every rank stops with the same error within seconds, and what was recorded is right."""
 
 import resource

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Changed inputs against the sanitizer build; the plain build has integration.ultrasound_fuzz in CTest."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples of open number and of any size, through the program and in Python."""
 
 import h5py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The references of tests/data/ultrasound/independent are what the script beside them makes of the inputs."""
 
 import importlib.util

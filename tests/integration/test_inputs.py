@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What k-Wave inputs can hold: all of it runs, on any number of ranks, and means what it should."""
 
 from pathlib import Path

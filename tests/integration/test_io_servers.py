@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Processes that do not compute write for those that do: strategies `ranks`, `spawn` and `spawn-each`."""
 
 import h5py

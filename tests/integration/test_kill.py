@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """kill -9 of any rank at any moment: the job ends by itself and the file is right up to its record."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whole simulations through k-wave-python: our program, given by the package's own options, against the
 package's NumPy backend in double precision. No test uses a network.
 """

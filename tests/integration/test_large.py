@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sizes beyond 32 bits, where public programs go wrong: elements of a field, bytes of a message."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints on two levels: what is on the nodes only, a node that is lost, and the end of a run."""
 
 import contextlib

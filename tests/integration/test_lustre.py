@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stripes of the output file on Lustre: a program `lfs` that is in for the real one is asked for them."""
 
 import os

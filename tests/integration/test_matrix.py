@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The helpers of the tests: matrices that are covered pairwise, and runs that are made once."""
 
 import itertools

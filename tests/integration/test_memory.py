@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The memory that a run predicts before its first step against the most that it used."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """examples/minimal_sim: a simulation of one's own on the installed library, built, run and resumed."""
 
 import re

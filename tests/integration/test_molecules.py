@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The molecules program against ls1 mardyn's observables, on any number of ranks, and what it writes."""
 
 import csv

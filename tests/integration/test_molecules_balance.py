@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ranks share the work of molecules that are not the same everywhere, and follow them when they move."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Molecules through every strategy and sink, and storage that fails under trajectories and the reference's
 writers.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The files of molecules: each format becomes each other one, runs begin from them, and viewers open them."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Molecules that go wrong end the run on all ranks: one message with the step and the molecule, no hang."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Valid inputs with something changed at random, on several ranks: a clear refusal or a right run, never a
 crash or a hang. The program in tests/integration/fuzz does the same on one rank by the thousand.
 """

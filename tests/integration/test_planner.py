@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The planner on real runs: auto says what it took and why; `tailrace plan` leaves only its answer."""
 
 import json

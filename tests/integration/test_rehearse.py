@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rehearsals: every strategy and sink that the program offers, verified by the formula and byte by byte."""
 
 import json

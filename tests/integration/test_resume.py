@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs that are stopped or killed and resumed, on other numbers of ranks."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The seismic program: cases, files and messages, against results of an independent solver."""
 
 import json

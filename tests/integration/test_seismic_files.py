@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files of the seismic program that others write and read: RSF, SEG-Y, and the public programs' arrays."""
 
 import importlib.util

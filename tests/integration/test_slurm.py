@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs that end with the time limit of their job and continue in the next, under a Slurm of one node."""
 
 import os

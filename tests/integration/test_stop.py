@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stopping in good order: signals and the wall-clock limit leave a complete file of the steps done."""
 
 import contextlib

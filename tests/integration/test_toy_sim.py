@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tests/integration/toy_sim: a simulation in less than 80 lines has all that the others have."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Traces of real runs: they add up to the account, merged clocks keep cause before effect, a kill leaves what
 was recorded."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #ifdef TAILRACE_HAVE_ADIOS2
 
 #include <adios2.h>

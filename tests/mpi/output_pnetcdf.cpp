@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #ifdef TAILRACE_HAVE_PNETCDF
 
 #include <fmt/format.h>

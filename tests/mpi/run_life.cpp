@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Included by CTest: an entry for each case of a test program, named PREFIX: CASE. A case whose name begins with "full:"
 # has the label full.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DCOMMAND=a;b;c -DMESSAGE=REGEX -P expect_failure.cmake: passes if the command fails and says MESSAGE.
 execute_process(COMMAND ${COMMAND} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 message("${output}")

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # One launch runs all cases of a test program, yet each is an entry of CTest, which reads its result:
 #   mpi_case.sh RESULTS all COMMAND...              runs all of them and keeps their results
 #   mpi_case.sh RESULTS NUMBER CASE COMMAND...      says the kept result, or runs this case alone

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <fmt/format.h>
 #include <fmt/ranges.h>

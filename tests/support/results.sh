@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # results.sh MPI_CASE DIRECTORY COMMAND...: the results that a launch keeps of its cases, read as CTest's entries do.
 # The fifth case of selftest.cpp hangs and ends the launch, so the sixth has no result.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cases that go wrong, to see that the harness says so. Each is run alone by tests/support/CMakeLists.txt.
 #include <stdexcept>
 

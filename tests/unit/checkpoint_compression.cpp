@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/checkpoint_options.hpp"
 
 #include <doctest/doctest.h>

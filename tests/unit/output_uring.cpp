@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

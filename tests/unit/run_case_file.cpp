@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/run/case_file.hpp"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "h5/file.hpp"
 #include "header_reader.hpp"
 

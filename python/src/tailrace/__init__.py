@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tailrace: output, checkpoints and insight for parallel simulations."""
 
 from typing import TYPE_CHECKING

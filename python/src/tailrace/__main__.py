@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Entry of the `tailrace` command: turns errors into messages and exit statuses."""
 
 import sys

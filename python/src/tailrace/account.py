@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """run.json: reading it, writing it for a run that was killed before it could, and its short summary."""
 
 import json

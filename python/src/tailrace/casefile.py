@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the launcher must know of a case: which program runs it, and which input to make first."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line: one module per command, each with register(app). Heavy imports happen in the commands."""
 
 from importlib import import_module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How much of an output file is complete.
 
 A Tailrace output file carries `tailrace_commit_mark`: one slot per writer, the number of time steps whose

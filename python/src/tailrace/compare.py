@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Differences of two HDF5 files, per dataset and time step.
 
 For every time step the two arrays are reshaped to two dimensions (all axes but the fastest merged). Three

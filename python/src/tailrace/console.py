@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What all commands share: exit statuses, and the error that ends a command."""
 
 EXIT_OK = 0

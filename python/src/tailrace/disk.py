@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a directory's file system is and how fast it writes."""
 
 import os

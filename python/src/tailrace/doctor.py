@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace doctor`: what this machine offers, and what was not looked at."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What an HDF5 file or a run directory holds, and whether it can be trusted."""
 
 import json

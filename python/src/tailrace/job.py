@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A running job: its process, its signals, its progress and what it says."""
 
 import ctypes

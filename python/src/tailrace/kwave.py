@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the names in k-Wave files mean, and how their datasets are laid out."""
 
 from collections.abc import Iterator

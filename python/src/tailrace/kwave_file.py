@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes k-Wave files: datasets of rank 3 with the two attributes that k-Wave's readers check."""
 
 from collections.abc import Mapping

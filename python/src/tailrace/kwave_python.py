@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """For users of the package k-wave-python: import it anywhere, run its simulations on our program, and get
 what the package promises for compiled backends. `docs/howto/k-wave.md` shows how.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Command lines that start a native program on several ranks under Open MPI, MPICH (Hydra) or Slurm."""
 
 import os

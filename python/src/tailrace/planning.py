@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace plan`: runs the first outputs of a case, and says what they say about each way of writing."""
 
 import json

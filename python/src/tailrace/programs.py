@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where the native programs are, and which launcher belongs to them."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How long work is shown on standard error: a bar on a terminal, else a line per tenth of the way."""
 
 import sys

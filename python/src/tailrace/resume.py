@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace resume`: resumes a run from its newest checkpoint, on any number of ranks."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run`: checks a case, runs the native program on its ranks, follows it, says how it went."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace test`: the native tests through ctest and the Python tests through pytest, with one total."""
 
 import json

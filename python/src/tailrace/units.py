@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Numbers with units for people: one way to write sizes, durations and quantities everywhere."""
 
 import math

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/core/background_thread.hpp"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/planner/control_group.hpp"
 
 #include <algorithm>

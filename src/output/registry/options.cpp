@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/core/options.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/registry/registry.hpp"
 
 #include <fmt/format.h>

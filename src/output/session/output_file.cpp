@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/core/groups.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/output.hpp"

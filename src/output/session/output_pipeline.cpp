@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/session/output_pipeline.hpp"
 
 #include "base/system.hpp"

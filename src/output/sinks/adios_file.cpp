@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/sinks/adios_file.hpp"
 
 #include <adios2.h>

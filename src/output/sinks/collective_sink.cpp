@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/sinks/collective_sink.hpp"
 
 #include <cerrno>

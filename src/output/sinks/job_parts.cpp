@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/sinks/job_parts.hpp"
 
 #include "base/check.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/sinks/pnetcdf_file.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/sinks/raw_directories.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/sinks/hdf5_sink.hpp"
 #include "output/sinks/sinks.hpp"
 #include "output/sinks/snapshots.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/strategies/io_servers.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/strategies/async_queue.hpp"
 #include "tailrace/error.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "output/strategies/server_spawn.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// Hands changed k-Wave inputs to the ultrasound program, many a second: each is refused with a clear message
 /// or runs right. The program is called in worker processes, so that a crash or a hang costs one input, which
 /// is named by its seed:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The smallest simulation: each point of a box grows by its own rate. Built with the project, run by
 // test_toy_sim.py.
 #include "tailrace/run/simulate.hpp"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A case of each simulation to time its steps with."""
 
 from collections.abc import Callable

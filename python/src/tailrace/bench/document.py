@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What benchmarks have in common in their JSON, their progress and their tables."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The machine, and what else ran on it during a measurement."""
 
 import os

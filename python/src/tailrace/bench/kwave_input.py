@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The input of the ultrasound benchmark: a heterogeneous, non-linear, absorbing medium in a k-Wave file."""
 
 from dataclasses import dataclass

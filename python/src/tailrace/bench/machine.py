@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a user wants to know of their machine: which strategy writes fastest, what checkpoints and a trace
 cost, and how fast the simulations are. Each question is a list of ways to run a program, which are compared
 with the first of them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Starting programs to measure them: the whole process, its CPU time and its memory."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rehearsals as benchmarks run them: `tailrace-rehearse` started, its account read."""
 
 import json

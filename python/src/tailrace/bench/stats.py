@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Medians and their intervals, without assumptions on how times are distributed."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints in the formats of other programs, which the program of the simulation reads and writes."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The manifest of a checkpoint: what it says, and whether it is as it was written."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Removes checkpoints that newer ones have made superfluous, and what unfinished writes have left."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Has every byte of checkpoints read, and names what is not as it was written."""
 
 import json

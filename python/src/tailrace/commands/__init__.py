@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The commands of `tailrace`, one module each: their options and nothing else."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench`: the benchmarks of the checkout where it runs from one, else those of this package."""
 
 import sys

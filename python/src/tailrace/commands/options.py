@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arguments and options that several commands have, each once."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Outputs as labelled arrays: `tailrace.open(path)`.
 
 `source` finds the files of a run, `grid` places them in space and time, `layout` says what each dataset of

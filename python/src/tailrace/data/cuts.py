@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Planes, points and times of labelled arrays, by coordinates in metres and seconds."""
 
 import math

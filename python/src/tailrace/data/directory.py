@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A run directory: the account of the run, and where its output and its input are."""
 
 import json

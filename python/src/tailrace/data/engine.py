@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The same arrays for `xarray.open_dataset(path, engine="tailrace", group="domain")` and `open_datatree`."""
 
 from pathlib import Path

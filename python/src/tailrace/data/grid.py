@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where grid points lie and when samples were taken, in metres and seconds.
 
 k-Wave's coordinates: zero is the grid point N // 2 of each axis, as in kWaveGrid's x_vec. Grids of other

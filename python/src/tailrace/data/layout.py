@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What every dataset of an output file is: where it belongs, its dimensions, its complete samples."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The absorbing layer, sensors and sources on pictures of planes."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where the sensors are."""
 
 from dataclasses import dataclass

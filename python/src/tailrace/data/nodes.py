@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lazy xarray datasets of an output: one per place (whole domain, sensor points, each box, each [[output]]
 table).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of an output: slices, traces and animations as plotly figures, in the look of the report."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`tailrace.open`: an output as an object with its variables, its tree and its plots."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The files behind an output: the output itself, the input it was made from, the account of the run."""
 
 from dataclasses import dataclass, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sensor points back on the grid, as k-Wave's unmaskSensorData does."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of fields and series: slices, profiles, traces, spectra."""
 
 import math

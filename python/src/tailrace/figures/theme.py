@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Colours and the look all pictures share.
 
 Colours of text, grid and background follow the page (theme.js sets them), so only data colours live here.

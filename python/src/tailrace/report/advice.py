@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Advice: rules over the measured numbers, each with its evidence."""
 
 from tailrace.report.load import Run

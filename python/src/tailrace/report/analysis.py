@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the traces and the account say together: lanes, writers, reasons for waiting, balance."""
 
 from dataclasses import dataclass

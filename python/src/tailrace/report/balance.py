@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How evenly the ranks are loaded, and for whom the others wait in their exchanges."""
 
 from dataclasses import dataclass

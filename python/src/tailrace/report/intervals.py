@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arithmetic with sets of times: pairs of arrays (starts, ends) of intervals that are disjoint and sorted."""
 
 import numpy as np

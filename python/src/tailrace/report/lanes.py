@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Threads of a run as lanes: disjoint segments of time, each of one kind."""
 
 from dataclasses import dataclass

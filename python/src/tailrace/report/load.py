@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A run directory as the report looks at it: with its traces, and with what is missing."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Advice on output: why the computation waits for it, and what helps."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The section on output: how much of it was hidden, why the rest was not, and what the writers did."""
 
 import shlex

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 (() => {
   const root = document.documentElement;
   const plots = [...document.querySelectorAll(".plot")];

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The parts a page is made of."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The section on time: how it was spent, thread by thread, and how evenly."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the planner predicted beside what happened, and where ranks and writers were bound."""
 
 import plotly.graph_objects as go

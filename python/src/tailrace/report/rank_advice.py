@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Advice on the ranks: one slow rank, uneven load, much communication, processors that are shared."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The result section: what the run computed, as pictures and key numbers."""
 
 from tailrace import kwave

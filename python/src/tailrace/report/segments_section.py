@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The segments of a run that was resumed, and what its checkpoints cost."""
 
 from tailrace.account import read_account

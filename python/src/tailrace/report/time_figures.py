@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of the whole run: time split, write rate, memory."""
 
 import numpy as np

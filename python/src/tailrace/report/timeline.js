@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 // Draws timelines on canvases: every pixel column shows the share of its time that each kind of work takes.
 const Timeline = (() => {

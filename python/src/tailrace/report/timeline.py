@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The timeline: what every thread did, packed small for the page, which draws it and zooms into it."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of output: reasons for waiting, writers, buffers and memory over time, balance of the ranks."""
 
 import numpy as np

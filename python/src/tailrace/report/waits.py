@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where the computation waited for output, and why: every second of waiting gets one reason."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Who writes for whom, and how busy each writer is."""
 
 from dataclasses import dataclass, field

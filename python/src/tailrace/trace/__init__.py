@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Traces of a run: which thread of which rank did what, and when (docs/formats/trace.md)."""
 
 from tailrace.trace.format import EVENT, KINDS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Traces in the formats of other tools: Perfetto and chrome://tracing, and CSV."""
 
 import csv

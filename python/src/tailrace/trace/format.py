@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The bytes of a trace file (docs/formats/trace.md): header, blocks, events.
 
 A file is taken apart as far as it goes. What is damaged or cut off is left out and reported; nothing in a file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads the traces of a run and puts the times of all ranks on one clock."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the report shows of the results of each simulation: the module NAME belongs to the simulation NAME.
 
 Each has `fill(section, run, output)`, which adds pictures and notes to the section and returns key numbers,

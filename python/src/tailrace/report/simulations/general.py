@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The result of a run on a grid that run.json describes: fields at some times, series at points."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of molecules: observables over time, the box with what is in it, profiles."""
 
 from itertools import cycle

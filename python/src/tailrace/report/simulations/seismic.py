@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The result of a seismic run: wave fronts, shot gathers, and the medium with source and receivers."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which of the recorded pressure series the report shows."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The result of an ultrasound run, in k-Wave's coordinates: fields, series at the sensors, the medium."""
 
 import numpy as np
