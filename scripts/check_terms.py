@@ -53,7 +53,8 @@ PHRASES = {
     r"\banswer that says no\b": "negative result",
     r"\b(?:most|least)_\w+": "max_, min_",
     r"\b(?:MOST|LEAST)_\w+": "MAX_, MIN_",
-    r"\b(?:[Rr]ecord(?:Set|Type|Slice|sLookup|sView|Layout|Item)|record_(?:path|spec|slots|items))\b": "row, commit mark",
+    r"\bRecord(?:Set|Type|Slice|sLookup|sView|Layout|Item)\b": "row",
+    r"\brecord_(?:path|spec|slots|items)\b": "commit mark",
 }
 # What may stay, with its reason.
 ALLOWED = (

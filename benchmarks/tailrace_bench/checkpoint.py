@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What checkpoints cost, and restarts: beside a plain write and read of as many bytes, one after the other."""
+"""What checkpoints cost, and restarts: beside a plain write and read of as many bytes, one after the
+other.
+"""
 
 import json
 import os
@@ -133,7 +135,9 @@ def has_room(place: Place, state: State) -> bool:
 def measure_state(
     runner: Runner, program: Path, request: Request, state: State, place: Place
 ) -> list[dict[str, Any]]:
-    """All strategies and numbers of ranks for one state at one place: one launch, everything one after the other."""
+    """All strategies and numbers of ranks for one state at one place: one launch, everything one after the
+    other.
+    """
     where = "flushed" if place.flushed else "in memory"
     say(f"{state.name}, {where}: {', '.join(request.strategies)} on {request.ranks} ranks")
     counts = [str(count) for count in request.ranks]

@@ -99,7 +99,9 @@ def make_cases(request: Request) -> list[Case]:
 def measure_case(
     case: Case, lammps: Lammps | None, request: Request, directory: Path, runner: Runner
 ) -> dict[Way, Found]:
-    """All ways one after the other, repetition by repetition; what does not change from one to the next, before."""
+    """All ways one after the other, repetition by repetition; what does not change from one to the next,
+    before.
+    """
     case_file = write_case(
         directory / "case.toml", case, output_table("potential_energy", f"at = [{case.steps}]")
     )

@@ -210,8 +210,8 @@ def make_scenario(bench: Bench, row: Row, ranks: int, units: int) -> Scenario:
 
 
 def measure_row(bench: Bench, scenario: Scenario) -> dict[str, Any]:
-    """All variants one after the other, in another order each time, after a round that is left out of the times but whose
-    files are verified value by value.
+    """All variants one after the other, in another order each time, after a round that is left out of the
+    times but whose files are verified value by value.
     """
     row, throttle = scenario.row, bench.throttle
     variants = [Variant(COMPUTE, "blocking"), Variant(WRITE, "blocking"), *bench.variants]

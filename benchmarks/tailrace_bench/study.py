@@ -136,7 +136,9 @@ def experiment_result(experiment: Experiment, points: list[dict[str, Any]]) -> d
 
 
 def measure_point(study: Study, point: Point) -> dict[str, Any]:
-    """All ways one after the other, after a round that is left out of the times but whose files are verified."""
+    """All ways one after the other, after a round that is left out of the times but whose files are
+    verified.
+    """
     ways = [COMPUTE, *point.strategies]
     runs: dict[str, list[Account]] = {way: [] for way in ways}
     for repetition in range(study.request.pairs + 1):

@@ -109,7 +109,9 @@ def available_memory_bytes(listing: Path = Path("/proc/meminfo")) -> int:
 def measure_writers(
     runner: Runner, request: Request, place: Place, molecules: int, ranks: int, formats: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    """One number of ranks that write, all formats one after the other; read by as many, and by the next number."""
+    """One number of ranks that write, all formats one after the other; read by as many, and by the next
+    number.
+    """
     where = "flushed" if place.flushed else "in memory"
     say(f"{molecules} molecules, {where}, {ranks} ranks")
     readers = readers_of(ranks, request.ranks)

@@ -239,8 +239,8 @@ def experiment(
 
 
 def measure_point(study: Study, grid: int, limit: Limited) -> dict[str, Any]:
-    """All ways one after the other, in another order each time, after a round that is left out of the times but whose
-    snapshots must be those of `blocking`.
+    """All ways one after the other, in another order each time, after a round that is left out of the times
+    but whose snapshots must be those of `blocking`.
     """
     check_ways(study, grid, limit)
     chosen = [COMPUTE, *(way for way in ways() if way not in study.left_out)]

@@ -56,7 +56,9 @@ def measure(request: Request) -> dict[str, Any]:
 def measure_row(
     program: Path, runner: Runner, request: Request, grid: int, steps: int, ranks: int, directory: Path
 ) -> dict[str, Any]:
-    """Both modes one after the other after a round that is left out; which comes first changes from pair to pair."""
+    """Both modes one after the other after a round that is left out; which comes first changes from pair to
+    pair.
+    """
     samples = {mode: Samples() for mode in MODES}
     traced: dict[str, Any] = {}
     for repetition in range(request.pairs + 1):

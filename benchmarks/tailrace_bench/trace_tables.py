@@ -55,4 +55,5 @@ def verdict(rows: list[dict[str, Any]]) -> str:
         reported = "missed"
     else:
         reported = "not decided: the interval holds the aim"
-    return f"\nAim, at most {AIM:.2f} of the time without: {reported} (worst row {with_interval(ratio, digits=4)})."
+    row = with_interval(ratio, digits=4)
+    return f"\nAim, at most {AIM:.2f} of the time without: {reported} (worst row {row})."

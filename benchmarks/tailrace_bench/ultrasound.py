@@ -90,8 +90,8 @@ def make_case(request: Request, grid: tuple[int, int, int], source: str) -> Leng
 def measure_case(
     lengths: Lengths, program: Path, request: Request, directory: Path, runner: Runner
 ) -> Measurement:
-    """All variants one after the other, repetition by repetition. Each first runs the steps that warm up alone: what this
-    costs in CPU time is taken off the others.
+    """All variants one after the other, repetition by repetition. Each first runs the steps that warm up
+    alone: what this costs in CPU time is taken off the others.
     """
     case, short = lengths.case, lengths.short
     variants = [Variant(program, ranks, threads) for ranks, threads in request.layouts]

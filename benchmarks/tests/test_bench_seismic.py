@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace bench seismic` and `tailrace bench study seismic`: counts, documents and pages. Nothing here asserts
-a time, and another program represents Devito.
+"""`tailrace bench seismic` and `tailrace bench study seismic`: counts, documents and pages. Nothing here
+asserts a time, and another program represents Devito.
 """
 
 import json

@@ -84,7 +84,9 @@ def write_commit_mark(run_dir: Path, slots: list[int]) -> None:
 
 
 def die_after_recording(run_dir: Path) -> None:
-    """Rank 0 writes a file with a commit mark; then the last rank is killed and the others wait for their end."""
+    """Rank 0 writes a file with a commit mark; then the last rank is killed and the others wait for their
+    end.
+    """
     marker = run_dir / "recorded"
     if rank() == 0:
         write_commit_mark(run_dir, [4, 3])

@@ -174,7 +174,9 @@ class Computation:
         return self.progress() not in (None, self.progress_before)
 
     def progress(self) -> tuple[int, int] | None:
-        """What distinguishes one progress.json from another; an earlier segment's stays until the state is restored."""
+        """What distinguishes one progress.json from another; an earlier segment's stays until the state is
+        restored.
+        """
         try:
             reported = (self.run_dir / "progress.json").stat()
         except FileNotFoundError:

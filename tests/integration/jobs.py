@@ -300,7 +300,9 @@ def time_axis(values: np.ndarray, name: str) -> int | None:
 
 
 def assert_recorded_samples_equal(path: Path, clean: Path, least: int = 0) -> int:
-    """The samples that the commit mark of `path` vouches for equal those of a clean run; returns their number."""
+    """The samples that the commit mark of `path` vouches for equal those of a clean run; returns their
+    number.
+    """
     found, expected = read_datasets(path), read_datasets(clean)
     steps = int(found["tailrace_record"].min())
     assert steps >= least, f"{path}: {steps} recorded steps, at least {least} expected"

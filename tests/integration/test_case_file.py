@@ -53,8 +53,8 @@ def run(tmp_path: Path, text: str, *options) -> jobs.Ended:
 
 
 def test_the_page_names_every_key_that_the_program_knows(tmp_path):
-    """A value of the wrong type is reported for each key of the page: a key that the program does not know would
-    be reported as unknown.
+    """A value of the wrong type is reported for each key of the page: a key that the program does not know
+    would be reported as unknown.
     """
     keys = documented()
     assert len(keys) == len(set(keys)) > 40

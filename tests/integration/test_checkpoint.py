@@ -149,7 +149,8 @@ def test_a_broken_pair_is_one_message(spoil, reported, small, tmp_path):
     assert "Fix: " in ended.err
 
 
-# At its last step the second segment below writes samples, then the checkpoint, then reductions. Which write is
+# At its last step the second segment below writes samples, then the checkpoint, then reductions. Which write
+# is
 # struck: its number, whether it leaves a partial checkpoint, and the step to resume from.
 MOMENTS = {
     "the samples": (4, False, 20),

@@ -134,7 +134,9 @@ def test_a_process_that_only_writes_is_killed(strategy, sink, tmp_path):
 
 @STORAGE.complete()
 def test_a_run_resumes_after_a_kill_in_mid_write(strategy, sink, small, clean, tmp_path):
-    """Whichever process writes dies ten steps after a checkpoint; the next segment may have another strategy."""
+    """Whichever process writes dies ten steps after a checkpoint; the next segment may have another
+    strategy.
+    """
     whole = clean(1)
     segments = Segments(small, tmp_path, "--sink", sink, steps=20)
     first = segments.start(world(2, strategy), "--write", strategy).wait()

@@ -30,8 +30,8 @@ def native(source: Path, output: Path, *options) -> list:
 
 @pytest.fixture
 def killed(small, tmp_path) -> Path:
-    """A run of a case with the outputs of `SENSOR_DATA` that was killed behind its checkpoint of step 42. That of
-    step 21 is complete.
+    """A run of a case with the outputs of `SENSOR_DATA` that was killed behind its checkpoint of step 42.
+    That of step 21 is complete.
     """
     commit_mark = ["p_raw", "p_max", "p_rms", "p_max_all", "p_final", "u_raw", "u_min"]
     lines = ['[case]\nsimulation = "ultrasound"', f'[input]\nfile = "{small}"', "[record]"]

@@ -240,7 +240,8 @@ def test_a_step_too_long(tmp_path):
 
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "argon.toml"
-# From the second segment on other ranks sum up in another order, and what differs by rounding grows with time.
+# From the second segment on other ranks sum up in another order, and what differs by rounding grows with
+# time.
 AFTER_STEPS, LIMIT_AFTER = 100, 1e-6
 
 

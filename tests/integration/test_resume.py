@@ -242,7 +242,9 @@ def test_no_checkpoint_of_the_wrong_case(tmp_path):
 
 
 def test_what_another_simulation_left_stays_as_it_is(tmp_path):
-    """Neither the program nor the command touches the account, the traces or the report of the segment before."""
+    """Neither the program nor the command touches the account, the traces or the report of the segment
+    before.
+    """
     computation = Computation("seismic", tmp_path, "time.steps=4000", "domain.cells=[30,30,30]")
     words = [
         "run",

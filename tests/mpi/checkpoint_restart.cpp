@@ -347,7 +347,7 @@ struct Refusals {
 MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
   Refusals refusals(comm);
   check_words(refusals.reason(passing(refusals.state), "seismic"),
-              "is of the simulation trial, not of seismic");
+              "is of the simulation test, not of seismic");
   check_words(refusals.reason([&](StateArchive& archive) { archive.component("nix", 1, [](int) {}); }),
               "this component is missing");
   check_words(refusals.reason([&](StateArchive& archive) { archive.component("fields", 2, [](int) {}); }),

@@ -22,8 +22,7 @@ namespace tailrace::molecules {
 
 namespace {
 
-using fixture::bytes_of;
-using fixture::list_of;
+using fixture::bytes_of, fixture::list_of;
 using fixture::read;
 using fixture::refusal;
 using fixture::slabs;

@@ -3,8 +3,8 @@
 
 A Tailrace output file carries `tailrace_commit_mark`: one slot per writer, the number of time steps whose
 samples that writer has put into the file. The smallest slot is what every reader may trust, even after the
-run was killed. Files of other k-Wave programs have no commit mark; for them `t_index`, the number of completed
-steps, is taken.
+run was killed. Files of other k-Wave programs have no commit mark; for them `t_index`, the number of
+completed steps, is taken.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ SWITCHES = "tailrace_switches"
 
 @dataclass(frozen=True)
 class CommitMark:
-    """`slots` per writer (empty without a commit mark), `planned` steps (Nt), and `t_index` as stored, None if
-    absent. From step `dropped_from` on, streams with `on_failure = "drop"` may lack samples.
+    """`slots` per writer (empty without a commit mark), `planned` steps (Nt), and `t_index` as stored, None
+    if absent. From step `dropped_from` on, streams with `on_failure = "drop"` may lack samples.
     """
 
     slots: tuple[int, ...]

@@ -88,7 +88,7 @@ def read_start(run_dir: Path) -> Start:
         return Start(reported["program"], words, Path(reported["directory"]), int(reported["ranks"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CommandError(
-            f"{path}: does not state how the run was started: {error}. Start the native program with --resume "
+            f"{path}: does not say how the run was started: {error}. Start the native program with --resume "
             "and its earlier options instead."
         ) from None
 

@@ -16,8 +16,8 @@ class Pruning:
 
 
 def plan_pruning(found: list[Checkpoint], keep: int) -> Pruning:
-    """Keeps the newest `keep` that a run could resume from, and everything newer. One that is damaged does not
-    count as one of these; one that this program does not know stays.
+    """Keeps the newest `keep` that a run could resume from, and everything newer. One that is damaged does
+    not count as one of these; one that this program does not know stays.
     """
     usable = sorted(each.step for each in found if each.usable)
     oldest_kept = usable[-keep] if len(usable) >= keep else None

@@ -64,7 +64,7 @@ def _timelines(run: Run) -> list[TimelineView]:
     window = _lens(run.analysis.mains)
     if window is not None:
         first, last, begin, end = window
-        caption = "While the writers are busy the computation continues with the next step, until no buffer is free."
+        caption = "While writers work, the computation continues with the next step until no buffer is free."
         views.append(
             TimelineView("time-line", None, caption, f"Steps {first} to {last} under the lens", (begin, end))
         )

@@ -33,7 +33,9 @@ def segments_section(run: Run) -> Section:
 
 
 def _earlier(run: Run) -> list[dict]:
-    """The accounts of earlier segments in their order; empty ones of segments that were killed and left none."""
+    """The accounts of earlier segments in their order; empty ones of segments that were killed and left
+    none.
+    """
     segments = run.directory / "legs"
     numbers = sorted(int(segment.name) for segment in segments.glob("*") if segment.name.isdigit())
     return [read_account(segments / str(number)) or {} for number in numbers]

@@ -4,4 +4,4 @@
 from tailrace.trace.format import EVENT, KINDS
 from tailrace.trace.read import RankTrace, RunTrace, read_run, trace_files
 
-__all__ = ["KINDS", "EVENT", "RankTrace", "RunTrace", "read_run", "trace_files"]
+__all__ = ["EVENT", "KINDS", "RankTrace", "RunTrace", "read_run", "trace_files"]

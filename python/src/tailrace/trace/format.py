@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bytes of a trace file (docs/formats/trace.md): header, blocks, events.
 
-A file is taken apart as far as it goes. What is damaged or cut off is left out and reported; nothing in a file
-can make the reader fail.
+A file is taken apart as far as it goes. What is damaged or cut off is left out and reported; nothing in a
+file can make the reader fail.
 """
 
 import struct

@@ -136,8 +136,8 @@ def _rank_trace(rank: int, file: TraceFile, zero_s: float) -> RankTrace:
 def offsets(points: list[ClockPoint], local_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What to add to times of a rank's clock to get rank 0's, and how far off that may be.
 
-    Between the first and the last point the clocks drift apart evenly. Outside, they continue as before if the
-    points say the drift better than MAX_DRIFT, else they stay as they are.
+    Between the first and the last point the clocks drift apart evenly. Outside, they continue as before if
+    the points say the drift better than MAX_DRIFT, else they stay as they are.
     """
     if not any(point.error_s for point in points):  # the same clock as rank 0's, or nothing is known
         return np.full(len(local_s), points[0].offset_s if points else 0.0), np.zeros(len(local_s))
