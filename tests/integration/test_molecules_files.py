@@ -161,22 +161,26 @@ def test_a_run_goes_on_from_a_state_that_another_program_left(states, whole, tmp
     assert np.allclose(last_places(run_dir / "run"), last_places(whole), rtol=0, atol=1e-10)
 
 
-def test_what_cannot_be_converted_is_refused(states, whole, tmp_path):
+@pytest.fixture
+def odd_files(states, tmp_path):
+    """Files that do not fit, by name: cases of other runs, a state that ends early, a text."""
+    files = {name: tmp_path / name for name in ("sums.toml", "other.toml", "steps.toml", "notes.txt")}
+    files["sums.toml"].write_text(
+        CASE + LATTICE + '[[output]]\nname = "m"\nquantity = "temperature"\nreduce = "mean"\n'
+    )
+    files["other.toml"].write_text(CASE + LATTICE.replace("10.0", "11.0"))
+    files["steps.toml"].write_text((CASE + LATTICE).replace("dt = 0.002", "dt = 0.003"))
+    files["notes.txt"].write_text("these are notes\n")
+    files["cut"] = tmp_path / "cut.MPIrestart.dat"
+    files["cut"].write_bytes(states["mpi-restart"][0].read_bytes()[:-200])
+    return files
+
+
+def refused_conversions(states, whole, odd_files, tmp_path):
+    """(source, target, format, options, words of the refusal) of conversions that cannot be."""
     target = tmp_path / "target"
-    taken = tmp_path / "taken.restart.mpi"
-    taken.write_text("mine")
-    sums = tmp_path / "sums.toml"
-    sums.write_text(CASE + LATTICE + '[[output]]\nname = "m"\nquantity = "temperature"\nreduce = "mean"\n')
-    other = tmp_path / "other.toml"
-    other.write_text(CASE + LATTICE.replace("10.0", "11.0"))
-    steps = tmp_path / "steps.toml"
-    steps.write_text((CASE + LATTICE).replace("dt = 0.002", "dt = 0.003"))
-    cut = tmp_path / "cut.MPIrestart.dat"
-    cut.write_bytes(states["mpi-restart"][0].read_bytes()[:-200])
-    text = tmp_path / "notes.txt"
-    text.write_text("these are notes\n")
     ours = whole / "checkpoints/step-000000000020"
-    for source, goes_to, to, options, words in [
+    return [
         (states["binary"][0], target, "ascii", [], ["target", "components", "--case FILE"]),
         (
             states["mpi-restart"][0],
@@ -189,20 +193,38 @@ def test_what_cannot_be_converted_is_refused(states, whole, tmp_path):
         (states["ascii"][0], target, "xyz", [], ["of which run?", "--run DIR"]),
         (states["ascii"][0], target, "xyz", ["--run", whole], ["--checkpoint-format xyz: is not known"]),
         (states["ascii"][0], target, "tailrace", [], ["of which run?"]),
-        (states["ascii"][0], target, "tailrace", ["--case", sums], ["output[3].reduce", "sums.toml"]),
-        (states["ascii"][0], target, "tailrace", ["--case", steps], ["after which step", "ascii"]),
+        (
+            states["ascii"][0],
+            target,
+            "tailrace",
+            ["--case", odd_files["sums.toml"]],
+            ["output[3].reduce", "sums.toml"],
+        ),
+        (
+            states["ascii"][0],
+            target,
+            "tailrace",
+            ["--case", odd_files["steps.toml"]],
+            ["after which step", "ascii"],
+        ),
         (
             states["ascii"][0],
             target,
             "binary",
-            ["--case", other],
+            ["--case", odd_files["other.toml"]],
             ["ascii", "has a box of 8 x 9 x 10, the case one of 8 x 9 x 11"],
         ),
-        (cut, target, "binary", ["--run", whole], ["cut.MPIrestart.dat"]),
-        (text, target, "binary", [], ["notes.txt"]),
+        (odd_files["cut"], target, "binary", ["--run", whole], ["cut.MPIrestart.dat"]),
+        (odd_files["notes.txt"], target, "binary", [], ["notes.txt"]),
         (ours, target, "tailrace", [], ["is a checkpoint of Tailrace already"]),
         (states["cells"][1].with_name("none"), target, "ascii", [], ["none"]),
-    ]:
+    ]
+
+
+def test_what_cannot_be_converted_is_refused(states, whole, odd_files, tmp_path):
+    taken = tmp_path / "taken.restart.mpi"
+    taken.write_text("mine")
+    for source, goes_to, to, options, words in refused_conversions(states, whole, odd_files, tmp_path):
         ended = convert(source, goes_to, to, *options)
         assert ended.status == 2, (words, ended)
         for word in words:
