@@ -125,5 +125,7 @@ def test_a_loop_of_its_own_writes_the_same_file(program, build_example, tmp_path
 
 
 def test_the_plain_program_names_what_is_wrong(build_example, tmp_path):
-    ended = jobs.Job([tmp_path / "missing/out.h5"], 2, command=[str(build_example("plain_mpi", "plain_mpi"))]).wait()
+    ended = jobs.Job(
+        [tmp_path / "missing/out.h5"], 2, command=[str(build_example("plain_mpi", "plain_mpi"))]
+    ).wait()
     assert ended.status == 3 and "missing/out.h5" in ended.err, ended
