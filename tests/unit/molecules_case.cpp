@@ -120,7 +120,7 @@ TEST_CASE("what is wrong with a case is told with its key and the fix") {
   CHECK(tells("time.dt=0", "time.dt"));
   CHECK(tells("time.end=0.1", "give one of them"));
   CHECK(tells("model.lj_cutoff=4", "more than the cutoff"));
-  CHECK(tells("model.long_range=planar", "\"planar\" is not known"));
+  CHECK(tells("model.long_range=planar", "\"planar\" is not accepted"));
   CHECK(tells("start.file=x.inp", "file = \"start.inp\", or kind"));
   CHECK(tells("start.fractions=[1]", "one for each [[component]]"));
   CHECK(tells("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));
