@@ -166,7 +166,10 @@ void read_outputs(run::CaseFile& file, Options& options) {
   for (auto& table : options.outputs) {
     const auto* const quantity = find_quantity(table.quantity);
     const bool observable = quantity == nullptr || quantity->kind == Quantity::Kind::observable;
-    if (observable && !file.has(table.key + ".type")) table.type = h5::ElementType::float64;
+    if (observable && !file.has(table.key + ".type")) {
+      table.type = h5::ElementType::float64;
+      file.set_default(table.key + ".type", "float64");
+    }
     if (table.shape != run::OutputTable::Shape::whole)
       file.add_problem(table.key + ".select", "there is no grid of points to select from",
                        "leave it out; bins = [1, 1, 50] divides the box");

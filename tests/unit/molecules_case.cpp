@@ -121,7 +121,7 @@ TEST_CASE("what is wrong with a case is reported with its key and the fix") {
   CHECK(reports("time.dt=0", "time.dt"));
   CHECK(reports("time.end=0.1", "give one of them"));
   CHECK(reports("model.lj_cutoff=4", "more than the cutoff"));
-  CHECK(reports("model.long_range=planar", "\"planar\" is not known"));
+  CHECK(reports("model.long_range=planar", "\"planar\" is not accepted"));
   CHECK(reports("start.file=x.inp", "file = \"start.inp\", or kind"));
   CHECK(reports("start.fractions=[1]", "one for each [[component]]"));
   CHECK(reports("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));
