@@ -43,7 +43,7 @@ concept Resumable = Simulation<S> && requires(S simulation, checkpoint::StateArc
 struct SimulationCalls {
   std::function<void(StepIndex)> advance;
   output::FieldLookup field;
-  output::RowsLookup find_rows;     ///< empty if the simulation has none
+  output::RowsLookup rows;          ///< empty if the simulation has none
   checkpoint::StateFunction state;  ///< empty if its runs cannot be resumed
   std::function<void(StepIndex)> restored;
   std::function<std::int64_t()> memory_bytes;
@@ -57,7 +57,7 @@ SimulationCalls calls_of(S& simulation) {
   calls.field = [&](const std::string& quantity) { return simulation.field(quantity); };
   calls.memory_bytes = [&] { return static_cast<std::int64_t>(simulation.memory_bytes()); };
   if constexpr (requires { simulation.rows(std::string()); })
-    calls.find_rows = [&](const std::string& quantity) { return simulation.rows(quantity); };
+    calls.rows = [&](const std::string& quantity) { return simulation.rows(quantity); };
   if constexpr (Resumable<S>) {
     calls.state = [&](checkpoint::StateArchive& archive) { simulation.state(archive); };
     calls.restored = [&](StepIndex step) { simulation.restored(step); };
