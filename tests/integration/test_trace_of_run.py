@@ -12,7 +12,7 @@ import pytest
 import command
 import jobs
 import json_schema
-from conftest import EVENT
+from conftest import SENSOR_DATA
 from kwave_input import STEPS
 from tailrace.trace import KINDS, RunTrace, read_run
 
@@ -21,7 +21,7 @@ SCHEMA = Path(__file__).resolve().parents[1] / "data" / "trace" / "trace_event.s
 
 def run_traced(small, directory: Path, *options, ranks: int = 3) -> Path:
     arguments = ["-i", small, "-o", directory / "out.h5", "--run-dir", directory / "run", "--quiet"]
-    ended = jobs.run(*arguments, *EVENT, *options, ranks=ranks)
+    ended = jobs.run(*arguments, *SENSOR_DATA, *options, ranks=ranks)
     assert ended.status == 0, ended
     return directory / "run"
 
@@ -89,7 +89,7 @@ def test_a_wrong_value_for_the_clocks_is_named(small, tmp_path, monkeypatch):
 
 def test_a_killed_run_leaves_what_it_recorded(small, tmp_path):
     run_dir = tmp_path / "run"
-    options = ["--quiet", *EVENT, "--pace", "latency=20ms"]
+    options = ["--quiet", *SENSOR_DATA, "--pace", "latency=20ms"]
     job = jobs.Job(["-i", small, "-o", tmp_path / "out.h5", "--run-dir", run_dir, *options], 2)
 
     def steps(rank: int) -> int:
@@ -122,7 +122,7 @@ def test_without_a_trace_the_account_is_the_same(small, tmp_path):
 
 def test_hardware_counters_count_or_are_refused(small, tmp_path):
     arguments = ["-i", small, "-o", tmp_path / "o.h5", "--run-dir", tmp_path / "run", "--quiet"]
-    ended = jobs.run(*arguments, *EVENT, "--trace", "papi", ranks=2)
+    ended = jobs.run(*arguments, *SENSOR_DATA, "--trace", "papi", ranks=2)
     if ended.status == 0:
         run = read_run(tmp_path / "run")
         assert all(rank.counters for rank in run.ranks)
