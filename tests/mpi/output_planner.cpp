@@ -39,10 +39,19 @@ struct Outcome {
   StepIndex planned_at = 0;  ///< the first step after which `planned` was true
 };
 
+/// How long each step computes, by sleeping.
+struct Compute {
+  double step_s = 0;
+  StepIndex slow_from = steps + 1;  ///< from here on it takes `slow_s`
+  double slow_s = 0;
+
+  void operator()(StepIndex step) const { sleep_s(step < slow_from ? step_s : slow_s); }
+};
+
 /// A run over the pattern, in slabs, with all ranks close to each other as a simulation's exchanges keep
-/// them. A step takes `compute_s` of sleep.
+/// them.
 Outcome run(mpi::CommView comm, const std::string& path, const Options& options,
-            std::vector<Stream> wanted = streams(), double compute_s = 0, Split split = pattern::slabs) {
+            std::vector<Stream> wanted = streams(), Compute compute = {}, Split split = pattern::slabs) {
   const Box own = split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   trace::Log log("main");
@@ -51,7 +60,7 @@ Outcome run(mpi::CommView comm, const std::string& path, const Options& options,
   Outcome outcome;
   for (StepIndex step = 1; step <= steps; ++step) {
     mpi::barrier(comm);
-    sleep_s(compute_s);
+    compute(step);
     field.set(step);
     session.sample(step, lookup);
     if (session.planned() && outcome.planned_at == 0) outcome.planned_at = step;
@@ -92,7 +101,7 @@ MPI_CASE("switching back and forth loses and reorders nothing", ranks{1, 2, 3, 4
   for (const Split split : {pattern::slabs, pattern::one_owner}) {
     const auto outcome =
         run(comm, file, automatic({"blocking", "leaders:2,buffers=3", "uring:2", "leaders:4,buffers=2"}),
-            streams(), 0, split);
+            streams(), {}, split);
     CHECK(!outcome.error);
     check_same(comm, reference, file);
     if (!comm.is_root()) continue;
@@ -108,7 +117,7 @@ MPI_CASE("switching back and forth loses and reorders nothing", ranks{1, 2, 3, 4
 
 MPI_CASE("auto measures, predicts all strategies, decides once and says why", ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
-  const auto outcome = run(comm, directory.file("out.h5"), automatic({}), streams(), 0.002);
+  const auto outcome = run(comm, directory.file("out.h5"), automatic({}), streams(), {0.002});
   CHECK(!outcome.error);
   const auto& report = outcome.report;
   CHECK(report.automatic);
@@ -139,6 +148,21 @@ MPI_CASE("strategies change no more often than every ten outputs", ranks{1, 2}) 
   for (std::size_t i = 1; i < changes.size(); ++i) CHECK(changes[i] - changes[i - 1] >= 10);
 }
 
+MPI_CASE("a new prediction is a decision of its own, beside the one that went wrong", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  constexpr double step_s = 0.002, slow_s = 0.06;
+  const auto outcome = run(comm, directory.file("out.h5"), automatic({}), streams(),
+                           {.step_s = step_s, .slow_from = steps / 2, .slow_s = slow_s});
+  CHECK(!outcome.error);
+  if (!comm.is_root()) return;
+  const auto& decisions = outcome.report.decisions;
+  REQUIRE(decisions.size() >= 3);
+  CHECK(decisions[1].step < steps / 2);
+  CHECK(decisions[1].predicted_output_s < slow_s);
+  CHECK(decisions.back().predicted_output_s > slow_s / 2);
+  for (std::size_t i = 1; i < decisions.size(); ++i) CHECK(decisions[i].step > decisions[i - 1].step);
+}
+
 MPI_CASE("with few outputs auto stays with what does no harm", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   for (const StepIndex outputs : {0, 1, 3}) {
@@ -157,7 +181,7 @@ MPI_CASE("a plan is complete at the same step on all ranks, after both ways of w
   const SharedDir directory(comm);
   auto options = automatic({});
   options.plan_only = true;
-  const auto outcome = run(comm, directory.file("out.h5"), options, streams(), 0.002);
+  const auto outcome = run(comm, directory.file("out.h5"), options, streams(), {0.002});
   CHECK(!outcome.error);
   CHECK(outcome.planned_at > 8);
   CHECK(outcome.planned_at < 25);
@@ -180,7 +204,7 @@ MPI_CASE("what cannot be taken in a run is predicted, with what it would need", 
   const SharedDir directory(comm);
   auto options = automatic({});
   options.plan_only = true;
-  const auto outcome = run(comm, directory.file("out.h5"), options, streams(), 0.002);
+  const auto outcome = run(comm, directory.file("out.h5"), options, streams(), {0.002});
   if (!comm.is_root()) return;
   for (const auto strategy : {Strategy::ranks, Strategy::spawn}) {
     const auto& all = outcome.report.predictions;
@@ -200,7 +224,7 @@ MPI_CASE("the output of streams with rhythms of their own is compared with the p
   const std::vector<Stream> both{
       stream("points", some_points(domain), Reduction::none, domain, {.first = 2, .every = 2, .last = steps}),
       stream("whole", Whole{}, Reduction::none, domain, {.first = 3, .every = 3, .last = steps})};
-  const auto outcome = run(comm, directory.file("auto.h5"), automatic({}), both, 0.01);
+  const auto outcome = run(comm, directory.file("auto.h5"), automatic({}), both, {0.01});
   CHECK(!outcome.error);
   if (!comm.is_root()) return;
   REQUIRE(outcome.report.measured);
@@ -214,7 +238,7 @@ MPI_CASE("a failure before a switch is not forgotten by it", ranks{1, 2, 3, 4, 7
   const auto outcome =
       run(comm, directory.file("out.h5"),
           automatic({"blocking", "threads:2"}, fmt::format("write:rank={},step=3", comm.size() - 1)),
-          {stream("p", Whole{}, Reduction::none, domain, each_step)}, 0, pattern::one_owner);
+          {stream("p", Whole{}, Reduction::none, domain, each_step)}, {}, pattern::one_owner);
   REQUIRE(outcome.error);
   CHECK(outcome.error->kind == ErrorKind::io);
   CHECK(outcome.error->rank == comm.size() - 1);
@@ -235,7 +259,7 @@ MPI_CASE("the time of a paced device is part of what is measured", ranks{1, 2}) 
   auto options = automatic({});
   options.pace = Pace{.latency_s = 0.004};
   const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
-  const auto outcome = run(comm, directory.file("out.h5"), options, wanted, 0.005);
+  const auto outcome = run(comm, directory.file("out.h5"), options, wanted, {0.005});
   if (!comm.is_root()) return;
   REQUIRE(outcome.report.measured);
   CHECK(outcome.report.measured->write.write_s >= 0.0035);
@@ -247,7 +271,7 @@ MPI_CASE("nothing is decided before an output of the larger kind was seen", rank
       stream("points", some_points(domain), Reduction::none, domain, each_step),
       stream("whole", Whole{}, Reduction::none, domain, {.first = 10, .every = 10, .last = steps})};
   const auto outcome =
-      run(comm, directory.file("auto.h5"), automatic({"threads:1"}), both, 0, pattern::one_owner);
+      run(comm, directory.file("auto.h5"), automatic({"threads:1"}), both, {}, pattern::one_owner);
   CHECK(!outcome.error);
   if (!comm.is_root()) return;
   REQUIRE(outcome.report.decisions.size() > 1);

@@ -229,7 +229,7 @@ std::string AutoTuner::take(const Decision& decision) {
   report_.measured = measurements(outputs_left());
   report_.predictions = decision.predictions;
   report_.reasons = decision.reasons;
-  if (!decided_ || decision.candidate != current_) mark(decision.candidate, decision.reasons.front());
+  mark(decision.candidate, decision.reasons.front());
   decided_ = true;
   predicted_ = decision.prediction();
   report_.decisions.back().predicted_output_s = predicted_.per_output_s;

@@ -10,7 +10,8 @@
 
 namespace tailrace::output {
 
-/// A strategy that the planner took.
+/// A decision of the planner, which may leave the strategy as it was. Its prediction is the one that was made
+/// then.
 struct TakenStrategy {
   StepIndex step = 0;  ///< from here on
   std::string strategy;
