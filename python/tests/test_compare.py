@@ -159,9 +159,7 @@ def test_precision_matters_only_without_a_threshold(tmp_path):
 
 def test_commit_mark_is_metadata_unless_named(tmp_path):
     for name, slots in (("a", [3, 4]), ("b", [4])):
-        write(
-            tmp_path / name, tailrace_record=np.array([[slots]], dtype=np.uint64), Nx=np.ones((1, 1, 1))
-        )
+        write(tmp_path / name, tailrace_record=np.array([[slots]], dtype=np.uint64), Nx=np.ones((1, 1, 1)))
     assert not compare_files(tmp_path / "a", tmp_path / "b").differs
     assert compare_files(tmp_path / "a", tmp_path / "b", "tailrace_record").differs
 
