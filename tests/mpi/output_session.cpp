@@ -90,7 +90,7 @@ std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path
   CHECK(!session.failure());
   const trace::Log& writing = session.writer_log() != nullptr ? *session.writer_log() : log;
   std::int64_t written = mpi::sum(comm, writing.total(trace::Kind::write).bytes);
-  if (options.io_servers != nullptr && !options.io_servers->links(options.strategy).empty())
+  if (options.io_servers != nullptr && !options.io_servers->connections(options.strategy).empty())
     written = mpi::sum(comm, bytes_of_io_servers(comm, *options.io_servers));
   CHECK(written == mpi::sum(comm, session.account().bytes));
   return {};
