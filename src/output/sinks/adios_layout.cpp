@@ -43,7 +43,7 @@ void remove_output(const std::string& path) {
   for (const auto& entry : fs::directory_iterator(path)) fs::remove(entry.path());
 }
 
-/// ADIOS2 takes every name that ends in .h5 for HDF5 unless it is reported the engine: such an output has a
+/// ADIOS2 takes every name that ends in .h5 for HDF5 unless it is given the engine: such an output has a
 /// second name.
 void link_as_bp(const std::string& path) {
   const fs::path name(path);
