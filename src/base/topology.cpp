@@ -80,7 +80,7 @@ Topology describe(hwloc_topology_t topology) {
   return machine;
 }
 
-/// This machine for hwloc's own functions; null if hwloc cannot say it.
+/// This machine for hwloc's own functions; null if hwloc cannot say.
 hwloc_topology_t this_machine() noexcept {
   static const Handle machine = [] {
     hwloc_topology_t topology = nullptr;

@@ -35,7 +35,7 @@ ErrorInfo unpacked(const std::string& text) {
           .hint = json.at("hint")};
 }
 
-/// After an expired verdict: every rank that is still there says rank 0, which names the others.
+/// After an expired verdict: every rank that is still there reports to rank 0, which names the others.
 std::string missing_ranks(CommView comm) {
   constexpr int tag = 7701;
   constexpr double patience_s = 2;

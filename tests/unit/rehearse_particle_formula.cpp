@@ -37,7 +37,7 @@ TEST_CASE("clustered particles begin near the low corner, and drift away") {
   CHECK(near(4, 8) < 100);
 }
 
-TEST_CASE("the sum of the fingerprints says lost, doubled, swapped and changed particles") {
+TEST_CASE("the sum of the fingerprints shows lost, doubled, swapped and changed particles") {
   const ParticleFormula particle_formula({8, 8, 8}, {.count = 100});
   const auto whole = particle_formula.sum(0, 100, 5);
   CHECK(whole == particle_formula.sum(0, 30, 5) + particle_formula.sum(30, 100, 5));

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a case is, and the parts that the cases share."""
 
 from dataclasses import dataclass, field

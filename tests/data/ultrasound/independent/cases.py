@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The cases: what each input holds, and what is recorded of it."""
 
 import numpy as np

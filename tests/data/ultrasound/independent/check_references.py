@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks the arrangement that made the references: against references computed elsewhere, the package's own
 scaling of sources, and the files beside this script.
 """

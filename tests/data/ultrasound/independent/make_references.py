@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the inputs and references that lie beside this file. README.md says what they are.
 
 make_references.py [--into DIR] [CASE]...    needs k-wave-python; all cases when none is named

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What inputs of the formats 1.0 and 1.1 carry besides: layers, derivatives and shifts, ready made."""
 
 import numpy as np

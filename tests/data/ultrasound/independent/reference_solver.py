@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The NumPy solver of k-wave-python, run on the numbers of a k-Wave input file and sampled outside.
 
 Arrays of a file are (z, y, x), those of the package (x, y, z) or, in 2D, (x, y).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parts of small k-Wave input files: tables of datasets in single precision and in HDF5 order (z, y, x)."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of every source: pressure, velocity and transducer, alone and together, in every mode."""
 
 import numpy as np
