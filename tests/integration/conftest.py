@@ -17,7 +17,7 @@ from native import cannot, needs
 from shared import Shared, common_directory
 
 # What a test outside of `full` may start itself. Runs that several tests look at are made by `once`.
-MAX_LAUNCHES = 10
+MAX_LAUNCHES = 12
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
