@@ -3,8 +3,8 @@
 """Checks the sizes of functions and files, in C++ and Python: check_sizes.py [ROOT].
 
 No function is longer than 45 lines, no file longer than 500, and half of all functions of the library, the
-simulations and the command have at most 6 lines, signature and closing brace included. Prints one line per
-violation and exits with 1 when there is one.
+simulations and the command have at most 6 lines, signature and closing brace included. The keys of cases are
+tables, of which only the files are measured. Prints one line per violation and exits with 1 when there is one.
 """
 
 import statistics
@@ -19,6 +19,7 @@ import lizard
 MAX_FUNCTION_LINES = 45
 MAX_FILE_LINES = 500
 MAX_MEDIAN_LINES = 6
+TABLES = "case_keys.cpp"
 
 PRODUCT = ("include", "src", "sims", "tools", "python/src")
 OTHERS = ("bench", "examples", "python/bench", "python/tests", "scripts", "tests")
@@ -63,7 +64,7 @@ def too_long(source: Source, root: Path) -> Iterator[str]:
     name = source.path.relative_to(root)
     if source.lines > MAX_FILE_LINES:
         yield f"{name}: {source.lines} lines, more than {MAX_FILE_LINES}"
-    for function in source.functions:
+    for function in source.functions if name.name != TABLES else ():
         if function.lines > MAX_FUNCTION_LINES:
             yield (
                 f"{name}:{function.line}: {function.name} has {function.lines} lines, "

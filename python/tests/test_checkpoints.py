@@ -63,7 +63,7 @@ def test_a_sound_checkpoint_and_its_contents(compress, tmp_path, example):
     assert arrays["gas/molecules"].dtype == files.MOLECULE
     np.testing.assert_array_equal(arrays["gas/molecules"], files.molecules())
     assert len(arrays["gas/walls"]) == 0
-    assert len(EXAMPLE.read_text().splitlines()) < 100
+    assert len(EXAMPLE.read_text().splitlines()) <= 100
 
 
 def test_one_rank(tmp_path, example):

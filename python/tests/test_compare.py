@@ -39,7 +39,7 @@ def expected(a, b):
 
 @pytest.fixture(params=[4_000_000, 50], ids=["whole", "in batches"])
 def batch_size(request, monkeypatch):
-    monkeypatch.setattr(module, "PIECE_ELEMENTS", request.param)
+    monkeypatch.setattr(module, "BATCH_ELEMENTS", request.param)
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,7 @@ def test_precision_matters_only_without_a_threshold(tmp_path):
 
 def test_commit_mark_is_metadata_unless_named(tmp_path):
     for name, slots in (("a", [3, 4]), ("b", [4])):
-        write(
-            tmp_path / name, tailrace_commit_mark=np.array([[slots]], dtype=np.uint64), Nx=np.ones((1, 1, 1))
-        )
+        write(tmp_path / name, tailrace_record=np.array([[slots]], dtype=np.uint64), Nx=np.ones((1, 1, 1)))
     assert not compare_files(tmp_path / "a", tmp_path / "b").differs
     assert compare_files(tmp_path / "a", tmp_path / "b", "tailrace_record").differs
 

@@ -262,14 +262,13 @@ bool look_until(Look look, double limit_s) {
   double start_s = 0;
   for (int looks = 0;; ++looks) {
     if (look()) return true;
-    if (looks < looks_before_yield) continue;
     const double now = monotonic_s();
     if (start_s == 0) start_s = now;
     if (now - start_s > limit_s) return false;
-    if (now - start_s < yield_s)
-      sched_yield();
-    else
+    if (now - start_s >= yield_s)  // also where MPI gives the core away in each look, to a busy machine
       backoff.pause();
+    else if (looks >= looks_before_yield)
+      sched_yield();
   }
 }
 }  // namespace

@@ -320,8 +320,11 @@ void Run::Impl::report_warnings() {
 void Run::Impl::report_plan() {
   const auto& decisions = session_->plan_report().decisions;
   if (!comm_.is_root() || !options_.reports_plan || options_.plan_only) return;
-  for (; reported_decisions_ < decisions.size(); ++reported_decisions_)
-    say(stdout, fmt::format("{}: {}\n", options_.program, describe_decision(decisions[reported_decisions_])));
+  for (; reported_decisions_ < decisions.size(); ++reported_decisions_) {
+    const auto& taken = decisions[reported_decisions_];
+    if (taken.strategy != decisions[reported_decisions_ - 1].strategy)
+      say(stdout, fmt::format("{}: {}\n", options_.program, describe_decision(taken)));
+  }
 }
 
 std::string Run::Impl::stop_reason() const {

@@ -102,19 +102,19 @@ class Problem:
         inner[np.unravel_index(chosen, inner.shape)] = True
         return mask
 
-    def sensor(self, *commit_mark: str):
+    def sensor(self, *record: str):
         sensor = self.kwave.kSensor(mask=self.mask)
-        if commit_mark:
-            sensor.commit_mark = list(commit_mark)
+        if record:
+            sensor.record = list(record)
         return sensor
 
-    def by_package(self, *commit_mark: str) -> dict:
+    def by_package(self, *record: str) -> dict:
         """With the package's NumPy backend."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.kwave.kspaceFirstOrder(
                 *self.parts(self.source),
-                self.sensor(*commit_mark),
+                self.sensor(*record),
                 pml_size=self.pml,
                 pml_inside=True,
                 quiet=True,
@@ -288,7 +288,7 @@ def test_boxes_are_recorded_outside_the_package(kwave, tmp_path):
     problem.pressure_source("additive", 1)
     corners = np.array([[10, 9, 8, 14, 12, 10], [16, 6, 12, 16, 20, 12]]).T
     sensor = kwave.kSensor(mask=corners)
-    sensor.commit_mark = ["p"]
+    sensor.record = ["p"]
     problem.by_older_call(tmp_path, 1, sensor, save_to_disk_exit=True, input_filename="in.h5")
     command = [binary(), "-i", tmp_path / "in.h5", "-o", tmp_path / "out.h5", "-t", "1"]
     subprocess.run(command, check=True, capture_output=True)

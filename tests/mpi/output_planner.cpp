@@ -128,7 +128,7 @@ MPI_CASE("auto measures, predicts all strategies, decides once and says why", ra
   CHECK(report.decisions[1].predicted_output_s > 0);
   CHECK(report.decisions[1].observed_output_s > 0);
   CHECK(report.decisions[1].reason.find("outputs") != std::string::npos);
-  CHECK(report.decisions.size() <= 2 + steps / 10);
+  CHECK(report.decisions.size() <= 2 + steps / 3);  // at most one after each window
   REQUIRE(report.measured);
   CHECK(report.measured->compute_s.value > 0.0005);
   CHECK(report.measured->write.write_s > 0);

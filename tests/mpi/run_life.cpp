@@ -178,14 +178,10 @@ MPI_CASE("a run that pauses is resumed by another one", ranks{1, 2, 3, 7}) {
   const auto no_tail = [] { return output::FileTail(); };
   StepIndex done = 0;
   for (const bool last_segment : {false, true}) {
-    const std::optional<double> pause_after_s = last_segment ? std::nullopt : std::optional(0.0);
-    Run run(comm,
-            {.program = "a test",
-             .directory = {},
-             .wall_limit_s = {},
-             .pause_after_s = pause_after_s,
-             .write = {}},
-            nullptr);
+    RunOptions options{
+        .program = "a test", .directory = {}, .wall_limit_s = {}, .pause_after_s = {}, .write = {}};
+    if (!last_segment) options.pause_after_s = 0;
+    Run run(comm, options, nullptr);
     run.plan({stream}, {}, box, domain);
     Counter counter(box, 1000);
     run.open_output(path, {}, counter.memory_bytes(), {.after = done});

@@ -42,6 +42,7 @@ template <CaseSimulation S>
 class SimulationProgram final : public CaseProgram {
  public:
   using Options = typename S::Options;
+  /// `options` and `run` outlive the program. @local
   SimulationProgram(mpi::CommView comm, const Options& options, Run& run)
       : CaseProgram(info(), comm, options, run),
         options_(options),
@@ -49,6 +50,7 @@ class SimulationProgram final : public CaseProgram {
     watch_ = {.quantity = S::quantities().front().name, .hint = "a smaller time step"};
   }
 
+  /// What the simulation says of itself, with its keys. @local
   static const ProgramInfo& info() {
     static const CaseSchema schema = [] {
       std::vector<std::string> names;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much of an output file is complete.
 
-A Tailrace output file carries `tailrace_commit_mark`: one slot per writer, the number of time steps whose
+A Tailrace output file carries `tailrace_record`: one slot per writer, the number of time steps whose
 samples that writer has put into the file. The smallest slot is what every reader may trust, even after the
 run was killed. Files of other k-Wave programs have no commit mark; for them `t_index`, the number of
 completed steps, is taken.

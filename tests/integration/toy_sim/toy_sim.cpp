@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The smallest simulation: each point of a box grows by its own rate. Built with the project, run by
-// test_toy_sim.py.
+// The smallest simulation: each point of a box grows at its own rate (test_toy_sim.py runs it).
 #include "tailrace/run/simulate.hpp"
 
 namespace tailrace {
