@@ -223,7 +223,7 @@ class Benchmark {
   std::map<std::string, std::int64_t> extra_bytes_;
 };
 
-/// How long ranks take to learn headers of several lengths.
+/// Returns how long ranks take to learn headers of several lengths.
 nlohmann::json measure_headers(mpi::CommView comm, const Settings& settings) {
   auto rows = nlohmann::json::array();
   for (const auto bytes : settings.headers) {

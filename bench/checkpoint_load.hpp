@@ -57,7 +57,7 @@ class FieldLoad final : public Load {
   std::vector<double> values_;
 };
 
-/// How particles lie in space.
+/// Describes how particles lie in space.
 enum class Spread { uniform, clustered };
 
 /// Particles of 116 bytes each, one cell's behind the other's, as ls1 MarDyn has them in its files: number,

@@ -38,7 +38,7 @@ Settings settings_of(int argc, char** argv) {
   return settings;
 }
 
-/// What a copy of a molecule with one centre is.
+/// Describes what a copy of a molecule with one centre is.
 struct Copy {
   Vec3 position{};
   std::uint64_t id = 0;

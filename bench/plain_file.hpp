@@ -14,9 +14,9 @@
 
 #include "base/system.hpp"
 
-/// What a single stream of plain writes and reads takes: the yardstick for everything that does more. Bytes
-/// come from memory as large as the file and go there, as those of a state do: a batch that is used again and
-/// again would stay in the processor's cache.
+/// Describes what a single stream of plain writes and reads takes: the yardstick for everything that does
+/// more. Bytes come from memory as large as the file and go there, as those of a state do: a batch that is
+/// used again and again would stay in the processor's cache.
 namespace tailrace::bench {
 
 /// Most bytes of a write or read.

@@ -4,7 +4,7 @@
 
 No function is longer than 45 lines, no file longer than 500, and half of all functions of the library, the
 simulations and the command have at most 6 lines, signature and closing brace included. The keys of cases are
-tables, of which only the files are measured. Prints one line per violation and exits with 1 when there is one.
+tables, of which only the files are measured. Prints a line per violation and exits with 1 when there is one.
 """
 
 import statistics

@@ -66,12 +66,12 @@ class Heat {
     exchange_halos();
   }
 
-  /// What is recorded: where the points of this rank are in memory.
+  /// Returns what is recorded: where the points of this rank are in memory.
   [[nodiscard]] output::FieldView field(const std::string&) const {
     return {now_.data() + at(box_.lo), h5::ElementType::float64, box_, cells_.x + 2,
             static_cast<std::int64_t>(plane_)};
   }
-  /// What the future depends on: saves and restores.
+  /// Saves and restores what the future depends on.
   void state(checkpoint::StateArchive& archive) {
     archive.component("heat", 1, [&](int) {
       archive.field("temperature", {now_.data() + at(box_.lo), h5::ElementType::float64, cells_, box_,

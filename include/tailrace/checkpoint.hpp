@@ -87,9 +87,9 @@ class RowSet {
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T>;
 
-/// What passes through the one function `state(StateArchive&)` of a simulation: it names all that its future
-/// depends on, and the archive saves or restores it. All ranks name the same things in the same order.
-/// One function serves both directions:
+/// Describes what passes through the one function `state(StateArchive&)` of a simulation: it names all that
+/// its future depends on, and the archive saves or restores it. All ranks name the same things in the same
+/// order. One function serves both directions:
 ///
 ///     const auto state = [&](StateArchive& archive) {
 ///       archive.component("heat", 1, [&](int) { archive.field("temperature", {...}); });
@@ -105,8 +105,8 @@ class StateArchive {
 
   [[nodiscard]] virtual bool restores() const noexcept = 0;
 
-  /// What `body` names belongs to this component; it gets the version of what there is: the given one, or
-  /// that of an older program. Errors (input): it is missing, or newer than `version`.
+  /// What `body` names belongs to this component; it gets the version of what there is: the given
+  /// one, or that of an older program. Errors (input): it is missing, or newer than `version`.
   void component(const std::string& name, int version, const std::function<void(int version)>& body);
 
   /// A number, the same on all ranks. It comes back as it was, bit for bit.
@@ -181,7 +181,7 @@ struct Origin {
 void save(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
           int keep);
 
-/// What `restore_newest` did.
+/// Describes what `restore_newest` did.
 struct Restored {
   StepIndex step = 0;
   std::string path;

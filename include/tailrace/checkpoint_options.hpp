@@ -7,7 +7,7 @@
 
 #include "tailrace/box.hpp"
 
-/// What a user decides about checkpoints, as plain values.
+/// Describes what a user decides about checkpoints, as plain values.
 namespace tailrace::checkpoint {
 
 /// When a run is to take checkpoints; each rule that is given makes some due. None: never.
@@ -21,7 +21,7 @@ struct Rules {
   [[nodiscard]] bool any() const noexcept { return every_steps || every_s || mtbf_s; }
 };
 
-/// How the cells of a checkpoint are stored.
+/// Describes how the cells of a checkpoint are stored.
 struct Compression {
   int zstd_level = 0;  ///< 1 (fast) to 19 (small); 0: they are stored as they are
 
@@ -34,7 +34,7 @@ Compression parse_compression(const char* name, const std::string& text);
 /// The text that is read as this. @local
 std::string compression_text(const Compression& compression);
 
-/// How a state is kept on its way to the file, and how it is stored there.
+/// Describes how a state is kept on its way to the file, and how it is stored there.
 struct Packing {
   std::int64_t buffer_bytes = 256 << 20;  ///< most bytes of buffers, on each rank
   Compression compression = {};

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-/// What a dataset of an HDF5 file is, as plain values.
+/// Describes what a dataset of an HDF5 file is, as plain values.
 namespace tailrace::h5 {
 
 /// Element types that Tailrace reads and writes.

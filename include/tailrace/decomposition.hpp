@@ -74,8 +74,8 @@ class Decomposition {
   int single_owner_ = -1, single_ranks_ = 0;  // of `all_on`
 };
 
-/// Where the points of a rank's box lie in its memory: x contiguous, rows and planes at these distances in
-/// elements.
+/// Describes where the points of a rank's box lie in its memory: x contiguous, rows and planes at these
+/// distances in elements.
 struct LocalLayout {
   std::int64_t stride_y = 0, stride_z = 0;
 

@@ -8,7 +8,7 @@
 
 namespace tailrace {
 
-/// What went wrong, in the classes that decide how a program ends (see `exit_status`).
+/// Describes what went wrong, in the classes that decide how a program ends (see `exit_status`).
 enum class ErrorKind {
   usage,     ///< a bad command line
   input,     ///< a bad case or input file

@@ -17,19 +17,19 @@ struct StaticDataset {
   std::vector<std::byte> values;
 };
 
-/// What the indices along a dimension of a dataset represent.
+/// Describes what the indices along a dimension of a dataset represent.
 struct Axis {
   std::string label, unit;
   double origin = 0, spacing = 1;  ///< refers to index 0; between neighbours
   bool even = true;                ///< else `spacing` is the mean
 };
 
-/// What the attributes of a group say, where the stream cannot say.
+/// Describes what the attributes of a group say, where the stream cannot say.
 struct GroupWords {
   std::string quantity, selection;
   bool on_grid = true;  ///< the values are at points of the domain
 };
-/// What a file holds beside the streams.
+/// Describes what a file holds beside the streams.
 struct FileHead {
   std::vector<StaticDataset> datasets;
   std::vector<h5::Attribute>
@@ -42,9 +42,9 @@ struct FileHead {
   std::map<std::string, std::vector<Axis>> axes;
 };
 
-/// What is put into the file when it is closed: replaced root texts and values of small datasets of the head.
-/// After a failure of the output only the texts are, so that a dataset such as the number of steps done never
-/// claims samples that are not there; the commit mark says then.
+/// Describes what is put into the file when it is closed: replaced root texts and values of small datasets of
+/// the head. After a failure of the output only the texts are, so that a dataset such as the number of steps
+/// done never claims samples that are not there; the commit mark says then.
 struct FileTail {
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<std::pair<std::string, std::vector<std::byte>>> datasets;

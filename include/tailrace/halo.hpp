@@ -10,8 +10,8 @@
 
 namespace tailrace::layout {
 
-/// Which of the points around a box are exchanged: those beyond its faces, also those beyond its edges (for
-/// mixed derivatives), or all.
+/// Describes which of the points around a box are exchanged: those beyond its faces, also those beyond its
+/// edges (for mixed derivatives), or all.
 enum class HaloPoints { faces = 1, edges = 2, corners = 3 };
 
 struct HaloConfig {

@@ -12,7 +12,7 @@
 /// Asynchronous output, for programs with a main loop of their own.
 namespace tailrace::output {
 
-/// What goes into an output file, as one rank sees it.
+/// Describes what goes into an output file, as one rank sees it.
 struct OutputContents {
   Frame frame;                  ///< the domain, the spacing and the time step; the same on all ranks
   Box own_box;                  ///< the points of this rank; the boxes of all ranks cover the domain once
@@ -63,7 +63,7 @@ class OutputFile {
   /// @param field  finds the values of a quantity on this rank; called during the call only
   void sample(StepIndex step, const FieldLookup& field);
 
-  /// Whether a write of this rank has failed; `flush` and `finish` have the reason. @local
+  /// Returns whether a write of this rank has failed; `flush` and `finish` have the reason. @local
   [[nodiscard]] bool failed() const;
 
   /// Waits until all samples taken so far are on the device, where any process may read them. Returns the

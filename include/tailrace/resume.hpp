@@ -9,7 +9,7 @@ namespace tailrace::output {
 
 class KeptReductions;
 
-/// Where a run continues an output file that an earlier run left.
+/// Describes where a run continues an output file that an earlier run left.
 struct Resume {
   StepIndex after = 0;  ///< the file holds the samples up to this step, which is at least 1
   /// File with the running reductions as they were after that step, put there by

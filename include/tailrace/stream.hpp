@@ -36,15 +36,15 @@ struct Rows {
   std::int64_t components = 1;
 };
 
-/// Where a quantity is sampled, in global indices.
+/// Describes where a quantity is sampled, in global indices.
 using Selection = std::variant<Points, Boxes, Whole, Rows>;
 
-/// What happens to the samples over time. `none` keeps them all; the others leave one value per point at the
-/// end; `final` is the value of the last step.
+/// Describes what happens to the samples over time. `none` keeps them all; the others leave one value per
+/// point at the end; `final` is the value of the last step.
 enum class Reduction { none, min, max, rms, mean, final };
 const char* to_string(Reduction reduction) noexcept;
 
-/// What becomes of the samples of a stream that cannot be written.
+/// Describes what becomes of the samples of a stream that cannot be written.
 enum class OnFailure {
   stop,   ///< the output fails, and with it the run
   retry,  ///< they are written again and again, until it works or a limit is reached
@@ -98,10 +98,10 @@ struct Cadence {
   friend bool operator==(const Cadence&, const Cadence&) = default;
 };
 
-/// How a file counts the samples of a stream that grows: one whose number of samples is open, or which takes
-/// `Rows`. The group has, beside the stream's datasets, `step` and `time_s`, an element per sample, and
-/// for rows `offsets`, an element more: sample k consists of the rows from offsets[k] up to offsets[k +
-/// 1]. See docs/formats/growing.md.
+/// Describes how a file counts the samples of a stream that grows: one whose number of samples is open, or
+/// which takes `Rows`. The group has, beside the stream's datasets, `step` and `time_s`, an element per
+/// sample, and for rows `offsets`, an element more: sample k consists of the rows from offsets[k] up to
+/// offsets[k + 1]. See docs/formats/growing.md.
 struct Growth {
   std::string group;
   double time_of_step_0_s = 0, dt_s = 0;
@@ -148,7 +148,7 @@ using FieldLookup = std::function<FieldView(const std::string& quantity)>;
 /// Finds the rows of a quantity on this rank at the time of a sample.
 using RowsLookup = std::function<RowsView(const std::string& quantity)>;
 
-/// Where the points of a computation are, and when its steps.
+/// Describes where the points of a computation are, and when its steps.
 struct Frame {
   Index3 domain;                             ///< points of the whole domain
   std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z

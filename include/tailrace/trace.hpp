@@ -9,10 +9,10 @@
 
 #include "tailrace/box.hpp"
 
-/// Where the time went: spans and counters per thread. Needs no MPI.
+/// Describes where the time went: spans and counters per thread. Needs no MPI.
 namespace tailrace::trace {
 
-/// What a thread does during a span.
+/// Describes what a thread does during a span.
 enum class Kind : std::uint8_t {
   setup,
   compute,
@@ -29,7 +29,7 @@ enum class Kind : std::uint8_t {
 inline constexpr std::size_t kind_count = 11;
 const char* to_string(Kind kind) noexcept;
 
-/// What is recorded beside the totals.
+/// Describes what is recorded beside the totals.
 enum class Mode {
   off,
   on,
@@ -54,7 +54,7 @@ struct Total {
   std::int64_t bytes = 0, count = 0;
 };
 
-/// What hardware counters counted during a span.
+/// Describes what hardware counters counted during a span.
 using Counts = std::array<std::int64_t, 4>;
 
 /// Marks that a staging buffer of this process was taken (1) or given back (-1). Any thread.
@@ -82,7 +82,7 @@ class Log {
   [[nodiscard]] const Total& total(Kind kind) const noexcept {
     return totals_[static_cast<std::size_t>(kind)];
   }
-  /// Whether nothing was added yet.
+  /// Returns whether nothing was added yet.
   [[nodiscard]] bool empty() const noexcept;
   [[nodiscard]] const std::string& thread() const noexcept { return thread_; }
 

@@ -51,7 +51,7 @@ inline constexpr std::int64_t default_stripe_bytes = 4 << 20, min_stripe_bytes =
 inline constexpr std::size_t max_directories_to_switch = 24;
 
 inline constexpr int max_lustre_stripes = 2000;
-/// How Lustre spreads a file over its targets; 0: as the file's directory has it.
+/// Describes how Lustre spreads a file over its targets; 0: as the file's directory has it.
 struct LustreStripes {
   int count = 0;
   std::int64_t bytes = 0;  ///< refers to each, a multiple of 64 KiB
@@ -60,7 +60,8 @@ struct LustreStripes {
   friend bool operator==(const LustreStripes&, const LustreStripes&) = default;
 };
 
-/// How samples leave the computation: what a user decides. A plain value; `parse_options` makes it of texts.
+/// Describes how samples leave the computation: what a user decides. A plain value; `parse_options` makes it
+/// of texts.
 struct WriteOptions {
   std::string strategy = "auto";  ///< who writes; see `parse_options` for the names
   bool strategy_given = false;    ///< the user asked for it
@@ -72,7 +73,8 @@ struct WriteOptions {
   int deflate_level = 4;          ///< refers to the sink `hdf5-chunked`, 1 (fast) to 9 (small)
   std::vector<std::pair<std::string, std::string>>
       mpi_hints;  ///< for MPI-IO, or for ADIOS2's engine, of the sinks that use them
-  /// Where raw files with the streams' values are made, one in each; none: the values are in the file itself.
+  /// Says where raw files with the streams' values are made, one in each; none: the values are in the file
+  /// itself.
   std::vector<std::string> directories;
   std::int64_t stripe_bytes =
       default_stripe_bytes;    ///< refers to a dataset in one directory before the next one

@@ -13,7 +13,7 @@
 
 namespace tailrace::molecules {
 
-/// What regions are made from.
+/// Describes what regions are made from.
 enum class LoadMeasure {
   counted,  ///< estimated from numbers of molecules alone: runs repeat bit for bit
   seconds,  ///< the same, where a rank's molecules took longer or shorter, scaled by that
@@ -55,7 +55,7 @@ class Balancer {
   double imbalance_ = 1;
 };
 
-/// What each rank reported rank 0.
+/// Describes what each rank reported rank 0.
 struct RankCounts {
   double load = 0;  ///< measured
   std::vector<CellCounter::Count> cells;

@@ -134,7 +134,7 @@ void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition
   kd ? read_kd(file, decomposition) : refuse_kd(file);
 }
 
-/// How many bins each table has, beside what all tables have.
+/// Returns how many bins each table has, beside what all tables have.
 std::vector<Bins> read_bins(run::CaseFile& file, const std::vector<run::OutputTable>& tables) {
   constexpr std::int64_t max_bins = std::int64_t{1} << 24;
   std::vector<Bins> all;
@@ -223,14 +223,14 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   run::read_run_tables(file, line, options);
 }
 
-/// What of the resolved case follows from other keys.
+/// Resolves what of the case follows from other keys.
 void set_defaults(run::CaseFile& file, const Options& options) {
   file.set_default("time.steps", fmt::format("{}", options.problem.steps));
   file.set_default("model.lj_cutoff", fmt::format("{}", options.problem.model.lj_cutoff));
   file.set_default("model.cells_per_cutoff", "\"auto\"");
 }
 
-/// What a configuration of MarDyn says in the words of a case.
+/// Returns what a configuration of MarDyn says in the words of a case.
 std::vector<std::string> settings_of_file(CommandLine& line) {
   if (!is_configuration(line.case_file)) return {};
   return settings_of(read_configuration(line.case_file), line.options.warnings);

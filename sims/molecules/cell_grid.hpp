@@ -28,7 +28,7 @@ struct CellGrid {
   Vec3 box{};
   Cell3 cells{1, 1, 1};
 
-  /// Where cell `i` of an axis begins; cell i - 1 ends there.
+  /// Returns where cell `i` of an axis begins; cell i - 1 ends there.
   [[nodiscard]] double border(std::size_t axis, std::int64_t i) const noexcept {
     if (i >= cells[axis]) return box[axis];
     return box[axis] * static_cast<double>(i) / static_cast<double>(cells[axis]);

@@ -10,8 +10,8 @@
 
 namespace tailrace::molecules {
 
-/// Where the molecules of all ranks are in a file in which they are sorted by cells. No rank has a table of
-/// all cells: each counts those of an equal part of them for all others.
+/// Describes where the molecules of all ranks are in a file in which they are sorted by cells. No rank has a
+/// table of all cells: each counts those of an equal part of them for all others.
 struct CellPlaces {
   /// Molecules of this rank that are one behind the other in the file.
   struct Run {

@@ -25,7 +25,7 @@ struct Configuration {
     std::map<std::string, std::string> options;  ///< by the names of the XML elements
   };
   enum class Division { regular, kd };
-  /// How the ranks share the box.
+  /// Describes how the ranks share the box.
   struct Parallelisation {
     Division division = Division::regular;
     std::optional<std::array<int, 3>> grid;  ///< ranks along x, y, z

@@ -71,7 +71,7 @@ class Reader {
     problems_.add(fmt::format("line {}: {}", line_, what), fix);
   }
 
-  /// Whether a word follows in the same line.
+  /// Returns whether a word follows in the same line.
   [[nodiscard]] bool more_in_line() const { return at_ < words_.size() && words_[at_].line == line_; }
   std::string_view word(const char* what) {
     if (more_in_line()) return words_[at_++].text;

@@ -70,7 +70,7 @@ void StateInTransit::state(checkpoint::StateArchive& archive) {
   restored_ = archive.restores();
 }
 
-/// What is known beside the molecules: from the case if there is one, otherwise from the file.
+/// Finds out what is known beside the molecules: from the case if there is one, otherwise from the file.
 void StateInTransit::finalize(const std::string& path, const PhaseSpaceHeader& header) {
   time_ = header.time;
   if (problem_ != nullptr) {

@@ -18,8 +18,8 @@ struct Cut {
   int low_ranks = 0;       ///< as many ranks, the first ones, are below it
 };
 
-/// Which rank owns which cuboid of a periodic box; the same on all ranks. The regions fill the box once, bit
-/// for bit. Ranks number along x first.
+/// Describes which rank owns which cuboid of a periodic box; the same on all ranks. The regions fill the box
+/// once, bit for bit. Ranks number along x first.
 class Decomposition {
  public:
   /// Equal cuboids. Without `grid`, in the way with the least area. Errors (input): a grid that
@@ -31,14 +31,14 @@ class Decomposition {
 
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
   [[nodiscard]] const Vec3& box() const noexcept { return grid_.box; }
-  /// Where a rank's molecules are; empty if it owns nothing. Cost: log(ranks).
+  /// Returns where a rank's molecules are; empty if it owns nothing. Cost: log(ranks).
   [[nodiscard]] Region region(int rank) const;
   /// The rank whose region contains `r`; -1 outside of the box, and where a coordinate is no number.
   [[nodiscard]] int owner(const Vec3& r) const noexcept;
   /// The ranks whose regions meet a region, ascending; what is outside of the box is left out.
   [[nodiscard]] std::vector<int> ranks_meeting(const Region& region) const;
 
-  /// What it is made of, for a checkpoint: 5 numbers and one per cut.
+  /// Returns what it is made of, for a checkpoint: 5 numbers and one per cut.
   [[nodiscard]] std::vector<std::int64_t> numbers() const;
   /// The same decomposition again. Errors (input): these are not the numbers of one.
   static Decomposition restored(const Vec3& box, std::span<const std::int64_t> numbers);

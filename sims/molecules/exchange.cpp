@@ -85,8 +85,8 @@ std::vector<Vec3> Exchange::shifts() const {
   return list;
 }
 
-/// Where the molecules of `own` are that, moved by `shift`, are within reach of `other`. Both sides of a
-/// message ask this same question.
+/// Returns where the molecules of `own` are that, moved by `shift`, are within reach of `other`. Both sides
+/// of a message ask this same question.
 Region Exchange::given(const Region& own, const Region& other, const Vec3& shift) const noexcept {
   return common(own, moved(grown(other, reach_), -1.0 * shift));
 }

@@ -15,7 +15,7 @@
 
 namespace tailrace::molecules {
 
-/// Where copies of a rank's molecules are wanted.
+/// Describes where copies of a rank's molecules are wanted.
 struct HaloTarget {
   int rank = 0;
   Vec3 shift{};     ///< added to positions
@@ -25,8 +25,8 @@ struct HaloTarget {
 };
 
 /// Moves molecules between ranks: copies to where they are within reach, and molecules to their owners.
-/// What arrives, and in which order, follows from decomposition and molecules alone. Ranks may be thinner
-/// than the reach, or own nothing. Memory: the decomposition, and the messages of a round.
+/// Describes what arrives, and in which order, follows from decomposition and molecules alone. Ranks may be
+/// thinner than the reach, or own nothing. Memory: the decomposition, and the messages of a round.
 class Exchange {
  public:
   /// `reach`: distance along each axis up to which copies are wanted around a region.

@@ -43,9 +43,9 @@ class ForceField {
   [[nodiscard]] double charge_dipole_sign() const noexcept {
     return model_.reference_charge_dipole_sign ? -1 : 1;
   }
-  /// Whether forces depend on orientations or orientations change: otherwise molecules have none.
+  /// Returns whether forces depend on orientations or orientations change: otherwise molecules have none.
   [[nodiscard]] bool rotates() const noexcept { return rotates_; }
-  /// Whether there is one component, of one Lennard-Jones centre at its origin and nothing else.
+  /// Returns whether there is one component, of one Lennard-Jones centre at its origin and nothing else.
   [[nodiscard]] bool one_centre() const noexcept { return one_centre_; }
 
  private:

@@ -39,7 +39,7 @@ struct Powers {
   std::int64_t pairs = 0;
 };
 
-/// What the kernel needs of a pair: the force over the distance is (c12 / r^6 - c6) / r^8.
+/// Describes what the kernel needs of a pair: the force over the distance is (c12 / r^6 - c6) / r^8.
 struct Coefficients {
   double c12, c6, squared_cutoff;
 };
@@ -50,9 +50,9 @@ Coefficients coefficients_of(const ForceField& field) {
   return {2 * pair.epsilon24 * sigma6 * sigma6, pair.epsilon24 * sigma6, cutoff * cutoff};
 }
 
-/// Where the vectors begin that make up runs of partners. All are found before any is read: one loop goes
-/// over them, whose sums stay in registers, instead of a short one for each run. A vector reaches beyond its
-/// run, as far as the row goes: what is there is too far away, and tested like the rest.
+/// Describes where the vectors begin that make up runs of partners. All are found before any is read: one
+/// loop goes over them, whose sums stay in registers, instead of a short one for each run. A vector reaches
+/// beyond its run, as far as the row goes: what is there is too far away, and tested like the rest.
 class VectorList {
  public:
   void clear() noexcept { size_ = 0, cut_.clear(); }

@@ -105,7 +105,7 @@ class AsciiFile final : public PhaseSpace {
     read_in_parts(comm(), share, path(), next, take);
   }
 
-  /// Where the first word begins that begins at a place or behind it.
+  /// Returns where the first word begins that begins at a place or behind it.
   [[nodiscard]] std::int64_t begin_of_word(std::int64_t place) const {
     char letter = ' ';
     const auto read = [&](std::int64_t at) {

@@ -17,7 +17,7 @@ namespace tailrace::molecules {
 
 namespace {
 
-/// What the file begins with.
+/// Describes what the file begins with.
 struct Start {
   std::int64_t cells = 0, molecules = 0;
   Vec3 edges{};
@@ -89,7 +89,7 @@ class CellsFile final : public PhaseSpace {
     });
   }
 
-  /// Where the rows of cells are: the ranks that read their counts say. @collective
+  /// Returns where the rows of cells are: the ranks that read their counts say. @collective
   std::vector<RowRange> rows_of(const std::vector<CellRange>& wanted) {
     const auto first_rows = read_counts();
     const auto part = part_of(start_.cells, comm().rank(), comm().size());

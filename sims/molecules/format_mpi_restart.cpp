@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view magic = "MarDyn20150211trunk";
 constexpr std::int32_t byte_order_probe = 0x0a0b0c0d, swapped_probe = 0x0d0c0b0a;
 
-/// What the file begins with; the table of boxes follows, if `table_name` says so.
+/// Returns what the file begins with; the table of boxes follows, if `table_name` says so.
 #pragma pack(push, 1)
 struct Start {
   std::array<char, 52> magic{};
@@ -31,14 +31,14 @@ struct Start {
 constexpr std::int64_t gap_begin = 64, start_bytes = 82, box_bytes = 64, shortest_gap = 7;
 static_assert(sizeof(Start) == start_bytes);
 
-/// What one rank wrote.
+/// Describes what one rank wrote.
 struct Box {
   Vec3 low{}, high{};
   std::uint64_t first = 0, count = 0;
 };
 static_assert(sizeof(Box) == box_bytes);
 
-/// What follows from the head of a file.
+/// Describes what follows from the head of a file.
 struct Layout {
   std::int64_t rows_begin = 0, molecules = 0;
   RowLayout row;
@@ -75,7 +75,7 @@ class HeadReader {
         "a checkpoint that ls1 mardyn wrote with datarep = native; without, it writes damaged ones");
   }
 
-  /// How many molecules there are: the table says, or the size where there is none.
+  /// Finds out how many molecules there are: the table says, or the size where there is none.
   void read_boxes() {
     const std::int64_t bytes = file_.size_bytes() - layout_.rows_begin;
     if (std::string_view(start_.table_name.data(), 2) != "BB") {
@@ -108,7 +108,7 @@ class HeadReader {
                          full));
   }
 
-  /// Which of two rows it is; nothing in the file says so, so the first ones are looked at.
+  /// Finds out which of two rows it is; nothing in the file says so, so the first ones are looked at.
   void find_row() {
     constexpr std::int64_t max_looked_at = 64;
     const bool parallel = fits(padded_transfer_row, max_looked_at), serial = fits(serial_row, max_looked_at);
@@ -117,7 +117,7 @@ class HeadReader {
     layout_.row = serial && !parallel ? serial_row : padded_transfer_row;
   }
 
-  /// Whether the first rows, read in this manner, are molecules.
+  /// Returns whether the first rows, read in this manner, are molecules.
   [[nodiscard]] bool fits(const RowLayout& row, std::int64_t most) const {
     const std::int64_t bytes = (layout_.molecules - 1) * row.bytes + row.used_bytes();
     if (file_.size_bytes() < layout_.rows_begin + bytes) return false;

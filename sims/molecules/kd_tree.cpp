@@ -76,7 +76,7 @@ class Planner {
     return {low, high};
   }
 
-  /// What the pairs through a cut cost, as if all ranks of the branch shared it.
+  /// Returns what the pairs through a cut cost, as if all ranks of the branch shared it.
   [[nodiscard]] double cut_cost(const Branch& branch, const Cut& cut) const noexcept {
     if (mean_ <= 0) return 0;
     CellBox beside = branch.cells;

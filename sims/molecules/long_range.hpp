@@ -8,10 +8,10 @@
 
 namespace tailrace::molecules {
 
-/// What the formulas of the whole system add to the sums over pairs.
+/// Describes what the formulas of the whole system add to the sums over pairs.
 struct Corrections {
   double u_lj = 0, u_self = 0;  ///< beyond the cutoff, and of dipoles with the reaction field of themselves
-  double virial = 0;            ///< refers to both
+  double virial = 0;            ///< that of both
 
   [[nodiscard]] double u() const noexcept { return u_lj + u_self; }
 };

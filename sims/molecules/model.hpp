@@ -7,7 +7,8 @@
 
 #include "vec.hpp"
 
-/// What molecules are made of, and how they act on each other; reduced units with k_B = 1, 4 pi eps_0 = 1.
+/// Describes what molecules are made of, and how they act on each other; reduced units with k_B = 1, 4 pi
+/// eps_0 = 1.
 namespace tailrace::molecules {
 
 /// A Lennard-Jones 12-6 centre.

@@ -10,8 +10,8 @@
 
 namespace tailrace::molecules {
 
-/// How a molecule is in a binary file: the places of its members in bytes, little-endian, doubles but for
-/// the id (64 bits) and the component; -1 where the file has none.
+/// Describes how a molecule is in a binary file: the places of its members in bytes, little-endian, doubles
+/// but for the id (64 bits) and the component; -1 where the file has none.
 struct RowLayout {
   std::int64_t bytes = 0;  ///< from one row to the next
   int id = 0, component = 0, position = 0, velocity = 0, orientation = 0, angular_momentum = 0;

@@ -8,10 +8,11 @@
 
 namespace tailrace::molecules {
 
-/// Whether a file is a configuration of MarDyn or ls1 mardyn and no case. @local
+/// Returns whether a file is a configuration of MarDyn or ls1 mardyn and no case. @local
 bool is_configuration(const std::string& path);
 
-/// What a configuration says, as "key=value" of a case; what has no word there is appended to `warnings`.
+/// Returns what a configuration says, as "key=value" of a case; what has no word there is appended to
+/// `warnings`.
 /// @local
 std::vector<std::string> settings_of(const Configuration& configuration, std::vector<std::string>& warnings);
 

@@ -10,7 +10,7 @@
 
 namespace tailrace::molecules {
 
-/// Where a kernel looks for partners: rows of a rank's own molecules and of the copies around them.
+/// Describes where a kernel looks for partners: rows of a rank's own molecules and of the copies around them.
 struct Neighbourhood {
   const ForceField& field;
   Columns& own;
@@ -54,7 +54,7 @@ inline double squared_reach(const LinkedCells& rows, const Block& block, int y, 
   return rest;
 }
 
-/// What a run of partners is.
+/// Describes what a run of partners is.
 enum class Partners { same_row, own, copies };
 
 /// Calls `visit(Partners, run)` for the runs that hold all partners of a block: in its own row those behind

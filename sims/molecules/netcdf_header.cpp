@@ -91,7 +91,7 @@ class HeaderReader {
   std::int64_t at_ = 0, begin_ = 0, end_ = 0;
 };
 
-/// Whether a name is a letter and the number of a cell.
+/// Returns whether a name is a letter and the number of a cell.
 bool names_cell(const std::string& name, char letter) {
   return name.starts_with(letter) && number_in<std::int64_t>(std::string_view(name).substr(1));
 }

@@ -20,7 +20,7 @@ struct Totals {
       0;  ///< refers to molecules within the cutoff, evaluated here: work that can be counted
 };
 
-/// What the sums of all ranks say about the system; reduced units.
+/// Describes what the sums of all ranks say about the system; reduced units.
 struct Observables {
   double u_potential = 0, u_kinetic = 0, virial = 0, temperature = 0, pressure = 0;
 };

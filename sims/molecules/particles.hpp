@@ -36,7 +36,7 @@ class Particles {
   void for_each(Visit&& visit) const {
     for (std::int64_t i = 0; i < size(); ++i) visit(get(i));
   }
-  /// How many there are of each component.
+  /// Returns how many there are of each component.
   [[nodiscard]] std::vector<std::int64_t> count_components() const;
   [[nodiscard]] const ForceField& field() const noexcept { return field_; }
 

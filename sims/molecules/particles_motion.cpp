@@ -50,7 +50,7 @@ double squared_speed(const Columns& own, std::int64_t i) noexcept {
   return vx * vx + vy * vy + vz * vz;
 }
 
-/// Whether a molecule moves further than the cutoff, or nowhere any more: its numbers are not finite.
+/// Returns whether a molecule moves further than the cutoff, or nowhere any more: its numbers are not finite.
 bool moves_too_far(const Columns& own, std::int64_t i, double dt, double cutoff) noexcept {
   bool bad = !(dt * dt * squared_speed(own, i) < cutoff * cutoff);
   if (!own.orientation[0].empty()) bad |= !(own.orientation[0][i] * own.orientation[0][i] < 2);

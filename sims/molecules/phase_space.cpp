@@ -46,8 +46,8 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, code);
 }
 
-/// Whether a write of two files was interrupted when the data had their name and the header had not: its
-/// file .partial is made after that of the data and complete before either gets its name.
+/// Returns whether a write of two files was interrupted when the data had their name and the header had not:
+/// its file .partial is made after that of the data and complete before either gets its name.
 bool waits_for_name(const PhaseSpaceFiles& files) {
   return exists(files.header + ".partial") && !exists(files.data + ".partial");
 }

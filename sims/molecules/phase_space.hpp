@@ -44,11 +44,11 @@ PhaseSpaceFiles files_of(PhaseSpaceFormat format, const std::string& prefix);
 /// The files of a state that is to be written to `path`: that one file, or two that have its name, as it is
 /// or without the ending of either. @local
 PhaseSpaceFiles files_at(PhaseSpaceFormat format, const std::string& path);
-/// What a file is by its first bytes, with the one that belongs to it. @local. Errors (input): it cannot be
-/// read, is none of these, or the other file is missing.
+/// Returns what a file is by its first bytes, with the one that belongs to it. @local. Errors (input): it
+/// cannot be read, is none of these, or the other file is missing.
 PhaseSpaceFiles recognise(const std::string& path);
 
-/// What a file says beside its molecules; what it leaves out has no value.
+/// Describes what a file says beside its molecules; what it leaves out has no value.
 struct PhaseSpaceHeader {
   std::int64_t molecules = 0;
   std::optional<double> time;
@@ -108,7 +108,7 @@ class PhaseSpace {
 /// (input), on all ranks.
 std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files);
 
-/// What is written: the same on all ranks but for `own` and the molecules.
+/// Describes what is written: the same on all ranks but for `own` and the molecules.
 struct PhaseSpaceState {
   double time = 0, temperature = 0;  ///< the target of the thermostat, 0 for none
   Vec3 box{};

@@ -11,7 +11,7 @@
 /// The formats, one source file each; inside only.
 namespace tailrace::molecules {
 
-/// What to do about a file that is too short.
+/// Says what to do about a file that is too short.
 inline constexpr const char* whole_file = "give the whole file";
 
 /// Molecules that are in memory at a time.
@@ -24,7 +24,7 @@ std::unique_ptr<PhaseSpace> open_cells(mpi::CommView comm, const PhaseSpaceFiles
 std::unique_ptr<PhaseSpace> open_netcdf(mpi::CommView comm, const PhaseSpaceFiles& files);
 std::unique_ptr<PhaseSpace> open_mpi_restart(mpi::CommView comm, const PhaseSpaceFiles& files);
 
-/// What the writers are given beside the state.
+/// Describes what the writers are given beside the state.
 struct StateTotals {
   std::int64_t before = 0, molecules = 0;  ///< refers to the ranks before this one; of all
   std::uint64_t state_sum = 0;             ///< refers to all
@@ -48,7 +48,7 @@ void read_in_parts(mpi::CommView comm, const Share& share, const std::string& pa
 struct RowRange {
   std::int64_t offset = 0, count = 0;
 };
-/// How rows of a file become molecules.
+/// Describes how rows of a file become molecules.
 struct RowCode {
   std::int64_t bytes = 0;       ///< from one to the next
   std::int64_t used_bytes = 0;  ///< without a gap at the end, which the last one may lack

@@ -50,7 +50,7 @@ Vec3 unit(const Vec3& v) {
   return length > 0 ? 1 / length * v : Vec3{0, 0, 1};
 }
 
-/// What is behind the number of components.
+/// Describes what is behind the number of components.
 struct Components {
   std::vector<Component> components;
   std::vector<Mixing> mixing;
@@ -256,7 +256,7 @@ class Parser {
   bool done_ = false;
 };
 
-/// Where our sum of the state is: a comment, which other readers pass over.
+/// Says where our sum of the state is: a comment, which other readers pass over.
 constexpr std::string_view sum_mark = "# state-sum ";
 
 std::optional<std::uint64_t> sum_in(std::string_view text) {

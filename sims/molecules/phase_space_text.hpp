@@ -9,7 +9,7 @@
 
 namespace tailrace::molecules {
 
-/// What a molecule line of the text format has, by the letters of its name.
+/// Describes what a molecule line of the text format has, by the letters of its name.
 struct LineFormat {
   const char* name;
   int fields;

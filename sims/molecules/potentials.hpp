@@ -63,7 +63,7 @@ inline Derivatives<Number> multipoles(const Number& strength, const Number& inve
   return d;
 }
 
-/// What two sites do to each other; the force on b is the opposite.
+/// Describes what two sites do to each other; the force on b is the opposite.
 template <class Number>
 struct Interaction {
   Number u{};

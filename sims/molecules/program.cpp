@@ -52,7 +52,7 @@ class Program final : public run::CaseProgram {
   [[nodiscard]] std::int64_t own_cells() const override { return simulation_->own_molecules(); }
   [[nodiscard]] std::string rate(StepIndex steps_done) override;
 
-  /// What is written, and where.
+  /// Describes what is written, and where.
   struct Outputs {
     std::vector<run::OutputTable> tables;
     Index3 space;

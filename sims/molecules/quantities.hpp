@@ -9,7 +9,7 @@
 
 namespace tailrace::molecules {
 
-/// What [[output]] tables can ask for.
+/// Describes what [[output]] tables can ask for.
 struct Quantity {
   enum class Kind {
     observable,    ///< one number of the whole system
@@ -67,7 +67,7 @@ inline constexpr std::array quantities{
 /// All observables at once, each in a group of its own below that of the table.
 inline constexpr const char* all_observables = "observables";
 
-/// What `run::read_output_tables` is to accept.
+/// Returns what `run::read_output_tables` is to accept.
 std::vector<run::OfferedQuantity> offered_quantities();
 /// The quantity of this name, null for `all_observables`. @local
 const Quantity* find_quantity(const std::string& name) noexcept;

@@ -14,7 +14,7 @@
 
 namespace tailrace::molecules {
 
-/// What the outputs of a run ask for, and the values of a step on their way to them.
+/// Describes what the outputs of a run ask for, and the values of a step on their way to them.
 ///
 /// Samples lie in a space of indices with room for all kinds: y counts molecules in the order of their ids,
 /// of which each rank owns some, x counts the numbers that belong to one; what belongs to the whole system is
@@ -42,12 +42,12 @@ class Samples {
   /// The same for the outputs of the last state, `reduce = "final"`, of a run that ended early.
   /// @collective{comm}
   void take_last(const ObservableValues& values, const MoleculeList& molecules);
-  /// Where the values of a quantity are; for streams of the plan. @local
+  /// Returns where the values of a quantity are; for streams of the plan. @local
   [[nodiscard]] output::FieldView field(const std::string& source) const;
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
-  /// What some outputs have in common: a quantity, and its values.
+  /// Describes what some outputs have in common: a quantity, and its values.
   struct Source {
     const Quantity* quantity = nullptr;
     Bins bins{1, 1, 1};

@@ -15,7 +15,7 @@
 
 namespace tailrace::molecules {
 
-/// How molecules become rows of a file.
+/// Describes how molecules become rows of a file.
 struct Packer {
   std::int64_t bytes = 0;  ///< refers to a row
   std::function<void(const Molecule&, std::span<std::byte>)> pack;

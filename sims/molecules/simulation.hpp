@@ -28,7 +28,7 @@ class Simulation {
   /// `problem` and `log` outlive the simulation, which has no molecules yet. @collective{comm}
   Simulation(mpi::CommView comm, const Problem& problem, trace::Log& log);
 
-  /// Where this rank's molecules of the start are to be. @local
+  /// Returns where this rank's molecules of the start are to be. @local
   [[nodiscard]] const Decomposition& decomposition() const noexcept { return exchange_.decomposition(); }
   /// Takes in the molecules of the start, which lie in this rank's region, and balances the ranks.
   /// @collective{comm}, synchronises. Errors (input), on all ranks: a molecule that is none, an id twice.
@@ -40,7 +40,7 @@ class Simulation {
   /// Number of molecules of this rank.
   [[nodiscard]] std::int64_t own_molecules() const noexcept { return particles_->size(); }
 
-  /// What is to be gathered in each step, for outputs and by writers. @local
+  /// Finds out what is to be gathered in each step, for outputs and by writers. @local
   void set_outputs(std::unique_ptr<Samples> samples, std::vector<std::unique_ptr<StepWriter>> writers);
   /// Computes what belongs to step 0, and gathers it. @collective{comm}
   void begin();

@@ -8,8 +8,8 @@
 #include "force_field.hpp"
 #include "potentials.hpp"
 
-/// What one molecule and another, or as many others as a vector has lanes, do to each other through their
-/// sites. The same text serves plain numbers, as the reference, and vectors.
+/// Describes what one molecule and another, or as many others as a vector has lanes, do to each other through
+/// their sites. The same text serves plain numbers, as the reference, and vectors.
 namespace tailrace::molecules {
 
 /// Sites of one molecule, or of several of one component in the lanes, turned into space; relative to the
@@ -78,8 +78,8 @@ class SitePairs {
     Energies<Number>& energies;
   };
 
-  /// Where the sites of one kind are among all sites, among the directed ones, and among those with a
-  /// strength.
+  /// Describes where the sites of one kind are among all sites, among the directed ones, and among those with
+  /// a strength.
   struct Place {
     int first, directed, strong, count;
   };

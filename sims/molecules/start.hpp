@@ -13,7 +13,7 @@
 
 namespace tailrace::molecules {
 
-/// Where the molecules of a start come from.
+/// Describes where the molecules of a start come from.
 class Start {
  public:
   /// Reads the header of the start file, if there is one, and puts what the case leaves open into the

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What all writers have in common: when, and the names of their files.
+/// Describes what all writers have in common: when, and the names of their files.
 class NamedWriter : public StepWriter {
  public:
   NamedWriter(WriterOptions options, const WriterContext& context)

@@ -12,7 +12,7 @@
 
 namespace tailrace::molecules {
 
-/// What writers need beside the step.
+/// Describes what writers need beside the step.
 struct WriterContext {
   mpi::CommView comm;
   const Problem& problem;

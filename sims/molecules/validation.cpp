@@ -17,8 +17,8 @@ namespace tailrace::molecules {
 
 namespace {
 
-/// How far the square of an orientation's length may be from 1: what is left of one that was written with few
-/// digits.
+/// Says how far the square of an orientation's length may be from 1: what is left of one that was written
+/// with few digits.
 constexpr double orientation_tolerance = 1e-3;
 
 template <class Values>

@@ -10,7 +10,7 @@
 
 namespace tailrace::molecules {
 
-/// What every molecule of a state is checked for.
+/// Describes what every molecule of a state is checked for.
 struct Limits {
   Vec3 box{};
   std::size_t components = 0;

@@ -9,7 +9,8 @@ namespace tailrace::molecules {
 
 namespace {
 
-/// What a molecule costs beside its pairs: a third of the step of argon at density 0.84, which has 55 pairs.
+/// Says what a molecule costs beside its pairs: a third of the step of argon at density 0.84, which has 55
+/// pairs.
 constexpr double work_of_molecule = 20;
 
 /// Adds to each cell those along an axis within `reach` (in cells), the outermost ones in part.

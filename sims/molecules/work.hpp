@@ -7,7 +7,7 @@
 
 #include "cell_grid.hpp"
 
-/// How much work molecules are, from their numbers in cells.
+/// Describes how much work molecules are, from their numbers in cells.
 namespace tailrace::molecules {
 
 /// Cells in which work is counted: half a cutoff wide, or wider such that there are at most 2^18, or 64 per

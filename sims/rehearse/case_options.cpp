@@ -43,7 +43,7 @@ void read_cells(run::CaseFile& file, Options& options) {
   options.formula.cells = {cells[0], cells[1], cells[2]};
 }
 
-/// Whether the values can be reported from each other.
+/// Checks that the values can be distinguished from each other.
 void check_range(run::CaseFile& file, const Options& options) {
   const auto cells = options.formula.cells.volume();
   if (options.steps + 1 > largest_exact_float64 / cells)
@@ -144,7 +144,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   run::read_run_tables(file, line, options);
 }
 
-/// What of the resolved case is not unchanged in the file.
+/// Resolves what of the case is not in the file.
 void set_defaults(run::CaseFile& file, const Options& options) {
   const Index3& n = options.formula.cells;
   file.set_default("domain.cells", fmt::format("[{}, {}, {}]", n.x, n.y, n.z));

@@ -8,9 +8,9 @@
 
 namespace tailrace::rehearse {
 
-/// What the cube holds: x + y a + z a^2 + t a^3 in a cube of edge a; in a box of nx x ny x nz points
-/// x + y nx + z nx ny + t nx ny nz, which is the same for a cube. Every point has a value of its own at every
-/// time.
+/// Describes what the cube holds: x + y a + z a^2 + t a^3 in a cube of edge a; in a box of nx x ny x nz
+/// points x + y nx + z nx ny + t nx ny nz, which is the same for a cube. Every point has a value of its own
+/// at every time.
 struct Formula {
   Index3 cells;
   h5::ElementType type = h5::ElementType::float64;  ///< refers to the field: float32 rounds beyond 2^24

@@ -11,7 +11,7 @@
 
 namespace tailrace::rehearse {
 
-/// What a step computes.
+/// Describes what a step computes.
 enum class Work {
   none,       ///< nothing
   matmul,     ///< products of small matrices, which stay in the cache
@@ -23,7 +23,7 @@ inline constexpr const char* work_forms = "matmul, memory, broadcast, none";
 /// Errors (usage).
 Work parse_work(const std::string& text);
 
-/// How much of it.
+/// Describes how much of it.
 struct LoadOptions {
   Work work = Work::matmul;
   double step_ms = 0;                 ///< duration of a step on an undisturbed machine
@@ -54,7 +54,7 @@ class Load {
   [[nodiscard]] double unit_s() const noexcept { return unit_s_; }
   /// Units of a step of this rank.
   [[nodiscard]] std::int64_t own_units() const noexcept;
-  /// What a unit is, for people.
+  /// Returns what a unit is, for people.
   [[nodiscard]] const char* unit_text() const noexcept;
   /// A number that depends on all that was computed, so that nothing can be left out.
   [[nodiscard]] double check() const noexcept;

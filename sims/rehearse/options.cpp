@@ -59,7 +59,7 @@ const std::array key_options{
     KeyOption{"--buffers", "write.buffers", "N", "staging buffers per rank (default: 2)"},
 };
 
-/// What is typed for the options of a key; the first index is that of `key_options`.
+/// Describes what is typed for the options of a key; the first index is that of `key_options`.
 using KeyTexts = std::array<std::vector<std::string>, key_options.size()>;
 
 /// A text as TOML has it in quotes.

@@ -9,7 +9,7 @@
 
 namespace tailrace::rehearse {
 
-/// How many particles a rehearsal has, and how they move.
+/// Describes how many particles a rehearsal has, and how they move.
 struct ParticleOptions {
   std::int64_t count = 0;
   int clustering = 1;      ///< 1: all over the domain; above, the more of them near its low corner

@@ -12,7 +12,7 @@
 
 namespace tailrace::rehearse {
 
-/// What the ranks found of all particles together.
+/// Describes what the ranks found of all particles together.
 struct ParticleVerdict {
   std::int64_t count = 0;      ///< on all ranks
   std::int64_t wrong = 0;      ///< not where the formula has them, or on a rank that does not own that point
@@ -38,7 +38,7 @@ class Particles final : public checkpoint::RowSet {
   /// Compares all with the formula. @collective{comm}, synchronises. Cost: as many as a rank has, and its
   /// share of all.
   [[nodiscard]] ParticleVerdict compare(StepIndex step) const;
-  /// What all of them take, should they meet on this rank.
+  /// Returns what all of them take, should they meet on this rank.
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
   [[nodiscard]] checkpoint::RowType type() const override;

@@ -17,7 +17,7 @@ using layout::Axis;
 constexpr int unevenness = 3;  // power of the random numbers: half of the places lie in an eighth of an axis
 constexpr std::array all_axes{Axis::x, Axis::y, Axis::z};
 
-/// How many tiles a region is cut into along x, y and z.
+/// Returns how many tiles a region is cut into along x, y and z.
 Index3 tile_counts(Index3 n, std::int64_t count) {
   std::tuple<std::int64_t, std::int64_t> best{count * count + 1, 0};  // tiles too many; edges of a tile
   Index3 counts{1, 1, count};
@@ -111,7 +111,7 @@ class Placement {
     return layout::with_range(whole, axis, {index, index + 1});
   }
 
-  /// Where boxes and points may lie.
+  /// Returns where boxes and points may lie.
   [[nodiscard]] Box region() const {
     const auto box_of = [&](int rank) {
       return context_.ownership.box(context_.cells, context_.ranks, rank);

@@ -132,7 +132,7 @@ run::OutputDomain Program::domain() const {
           .taken_paths = head_paths()};
 }
 
-/// What may surprise.
+/// Warns of what may surprise.
 void Program::warn() {
   const auto values = (options_.steps + 1) * options_.formula.cells.volume();
   if (!rounds_ || values <= largest_exact_float32) return;

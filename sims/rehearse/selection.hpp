@@ -40,7 +40,7 @@ inline constexpr const char* selection_forms =
 /// Reads one selection. Errors (usage).
 Selection parse_selection(const std::string& text);
 
-/// What all selections have in common.
+/// Describes what all selections have in common.
 struct SelectionContext {
   Index3 cells;
   Ownership ownership = {};
@@ -58,7 +58,7 @@ struct SelectionContext {
 std::vector<run::OutputTable> make_tables(const std::vector<Selection>& selections,
                                           const SelectionContext& context, Problems& problems);
 
-/// What a row consists of: the number of a point, and its value.
+/// Says what a row consists of: the number of a point, and its value.
 inline constexpr std::int64_t row_components = 2;
 
 /// The quantity that the cube offers, and its unit.

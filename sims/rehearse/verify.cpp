@@ -109,7 +109,7 @@ Places read_places(FileReader& file, const std::string& group, Index3 cells) {
   throw damaged(file, fmt::format("{}: the selection \"{}\" is empty", group, text));
 }
 
-/// What reductions make of the steps: the formula is linear in time.
+/// Describes what reductions make of the steps: the formula is linear in time.
 struct StepMeans {
   StepIndex first = 0, last = 0;
   double mean = 0, mean_square = 0;
@@ -124,7 +124,7 @@ struct StepMeans {
   }
 };
 
-/// What a reduction leaves of the values of one point.
+/// Returns what a reduction leaves of the values of one point.
 double reduced(const std::string& reduction, const Formula& formula, Index3 p, const StepMeans& steps) {
   if (reduction == "min") return formula.value(p, steps.first);
   if (reduction == "max" || reduction == "final") return formula.value(p, steps.last);

@@ -13,7 +13,7 @@
 
 namespace tailrace::rehearse {
 
-/// What a rehearsal writes beside its samples, so that its file can be verified by itself.
+/// Returns what a rehearsal writes beside its samples, so that its file can be verified by itself.
 output::FileHead make_head(const Formula& formula, const std::vector<output::Stream>& streams,
                            const std::optional<ParticleFormula>& particle_formula = {});
 /// Says that the run ended in good order after `steps_done` steps, and which checksum its particles had then.
@@ -30,7 +30,7 @@ struct Mismatch {
   double expected = 0, found = 0;
 };
 
-/// What a look at every value of a file found.
+/// Describes what a look at every value of a file found.
 struct Verdict {
   std::string path;
   std::int64_t datasets = 0, values = 0;   ///< that were compared
@@ -39,7 +39,7 @@ struct Verdict {
                later = 0;  ///< series: samples that must be there; right ones after the commit mark
   std::int64_t reductions_left_out = 0;  ///< that an unfinished run did not write
   std::int64_t wrong = 0;                ///< values
-  std::vector<Mismatch> first;           ///< refers to them
+  std::vector<Mismatch> first;           ///< that of them
   std::vector<std::string> problems;     ///< beside single values
 
   [[nodiscard]] bool good() const noexcept { return wrong == 0 && problems.empty(); }

@@ -12,9 +12,9 @@ namespace tailrace::seismic {
 /// Points to each side that a derivative of 8th order reads.
 inline constexpr std::int64_t reach = 4;
 
-/// Where the values of a rank's box and of the `halo` points around it lie in an array: x fastest, rows start
-/// on cache lines, and the distance of planes is odd in cache lines, so that the planes that one point needs
-/// do not push each other out of the first cache.
+/// Describes where the values of a rank's box and of the `halo` points around it lie in an array: x fastest,
+/// rows start on cache lines, and the distance of planes is odd in cache lines, so that the planes that one
+/// point needs do not push each other out of the first cache.
 class ArrayLayout {
  public:
   ArrayLayout() = default;

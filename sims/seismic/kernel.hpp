@@ -10,7 +10,7 @@
 /// One time step on a box of points: free of MPI, input and output.
 namespace tailrace::seismic {
 
-/// Which terms the equations have.
+/// Describes which terms the equations have.
 enum class Equations {
   isotropic,  ///< p only
   vti,        ///< axis along z

@@ -74,7 +74,7 @@ class Sample {
   std::vector<std::vector<double>> values_;
 };
 
-/// What may represent a property.
+/// Describes what may represent a property.
 struct Accepted {
   const char *key, *what;
   bool (*holds)(double value);
@@ -127,7 +127,7 @@ void merge(Extremes& all, const Sample::Point& point, Index3 at) {
   if (speeds.grow && all.unstable++ == 0) all.first_unstable = at;
 }
 
-/// How the random layer changes the speeds of a point: v (1 - d / width) + vmax r d / width.
+/// Describes how the random layer changes the speeds of a point: v (1 - d / width) + vmax r d / width.
 struct Scatter {
   double keep = 1, add = 0;
   [[nodiscard]] double apply(double speed, double largest) const noexcept {

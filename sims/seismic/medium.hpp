@@ -36,7 +36,7 @@ struct Properties {
   std::optional<Parameter> vs_m_s;  ///< that speed instead
 };
 
-/// What surrounds the domain.
+/// Describes what surrounds the domain.
 struct Boundary {
   enum class Kind {
     zero,    ///< nothing: the fields are 0 outside
@@ -48,7 +48,7 @@ struct Boundary {
   std::uint64_t seed = 1;
 };
 
-/// What the time step and the boundaries need to know of the whole domain.
+/// Describes what the time step and the boundaries need to know of the whole domain.
 struct Extremes {
   double speed_m_s = 0;       ///< refers to the fastest wave in any direction
   double vp_m_s = 0;          ///< largest along the axis

@@ -10,7 +10,7 @@ namespace tailrace::seismic {
 
 namespace {
 
-/// What the case is: a file, or the words of the public programs.
+/// Finds out what the case is: a file, or the words of the public programs.
 void finalize_case(CommandLine& line, int argc, const char* const* argv) {
   auto& options = line.options;
   if (line.case_file.empty() == line.proxy.empty())

@@ -83,7 +83,7 @@ void Program::survey_domain() {
   });
 }
 
-/// What may surprise.
+/// Warns of what may surprise.
 void Program::warn() {
   if (extremes_.unstable == 0) return;
   const Index3& p = extremes_.first_unstable;

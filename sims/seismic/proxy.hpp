@@ -18,17 +18,17 @@ std::vector<std::string> proxy_settings(const std::vector<std::string>& words);
 /// of these programs do.
 void show_everything(Problem& problem) noexcept;
 
-/// What they print before the first step, with the time step that they advise.
+/// Returns what they print before the first step, with the time step that they advise.
 std::string proxy_summary(const Options& options, double speed_m_s);
 
-/// How a run went.
+/// Describes how a run went.
 struct ProxyResult {
   std::int64_t started_ns = 0, ended_ns = 0;  ///< since 1970
   double computed_s = 0, total_s = 0;
   double samples = 0;
   std::int64_t peak_memory_bytes = 0;  ///< refers to the rank that took most
 };
-/// What they print in the end; the last line has commas between its values.
+/// Returns what they print in the end; the last line has commas between its values.
 std::string proxy_result(const Options& options, const ProxyResult& result);
 
 }  // namespace tailrace::seismic

@@ -28,7 +28,7 @@ double interval_us(const output::Stream& stream, double dt_s) noexcept {
   return dt_s * us_per_s * static_cast<double>(stream.cadence.every);
 }
 
-/// Whether a number is whole but for rounding.
+/// Returns whether a number is whole but for rounding.
 bool is_whole(double number) noexcept {
   constexpr double rounding = 1e-6;
   return std::abs(number - std::round(number)) < rounding;

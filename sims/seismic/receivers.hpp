@@ -11,7 +11,7 @@
 
 namespace tailrace::seismic {
 
-/// What the traces of receivers have in common.
+/// Describes what the traces of receivers have in common.
 struct Survey {
   std::string title;
   std::array<double, 3> spacing_m{1, 1, 1};

@@ -7,8 +7,8 @@
 #include "base/simd.hpp"
 #include "kernel.hpp"
 
-/// What the rows of all equations are made of: derivatives at a vector of points, and the step from one level
-/// to the next.
+/// Describes what the rows of all equations are made of: derivatives at a vector of points, and the step from
+/// one level to the next.
 namespace tailrace::seismic {
 
 using namespace simd;

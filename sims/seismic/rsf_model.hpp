@@ -9,7 +9,7 @@
 
 namespace tailrace::seismic {
 
-/// What the header of an RSF file (Madagascar) says.
+/// Describes what the header of an RSF file (Madagascar) says.
 struct RsfHeader {
   std::map<std::string, std::string> values;  ///< by key, without quotation marks; of several the last
   std::int64_t bytes = 0;                     ///< refers to the text; values in the same file follow it

@@ -13,7 +13,7 @@ namespace tailrace::seismic::segy {
 
 inline constexpr std::int64_t text_bytes = 3200, binary_bytes = 400, trace_bytes = 240;
 
-/// How samples are stored.
+/// Describes how samples are stored.
 enum class Format : std::int16_t { ibm = 1, ieee = 5 };
 
 /// Bytes of the binary header, counted from 1 at its beginning (the standard counts from 3201).

@@ -103,7 +103,7 @@ class SegyModel {
             segy::get<std::int32_t>(header, segy::crossline_number)};
   }
 
-  /// Which of x and y runs faster, by the first traces, and how the numbers grow.
+  /// Finds out which of x and y runs faster, by the first traces, and how the numbers grow.
   void find_order() {
     origin_ = line_of(0);
     const Line last = line_of(cells_.x * cells_.y - 1);

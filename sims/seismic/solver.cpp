@@ -36,7 +36,7 @@ Box part_of(const Box& box, const Problem& problem, std::int64_t margin) noexcep
   return inside.empty() ? Box{} : inside;
 }
 
-/// How the grid of a problem is cut if nothing else is asked for.
+/// Returns how the grid of a problem is cut if nothing else is asked for.
 layout::Decomposition decomposition_of(const Problem& problem, int ranks) {
   return layout::Decomposition::bricks(problem.grid(), layout::min_cut_bricks(problem.grid(), ranks));
 }
@@ -79,7 +79,7 @@ Extremes survey(mpi::CommView comm, const Problem& problem) {
   return all;
 }
 
-/// What does not depend on the precision.
+/// Describes what does not depend on the precision.
 class Solver::State {
  public:
   State() = default;

@@ -18,7 +18,7 @@
 
 namespace tailrace::seismic {
 
-/// What is to be computed.
+/// Describes what is to be computed.
 struct Problem {
   Index3 cells;  ///< refers to the domain; the layer of a boundary comes around it
   std::array<double, 3> spacing_m{1, 1, 1};

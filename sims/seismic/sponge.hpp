@@ -15,7 +15,7 @@ struct Sponge {
   std::int64_t width = 0;
   double spacing_m = 0, speed_m_s = 0, dt_s = 0;
 
-  /// What is left of a wave that crosses the layer twice, head-on.
+  /// Says what is left of a wave that crosses the layer twice, head-on.
   static constexpr double left_over = 1e-3;
 
   /// s dt / 2 at a point.

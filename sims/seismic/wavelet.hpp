@@ -10,7 +10,7 @@ namespace tailrace::seismic {
 /// The Ricker wavelet of a cut-off frequency: its peak frequency is a third of it, and it begins near 0.
 double ricker(double cutoff_hz, double time_s) noexcept;
 
-/// What is added to p and q at a point: `values[n - 1]` before step n, nothing after the last one.
+/// Describes what is added to p and q at a point: `values[n - 1]` before step n, nothing after the last one.
 struct Source {
   Index3 cell;  ///< refers to the domain
   std::vector<double> values;

@@ -32,7 +32,8 @@ const OptionForm* find_long(const std::string& name, const std::vector<OptionFor
               fmt::format("--{} is ambiguous. Fix: write one of {}", name, fmt::join(names, ", ")));
 }
 
-/// Whether the value of the last option in a group of short ones, such as "-pt", is the next argument.
+/// Returns whether the value of the last option in a group of short ones, such as "-pt", is the next
+/// argument.
 bool value_follows(const std::string& group, const std::vector<OptionForm>& options) {
   for (std::size_t i = 1; i < group.size(); ++i) {
     const auto found = std::find_if(options.begin(), options.end(), [&](const OptionForm& option) {

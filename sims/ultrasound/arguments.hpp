@@ -6,7 +6,7 @@
 
 namespace tailrace::ultrasound {
 
-/// How an option is written on a command line.
+/// Describes how an option is written on a command line.
 struct OptionForm {
   std::string short_name;  ///< one letter, or empty
   std::string long_name;   ///< without the dashes, or empty

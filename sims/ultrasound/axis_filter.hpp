@@ -12,7 +12,7 @@ namespace tailrace::ultrasound {
 template <class Real>
 class AxisFilter {
  public:
-  /// Which of the operators of each axis to apply.
+  /// Describes which of the operators of each axis to apply.
   using Operator = AlignedVector<std::complex<Real>> AxisOperators<Real>::*;
 
   /// `sweeps` outlives this. @collective{comm}

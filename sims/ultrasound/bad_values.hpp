@@ -9,11 +9,11 @@
 
 namespace tailrace::ultrasound {
 
-/// Which finite values a dataset may hold.
+/// Describes which finite values a dataset may hold.
 enum class Accepted { any, not_negative, positive };
 
 bool is_good(double value, Accepted accepted) noexcept;
-/// What to write instead, for a message.
+/// Returns what to write instead, for a message.
 const char* fix_for(Accepted accepted) noexcept;
 
 /// Values that a dataset may not hold: how many, and where the first one is (position in the dataset).
@@ -26,7 +26,7 @@ struct BadValues {
   [[nodiscard]] std::string text() const;
 };
 
-/// What all ranks found together. @collective{comm}
+/// Returns what all ranks found together. @collective{comm}
 BadValues combined(mpi::CommView comm, const BadValues& mine);
 
 }  // namespace tailrace::ultrasound

@@ -15,14 +15,14 @@
 /// k-Wave checkpoint files: a run stops, another one continues (docs/formats/ultrasound_checkpoint.md).
 namespace tailrace::ultrasound {
 
-/// What a checkpoint repeats from the input.
+/// Describes what a checkpoint repeats from the input.
 struct CheckpointOrigin {
   std::string description;
   int minor_version = 2;
   Index3 points;
 };
 
-/// What a checkpoint file says of itself.
+/// Describes what a checkpoint file says of itself.
 struct CheckpointHeader {
   StepIndex step = 0;
   bool has_reductions = false;  ///< it holds the running reductions too, as ours do

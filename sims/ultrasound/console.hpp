@@ -9,8 +9,8 @@
 
 namespace tailrace::ultrasound {
 
-/// What the program prints on standard output: a box of 65 columns as k-Wave's binaries draw it. Rank 0 has
-/// one; the others, and quiet runs, have one that prints nothing.
+/// Describes what the program prints on standard output: a box of 65 columns as k-Wave's binaries draw it.
+/// Rank 0 has one; the others, and quiet runs, have one that prints nothing.
 class Console {
  public:
   Console(bool silent, int verbosity, int progress_percent);

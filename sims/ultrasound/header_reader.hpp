@@ -61,7 +61,8 @@ class HeaderReader {
 /// A text of a file for a message: in quotes, its start only if it is long, without what no terminal shows.
 std::string quoted(const std::string& text);
 
-/// How many entries lie outside 1..most and where the first one is, for a message; nothing if none does.
+/// Returns how many entries lie outside 1..most and where the first one is, for a message; nothing if none
+/// does.
 std::optional<std::string> entries_outside(const std::vector<std::uint64_t>& values, std::uint64_t most);
 
 }  // namespace tailrace::ultrasound

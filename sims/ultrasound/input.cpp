@@ -86,7 +86,8 @@ void report(mpi::CommView comm, const GridDataset& dataset, const Grid& grid, co
                fix_for(dataset.accepted));
 }
 
-/// Where each dataset of `grid_datasets` goes; the last one, the initial pressure, is no coefficient.
+/// Describes where each dataset of `grid_datasets` goes; the last one, the initial pressure, is no
+/// coefficient.
 template <class Real>
 std::array<Coefficient<Real>*, 7> destinations(RawMedium<Real>& medium) {
   return {&medium.c0,

@@ -39,7 +39,7 @@ struct InputHeader {
       readable{};  ///< per dataset of `grid_datasets`: it is there, of the right shape and type
 };
 
-/// What the sensors see.
+/// Describes what the sensors see.
 struct SensorMask {
   std::vector<std::int64_t> indices;  ///< linear, x fastest, from 0; of an index mask
   std::vector<Box> cuboids;           ///< refers to a cuboid mask
@@ -55,7 +55,7 @@ struct Input {
   Sources<Real> sources;
 };
 
-/// What has to hold beyond the file itself.
+/// Describes what has to hold beyond the file itself.
 struct InputNeeds {
   bool mask = true;                   ///< some stream samples at the sensors
   std::int64_t start_step = 1;        ///< first recorded step, at most the last

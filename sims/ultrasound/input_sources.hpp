@@ -12,7 +12,7 @@
 
 namespace tailrace::ultrasound {
 
-/// Where the sources of an input file act, as every rank knows it.
+/// Describes where the sources of an input file act, as every rank knows it.
 struct SourceLists {
   std::vector<std::int64_t> pressure;  ///< linear indices, from 0
   std::vector<std::int64_t> velocity;  ///< the same of all velocity components and of the transducer

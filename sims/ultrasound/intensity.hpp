@@ -31,7 +31,7 @@ class Intensity {
   Intensity(mpi::CommView comm, const Grid& grid, const SensorMask& mask, const RecordedSeries& series,
             bool with_heat, Sweeps<Real>& sweeps);
 
-  /// Whether `quantity` is one of those that `field` knows. @local
+  /// Returns whether `quantity` is one of those that `field` knows. @local
   [[nodiscard]] static bool has(const std::string& quantity) noexcept;
   /// This rank's part of "Ix_avg", "Iy_avg", "Iz_avg" in W/m^2 or "Q_term" in W/m^3. @local
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;

@@ -22,7 +22,7 @@ enum class Absorption : std::uint64_t {
   stokes = 2,     ///< second power, no dispersion
 };
 
-/// Which terms of the equations are switched on.
+/// Describes which terms of the equations are switched on.
 struct Physics {
   bool nonlinear = false;
   Absorption absorption = Absorption::none;

@@ -131,7 +131,7 @@ void add_write_options(CLI::App& app, CommandLine& line) {
       ->group("Output");
 }
 
-/// What represents the whole command line and is made from several options.
+/// Checks what concerns the whole command line and is made from several options.
 void combine(CommandLine& line) {
   auto& options = line.options;
   if (line.deflate_level >= 0) {

@@ -72,7 +72,7 @@ class Program final : public run::CaseProgram {
   void check();
   void check_stability();
   void make_solver();
-  /// What k-Wave's checkpoint files hold.
+  /// Returns what k-Wave's checkpoint files hold.
   std::vector<StateArray> arrays() {
     return ArrayList::of([&](checkpoint::StateArchive& archive) { solver_->state(archive); });
   }
@@ -119,7 +119,7 @@ void Program<Real>::plan() {
   load();
 }
 
-/// What k-Wave's checkpoints repeat from an input.
+/// Describes what k-Wave's checkpoints repeat from an input.
 template <class Real>
 CheckpointOrigin Program<Real>::origin() const {
   return {.description = input_.description,
@@ -127,7 +127,7 @@ CheckpointOrigin Program<Real>::origin() const {
           .points = input_.header.grid.points};
 }
 
-/// Whether two names represent one file that exists.
+/// Returns whether two names represent one file that exists.
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code code;
   return std::filesystem::equivalent(a, b, code);
@@ -164,7 +164,7 @@ void Program<Real>::load() {
   }
 }
 
-/// What has to fit between the options and the input.
+/// Describes what has to fit between the options and the input.
 template <class Real>
 void Program<Real>::check() {
   const auto& header = input_.header;
@@ -238,7 +238,7 @@ run::StepSpan Program<Real>::steps(StepIndex done) const {
   return span;
 }
 
-/// What intensities will take at the end.
+/// Describes what intensities will take at the end.
 template <class Real>
 std::int64_t Program<Real>::intensity_bytes() const {
   if (!options_.sensor_data.wants_intensity()) return 0;

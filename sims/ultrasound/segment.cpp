@@ -12,7 +12,7 @@
 
 namespace tailrace::ultrasound {
 
-/// Whether two names represent one file, or would.
+/// Returns whether two names represent one file, or would.
 static bool is_same_place(const std::string& a, const std::string& b) {
   std::error_code code;
   const auto first = std::filesystem::weakly_canonical(a, code),

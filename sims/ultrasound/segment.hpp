@@ -23,7 +23,7 @@ class Segment {
              const std::vector<output::Stream>& streams);
 
   [[nodiscard]] bool resumes() const noexcept { return header_.has_value(); }
-  /// How the output file is opened. @local
+  /// Returns how the output file is opened. @local
   [[nodiscard]] output::Resume resume() const;
   /// Fills the state of a solver. Only if it resumes. @collective{comm}, synchronises.
   StepIndex read_state(const std::vector<StateArray>& state) const;

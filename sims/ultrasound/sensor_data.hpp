@@ -12,7 +12,7 @@
 
 namespace tailrace::ultrasound {
 
-/// Where a recorded quantity is taken.
+/// Describes where a recorded quantity is taken.
 enum class Place { sensor, whole };
 
 /// One thing that can be recorded. In the names of datasets and quantities '?' represents an axis: such an
@@ -60,7 +60,7 @@ inline constexpr std::array<SensorQuantity, 17> sensor_quantities{{
      "W/m^3", output::Reduction::final, Place::sensor, true},
 }};
 
-/// What a run records, and from which step on.
+/// Describes what a run records, and from which step on.
 struct SensorData {
   std::array<bool, sensor_quantities.size()> wanted{};
   StepIndex start = 1;  ///< first recorded step, counted from 1
@@ -69,22 +69,22 @@ struct SensorData {
   /// With nothing named, k-Wave records the pressure series. Intensity is computed from the series of
   /// pressure and shifted velocity, which are recorded then.
   void apply_default() noexcept;
-  /// Whether an item of this name is wanted.
+  /// Returns whether an item of this name is wanted.
   [[nodiscard]] bool wants(const std::string& name) const;
-  /// Whether something is wanted that is computed from the mean intensity.
+  /// Returns whether something is wanted that is computed from the mean intensity.
   [[nodiscard]] bool wants_intensity() const { return wants("I_avg") || wants("Q_term"); }
   [[nodiscard]] bool needs_mask() const noexcept;
 };
 
-/// What is wanted but cannot be had from such an input. @local
+/// Returns what is wanted but cannot be had from such an input. @local
 Problems check_record(const SensorData& sensor_data, const InputHeader& header);
 
-/// What the [[output]] tables of a case may name, in inputs of three dimensions.
+/// Returns what the [[output]] tables of a case may name, in inputs of three dimensions.
 std::vector<run::OfferedQuantity> offered_quantities();
 
-/// What a run of `steps` steps offers to the [[output]] tables of its case: its quantities, the grid with and
-/// without the absorbing layers, times as k-Wave counts them (the state after the first step is at 0 s), and
-/// the names that k-Wave gives to streams.
+/// Returns what a run of `steps` steps offers to the [[output]] tables of its case: its quantities, the grid
+/// with and without the absorbing layers, times as k-Wave counts them (the state after the first step is at 0
+/// s), and the names that k-Wave gives to streams.
 run::OutputDomain make_output_domain(const InputHeader& header, StepIndex steps);
 
 /// All steps at which some stream takes velocities at the grid points.

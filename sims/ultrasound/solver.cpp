@@ -249,8 +249,8 @@ void Solver<Real>::update_densities() {
   });
 }
 
-/// What the next sweep needs of a plane: with power-law loss the spectra of mass flux and density, else that
-/// of the finished pressure.
+/// Describes what the next sweep needs of a plane: with power-law loss the spectra of mass flux and density,
+/// else that of the finished pressure.
 template <class Real>
 void Solver<Real>::forward_after_density(std::int64_t z, Work& work) {
   if (physics_.absorption != Absorption::power_law)

@@ -12,7 +12,7 @@
 
 namespace tailrace::ultrasound {
 
-/// How source values enter a field; the numbers are those of the input file.
+/// Describes how source values enter a field; the numbers are those of the input file.
 enum class SourceMode : std::uint64_t {
   dirichlet = 0,               ///< the field takes the value
   additive_no_correction = 1,  ///< the value is added at the points

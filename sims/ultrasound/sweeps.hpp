@@ -17,7 +17,7 @@
 
 namespace tailrace::ultrasound {
 
-/// What one thread works with.
+/// Describes what one thread works with.
 template <class Real>
 struct Workspace {
   typename PlaneTransform<Real>::Scratch transform;

@@ -26,7 +26,7 @@ Error error_of(ErrorKind kind, const std::string& path, const std::string& what,
                  "check the permissions of the directory and the space on its device");
 }
 
-/// Whether a call was only interrupted.
+/// Returns whether a call was only interrupted.
 bool interrupted(ssize_t result) noexcept {
   return result < 0 && errno == EINTR;
 }

@@ -11,7 +11,7 @@
 
 namespace tailrace {
 
-/// What is wrong with an input file, and what to do (input).
+/// Returns what is wrong with an input file, and what to do (input).
 Error file_error(const std::string& path, const std::string& what, const std::string& remedy);
 
 /// A plain file, open for reading at given places. Several threads may read.

@@ -18,7 +18,7 @@ struct Process {
   int writers = 0;            ///< its writer threads
 };
 
-/// What a writer thread found, from the best to the worst.
+/// Describes what a writer thread found, from the best to the worst.
 enum class WriterPlace {
   none,             ///< there is no writer
   core,             ///< a core on which nobody computes, near to the memory of its process
@@ -30,7 +30,7 @@ enum class WriterPlace {
 /// For people, such as "a free core". @local
 std::string to_text(WriterPlace place);
 
-/// Where the threads of a process run.
+/// Describes where the threads of a process run.
 struct ThreadPlacement {
   Cpus computing;
   Cpus writing;  ///< empty: no writer

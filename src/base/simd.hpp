@@ -110,7 +110,7 @@ using Lanes = Vector<double>;
 using Mask = Vector<std::int64_t>;
 
 #ifdef __AVX512F__
-/// Which lanes count: a bit of each.
+/// Describes which lanes count: a bit of each.
 using LaneSet = __mmask8;
 #else
 using LaneSet = Mask;

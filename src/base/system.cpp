@@ -47,7 +47,8 @@ static std::int64_t proc_bytes(const char* path, const char* key) noexcept {
   return std::int64_t{kib} * 1024;
 }
 
-/// What the resident memory counts too much: pages that several processes share are each process's own there.
+/// Returns what the resident memory counts too much: pages that several processes share are each process's
+/// own there.
 static std::int64_t shared_by_others_bytes() noexcept {
   const auto share = proc_bytes("/proc/self/smaps_rollup", "Pss_Shmem:");
   const auto all = proc_bytes("/proc/self/status", "RssShmem:");

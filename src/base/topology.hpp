@@ -12,7 +12,7 @@ using Cpus = std::vector<int>;
 
 /// "0-3,8" @local
 std::string to_text(const Cpus& cpus);
-/// What is in both, in either. @local
+/// Returns what is in both, in either. @local
 Cpus common(const Cpus& a, const Cpus& b);
 Cpus united(const Cpus& a, const Cpus& b);
 
@@ -25,7 +25,7 @@ struct Core {
   friend bool operator==(const Core&, const Core&) = default;
 };
 
-/// What of a machine a job may compute with.
+/// Describes what of a machine a job may compute with.
 struct Topology {
   std::vector<Core> cores;
   std::vector<std::string> models;  ///< refers to the processor in each package; empty: unknown
@@ -42,9 +42,9 @@ const Topology& this_topology();
 /// `usable` can be used, all if that is empty. @local. Errors (usage): it is no description.
 Topology synthetic_topology(const std::string& description, const Cpus& usable = {});
 
-/// Where the calling thread may run. @local
+/// Returns where the calling thread may run. @local
 Cpus thread_cpus();
-/// Where the process that started this one may run; empty if the system does not say so. @local
+/// Returns where the process that started this one may run; empty if the system does not say so. @local
 Cpus parent_cpus();
 /// Has the calling thread run there only, and threads that it starts afterwards. Returns whether the system
 /// does it. @local

@@ -27,7 +27,7 @@ class BackgroundTask {
   BackgroundTask& operator=(const BackgroundTask&) = delete;
   ~BackgroundTask() = default;
 
-  /// Whether `finish` will not wait.
+  /// Returns whether `finish` will not wait.
   [[nodiscard]] bool is_done() const noexcept { return done_; }
   /// Waits for the end, and throws what the work threw.
   void finish() {

@@ -21,8 +21,8 @@ class CellReader {
       : file_(file), path_(std::move(path)), set_(set) {}
 
   using Words = std::span<const std::uint64_t>;
-  /// Whether cells with this span (of a part), or this cell (of an entry), are wanted: the first words of
-  /// either.
+  /// Describes whether cells with this span (of a part), or this cell (of an entry), are wanted: the first
+  /// words of either.
   using Wanted = std::function<bool(Words)>;
   using Take = std::function<void(Words entry, std::span<const std::byte> data)>;
 

@@ -11,7 +11,7 @@
 
 namespace tailrace::checkpoint {
 
-/// What the HDF5 file of a checkpoint holds beside the data themselves.
+/// Describes what the HDF5 file of a checkpoint holds beside the data themselves.
 struct Contents {
   /// Numbers, as the file has their bits.
   struct Numbers {

@@ -27,7 +27,7 @@ class Digest {
   Digest& operator=(const Digest&) = delete;
 
   void add(std::span<const std::byte> bytes) noexcept;
-  /// What came so far; then it begins anew.
+  /// Returns what came so far; then it begins anew.
   std::uint64_t take() noexcept;
 
  private:

@@ -29,7 +29,8 @@ class TwoLevels {
   /// Writes the state to the node, which is all that the computation waits for. None is on its way to the
   /// nodes. @collective{comm}, synchronises. Every rank throws the same error or none.
   void take(const Origin& origin, const StateFunction& state);
-  /// Whether a checkpoint is on its way to the nodes, or to the shared file system. The same on all ranks.
+  /// Returns whether a checkpoint is on its way to the nodes, or to the shared file system. The same on all
+  /// ranks.
   [[nodiscard]] bool is_local_pending() const noexcept;
   [[nodiscard]] bool is_copy_pending() const noexcept;
   /// Lets what is on its way continue; true once all of this rank is there: on the nodes, or if nothing is on
@@ -59,7 +60,7 @@ class TwoLevels {
 /// @local
 std::size_t memory_of_levels(mpi::CommView comm, const LocalLevel& level, const Compression& compression);
 
-/// Whether an earlier segment may have left checkpoints on nodes. @local
+/// Returns whether an earlier segment may have left checkpoints on nodes. @local
 bool has_local_level(const std::string& directory);
 
 /// Completes, in the directory of a run, the newest checkpoint of which all parts are found on the nodes, if

@@ -52,7 +52,7 @@ LocalSaving::LocalSaving(mpi::CommView comm, const Place& place, const Origin& o
     copy_.emplace(place.partner_comm, place.partners, place.node_directory, own_.file, own_.part);
 }
 
-/// What this rank has of the sets, one behind the other.
+/// Finds out what this rank has of the sets, one behind the other.
 void LocalSaving::write_data(const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
   begin_part(own_.file);
   file_ = std::make_unique<output::RawFile>(own_.file.data, output::make_plain_call());

@@ -21,7 +21,7 @@ struct StoredPart {
 /// A checkpoint on its way to the devices of the nodes.
 class LocalSaving {
  public:
-  /// Where it goes.
+  /// Describes where it goes.
   struct Place {
     std::string run;  ///< refers to the note
     std::string node_directory;

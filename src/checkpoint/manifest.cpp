@@ -94,7 +94,7 @@ Manifest from_json(const std::string& path, const Json& json) {
   }
 }
 
-/// Where the data and the directories of all sets lie in the file, ascending.
+/// Returns where the data and the directories of all sets lie in the file, ascending.
 std::vector<std::pair<std::int64_t, std::int64_t>> extents_of(const std::string& path,
                                                               const Manifest& manifest) {
   std::vector<std::pair<std::int64_t, std::int64_t>> extents;

@@ -12,10 +12,10 @@
 namespace tailrace::checkpoint {
 
 inline constexpr const char *state_file = "state.h5", *manifest_file = "manifest.json";
-/// What to do about a checkpoint that cannot be used.
+/// Says what to do about a checkpoint that cannot be used.
 inline constexpr const char* remedy = "resume from another checkpoint";
 
-/// What the manifest says (docs/formats/checkpoint.md).
+/// Describes what the manifest says (docs/formats/checkpoint.md).
 struct Manifest {
   struct Set {
     std::int64_t count = 0;

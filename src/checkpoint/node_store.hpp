@@ -8,8 +8,8 @@
 
 #include "tailrace/box.hpp"
 
-/// What the first level of checkpoints leaves on a node, and the note beside the checkpoints of the run that
-/// says where. Nothing here communicates.
+/// Describes what the first level of checkpoints leaves on a node, and the note beside the checkpoints of the
+/// run that says where. Nothing here communicates.
 namespace tailrace::checkpoint {
 
 /// The note `local.json` in the directory of a run's checkpoints.
@@ -33,7 +33,7 @@ struct PartFile {
   int rank = 0;
   std::string description, data;
 };
-/// Where the part of a rank is.
+/// Returns where the part of a rank is.
 PartFile part_file(const std::string& node_directory, StepIndex step, int rank);
 /// Makes the directory of a part, and an empty file for its data. Errors (io).
 void begin_part(const PartFile& part);

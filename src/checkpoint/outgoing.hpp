@@ -16,7 +16,7 @@ namespace tailrace::checkpoint {
 /// field reads too much, and what a checksum covers.
 inline constexpr std::int64_t max_cell_bytes = 1 << 20;
 
-/// Where a rank's share of something lies among those of all.
+/// Describes where a rank's share of something lies among those of all.
 struct Share {
   std::int64_t first = 0, own = 0, all = 0;
 };
@@ -61,7 +61,7 @@ class OutgoingSet {
   /// Complete when all cells have been made: their entries, and the sum of the set's checksums.
   [[nodiscard]] const std::vector<std::uint64_t>& entries() const noexcept { return entries_; }
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
-  /// What is in `parts` of this rank, whose entries begin at `first_entry`.
+  /// Returns what is in `parts` of this rank, whose entries begin at `first_entry`.
   [[nodiscard]] std::vector<std::uint64_t> part(std::int64_t first_entry) const;
 
  protected:
@@ -75,7 +75,7 @@ class OutgoingSet {
   [[nodiscard]] virtual h5::DatasetSpec plain_spec(std::int64_t count) const = 0;
   /// Makes the elements or rows of a cell.
   virtual void make_cell(std::size_t cell, std::span<std::byte> out) = 0;
-  /// What a cell adds to the sum of the set.
+  /// Returns what a cell adds to the sum of the set.
   [[nodiscard]] virtual std::uint64_t sum_of(std::span<const std::byte> cell, std::uint64_t digest) const = 0;
   /// The first words of a part: what its cells span.
   [[nodiscard]] virtual std::vector<std::uint64_t> span() const = 0;
@@ -115,7 +115,8 @@ struct PlacedSet {
   [[nodiscard]] h5::DatasetSpec data_spec() const { return set->data_spec(count.all, stored.all); }
 };
 
-/// Where the sets of all ranks lie one behind the other. Cells of compressed sets have been made before.
+/// Returns where the sets of all ranks lie one behind the other. Cells of compressed sets have been made
+/// before.
 /// @collective{comm}
 std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets);
 

@@ -16,8 +16,9 @@ namespace tailrace::checkpoint {
 /// Parts are written, sent and copied so many bytes at a time.
 inline constexpr std::int64_t batch_bytes = 4 << 20;
 
-/// What one rank wrote of a checkpoint into a file of its node: enough to lay out the file of the whole
-/// checkpoint, to put this part to its place there, and to verify it alone (docs/formats/checkpoint.md).
+/// Describes what one rank wrote of a checkpoint into a file of its node: enough to lay out the file of the
+/// whole checkpoint, to put this part to its place there, and to verify it alone
+/// (docs/formats/checkpoint.md).
 struct Part {
   struct Set {
     h5::DatasetSpec data;  ///< as the whole file has it

@@ -58,7 +58,7 @@ class PartnerCopy::Outgoing {
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
-  /// Whether anything could be done.
+  /// Returns whether anything could be done.
   bool advance() {
     if (done_ || !mpi::test_all(request_)) return false;
     if (left_ == 0) return done_ = true;

@@ -12,7 +12,7 @@
 
 namespace tailrace::checkpoint {
 
-/// Which ranks keep copies for which: those of a node for those of the node before it, in a ring.
+/// Describes which ranks keep copies for which: those of a node for those of the node before it, in a ring.
 struct Partners {
   std::int64_t node = 0, nodes = 1;
   int to = -1;          ///< the rank that keeps a copy of this rank's parts; -1: none

@@ -39,7 +39,7 @@ void copy_cell(const Box& cell, std::span<const std::byte> data, const Box& shar
     }
 }
 
-/// Whether a range has keys from `lowest` to `highest`.
+/// Returns whether a range has keys from `lowest` to `highest`.
 bool touch(const std::vector<KeyRange>& ranges, std::uint64_t lowest, std::uint64_t highest) {
   const auto after = std::partition_point(ranges.begin(), ranges.end(),
                                           [&](const KeyRange& range) { return range.end <= lowest; });

@@ -16,7 +16,7 @@ namespace tailrace::checkpoint {
 /// The archive that restores, on one rank: without a word to the others.
 class Restoration final : public StateArchive {
  public:
-  /// What this rank took of a set.
+  /// Describes what this rank took of a set.
   struct Taken {
     std::uint64_t count = 0, sum = 0;
   };

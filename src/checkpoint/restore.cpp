@@ -66,7 +66,7 @@ class Checkpoint::Impl {
   [[nodiscard]] const Head& head() const noexcept { return head_; }
 
  private:
-  /// Whether all ranks together took what was saved. All named the same sets.
+  /// Finds out whether all ranks together took what was saved. All named the same sets.
   void compare(const std::map<std::string, Restoration::Taken>& taken) const {
     std::vector<std::uint64_t> mine;
     for (const auto& [path, part] : taken) mine.insert(mine.end(), {part.count, part.sum});

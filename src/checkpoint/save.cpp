@@ -23,7 +23,7 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-/// What the write path takes at a time.
+/// Says what the write path takes at a time.
 constexpr std::int64_t buffer_bytes = 4 << 20;
 
 h5::Shape rows_of(std::int64_t rows, std::size_t words) {
@@ -77,7 +77,7 @@ int buffers_for(std::int64_t bytes) noexcept {
       std::clamp<std::int64_t>((bytes + buffer_bytes - 1) / buffer_bytes + 1, 2, output::max_buffers));
 }
 
-/// What this rank has of all sets, before any is compressed.
+/// Returns what this rank has of all sets, before any is compressed.
 std::int64_t state_bytes(const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
   std::int64_t bytes = 0;
   for (const auto& set : sets) bytes += set->count() * set->bytes_each();
@@ -203,7 +203,7 @@ class Saving::Impl {
     return mpi::sum(comm_, mine);
   }
 
-  /// What is known before the file is looked at.
+  /// Returns what is known before the file is looked at.
   [[nodiscard]] Manifest manifest(const std::vector<std::uint64_t>& sums) const {
     Manifest manifest{.simulation = origin_.simulation,
                       .program = origin_.program,

@@ -14,7 +14,7 @@
 
 namespace tailrace::checkpoint {
 
-/// What a `Saving` takes on this rank.
+/// Describes what a `Saving` takes on this rank.
 struct SavingMemory {
   std::size_t buffers = 0;  ///< staging buffers, which may be made ready before
   std::size_t beside = 0;   ///< beyond these: with compression at most, as nobody knows what becomes smaller

@@ -20,9 +20,9 @@ class Schedule {
   /// `from`: the step from which the run continues, 0 at its beginning.
   explicit Schedule(const Rules& rules, StepIndex from = 0) : rules_(rules), taken_step_(from) {}
 
-  /// Whether the number of steps makes one due after this step.
+  /// Returns whether the number of steps makes one due after this step.
   [[nodiscard]] bool is_due_by_steps(StepIndex step) const noexcept;
-  /// Whether the clock does, `now_s` seconds after the start of the steps.
+  /// Returns whether the clock does, `now_s` seconds after the start of the steps.
   [[nodiscard]] bool is_due_by_clock(double now_s) const noexcept;
   /// One was taken after this step; it stalled the computation for `cost_s`.
   void mark_taken(StepIndex step, double now_s, double cost_s) noexcept;

@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
       .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
 }
 
-/// Whether the digest in a text is that of the text as it was before it was sealed.
+/// Returns whether the digest in a text is that of the text as it was before it was sealed.
 bool is_sound(std::string text, const Json& json) {
   const std::string reported = json.value("xxh3", "");
   const auto place = text.rfind(reported);

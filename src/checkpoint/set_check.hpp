@@ -10,7 +10,7 @@
 
 #include "h5/file.hpp"
 
-/// What the directory of a set may say, for each kind of sets (docs/formats/checkpoint.md).
+/// Describes what the directory of a set may say, for each kind of sets (docs/formats/checkpoint.md).
 namespace tailrace::checkpoint {
 
 /// A set is not as the format has it; the message says what is wrong.
@@ -20,7 +20,7 @@ class Contradiction : public std::runtime_error {
 };
 void need(bool condition, const std::string& problem);
 
-/// What the data of a set are where nothing is compressed.
+/// Describes what the data of a set are where nothing is compressed.
 struct Elements {
   h5::ElementType type = h5::ElementType::other;
   h5::Shape shape;

@@ -20,7 +20,7 @@ struct StoredCheckpoint {
 /// cannot be read.
 std::vector<StoredCheckpoint> list_checkpoints(const std::string& directory);
 
-/// Where the checkpoint of a step is, and where it grows.
+/// Returns where the checkpoint of a step is, and where it grows.
 std::string checkpoint_path(const std::string& directory, StepIndex step);
 std::string partial_path(const std::string& directory, StepIndex step);
 

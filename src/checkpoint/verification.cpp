@@ -33,7 +33,7 @@ std::string described(const h5::File& file, const std::string& path) {
   return fmt::format("{} {}", file.type_text(path), h5::to_string(file.shape(path)));
 }
 
-/// How the cells of a set lie in its data: one behind the other, or compressed one by one.
+/// Describes how the cells of a set lie in its data: one behind the other, or compressed one by one.
 struct Storage {
   bool compressed = false;
   Elements elements;

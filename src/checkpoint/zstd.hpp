@@ -7,7 +7,7 @@
 
 namespace tailrace::checkpoint {
 
-/// Whether this build has zstd. Without it nothing else here may be called.
+/// Returns whether this build has zstd. Without it nothing else here may be called.
 bool has_zstd() noexcept;
 
 /// Frames of zstd, one after the other, in working memory that stays.

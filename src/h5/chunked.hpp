@@ -10,8 +10,8 @@
 
 namespace tailrace::h5 {
 
-/// How a dataset is cut into chunks and what is done to each of them. Filters are in the file in this
-/// order.
+/// Describes how a dataset is cut into chunks and what is done to each of them. Filters are in the file in
+/// this order.
 struct ChunkLayout {
   Shape chunk;           ///< extents of a chunk, as many as the dataset has
   bool shuffle = false;  ///< bytes of equal weight side by side

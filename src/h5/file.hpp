@@ -18,7 +18,7 @@
 /// turns, as most builds of the library are for one thread.
 namespace tailrace::h5 {
 
-/// What is being done to which file, for the error if it fails.
+/// Describes what is being done to which file, for the error if it fails.
 struct Operation {
   Operation(std::string what, std::string file = {})
       : text(std::move(what)), path(std::move(file)) {}  // NOLINT: a text is enough
@@ -53,7 +53,7 @@ class Handle {
   Closer closer_ = nullptr;
 };
 
-/// What a name in a file represents.
+/// Describes what a name in a file represents.
 enum class Found {
   nothing,       ///< no such name, or a link that leads nowhere
   dataset,       ///< a dataset of this file
@@ -61,7 +61,7 @@ enum class Found {
   other_file,    ///< a link into another file, which is not followed
 };
 
-/// Where the values of a dataset lie.
+/// Describes where the values of a dataset lie.
 struct DatasetStorage {
   std::uint64_t bytes = 0;      ///< in the file, compressed where it is
   bool in_other_files = false;  ///< as external or virtual storage
@@ -73,8 +73,8 @@ struct ExternalPart {
   std::uint64_t offset = 0, bytes = 0;
 };
 
-/// Where the HDF5 file says in which file an external part of a dataset is: eight bytes with a number
-/// that means the same name to all parts of the dataset.
+/// Describes where the HDF5 file says in which file an external part of a dataset is: eight bytes with a
+/// number that means the same name to all parts of the dataset.
 struct ExternalName {
   std::string file;          ///< the name
   std::uint64_t place = 0;   ///< refers to the bytes in the HDF5 file
@@ -149,8 +149,8 @@ class File {
   /// elements.
   void read_range(const std::string& dataset, std::uint64_t first, std::uint64_t count, ElementType type,
                   std::span<std::byte> out) const;
-  /// Where the first byte of a dataset is, if it can be written in place: one extent of the file, allocated,
-  /// its elements as this machine has them in memory.
+  /// Returns where the first byte of a dataset is, if it can be written in place: one extent of the file,
+  /// allocated, its elements as this machine has them in memory.
   [[nodiscard]] std::optional<std::uint64_t> place(const std::string& dataset) const;
   /// As `read_hyperslab`, for elements whose type is known only at run time.
   void read_hyperslab_bytes(const std::string& dataset, ElementType type, const Shape& start,
@@ -169,7 +169,7 @@ class File {
   /// The names of these parts, in the same order, and of those behind the last byte, of a dataset that this
   /// library has created. Errors (io): they are not where the format has them.
   [[nodiscard]] std::vector<ExternalName> external_names(const std::string& dataset) const;
-  /// Whether the elements of a dataset are as this machine has them in memory.
+  /// Returns whether the elements of a dataset are as this machine has them in memory.
   [[nodiscard]] bool is_native(const std::string& dataset) const;
   /// Creates a dataset of chunks that take space when they are written: with at least one element, unless it
   /// grows.
@@ -182,7 +182,7 @@ class File {
   /// the shape of its own. `file` is seen from the directory of this one.
   void create_view(const DatasetSpec& spec, const std::string& file, const std::string& values,
                    const Shape& values_shape);
-  /// How a dataset is cut into chunks; nothing if it is not. Errors (input): filters unknown here.
+  /// Returns how a dataset is cut into chunks; nothing if it is not. Errors (input): filters unknown here.
   [[nodiscard]] std::optional<ChunkLayout> chunk_layout(const std::string& dataset) const;
   template <class T>
   void write(const std::string& dataset, std::span<const T> values) {

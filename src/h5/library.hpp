@@ -6,7 +6,7 @@
 
 #include "h5/file.hpp"
 
-/// What the files of this module share.
+/// Describes what the files of this module share.
 namespace tailrace::h5 {
 
 /// The right to call HDF5, which most builds make for one thread only. Held by every function of this module

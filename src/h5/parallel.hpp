@@ -39,7 +39,7 @@ class ParallelFile {
   virtual void close() = 0;
 };
 
-/// What to open.
+/// Describes what to open.
 struct ParallelTarget {
   MPI_Comm comm = MPI_COMM_NULL;
   std::string path;

@@ -3,7 +3,7 @@
 
 #include "h5/parallel.hpp"
 
-/// What the module of the parallel HDF5 shows to the program that loads it.
+/// Describes what the module of the parallel HDF5 shows to the program that loads it.
 namespace tailrace::h5 {
 
 inline constexpr const char* parallel_module_name = "libtailrace_hdf5_parallel.so";

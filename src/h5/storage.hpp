@@ -7,14 +7,15 @@
 
 namespace tailrace::h5 {
 
-/// Where the bytes of an open HDF5 file are, in place of the library's own access to files. The library calls
-/// it while it works on the file, one call at a time. No function throws: what fails is kept for whoever owns
-/// the storage, because the library leaks and crashes when writes fail while it closes a file.
+/// Describes where the bytes of an open HDF5 file are, in place of the library's own access to files. The
+/// library calls it while it works on the file, one call at a time. No function throws: what fails is kept
+/// for whoever owns the storage, because the library leaks and crashes when writes fail while it closes a
+/// file.
 class Storage {
  public:
   virtual ~Storage() = default;
 
-  /// What the bytes of a write are to HDF5.
+  /// Describes what the bytes of a write are to HDF5.
   enum class Content {
     values,     ///< refers to a dataset
     structure,  ///< HDF5's own: headers, indices, the superblock

@@ -20,7 +20,7 @@ namespace {
 struct OpenStorage {
   H5FD_t common{};  // first: the library knows no more of it
   Storage* storage = nullptr;
-  haddr_t end = 0;  ///< refers to what the library has allocated
+  haddr_t end = 0;  ///< that of what the library has allocated
   bool written = false;
 };
 

@@ -8,7 +8,7 @@
 
 namespace tailrace::layout {
 
-/// Where the points of a rank's box lie in its array, in bytes from the box's low corner.
+/// Describes where the points of a rank's box lie in its array, in bytes from the box's low corner.
 struct ArrayBlock {
   Box box;
   LocalLayout layout;

@@ -36,7 +36,7 @@ Box batch_of(const Box& box, Axis axis, int batches, int k) {
   return with_range(box, axis, {range.begin + part.begin, range.begin + part.end});
 }
 
-/// Whether rows and planes of an array do not overlap.
+/// Returns whether rows and planes of an array do not overlap.
 bool holds_box(const ArrayBlock& array) noexcept {
   const auto& [box, layout, bytes] = array;
   return box.empty() || (layout.stride_y >= box.x().size() &&

@@ -34,7 +34,8 @@ Error failure(const std::string& path, const char* operation, int code) {
                 .hint = "check the permissions and the hints, or write with another sink"});
 }
 
-/// What the system said when a call failed: by the class of MPI's error where that is exact, else by errno.
+/// Returns what the system said when a call failed: by the class of MPI's error where that is exact, else by
+/// errno.
 int errno_of(int code, int left_errno) noexcept {
   int error_class = MPI_ERR_UNKNOWN;
   if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);

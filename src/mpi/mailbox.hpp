@@ -31,7 +31,7 @@ class Mailbox {
 
   /// Begins a round. @neighbour, does not wait.
   void start();
-  /// Where the message to receiver `i` is appended; something precedes it. After `start`.
+  /// Returns where the message to receiver `i` is appended; something precedes it. After `start`.
   [[nodiscard]] std::vector<std::byte>& outgoing(std::size_t i) noexcept { return to_[i].bytes; }
   /// Sends it: every receiver gets one message in each round. @neighbour, does not wait.
   void send(std::size_t i);

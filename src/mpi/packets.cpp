@@ -16,7 +16,7 @@ namespace {
 constexpr int packet_tag = 0x7061;
 constexpr std::size_t batch_bytes = 1U << 30;  // MPI 3.1 counts are int
 
-/// What has come so far, in batches, by rank.
+/// Describes what has come so far, in batches, by rank.
 class Inbox {
  public:
   explicit Inbox(CommView comm) : comm_(comm) {}

@@ -85,7 +85,7 @@ bool says(const char* variable, std::string_view word) {
   return value.find(word) != std::string::npos;
 }
 
-/// Whether the launcher may put more processes on a node than it has places.
+/// Returns whether the launcher may put more processes on a node than it has places.
 bool may_oversubscribe() {
   return says("OMPI_MCA_rmaps_base_oversubscribe", "1") ||
          says("OMPI_MCA_rmaps_base_oversubscribe", "true") ||

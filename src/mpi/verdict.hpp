@@ -33,15 +33,15 @@ void collectively_on_root(CommView comm, const std::function<void()>& action);
 /// computes.
 class StepVerdict {
  public:
-  /// What a rank hands in.
+  /// Describes what a rank hands in.
   struct Report {
     bool failed = false;
     bool stop = false;        ///< it was asked to stop
-    std::int64_t number = 0;  ///< refers to which the smallest is wanted
+    std::int64_t number = 0;  ///< that of which the smallest is wanted
     bool wish = false;        ///< it wants what any rank may ask all for
     bool waiting = false;     ///< for something of its own to be done
   };
-  /// What all ranks know after a step.
+  /// Describes what all ranks know after a step.
   struct Outcome {
     int failing_rank = -1;   ///< lowest rank that has an error, or -1
     bool stop = false;       ///< some rank was asked to stop

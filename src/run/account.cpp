@@ -59,7 +59,7 @@ json to_json(const RankAccount& account, int rank) {
           {"predicted_memory_bytes", account.predicted_memory_bytes}};
 }
 
-/// Where a rank and its writer run.
+/// Returns where a rank and its writer run.
 json to_json(const ThreadPlacement& thread_placement, int rank) {
   return {{"rank", rank},
           {"host", host_name()},

@@ -237,8 +237,8 @@ void CaseFile::add_problem(const std::string& key, const std::string& what, cons
   state_->problems.add(key.empty() ? what : fmt::format("{}: {}", key, what), fix);
 }
 
-/// What `take` makes of the key's value or default; a value of which it makes nothing becomes a problem, with
-/// `what` behind it.
+/// Describes what `take` makes of the key's value or default; a value of which it makes nothing becomes a
+/// problem, with `what` behind it.
 template <class T, class Take>
 std::optional<T> CaseFile::value(const std::string& key, const Take& take, const std::string& what,
                                  const std::string& fix) {

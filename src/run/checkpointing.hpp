@@ -20,7 +20,7 @@
 
 namespace tailrace::run {
 
-/// What checkpoints cost this rank so far.
+/// Describes what checkpoints cost this rank so far.
 struct CheckpointAccount {
   std::int64_t taken = 0, bytes = 0;  ///< bytes of this rank's state, in all of them
   double stalled_s = 0;               ///< the computation stalled
@@ -29,7 +29,7 @@ struct CheckpointAccount {
 /// The checkpoints of a run: when they are taken, and how one that is on its way gets its name.
 class Checkpointing {
  public:
-  /// Where and of what; `session` is the output whose samples belong to the state.
+  /// Describes where and of what; `session` is the output whose samples belong to the state.
   struct Context {
     std::string directory;
     std::string simulation, program;
@@ -43,10 +43,10 @@ class Checkpointing {
   Checkpointing(const Checkpointing&) = delete;
   Checkpointing& operator=(const Checkpointing&) = delete;
 
-  /// Whether the clock, which is that of the root, makes one due. @local
+  /// Returns whether the clock, which is that of the root, makes one due. @local
   [[nodiscard]] bool wants() const noexcept;
-  /// Whether one that is on its way, or samples that have to be on the device before it, still wait for this
-  /// rank. @local
+  /// Returns whether one that is on its way, or samples that have to be on the device before it, still wait
+  /// for this rank. @local
   [[nodiscard]] bool waits(output::Session& session);
 
   /// After a step: helps the one on its way on if no rank waits for it any more (`none_waits`), on two levels
@@ -62,7 +62,7 @@ class Checkpointing {
   void finish(StepIndex step, output::Session& session);
 
   [[nodiscard]] const CheckpointAccount& account() const noexcept { return account_; }
-  /// What could not be written, on the root.
+  /// Returns what could not be written, on the root.
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
  private:

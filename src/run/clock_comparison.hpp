@@ -22,7 +22,7 @@ class ClockComparison {
   /// @collective{comm}, synchronises. `comm` outlives the object.
   ClockComparison(mpi::CommView comm, const trace::Clock& clock);
 
-  /// How this rank's clock compares now; `zero_s` is left open. @collective{comm}, synchronises
+  /// Returns how this rank's clock compares now; `zero_s` is left open. @collective{comm}, synchronises
   [[nodiscard]] trace::ClockPoint compare() const;
 
  private:

@@ -53,7 +53,7 @@ class Drive {
     simulation_.advance(step);
   }
 
-  /// Whether the watched field went wrong.
+  /// Finds out whether the watched field went wrong.
   void look(StepIndex step) {
     const auto& watch = context_.watch;
     if (result_.not_finite_at || !watch.is_due(step, steps_.last)) return;

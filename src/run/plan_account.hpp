@@ -8,7 +8,7 @@
 
 namespace tailrace::run {
 
-/// What the planner of the output knows and did, for `plan` of run.json. @local
+/// Returns what the planner of the output knows and did, for `plan` of run.json. @local
 nlohmann::json describe_plan(const output::PlanReport& report);
 /// A decision for people, on one line. @local
 std::string describe_decision(const output::TakenStrategy& taken);

@@ -16,7 +16,7 @@
 /// run.json: the machine-readable account of a run (docs/formats/run_directory.md).
 namespace tailrace::run {
 
-/// What one rank has to say.
+/// Describes what one rank has to say.
 struct RankAccount {
   std::int64_t cells = 0;
   double setup_s = 0, compute_s = 0, exchange_s = 0, pack_s = 0;

@@ -74,7 +74,7 @@ void Run::Impl::begin_traces() {
   tracing_.emplace(comm_, options_.directory, options_.trace, account_.start_s);
 }
 
-/// What of an earlier run would be taken for this one's.
+/// Finds out what of an earlier run would be taken for this one's.
 void Run::Impl::clear_directory() {
   namespace fs = std::filesystem;
   const fs::path directory = options_.directory;

@@ -21,7 +21,7 @@
 
 namespace tailrace::run {
 
-/// What is behind `Run`, where its functions are described.
+/// Describes what is behind `Run`, where its functions are described.
 class Run::Impl {
  public:
   Impl(mpi::CommView comm, RunOptions options, output::IoServers* io_servers);
@@ -53,7 +53,7 @@ class Run::Impl {
 
  private:
   void describe_grids(const std::string& path);
-  /// What the session goes by: what the user decided, and the processes that write.
+  /// Returns what the session goes by: what the user decided, and the processes that write.
   [[nodiscard]] output::Options session_options() const;
   [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
   void begin_segment();

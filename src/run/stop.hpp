@@ -18,11 +18,11 @@ class StopRequest {
   StopRequest& operator=(const StopRequest&) = delete;
   ~StopRequest();
 
-  /// Whether this process was asked to stop. @local
+  /// Returns whether this process was asked to stop. @local
   [[nodiscard]] bool requested() const noexcept;
-  /// Whether that was more than the time to pause. @local
+  /// Returns whether that was more than the time to pause. @local
   [[nodiscard]] bool ends_run() const noexcept;
-  /// Whether this process was asked for a checkpoint since the last call. @local
+  /// Returns whether this process was asked for a checkpoint since the last call. @local
   [[nodiscard]] bool take_checkpoint_wish() noexcept;
   /// Why, for people; "another rank was asked to stop" where this one was not. @local
   [[nodiscard]] std::string reason() const;

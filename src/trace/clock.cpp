@@ -27,7 +27,7 @@ double parse_skew(std::string_view text, const char* whole) {
                         .hint = "OFFSET or OFFSET,DRIFT, such as 2.5,1e-5; or unset it"});
 }
 
-/// Where a link of /proc points to; empty if it cannot be read.
+/// Returns where a link of /proc points to; empty if it cannot be read.
 std::string link_target(const char* path) {
   std::array<char, 48> target{};
   const auto length = readlink(path, target.data(), target.size());

@@ -22,7 +22,7 @@ class Clock {
   static Clock of_rank(int rank);
 
   [[nodiscard]] double now_s() const noexcept;
-  /// What this clock shows when `monotonic_s` is `time_s`.
+  /// Returns what this clock shows when `monotonic_s` is `time_s`.
   [[nodiscard]] double shown_at(double time_s) const noexcept { return time_s + offset_s_ + drift_ * time_s; }
   /// A text of at most 63 letters that is the same in processes that read the same clock: the start of the
   /// kernel and its time namespace. A text of this process alone where the system does not say so.

@@ -77,7 +77,7 @@ Mode parse_mode(const char* name, const std::string& text) {
   return Mode::papi;
 }
 
-/// What the recorder and its thread share; channels know it only by its bell.
+/// Describes what the recorder and its thread share; channels know it only by its bell.
 class Recorder::State {
  public:
   State(std::string path, const Identity& identity, const Clock& clock, Mode mode);

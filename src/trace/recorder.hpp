@@ -12,7 +12,7 @@
 
 namespace tailrace::trace {
 
-/// What a process does in the run.
+/// Describes what a process does in the run.
 enum class Role : std::uint8_t { compute, writer };
 
 /// Whose trace it is.

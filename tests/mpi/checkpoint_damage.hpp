@@ -12,7 +12,7 @@
 
 #include "tailrace/comm.hpp"
 
-/// What is done to checkpoints to see whether it is noticed.
+/// Describes what is done to checkpoints to see whether it is noticed.
 namespace tailrace::checkpoint::fixture {
 
 /// Calls `action` on the first `count` ranks with a communicator of theirs.

@@ -76,7 +76,7 @@ class Field {
   std::vector<Real> values_;
 };
 
-/// How particles are shared out.
+/// Describes how particles are shared out.
 enum class Owner {
   of_cell,      ///< a rank has whole cells
   of_particle,  ///< each cell has particles of all ranks
@@ -230,7 +230,7 @@ class State {
     });
     archive.component("molecules", 1, [&](int) { archive.rows("argon", particles); });
   }
-  /// Whether everything on this rank is as `set` has it.
+  /// Returns whether everything on this rank is as `set` has it.
   [[nodiscard]] bool is_right() {
     return pressure.wrong() == 0 && velocity.wrong() == 0 && particles.wrong() == 0 &&
            steps == 123456789012345 && seed == 0xFEDCBA9876543210 && energy == -0.1 && on &&
@@ -250,7 +250,7 @@ class State {
   std::string title, empty = "no";
 };
 
-/// Whether this build knows zstd.
+/// Returns whether this build knows zstd.
 inline bool can_compress() {
   try {
     return parse_compression("test", "zstd").wanted();

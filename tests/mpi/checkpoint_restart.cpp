@@ -24,7 +24,7 @@ namespace {
 
 using output::fixture::SharedDir;
 
-/// How ranks share the grid when they save, and when they restore.
+/// Returns how ranks share the grid when they save, and when they restore.
 layout::Decomposition slabs(int ranks) {
   return layout::Decomposition::slab(fixture::domain, layout::Axis::z, ranks);
 }
@@ -67,7 +67,7 @@ void save(mpi::CommView comm, const std::string& directory, StepIndex step, Stat
   save(comm, directory, step, state, options, packings().front());
 }
 
-/// What came back to all ranks together.
+/// Finds out what came back to all ranks together.
 void check_restored(mpi::CommView comm, State& state) {
   CHECK(state.is_right());
   const auto all =
@@ -128,7 +128,7 @@ MPI_CASE("compressed state comes back on any number of ranks", ranks{1, 2, 3, 4,
     }
 }
 
-/// What a manifest says between two of its keys.
+/// Returns what a manifest says between two of its keys.
 static std::string between(const std::string& path, const std::string& from, const std::string& to) {
   std::ifstream file(path + "/manifest.json");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

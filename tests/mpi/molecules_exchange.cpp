@@ -123,7 +123,7 @@ void shake(std::vector<Molecule>& all, fixture::Draw& draw, double most) {
     for (double& x : molecule.position) x += fixture::uniform(draw, -most, most);
 }
 
-/// What stays in the region, and what has left it.
+/// Returns what stays in the region, and what has left it.
 std::vector<Molecule> take_leavers(std::vector<Molecule>& own, const Region& region) {
   const auto leavers = std::ranges::stable_partition(
       own, [&](const Molecule& molecule) { return region.contains(molecule.position); });

@@ -98,7 +98,7 @@ class Run {
   Simulation simulation_;
 };
 
-/// What a run without a stop has: when it is saved, and at its end.
+/// Describes what a run without a stop has: when it is saved, and at its end.
 struct Whole {
   std::vector<Molecule> saved, end;
   std::vector<double> observables;

@@ -11,7 +11,7 @@
 #include "phase_space.hpp"
 #include "tailrace/error.hpp"
 
-/// How tests share the box, and what they compare.
+/// Describes how tests share the box, and what they compare.
 namespace tailrace::molecules::fixture {
 
 /// The box in slabs across its longest axis; the last rank has most of it, and more ranks than
@@ -54,7 +54,7 @@ inline std::vector<Molecule> gathered(mpi::CommView comm, const std::vector<Mole
   return all;
 }
 
-/// What a rank read, and how much it read for that.
+/// Describes what a rank read, and how much it read for that.
 struct Reading {
   PhaseSpaceHeader header;
   std::vector<Molecule> molecules;

@@ -9,7 +9,7 @@ using namespace tailrace;
 
 namespace {
 
-/// What rank `from` has for rank `to` in a round: of many lengths, often nothing.
+/// Returns what rank `from` has for rank `to` in a round: of many lengths, often nothing.
 std::vector<std::byte> content(int from, int to, int round) {
   const int kind = (from * 5 + to * 3 + round) % 4;
   const std::size_t length = kind == 0 ? 0 : kind == 1 ? 1 : static_cast<std::size_t>(kind) * 40000;

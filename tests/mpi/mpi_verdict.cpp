@@ -22,7 +22,7 @@ std::optional<ErrorInfo> error_of(Action action) {
   return {};
 }
 
-/// How often this thread gave its core up to wait for something.
+/// Returns how often this thread gave its core up to wait for something.
 long times_slept() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);

@@ -14,7 +14,7 @@
 #include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 
-/// What the tests of sessions share: directories, heads and tails, streams of all kinds.
+/// Describes what the tests of sessions share: directories, heads and tails, streams of all kinds.
 namespace tailrace::output::fixture {
 
 using Split = std::vector<Box> (*)(Index3 domain, int parts);
@@ -24,7 +24,7 @@ inline std::string name_of(const std::string& form) {
   return form.substr(0, form.find_first_of("[:"));
 }
 
-/// How a strategy is given in tests whose ranks all compute and which know who writes.
+/// Returns how a strategy is given in tests whose ranks all compute and which know who writes.
 inline std::vector<std::string> variants_of(const std::string& name) {
   if (name == "threads") return {"threads:1", "threads", "threads:4"};
   if (name == "leaders") return {"leaders", "leaders:2", "leaders:3,buffers=1"};

@@ -71,7 +71,7 @@ std::vector<Stream> all_streams() {
           fixture::stream("planned", Whole{}, Reduction::none, domain, {.first = 1, .every = 1, .last = 60})};
 }
 
-/// What the ranks of a run have at a step: of the rows each its part.
+/// Describes what the ranks of a run have at a step: of the rows each its part.
 class State {
  public:
   explicit State(mpi::CommView comm)

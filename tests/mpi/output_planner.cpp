@@ -39,7 +39,7 @@ struct Outcome {
   StepIndex planned_at = 0;  ///< the first step after which `planned` was true
 };
 
-/// How long each step computes, by sleeping.
+/// Describes how long each step computes, by sleeping.
 struct Compute {
   double step_s = 0;
   StepIndex slow_from = steps + 1;  ///< from here on it takes `slow_s`

@@ -53,7 +53,7 @@ struct Fixture {
   std::string fault = {};
 };
 
-/// What I/O servers say that they have written; 0 but on the root.
+/// Returns what I/O servers say that they have written; 0 but on the root.
 std::int64_t bytes_of_io_servers(mpi::CommView comm, IoServers& io_servers) {
   std::int64_t bytes = 0;
   if (comm.is_root())
@@ -104,8 +104,8 @@ std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path
                          });
 }
 
-/// What a reduction of the pattern over the steps of `cadence` up to `last` is, computed as the definition
-/// says.
+/// Returns what a reduction of the pattern over the steps of `cadence` up to `last` is, computed as the
+/// definition says.
 float expected(const Stream& stream, Index3 point, StepIndex last) {
   const auto type_max = static_cast<double>(std::numeric_limits<float>::max());
   double min = type_max, max = -type_max, sum = 0, squares = 0, samples = 0;

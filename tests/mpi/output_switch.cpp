@@ -296,7 +296,7 @@ class TwoWriters {
     sink.write(std::span(&extent, 1), step);
   }
 
-  /// Whether all values of a step are there.
+  /// Returns whether all values of a step are there.
   [[nodiscard]] bool complete(StepIndex step) const {
     std::vector<float> values(static_cast<std::size_t>(domain.volume()));
     h5::File::open(path_).read_hyperslab("/p", {static_cast<std::uint64_t>(step - 1), 0}, {1, values.size()},

@@ -13,7 +13,7 @@ namespace {
 constexpr Formula formula{{6, 5, 4}};
 constexpr ParticleOptions clustered{.count = 300, .clustering = 3, .drift_cells = 0.7};
 
-/// What a rank has, cell by cell.
+/// Returns what a rank has, cell by cell.
 std::vector<Particle> list(const Particles& particles) {
   std::vector<Particle> all;
   const auto cells = particles.cells();

@@ -28,14 +28,14 @@ trace::Clock wrong_clock(int rank) {
   return {sign * 2.5 * rank, sign * 1e-5 * rank};
 }
 
-/// What rank 0's clock shows when this rank's clock shows `local_s`: all read the same true clock.
+/// Returns what rank 0's clock shows when this rank's clock shows `local_s`: all read the same true clock.
 double true_time(int rank, double local_s) {
   const auto clock = wrong_clock(rank);
   const double zero = clock.shown_at(0), rate = clock.shown_at(1) - zero;
   return wrong_clock(0).shown_at((local_s - zero) / rate);
 }
 
-/// What readers make of a local time, with the points of the beginning and of the end.
+/// Describes what readers make of a local time, with the points of the beginning and of the end.
 struct Merged {
   trace::ClockPoint first, last;
 

@@ -121,7 +121,7 @@ Problem problem_on(const Grid& grid, Equations equations, double dt_s) {
           .precision = h5::ElementType::float64};
 }
 
-/// What is done with each level of a field: `level` is 0 for the current one, 1 for that before.
+/// Describes what is done with each level of a field: `level` is 0 for the current one, 1 for that before.
 using Visit = std::function<void(const checkpoint::FieldState& field, bool is_q, int level)>;
 
 /// Shows the fields of a solver to a visitor, where they lie.

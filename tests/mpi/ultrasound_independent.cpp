@@ -41,7 +41,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-/// What the first rank count wrote, by file and dataset.
+/// Returns what the first rank count wrote, by file and dataset.
 std::map<std::string, std::vector<double>>& first_results() {
   static std::map<std::string, std::vector<double>> results;
   return results;

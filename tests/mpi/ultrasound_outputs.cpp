@@ -66,7 +66,8 @@ std::vector<double> crop(const std::vector<double>& whole, Index3 n, Index3 low,
   return values;
 }
 
-/// Whether a table's samples at the steps of its own list are those of a k-Wave series, which has every step.
+/// Finds out whether a table's samples at the steps of its own list are those of a k-Wave series, which has
+/// every step.
 void check_series(const h5::File& file, const std::string& name, const std::string& series) {
   const auto steps = values_of(file, "/" + name + "/step");
   const auto found = values_of(file, "/" + name + "/values"), all = values_of(file, series);

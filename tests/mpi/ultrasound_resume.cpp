@@ -89,7 +89,7 @@ Contents contents(const std::string& path) {
   return all;
 }
 
-/// What a run without a stop leaves, made once for each number of ranks and list of words.
+/// Returns what a run without a stop leaves, made once for each number of ranks and list of words.
 const Contents& whole_run(mpi::CommView comm, const std::vector<std::string>& words, int ranks = 1) {
   static std::map<std::pair<int, std::vector<std::string>>, Contents> known;
   const std::pair key(ranks, words);

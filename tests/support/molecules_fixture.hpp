@@ -73,7 +73,7 @@ inline std::vector<Vec3> droplet(Draw& draw, const Vec3& box, const Vec3& centre
   return list;
 }
 
-/// How many molecules each has within the cutoff, images included.
+/// Returns how many molecules each has within the cutoff, images included.
 inline std::vector<std::int64_t> neighbours(const std::vector<Vec3>& positions, const Vec3& box,
                                             double cutoff) {
   CellGrid grid{.box = box, .cells = {}};

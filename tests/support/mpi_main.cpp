@@ -34,7 +34,7 @@ std::vector<Entry>& entries() {
   return list;
 }
 
-/// What this process knows while its cases run.
+/// Describes what this process knows while its cases run.
 struct Session {
   mpi::CommView world;
   std::ostringstream output;  ///< says what doctest prints on this rank

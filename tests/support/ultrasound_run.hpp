@@ -57,7 +57,7 @@ inline double difference(const h5::File& reference, const h5::File& output, cons
   return most / scale_of(reference, path);
 }
 
-/// What single precision is allowed: more for final fields, where most of the wave has left the grid.
+/// Returns what single precision is allowed: more for final fields, where most of the wave has left the grid.
 inline double limit_for(const std::string& path) {
   return path.find("final") == std::string::npos ? 1e-5 : 1e-4;
 }

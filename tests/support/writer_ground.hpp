@@ -9,8 +9,8 @@
 
 namespace tailrace::test {
 
-/// What a writer is on where no session is around it. To derive a test's bench from, with the sink and,
-/// after it, the writer.
+/// Describes what a writer is on where no session is around it. To derive a test's bench from, with the sink
+/// and, after it, the writer.
 struct WriterGround {
   WriterGround(output::Plan its_plan, const output::Options& its_options)
       : plan(std::move(its_plan)), options(its_options) {}

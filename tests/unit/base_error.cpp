@@ -12,7 +12,7 @@ using namespace tailrace;
 
 namespace {
 
-/// What `describe_current_exception` makes of a thrown value.
+/// Describes what `describe_current_exception` makes of a thrown value.
 template <class Thrown>
 ErrorInfo described(const Thrown& thrown) {
   try {

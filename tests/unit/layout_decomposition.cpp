@@ -29,7 +29,7 @@ std::vector<Decomposition> all_decompositions(Index3 extents, int ranks) {
   return list;
 }
 
-/// How often each point is owned.
+/// Returns how often each point is owned.
 std::vector<int> owners_per_point(const Decomposition& decomposition) {
   const Index3 n = decomposition.extents();
   std::vector<int> owners(static_cast<std::size_t>(n.volume()));

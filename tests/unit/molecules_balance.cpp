@@ -30,7 +30,7 @@ Decomposition divided(const LoadTable& table, int ranks, const KdOptions& option
   return Decomposition::kd(table.grid(), plan_cuts(table, ranks, {}, options), ranks);
 }
 
-/// What a rank with all molecules has counted.
+/// Returns what a rank with all molecules has counted.
 RankCounts counted(const CellGrid& grid, const std::vector<Vec3>& positions) {
   CellCounter counter(grid, {{}, grid.box});
   for (const Vec3& r : positions) counter.add(r);

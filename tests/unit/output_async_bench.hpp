@@ -14,7 +14,7 @@
 #include "temp_dir.hpp"
 #include "writer_ground.hpp"
 
-/// What the tests of asynchronous writers share.
+/// Describes what the tests of asynchronous writers share.
 namespace tailrace::output::async_bench {
 
 constexpr std::int64_t data_at = 4096, commit_mark_at = 64;  // of the file of these tests

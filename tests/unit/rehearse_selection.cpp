@@ -26,7 +26,7 @@ Box box_of(const run::OutputTable& table) {
   return {{lo[0], lo[1], lo[2]}, {hi[0] + 1, hi[1] + 1, hi[2] + 1}};
 }
 
-/// How often each point of a domain lies in a box.
+/// Returns how often each point of a domain lies in a box.
 std::vector<int> cover(const std::vector<run::OutputTable>& tables, Index3 cells) {
   std::vector<int> times(static_cast<std::size_t>(cells.volume()));
   for (const auto& table : tables) {

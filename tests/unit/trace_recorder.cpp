@@ -36,7 +36,7 @@ struct Stored {
 };
 static_assert(sizeof(Stored) == event_bytes);
 
-/// What a file holds, taken apart by docs/formats/trace.md and by nothing of the module.
+/// Describes what a file holds, taken apart by docs/formats/trace.md and by nothing of the module.
 struct File {
   std::string bytes;
   std::map<int, std::string> threads;

@@ -14,7 +14,7 @@ namespace tailrace::run {
 enum class Status { finished, stopped, failed };
 const char* to_string(Status status) noexcept;
 
-/// What the whole run has in common.
+/// Describes what the whole run has in common.
 struct RunAccount {
   std::string title, simulation, program;
   std::string case_file;   ///< absolute; empty if there was none
@@ -35,7 +35,7 @@ struct RunAccount {
   std::vector<std::string> warnings;
 };
 
-/// How it ended.
+/// Describes how it ended.
 struct RunEnd {
   Status status = Status::finished;
   std::string reason;

@@ -6,7 +6,7 @@
 
 namespace tailrace::run {
 
-/// What a user decides about checkpoints.
+/// Describes what a user decides about checkpoints.
 struct CheckpointOptions {
   checkpoint::Rules rules;
   int keep = 2;

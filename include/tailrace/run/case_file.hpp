@@ -55,9 +55,9 @@ class CaseFile {
   std::size_t tables(const std::string& key);
   /// The names in a table, without reading any; empty if there is no table at the key.
   [[nodiscard]] std::vector<std::string> names(const std::string& key) const;
-  /// Whether the case has the key, whatever it holds; this does not make it known.
+  /// Returns whether the case has the key, whatever it holds; this does not make it known.
   [[nodiscard]] bool has(const std::string& key) const;
-  /// Whether it holds a text there; this does not make it known.
+  /// Returns whether it holds a text there; this does not make it known.
   [[nodiscard]] bool is_text(const std::string& key) const;
   /// A file name as the case means it: a relative one is taken from the directory of the case file.
   [[nodiscard]] std::string resolve_file_name(const std::string& name) const;

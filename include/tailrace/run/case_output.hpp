@@ -22,9 +22,9 @@ struct OfferedQuantity {
   std::string name, unit;
 };
 
-/// Where the samples of a quantity lie that is no field on the grid of the domain: which indices hold them,
-/// and how a reader of the file sees one sample, as many elements. A simulation that has such quantities
-/// chooses a domain with room for all of them.
+/// Describes where the samples of a quantity lie that is no field on the grid of the domain: which indices
+/// hold them, and how a reader of the file sees one sample, as many elements. A simulation that has such
+/// quantities chooses a domain with room for all of them.
 struct SamplePlace {
   Box box;
   h5::Shape shape;
@@ -63,7 +63,7 @@ std::vector<OutputTable> read_output_tables(CaseFile& file, const std::vector<Of
 /// ended in good order, 0 before.
 inline constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
 
-/// What a run gives to its outputs.
+/// Describes what a run gives to its outputs.
 struct OutputDomain {
   Index3 points;
   Box interior;         ///< the points outside of boundary layers

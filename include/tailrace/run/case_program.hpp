@@ -35,7 +35,7 @@ class CaseProgram {
   virtual SimulationCalls make() = 0;
   /// The simulation is after step `done`, 0 without a checkpoint.
   virtual void begin(StepIndex done);
-  /// What an earlier run left in the output file; see `Run::open_output`.
+  /// Returns what an earlier run left in the output file; see `Run::open_output`.
   [[nodiscard]] virtual output::Resume resume() const { return {}; }
   /// The output file is there.
   virtual void opened(output::Session& /*session*/) {}
@@ -51,7 +51,7 @@ class CaseProgram {
   [[nodiscard]] virtual std::int64_t own_cells() const = 0;
   /// Says how the run ended and returns the exit status; throws the error of one that failed.
   virtual int end(const DriveResult& result, const Run::Summary& summary);
-  /// How fast it was, for the last line.
+  /// Returns how fast it was, for the last line.
   [[nodiscard]] virtual std::string rate(StepIndex /*steps_done*/) { return {}; }
 
   /// Prints to people, once and unless they want it quiet. @local

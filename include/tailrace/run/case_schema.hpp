@@ -62,7 +62,7 @@ nlohmann::ordered_json json_schema(const CaseSchema& schema);
 struct RunWords;
 /// Adds --case-template and --case-schema to the options of a program; `words` outlives the parser.
 void add_schema_options(CLI::App& app, RunWords& words);
-/// What to print for them, if one of them is given. @local
+/// Returns what to print for them, if one of them is given. @local
 std::optional<std::string> answer_schema(const RunWords& words, const CaseSchema& schema);
 
 }  // namespace tailrace::run

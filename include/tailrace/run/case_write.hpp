@@ -14,8 +14,8 @@ void read_write(CaseFile& file, const output::OptionTexts& typed, output::WriteO
 /// Makes the table of the resolved case complete. @local
 void set_write_defaults(CaseFile& file, const output::WriteOptions& options);
 
-/// What the key trace.mode of a case asks for; `typed`, the option --trace, goes before it unless it is
-/// empty. What is wrong becomes problems of the file. @local
+/// Returns what the key trace.mode of a case asks for; `typed`, the option --trace, goes before it unless it
+/// is empty. What is wrong becomes problems of the file. @local
 trace::Mode read_trace(CaseFile& file, const std::string& typed);
 /// Puts what was decided of the trace into the resolved case. @local
 void set_trace_default(CaseFile& file, trace::Mode mode);

@@ -24,7 +24,7 @@ void add_write_options(CLI::App& app, output::OptionTexts& texts);
 /// Adds --trace, likewise.
 void add_trace_option(CLI::App& app, std::string& text);
 
-/// What the command line says of the run as a whole.
+/// Describes what the command line says of the run as a whole.
 struct RunWords {
   int threads = 1;
   std::string wall_limit;  ///< a duration as typed, empty if there is none
@@ -36,7 +36,7 @@ struct RunWords {
 /// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version, --list and the schema
 /// options; `words` outlives the parser.
 void add_run_options(CLI::App& app, RunWords& words);
-/// What to print for --version or --list, if one of them is given. @local
+/// Returns what to print for --version or --list, if one of them is given. @local
 std::optional<std::string> answer(const RunWords& words, const std::string& program);
 /// The words of a command line behind the name of the program. @local
 std::vector<std::string> arguments(int argc, const char* const* argv);

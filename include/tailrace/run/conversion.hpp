@@ -32,13 +32,13 @@ struct Conversion {
 /// Adds --checkpoint-from, --checkpoint-to and --checkpoint-format to the options of a program whose
 /// simulation knows foreign formats, of these names; `words` takes what is typed and outlives the parser.
 void add_conversion_options(CLI::App& app, const std::vector<std::string>& formats, Conversion& words);
-/// What they ask for, if they are given. @local. Errors (usage): one of them is missing.
+/// Returns what they ask for, if they are given. @local. Errors (usage): one of them is missing.
 std::optional<Conversion> asked_for(const Conversion& words);
 
 /// Checkpoints of another program, as an adapter over the state of a simulation that is.
 struct ForeignFormat {
   std::string name;
-  /// Whether a file is one. @local. Errors (input): it cannot be read.
+  /// Returns whether a file is one. @local. Errors (input): it cannot be read.
   std::function<bool(const std::string& path)> recognises;
   /// The files of one that is written to this path. @local
   std::function<std::vector<std::string>(const std::string& path)> files;

@@ -22,8 +22,8 @@ namespace tailrace::run {
 class Checkpointing;
 class StopRequest;
 
-/// What the driver asks of a simulation: one step at a time, and its fields by name. Output, timing and
-/// stopping are not its business.
+/// Describes what the driver asks of a simulation: one step at a time, and its fields by name. Output, timing
+/// and stopping are not its business.
 template <class S>
 concept Simulation = requires(S simulation, const S constant, StepIndex step, const std::string& quantity) {
   { simulation.advance(step) } -> std::same_as<void>;                // @collective, from step - 1 to step
@@ -65,7 +65,7 @@ SimulationCalls calls_of(S& simulation) {
   return calls;
 }
 
-/// What a checkpoint of a run holds: the simulation, and the running reductions of its output. @local
+/// Returns what a checkpoint of a run holds: the simulation, and the running reductions of its output. @local
 checkpoint::StateFunction whole_state(const SimulationCalls& simulation, output::Session& session);
 
 struct DriveResult {
@@ -81,7 +81,7 @@ struct StepSpan {
   StepIndex planned = 0;  ///< refers to the whole computation
 };
 
-/// What the driver works with beside the simulation; all of it outlives the drive.
+/// Describes what the driver works with beside the simulation; all of it outlives the drive.
 struct DriveContext {
   mpi::CommView comm;
   output::Session& session;

@@ -19,13 +19,13 @@
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/run.hpp"
 
-/// What native programs that run cases have in common, from the command line to the exit status.
+/// Describes what native programs that run cases have in common, from the command line to the exit status.
 namespace tailrace::run {
 
 class CaseFile;
 struct CaseSchema;
 
-/// What a program says of itself.
+/// Describes what a program says of itself.
 struct ProgramInfo {
   std::string simulation;              ///< "seismic"; the program is tailrace-seismic
   std::string purpose;                 ///< in one line, for --help
@@ -62,9 +62,9 @@ struct CaseOptions {
   trace::Mode trace = trace::Mode::on;
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 
-  /// Whether a run takes place, and files of it come into being.
+  /// Returns whether a run takes place, and files of it come into being.
   [[nodiscard]] bool runs() const noexcept { return !check_only && !conversion; }
-  /// What messages about the case are about.
+  /// Returns what messages about the case are about.
   [[nodiscard]] std::string subject() const { return case_file.empty() ? "the command line" : case_file; }
 };
 
@@ -93,8 +93,9 @@ void print_notice(const Notice& notice) noexcept;
 /// that was asked for. Errors (usage): a word that no option takes, or a wrong value.
 std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
                                  const char* const* argv);
-/// What was typed, as far as no case is needed for it. The output goes to -o, into the run directory, or to
-/// `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the output.
+/// Finds out what was typed, as far as no case is needed for it. The output goes to -o, into the run
+/// directory, or to `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the
+/// output.
 void finalize(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
               CaseOptions& options);
 
@@ -123,16 +124,16 @@ class ProgressLines {
   double started_s_, reported_s_;
 };
 
-/// How a run ended and after how many seconds, for people; `rate` is behind that. @local
+/// Returns how a run ended and after how many seconds, for people; `rate` is behind that. @local
 std::string end_text(const Run::Summary& summary, StepIndex steps_done, double elapsed_s,
                      const std::string& rate = {});
 
 /// Prints an error of the command line or the case and returns the exit status. @local
 using RefuseCommandLine = std::function<int(const ErrorInfo&)>;
 
-/// What `parse` makes of the command line, or the exit status if the program ends with it: a request is
-/// answered by the root, an error reported by `refuse` on the root. Every rank reads the same words and files
-/// and comes to the same result. @collective{comm}
+/// Describes what `parse` makes of the command line, or the exit status if the program ends with it: a
+/// request is answered by the root, an error reported by `refuse` on the root. Every rank reads the same
+/// words and files and comes to the same result. @collective{comm}
 template <class Parse>
 auto read_command_line(mpi::CommView comm, const Parse& parse, const RefuseCommandLine& refuse)
     -> std::variant<std::variant_alternative_t<0, std::invoke_result_t<Parse>>, int> {

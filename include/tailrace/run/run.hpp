@@ -44,7 +44,7 @@ int with_io_servers(
     const std::function<int(mpi::CommView computing, output::IoServers* io_servers)>& simulate,
     const std::function<int(ErrorKind)>& status_of);
 
-/// What a user decides about any run.
+/// Describes what a user decides about any run.
 struct RunOptions {
   std::string program;     ///< as it names itself in messages
   std::string directory;   ///< says where run.json, progress and traces go; empty: nowhere
@@ -74,13 +74,13 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// What run.json says; the simulation fills in what it knows. @local
+  /// Returns what run.json says; the simulation fills in what it knows. @local
   [[nodiscard]] RunAccount& account() noexcept;
   /// The log of the thread that runs the steps. @local
   [[nodiscard]] trace::Log& log() noexcept;
   /// Seconds since the start. @local
   [[nodiscard]] double elapsed_s() const noexcept;
-  /// What the user should know: printed by rank 0, and kept for run.json. @local
+  /// Keeps what the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
   /// Makes the directory, removes what an earlier run left there, and begins the traces. Of a run that is
@@ -124,7 +124,7 @@ class Run {
   /// find them. @collective
   using FinalFields = std::function<output::FieldLookup(output::Session&)>;
 
-  /// How a run ended, for people.
+  /// Describes how a run ended, for people.
   struct Summary {
     RunEnd end;
     bool paused = false;                    ///< stopped only in order to be resumed

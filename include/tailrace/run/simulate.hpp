@@ -14,7 +14,7 @@
 /// A whole program from one class: what a simulation on a grid says of itself, and nothing else.
 namespace tailrace::run {
 
-/// What a simulation gives: its name and its keys, its domain, its fields and its state.
+/// Describes what a simulation gives: its name and its keys, its domain, its fields and its state.
 template <class S>
 concept CaseSimulation = Resumable<S> && std::derived_from<typename S::Options, CaseOptions> &&
     std::constructible_from<S, mpi::CommView, const typename S::Options&> &&

@@ -8,8 +8,8 @@
 
 namespace tailrace::run {
 
-/// Whether a computation still makes sense, seen from one of its fields: a value that is NaN or infinite
-/// stays so, and spreads, in every scheme.
+/// Describes whether a computation still makes sense, seen from one of its fields: a value that is NaN or
+/// infinite stays so, and spreads, in every scheme.
 struct Watch {
   std::string quantity;  ///< the field to look at; empty: never
   StepIndex every =
@@ -22,7 +22,7 @@ struct Watch {
   }
 };
 
-/// Whether this rank's part of a field is free of NaN and infinity. @local
+/// Returns whether this rank's part of a field is free of NaN and infinity. @local
 bool is_finite(const output::FieldView& field) noexcept;
 
 }  // namespace tailrace::run

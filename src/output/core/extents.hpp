@@ -19,7 +19,7 @@ class Extents {
 
   /// The next extent, nothing after the last.
   std::optional<Extent> next();
-  /// What is to be done if the extent that `next` returned last cannot be written.
+  /// Returns what is to be done if the extent that `next` returned last cannot be written.
   [[nodiscard]] OnFailure policy() const noexcept { return policy_; }
 
  private:
@@ -30,7 +30,7 @@ class Extents {
 
     [[nodiscard]] bool done() const noexcept { return left_ == 0; }
     [[nodiscard]] OnFailure policy() const noexcept { return share_->on_failure; }
-    /// Where it is in the file, in the order of the sink.
+    /// Returns where it is in the file, in the order of the sink.
     [[nodiscard]] std::pair<std::size_t, std::int64_t> place() const noexcept;
     /// The rest of its run, behind which it is then.
     Extent take() noexcept;

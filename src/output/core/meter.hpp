@@ -8,7 +8,7 @@
 
 namespace tailrace::output {
 
-/// What one job has cost whoever wrote it.
+/// Describes what one job has cost whoever wrote it.
 struct JobCost {
   double write_s = 0;        ///< handing the bytes to the operating system
   double commit_mark_s = 0;  ///< marking that they are there

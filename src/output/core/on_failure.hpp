@@ -7,7 +7,7 @@
 
 namespace tailrace::output {
 
-/// What came of writes that did not work at once.
+/// Describes what came of writes that did not work at once.
 struct FailedWrites {
   std::int64_t retries = 0, dropped_bytes = 0;
 };

@@ -15,7 +15,7 @@ class IoServers;
 class ProcessPlacement;
 class StagingMemory;
 
-/// What a session goes by: what the user decides, and what the program lends it.
+/// Describes what a session goes by: what the user decides, and what the program lends it.
 struct Options : WriteOptions {
   Options() = default;
   Options(WriteOptions decided) : WriteOptions(std::move(decided)) {}  // NOLINT: all else has defaults
@@ -26,8 +26,8 @@ struct Options : WriteOptions {
   /// From which the writer takes its buffers where they are memory of the process alone; outlives the
   /// session, and serves one at a time. Null: each session has its own.
   StagingMemory* memory = nullptr;
-  /// Where the processes of this machine run, as an earlier session of the same ranks has found out; null: a
-  /// session asks them.
+  /// Says where the processes of this machine run, as an earlier session of the same ranks has found out;
+  /// null: a session asks them.
   std::shared_ptr<const ProcessPlacement> thread_placements;
   bool plan_only =
       false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
@@ -61,17 +61,17 @@ struct Service {
   std::string strategy;
   std::vector<std::string> sinks;
 };
-/// What can be used together in this build.
+/// Returns what can be used together in this build.
 std::vector<Service> services();
 /// The strategy as it is given to `--write`, such as "threads:2".
 std::string strategy_text(const WriteOptions& options);
 /// The sink as it is given to `--sink`, such as "hdf5-chunked:4".
 std::string sink_text(const WriteOptions& options);
-/// Whether each sample goes into a file of its own (docs/formats/snapshots.md).
+/// Returns whether each sample goes into a file of its own (docs/formats/snapshots.md).
 bool splits_samples(const WriteOptions& options);
-/// Whether a run can resume in the file that another one left.
+/// Returns whether a run can resume in the file that another one left.
 bool can_resume(const WriteOptions& options);
-/// Whether the file is HDF5.
+/// Returns whether the file is HDF5.
 bool writes_hdf5(const WriteOptions& options);
 /// Staging buffers that a rank needs under the strategy.
 int buffer_count(const WriteOptions& options);

@@ -118,7 +118,7 @@ void check_rows(const Stream& stream, const Rows& rows, std::set<std::string>& p
     if (!paths.insert(spec.path).second) problems.add(fmt::format("dataset {} is named twice", spec.path));
 }
 
-/// What holds for streams that grow, and for no others.
+/// Finds out what holds for streams that grow, and for no others.
 void check_growth(const Stream& stream, Problems& problems) {
   const bool grows = stream.cadence.is_open() || std::holds_alternative<Rows>(stream.selection);
   if (grows && stream.reduction != Reduction::none)

@@ -26,9 +26,9 @@ struct LocalPoint {
   std::int32_t x = 0, y = 0, z = 0;
 };
 
-/// What this rank owns of one part of a selection (a box, the list of points, the whole). Its values are in
-/// staging buffers and accumulators in the order of their places in the file, so that run after run is
-/// contiguous there too.
+/// Describes what this rank owns of one part of a selection (a box, the list of points, the whole). Its
+/// values are in staging buffers and accumulators in the order of their places in the file, so that run after
+/// run is contiguous there too.
 struct Share {
   std::size_t dataset = 0;  ///< number of the dataset in the file, counted over all streams
   h5::ElementType type = h5::ElementType::float32;

@@ -22,7 +22,8 @@ struct Neighbour {
   Process process;
 };
 
-/// Where each thread that computes may run. OpenMP may have bound them; else all run where this one does.
+/// Returns where each thread that computes may run. OpenMP may have bound them; else all run where this one
+/// does.
 std::vector<Cpus> computing_threads() {
   std::vector<Cpus> threads(static_cast<std::size_t>(omp_get_max_threads()), thread_cpus());
   if (omp_get_proc_bind() == omp_proc_bind_false) return threads;
@@ -43,7 +44,7 @@ Cpus places_of_openmp() {
   return all;
 }
 
-/// Whether an MPI launcher has started this process: it may have bound it to less than it has itself.
+/// Returns whether an MPI launcher has started this process: it may have bound it to less than it has itself.
 bool is_launched() {
   constexpr std::array names{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
   return std::any_of(names.begin(), names.end(),

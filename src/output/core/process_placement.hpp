@@ -11,7 +11,7 @@
 
 namespace tailrace::output {
 
-/// What a process of a job does.
+/// Describes what a process of a job does.
 enum class Trade { computes, writes };
 
 /// The processes of a job on this machine, and where their threads run. All of them come to the same thread
@@ -32,7 +32,7 @@ class ProcessPlacement {
   [[nodiscard]] ThreadPlacement thread_placement(const Options& options) const;
   /// Of this process, which only writes. @local
   [[nodiscard]] ThreadPlacement placement_of_writer(bool bind) const;
-  /// Where the launcher has put this process. @local
+  /// Returns where the launcher has put this process. @local
   [[nodiscard]] const Cpus& bound() const noexcept { return processes_[own_].bound; }
   /// Cores of this machine that the job may use and on which none of its processes computes. @local
   [[nodiscard]] int free_cores() const { return place(this_topology(), processes_).free_cores; }

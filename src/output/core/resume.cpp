@@ -59,7 +59,7 @@ h5::File open_left_file(const std::string& path) {
   }
 }
 
-/// Where the values of a stream's dataset are, with their element type.
+/// Returns where the values of a stream's dataset are, with their element type.
 std::string path_of_state(const h5::DatasetSpec& spec, const Resume& resume) {
   return resume.accumulators.empty() ? spec.path : accumulator_group + spec.path;
 }
@@ -119,7 +119,7 @@ void check_raw_files(const h5::File& file, const Plan& plan, Problems& problems)
     }
 }
 
-/// Whether a file has the running reductions of a plan in their group.
+/// Returns whether a file has the running reductions of a plan in their group.
 Problems check_accumulators(const h5::File& file, const Plan& plan, const std::string& path) {
   Problems problems(path);
   for (const auto& stream : plan.streams)

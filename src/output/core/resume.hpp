@@ -11,7 +11,7 @@
 
 namespace tailrace::output {
 
-/// What a rank has of the running reduction that goes into one dataset.
+/// Describes what a rank has of the running reduction that goes into one dataset.
 struct RunningReduction {
   std::string stream;                               ///< its name
   std::size_t part = 0;                             ///< says which of the stream's datasets it is

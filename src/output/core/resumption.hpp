@@ -20,7 +20,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
 /// this rank's accumulators. @local. Errors (io, input): what cannot be read.
 void restore(std::vector<RunningStream>& streams, const std::string& path, const Resume& resume);
 
-/// What is in the accumulators of the streams, in the form of `KeptReductions::all`.
+/// Returns what is in the accumulators of the streams, in the form of `KeptReductions::all`.
 std::vector<RunningReduction> running_reductions(std::vector<RunningStream>& streams);
 
 }  // namespace tailrace::output

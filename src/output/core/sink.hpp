@@ -23,12 +23,12 @@ struct Extent {
   std::span<const std::byte> bytes;
 };
 
-/// What a call has put into the file.
+/// Describes what a call has put into the file.
 struct Written {
   std::int64_t bytes = 0, operations = 0;
 };
 
-/// What a file holds when it is closed.
+/// Describes what a file holds when it is closed.
 struct FileEnd {
   StepIndex steps = 0;   ///< its samples are those up to this step, if it is complete
   bool complete = true;  ///< nothing has failed
@@ -38,8 +38,8 @@ struct FileEnd {
 /// slow device is no failure, and a rank that dies ends the job by itself.
 inline constexpr double close_limit_s = 3600;
 
-/// What a sink moves between ranks while the run continues. All functions are called by the simulation's
-/// thread.
+/// Describes what a sink moves between ranks while the run continues. All functions are called by the
+/// simulation's thread.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -70,7 +70,7 @@ class Exchange {
   [[nodiscard]] virtual double write_cpu_s() const noexcept = 0;
 };
 
-/// Where samples and records lie in plain files, for a strategy that writes them by itself.
+/// Describes where samples and records lie in plain files, for a strategy that writes them by itself.
 class PlacedFiles {
  public:
   virtual ~PlacedFiles() = default;
@@ -83,7 +83,7 @@ class PlacedFiles {
   };
   /// The files, open for writing; they last as long as the sink.
   virtual std::vector<RawFile*> files() = 0;
-  /// Where a dataset continues from one of its bytes.
+  /// Returns where a dataset continues from one of its bytes.
   [[nodiscard]] virtual Place place(std::size_t dataset, std::int64_t offset_bytes) const = 0;
   /// Slots of 8 bytes, one after the other.
   struct Slots {
@@ -137,15 +137,16 @@ class Sink {
   /// file. @collective{comm}, synchronises; every rank throws the same error or none.
   virtual void close(mpi::CommView comm, const FileTail& tail, const FileEnd& end) = 0;
 
-  /// What it moves between ranks, null if every rank writes for itself.
+  /// Returns what it moves between ranks, null if every rank writes for itself.
   [[nodiscard]] virtual Exchange* exchange() noexcept { return nullptr; }
-  /// What this process's jobs have cost. Whoever writes them adds to it.
+  /// Returns what this process's jobs have cost. Whoever writes them adds to it.
   [[nodiscard]] Meter& meter() noexcept { return meter_; }
-  /// Where its samples go, null if they have no known places.
+  /// Returns where its samples go, null if they have no known places.
   [[nodiscard]] virtual PlacedFiles* placed() noexcept { return nullptr; }
   /// Bytes that it takes on this rank beside the staging buffers.
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept { return 0; }
-  /// What the user should know before the run starts, such as a disk that is too small. On the root only.
+  /// Returns what the user should know before the run starts, such as a disk that is too small. On the root
+  /// only.
   [[nodiscard]] virtual const std::string& warning() const noexcept = 0;
   /// After `close`, what became of the run's samples that the user should know. On the root only.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }

@@ -10,7 +10,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// Where the next values in a buffer begin.
+/// Returns where the next values in a buffer begin.
 std::size_t aligned(std::size_t used) noexcept {
   constexpr std::size_t alignment = sizeof(double);
   return (used + alignment - 1) / alignment * alignment;

@@ -12,7 +12,8 @@
 
 namespace tailrace::output {
 
-/// What becomes of a write that somebody else carries out, such as the kernel behind the caller's back.
+/// Describes what becomes of a write that somebody else carries out, such as the kernel behind the caller's
+/// back.
 struct WriteDecision {
   std::size_t bytes;        ///< that the system is given, of those asked for
   int error = 0;            ///< unless 0, the write fails with it and the system is not asked

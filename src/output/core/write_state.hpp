@@ -8,7 +8,7 @@
 
 namespace tailrace::output {
 
-/// What has become of samples, one after the other.
+/// Describes what has become of samples, one after the other.
 enum class WriteState {
   submitted,  ///< the simulation may change its fields
   written,    ///< the operating system has them
@@ -17,7 +17,7 @@ enum class WriteState {
 };
 const char* to_string(WriteState state) noexcept;
 
-/// How far the samples of one rank have come. Whoever writes them says, any thread may ask.
+/// Describes how far the samples of one rank have come. Whoever writes them says, any thread may ask.
 class Reached {
  public:
   /// A job was written, and flushed if it asked for that.

@@ -54,7 +54,8 @@ class Writer {
   /// Hands a filled buffer over; jobs are written in the order of submission. After a failure they are
   /// dropped. @local
   virtual void submit(Lease job) = 0;
-  /// Whether a job may hold samples of several steps, which makes larger writes of small samples. @local
+  /// Returns whether a job may hold samples of several steps, which makes larger writes of small samples.
+  /// @local
   [[nodiscard]] virtual bool batches() const noexcept { return true; }
   /// True if a job that is submitted now would be written at once. @local
   [[nodiscard]] virtual bool idle() const = 0;

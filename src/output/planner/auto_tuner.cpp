@@ -54,7 +54,7 @@ std::vector<Refusal> refusals(const Options& options, const Plan& plan) {
   return list;
 }
 
-/// What a strategy's text represents.
+/// Returns what a strategy's text represents.
 Candidate candidate_of(const std::string& text) {
   const auto colon = text.find(':');
   Candidate candidate;

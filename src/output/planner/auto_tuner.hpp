@@ -17,7 +17,7 @@
 
 namespace tailrace::output {
 
-/// What an auto-tuner watches.
+/// Describes what an auto-tuner watches.
 struct AutoTunerContext {
   mpi::CommView comm;  ///< the ranks of the session
   const Plan& plan;
@@ -28,7 +28,7 @@ struct AutoTunerContext {
   StepIndex after;         ///< the outputs up to this step were written by an earlier run
 };
 
-/// What `auto` begins with: a strategy that does no harm and goes with the sink. @local
+/// Finds out what `auto` begins with: a strategy that does no harm and goes with the sink. @local
 void begin_auto(Options& options);
 
 /// The strategy `auto`: watches the outputs of a session in windows of a few, and says when to resume with
@@ -48,7 +48,7 @@ class AutoTuner {
   bool before(StepIndex step, const std::function<void()>& progress);
   /// To be called after the samples of each step were taken. @collective{comm}, does not wait
   void after(StepIndex step);
-  /// Whether the samples of `step` should go onto the device at once, so that this is timed. @local
+  /// Returns whether the samples of `step` should go onto the device at once, so that this is timed. @local
   [[nodiscard]] bool wants_flush(StepIndex step) noexcept;
   /// Ends what is under way. @collective{comm}
   void finish(const std::function<void()>& progress);

@@ -46,7 +46,7 @@ void lower(std::optional<double>& least, std::optional<double> value) {
   if (value && (!least || *value < *least)) least = value;
 }
 
-/// What one group leaves of its memory.
+/// Returns what one group leaves of its memory.
 std::optional<double> memory_left(const std::string& limit_file, const std::string& usage_file,
                                   double reclaimable) {
   const auto limit = number_in(limit_file), used = number_in(usage_file);

@@ -8,8 +8,8 @@
 
 namespace tailrace::output {
 
-/// What the control groups of this process withhold from it, by either version of their hierarchy: those it
-/// is in and all above them. What cannot be read sets no limit.
+/// Describes what the control groups of this process withhold from it, by either version of their hierarchy:
+/// those it is in and all above them. What cannot be read sets no limit.
 class ControlGroups {
  public:
   /// `listing` names the groups of the process, `mount` is where their directories are. @local

@@ -37,8 +37,8 @@ std::int64_t memory_free_bytes(const ControlGroups& groups) {
   return left ? std::min(available, *left) : available;
 }
 
-/// What may wait in memory for the device: a number, or a share of the memory that is free, that of the
-/// control group included, whose writers wait at the same share of its own.
+/// Returns what may wait in memory for the device: a number, or a share of the memory that is free, that of
+/// the control group included, whose writers wait at the same share of its own.
 std::int64_t dirty_limit_bytes(std::int64_t memory_bytes) {
   const auto bytes = number_in("/proc/sys/vm/dirty_bytes"), percent = number_in("/proc/sys/vm/dirty_ratio");
   if (bytes && *bytes > 0) return static_cast<std::int64_t>(*bytes);

@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// What a process finds out about its machine, for the planner.
+/// Describes what a process finds out about its machine, for the planner.
 struct Host {
   std::string name;
   int free_cores = 0;                  ///< refers to the machine, on which nobody computes

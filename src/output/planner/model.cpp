@@ -103,8 +103,8 @@ double computed_by_fewer(const Measurements& m, const Candidate& candidate) noex
   return beside_writing(m, candidate) * ranks / (ranks - candidate.number);
 }
 
-/// Whether dedicated ranks are better made of those that the job has than added to them: the writers find no
-/// free core, and take more from the computation than the ranks that they would replace.
+/// Returns whether dedicated ranks are better made of those that the job has than added to them: the writers
+/// find no free core, and take more from the computation than the ranks that they would replace.
 bool replaces_ranks(const Measurements& m, const Candidate& candidate) noexcept {
   if (candidate.strategy != Strategy::ranks || m.machine.dedicated_ranks == candidate.number) return false;
   if (2 * candidate.number > m.machine.ranks) return false;  // no fewer may compute than write
@@ -142,7 +142,7 @@ int extra_processes(const Measurements& m, const Candidate& candidate) noexcept 
   return replaces_ranks(m, candidate) ? 0 : candidate.number;
 }
 
-/// How to get dedicated ranks.
+/// Returns how to get dedicated ranks.
 std::string how_to_start(const Measurements& m, const Candidate& candidate) {
   const auto ranks = candidate.number == 1 ? "one rank" : fmt::format("{} ranks", candidate.number);
   return fmt::format("start it with --write {} and {} {}", to_string(candidate), ranks,

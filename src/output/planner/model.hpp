@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// How long a run takes under each strategy, from what was measured on it: plain values, no MPI, no files.
-/// Symbols as in docs/explain/planner.md.
+/// Describes how long a run takes under each strategy, from what was measured on it: plain values, no MPI, no
+/// files. Symbols as in docs/explain/planner.md.
 namespace tailrace::output {
 
 /// A measured or assumed number, and half of the interval that holds it in 19 of 20 cases.
@@ -26,8 +26,8 @@ Estimate estimate_of(std::int64_t count, double sum, double squares) noexcept;
 /// Two independent estimates of one number as one, each weighted by its certainty. @local
 Estimate combine(Estimate a, Estimate b) noexcept;
 
-/// How much slower computing and writing are beside each other, apart from the processor time of the writing,
-/// when nobody has measured it: a few percent.
+/// Says how much slower computing and writing are beside each other, apart from the processor time of the
+/// writing, when nobody has measured it: a few percent.
 inline constexpr Estimate assumed_interference{.value = 0.02, .error = 0.05};
 
 /// One output on its way into the file, in seconds of the slowest writer.
@@ -59,7 +59,7 @@ struct Refusal {
   std::string reason;
 };
 
-/// Whether processes can be started during the run.
+/// Describes whether processes can be started during the run.
 enum class Spawning { unknown, works, refused };
 
 /// The machine as this job has it; numbers per node are those of the fullest node.
@@ -90,7 +90,8 @@ struct QueueTime {
   friend bool operator==(const QueueTime&, const QueueTime&) = default;
 };
 
-/// What was measured on a run: times of the slowest rank, per output. C, s, W, r, phi, D, N in the laws.
+/// Describes what was measured on a run: times of the slowest rank, per output. C, s, W, r, phi, D, N in the
+/// laws.
 struct Measurements {
   std::int64_t outputs_left = 0;                       ///< N
   Estimate compute_s;                                  ///< C, nothing being written meanwhile
@@ -133,7 +134,7 @@ struct Candidate {
 /// As it is given to --write: "threads:2". @local
 std::string to_string(const Candidate& candidate);
 
-/// What the laws say about a candidate.
+/// Describes what the laws say about a candidate.
 struct Prediction {
   Candidate candidate;
   double run_s = 0;                   ///< the outputs that are left, with their computing
@@ -153,8 +154,8 @@ double taken_s(const Measurements& m, const Candidate& candidate) noexcept;
 /// Applies the laws. @local. Source: docs/explain/planner.md.
 Prediction predict(const Measurements& m, const Candidate& candidate);
 
-/// How much sooner the run ends with `candidate` than with `other`, and by how much less that may be in view
-/// of the uncertainty of the measurements. @local
+/// Returns how much sooner the run ends with `candidate` than with `other`, and by how much less that may be
+/// in view of the uncertainty of the measurements. @local
 Estimate gain_s(const Measurements& m, const Candidate& candidate, const Candidate& other);
 
 }  // namespace tailrace::output

@@ -65,9 +65,9 @@ void PerformanceModel::take_writing(const Observation& seen, const Candidate& cu
   measured_.writers = writer_count(measured_.machine, current);
 }
 
-/// What the kernel has done is noticed when its rank looks in, once in a time step: only where the rank
-/// waited for a buffer the time is that of the writing. Elsewhere it is no more than that, and a thread's may
-/// be less.
+/// What the kernel has done is noticed when its rank looks in, once in a time step: only where the
+/// rank waited for a buffer the time is that of the writing. Elsewhere it is no more than that, and a
+/// thread's may be less.
 void PerformanceModel::take_queue(const Observation& seen) {
   if (seen.jobs == 0) return;
   const double flush_s = beyond_page_cache(measured_) ? seen.flush_s : 0;

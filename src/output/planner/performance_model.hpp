@@ -9,8 +9,8 @@
 
 namespace tailrace::output {
 
-/// What a rank saw of a few outputs in a row, for an output of mean size after as many time steps as outputs
-/// have between them on average; of all ranks the largest of each number counts.
+/// Describes what a rank saw of a few outputs in a row, for an output of mean size after as many time steps
+/// as outputs have between them on average; of all ranks the largest of each number counts.
 struct Observation {
   double steps = 1, bytes = 1;  ///< that the outputs seen had, over these means
   double period_s = 0;          ///< from one output seen to the next, as it was
@@ -45,7 +45,7 @@ class PerformanceModel {
   /// True once it has seen both writing in the step and asynchronous writing, so that their
   /// interference is measured. @local
   [[nodiscard]] bool has_measured_interference() const noexcept { return compared_; }
-  /// What is known, for a run with so many outputs left. @local
+  /// Returns what is known, for a run with so many outputs left. @local
   [[nodiscard]] Measurements measurements(std::int64_t outputs_left) const;
 
  private:

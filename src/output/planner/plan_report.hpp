@@ -20,7 +20,7 @@ struct TakenStrategy {
   double observed_output_s = 0;   ///< likewise; 0: nothing was observed
 };
 
-/// What the planner of a session knows and did. Complete on the root only.
+/// Describes what the planner of a session knows and did. Complete on the root only.
 struct PlanReport {
   bool automatic = false;  ///< the strategy was "auto"
   std::optional<Measurements> measured;

@@ -86,7 +86,7 @@ std::string passed_over(const Measurements& m, const Decision& decision) {
                      to_string(fastest->candidate), gain.value, gain.error);
 }
 
-/// What a job that is started in another way would gain.
+/// Returns what a job that is started in another way would gain.
 std::string advice(const Measurements& m, const Decision& decision) {
   const Prediction* best = nullptr;
   for (const auto& prediction : decision.predictions) {

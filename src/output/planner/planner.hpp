@@ -7,7 +7,7 @@
 #include "output/planner/model.hpp"
 #include "tailrace/box.hpp"
 
-/// What `--write auto` decides, and why: plain values, no MPI, no files.
+/// Describes what `--write auto` decides, and why: plain values, no MPI, no files.
 namespace tailrace::output {
 
 /// Staging buffers per rank, and why so many.
@@ -22,7 +22,7 @@ Buffers choose_buffers(const Measurements& m);
 /// All strategies worth a prediction, the simplest first. @local
 std::vector<Candidate> candidates(const Measurements& m);
 
-/// What is to be done with the outputs that are left.
+/// Describes what is to be done with the outputs that are left.
 struct Decision {
   Candidate candidate;
   int group = 1;                        ///< compute ranks per writer
@@ -46,7 +46,8 @@ Bursts find_bursts(const std::vector<StepIndex>& steps, double step_s);
 /// and the bytes that it was made for. @local
 double expected_output_s(const Prediction& prediction, double steps, double bytes) noexcept;
 
-/// Whether an observed time per output shows that a decision rests on numbers that no longer hold. @local
+/// Returns whether an observed time per output shows that a decision rests on numbers that no longer hold.
+/// @local
 bool is_wrong(double predicted_s, double observed_s) noexcept;
 
 }  // namespace tailrace::output

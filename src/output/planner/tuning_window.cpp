@@ -34,8 +34,8 @@ void TuningWindow::add(StepIndex step, double asked_s) {
   bytes_ += load_.bytes_at(step);
 }
 
-/// Where streams have rhythms of their own, the small outputs say nothing of the large ones between them: a
-/// window continues until it has seen at least half of its share of the bytes.
+/// Returns where streams have rhythms of their own, the small outputs say nothing of the large ones between
+/// them: a window continues until it has seen at least half of its share of the bytes.
 bool TuningWindow::is_complete(std::size_t outputs) const noexcept {
   if (computes_s_.size() < outputs) return false;
   return 2 * bytes_ >= load_.bytes() * static_cast<double>(computes_s_.size());
@@ -48,8 +48,8 @@ double TuningWindow::device_s(const Meter::Totals& totals) const noexcept {
   return std::min(totals.flush_s, (totals.flushed_at_s - first_at_s_) / static_cast<double>(flush_outputs_));
 }
 
-/// How many outputs of mean size the jobs of the window amount to. What this rank owns of them says it: a
-/// leader writes more, but in the same proportion.
+/// Returns how many outputs of mean size the jobs of the window amount to. What this rank owns of them says
+/// it: a leader writes more, but in the same proportion.
 double TuningWindow::outputs_in(const Meter::Totals& totals) const noexcept {
   const auto& steps = load_.steps();
   double outputs = 0, bytes = 0;

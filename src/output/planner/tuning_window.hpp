@@ -26,7 +26,8 @@ class TuningWindow {
   void add(StepIndex step, double asked_s);
   /// Forgets the computing seen so far, as the writer changes. @local
   void clear() noexcept { computes_s_.clear(); }
-  /// Whether it has so many outputs or more, and such as represent the others. The same on all ranks. @local
+  /// Returns whether it has so many outputs or more, and such as represent the others. The same on all ranks.
+  /// @local
   [[nodiscard]] bool is_complete(std::size_t outputs) const noexcept;
 
   /// To be reported when the first output of all was handed over, and which one is flushed to time the
@@ -40,7 +41,7 @@ class TuningWindow {
   [[nodiscard]] Observation observe(bool each_flushed) const;
 
  private:
-  /// Where the time of this rank has gone so far.
+  /// Describes where the time of this rank has gone so far.
   struct Mark {
     double at_s = 0, pack_s = 0, waited_s = 0, stood_s = 0;
   };

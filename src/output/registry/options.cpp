@@ -145,7 +145,7 @@ std::int64_t parse_stripe_size(const char* name, const std::string& text, std::i
   });
 }
 
-/// Whether this build has what a sink needs; its parser refuses it otherwise.
+/// Returns whether this build has what a sink needs; its parser refuses it otherwise.
 bool is_available(const SinkEntry& sink) {
   try {
     WriteOptions options;

@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// What a sink allows a strategy.
+/// Describes what a sink allows a strategy.
 struct SinkTraits {
   bool any_thread = true;    ///< samples may come on a thread of the writer's own
   bool any_source = true;    ///< a process may bring samples of several ranks
@@ -34,7 +34,7 @@ struct StrategyEntry {
   std::string (*argument)(const WriteOptions& options);  ///< the reverse of `parse`, with the colon
   int (*buffers)(const WriteOptions& options);           ///< staging buffers per rank
   std::unique_ptr<Writer> (*make)(const WriterContext& context);
-  /// Whether it can serve such a sink.
+  /// Returns whether it can serve such a sink.
   bool (*serves)(const SinkTraits& traits);
   const char* needs;    ///< says what it asks of a sink, for messages
   bool splits = false;  ///< it wants each sample in a file of its own

@@ -11,9 +11,9 @@
 
 namespace tailrace::output {
 
-/// Where the samples of a rank leave: the writer that takes its buffers and, with some sinks, the exchange
-/// that brings them to other ranks. Every wait for either is reported in the account and the log. What is
-/// passed to the constructor outlives it.
+/// Describes where the samples of a rank leave: the writer that takes its buffers and, with some sinks, the
+/// exchange that brings them to other ranks. Every wait for either is reported in the account and the log.
+/// What is passed to the constructor outlives it.
 class OutputPipeline {
  public:
   OutputPipeline(Sink& sink, Account& account, trace::Log& log)

@@ -13,7 +13,7 @@
 
 namespace tailrace::output {
 
-/// What becomes of the reductions when a file is closed.
+/// Describes what becomes of the reductions when a file is closed.
 enum class Ending { finished, closed_for_restart };
 
 /// The streams of a plan, one behind the other.

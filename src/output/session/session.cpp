@@ -206,7 +206,7 @@ class Session::Impl {
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
-  /// Whether samples get onto the device only when all ranks see to it.
+  /// Returns whether samples get onto the device only when all ranks see to it.
   [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
   [[nodiscard]] Writer& writer() const noexcept { return pipeline_->writer(); }
   [[nodiscard]] Exchange* exchange() const noexcept { return pipeline_->exchange(); }
@@ -255,7 +255,7 @@ class Session::Impl {
                           "without it"});
   }
 
-  /// Where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
+  /// Finds out where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
   void place_threads() {
     const auto thread_placement = options_.thread_placements->thread_placement(options_);
     options_.writer_cpus =
@@ -284,7 +284,7 @@ class Session::Impl {
     collect_warning(warning);
   }
 
-  /// What the writer of the lowest rank that has something to say says. @collective{comm}
+  /// Finds out what the writer of the lowest rank that has something to say says. @collective{comm}
   void collect_warning(const std::string& of_writer) {
     std::optional<ErrorInfo> mine;
     if (!of_writer.empty()) mine = ErrorInfo{.message = of_writer, .path = {}, .hint = {}};
@@ -341,7 +341,7 @@ class Session::Impl {
     sampler_->submit_commit_mark(last_step, true);
   }
 
-  /// Whether all is on the device: a checkpoint has been waited for before it is finished.
+  /// Returns whether all is on the device: a checkpoint has been waited for before it is finished.
   [[nodiscard]] bool is_written(StepIndex last_step) const {
     return !together() && !sampler_->reduces() && last_step > 0 && reached_.durable() >= last_step;
   }

@@ -67,7 +67,8 @@ class Session {
   void switch_writer(const Options& options);
   /// The options in force. @local
   [[nodiscard]] const Options& options() const noexcept;
-  /// What the planner of the strategy `auto` knows and did, on the root; `automatic` is false without it.
+  /// Returns what the planner of the strategy `auto` knows and did, on the root; `automatic` is false without
+  /// it.
   /// @local
   [[nodiscard]] const PlanReport& plan_report() const noexcept;
   /// True once a session that is to plan only has done so; at the same step on all ranks. @local
@@ -130,14 +131,14 @@ class Session {
 
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;
-  /// Where the threads of this rank run, with the last writer thread that there was. @local
+  /// Returns where the threads of this rank run, with the last writer thread that there was. @local
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept;
   /// Log of the writer's spans, null when the strategy has no writer of its own. To be read after `finish`.
   [[nodiscard]] const trace::Log* writer_log() const noexcept;
   /// Bytes of buffers and accumulators on this rank.
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
-  /// What the user should know, such as a disk that is too small for the file: before the first step, and
-  /// more after a switch to a writer that has something to say. Empty on all ranks but the root. @local
+  /// Returns what the user should know, such as a disk that is too small for the file: before the first step,
+  /// and more after a switch to a writer that has something to say. Empty on all ranks but the root. @local
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept;
 
  private:

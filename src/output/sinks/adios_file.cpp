@@ -27,7 +27,8 @@ struct AdiosFile::Library {
 
 namespace {
 
-/// What ADIOS2 says, without its name, the time and the place in its code: the text after the last "> : ".
+/// Returns what ADIOS2 says, without its name, the time and the place in its code: the text after the last ">
+/// : ".
 std::string reason_of(const std::exception& exception) {
   std::string text = exception.what();
   if (const auto place = text.rfind("> : "); place != std::string::npos) text.erase(0, place + 4);

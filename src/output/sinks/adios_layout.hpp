@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// How a dataset of a stream is in an output of ADIOS2.
+/// Describes how a dataset of a stream is in an output of ADIOS2.
 struct AdiosVariable {
   std::string name;
   h5::Shape shape;          ///< refers to a sample

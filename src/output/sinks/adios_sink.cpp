@@ -23,7 +23,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What the library may take on the device for a step beside its values.
+/// Says what the library may take on the device for a step beside its values.
 constexpr std::int64_t step_overhead_bytes = 128 << 10;
 
 /// An output of ADIOS2: the head in a step of its own, then a step for all samples of a time step, at last

@@ -14,9 +14,9 @@
 
 namespace tailrace::output {
 
-/// What sinks have in common whose library writes each job by all ranks together: the parts of a job are put
-/// together, failures that are known are agreed on before the library is entered, those that it reports after
-/// it. All functions of a job throw the same error on all ranks or none.
+/// Describes what sinks have in common whose library writes each job by all ranks together: the parts of a
+/// job are put together, failures that are known are agreed on before the library is entered, those that it
+/// reports after it. All functions of a job throw the same error on all ranks or none.
 class CollectiveSink : public Sink {
  public:
   explicit CollectiveSink(const SinkContext& context);
@@ -39,7 +39,8 @@ class CollectiveSink : public Sink {
   /// The first byte of a dataset in the file.
   [[nodiscard]] virtual std::int64_t place(std::size_t dataset) const = 0;
   /// Writes this rank's parts of a job; `touched` has a bit for each dataset that any rank has values of.
-  /// What must be called on all ranks is called here whatever fails; the first failure is thrown after it.
+  /// Returns what must be called on all ranks is called here whatever fails; the first failure is thrown
+  /// after it.
   /// @collective{comm}
   virtual void write_parts(std::span<const DatasetPart> parts, std::span<const std::uint64_t> touched,
                            StepIndex step) = 0;

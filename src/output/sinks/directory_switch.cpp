@@ -66,7 +66,7 @@ class Lock {
     fcntl(fd_, F_OFD_SETLK, &region_);
   }
 
-  /// Whether nobody has a lock that is in the way.
+  /// Returns whether nobody has a lock that is in the way.
   static bool is_free(int fd, const Hdf5Places& places, short type) noexcept {
     auto wanted = region(places, type);
     return fcntl(fd, F_OFD_GETLK, &wanted) == 0 && wanted.l_type == F_UNLCK;

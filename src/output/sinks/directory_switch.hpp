@@ -8,7 +8,7 @@
 #include "output/sinks/descriptor.hpp"
 #include "output/sinks/hdf5_file.hpp"
 
-/// How an output leaves a directory that refuses writes (docs/explain/output.md).
+/// Describes how an output leaves a directory that refuses writes (docs/explain/output.md).
 namespace tailrace::output {
 
 /// A directory that was left, as the file says so it (docs/formats/commit_mark.md).
@@ -39,8 +39,8 @@ class DirectorySwitch {
   /// the same error or none.
   void check_locks(mpi::CommView comm);
 
-  /// Whether other processes have changed places since the last call: what was written since then has to be
-  /// written again. @local, waits while another process moves stripes. Errors (io).
+  /// Returns whether other processes have changed places since the last call: what was written since then has
+  /// to be written again. @local, waits while another process moves stripes. Errors (io).
   bool follow();
   /// Continues elsewhere when a write into `file` was refused with the system's `error`. Returns false if
   /// that is of no use: for this error, or because all directories have been left. @local, as `follow`.

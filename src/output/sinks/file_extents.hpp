@@ -14,12 +14,12 @@ struct FileExtent {
   std::int64_t offset = 0;  ///< in the file
 };
 
-/// Where the bytes of a dataset are: extents one after the other, none if it has no bytes.
+/// Describes where the bytes of a dataset are: extents one after the other, none if it has no bytes.
 using FileExtents = std::vector<FileExtent>;
 
 /// The extents of a dataset that is contiguous.
 FileExtents one_extent(std::int64_t offset, std::int64_t bytes);
-/// What begins with byte `at` of the dataset and continues to the end of its extent.
+/// Returns what begins with byte `at` of the dataset and continues to the end of its extent.
 FileExtent from_byte(const FileExtents& extents, std::int64_t at);
 
 /// Distributes datasets over raw files: stripes of a dataset go round robin, and each dataset begins in

@@ -38,7 +38,7 @@ std::vector<const h5::DatasetSpec*> specs_of(const Plan& plan) {
   return specs;
 }
 
-/// Where a new dataset begins.
+/// Returns where a new dataset begins.
 std::int64_t create(h5::File& file, const h5::DatasetSpec& spec) {
   return static_cast<std::int64_t>(file.create_dataset(spec).value_or(0));  // 0: no values, never used
 }
@@ -122,7 +122,7 @@ Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw)
                         .hint = "check the permissions, or write to another file"});
 }
 
-/// Whether the samples of a dataset are in files of their own.
+/// Returns whether the samples of a dataset are in files of their own.
 bool has_split(const h5::File& file, const std::string& dataset) {
   return file.has_dataset(dataset) && file.storage(dataset).in_other_files &&
          file.external_parts(dataset).empty();
@@ -235,7 +235,7 @@ std::size_t number_of(const std::string& file, const std::string& dataset, Hdf5P
   return number;
 }
 
-/// Where the values of a dataset in raw files are; nothing if these are not ours.
+/// Returns where the values of a dataset in raw files are; nothing if these are not ours.
 std::optional<FileExtents> find_striped(const h5::File& file, const h5::DatasetSpec& spec,
                                         Hdf5Places& places) {
   if (!file.is_native(spec.path)) return {};
@@ -266,7 +266,7 @@ std::vector<std::string> find_directories(const h5::File& file, const std::strin
   return directories;
 }
 
-/// What the file has for streams that may go to other directories, if it has that.
+/// Finds out what the file has for streams that may go to other directories, if it has that.
 void find_switches(const h5::File& file, const Plan& plan, Hdf5Places& places) {
   if (!file.has_dataset(switches_path)) return;
   for (const auto* spec : specs_of(plan))
@@ -278,7 +278,7 @@ void find_switches(const h5::File& file, const Plan& plan, Hdf5Places& places) {
     places.switches = static_cast<std::int64_t>(file.place(switches_path).value_or(0));
 }
 
-/// Where the values of a dataset are, if they can be written there.
+/// Returns where the values of a dataset are, if they can be written there.
 std::optional<FileExtents> find_extents(const h5::File& file, const h5::DatasetSpec& spec,
                                         Hdf5Places& places) {
   if (!file.has_dataset(spec.path)) return {};  // k-Wave makes some at the end only

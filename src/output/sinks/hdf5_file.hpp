@@ -12,7 +12,7 @@
 
 namespace tailrace::output {
 
-/// Where everything is in a file of the sink `hdf5`.
+/// Describes where everything is in a file of the sink `hdf5`.
 struct Hdf5Places {
   std::vector<std::string> files;  ///< the HDF5 file, then the raw files beside it
   std::vector<FileExtents>
@@ -20,8 +20,8 @@ struct Hdf5Places {
   std::int64_t commit_mark = 0,
                commit_mark_slots = 0;  ///< first byte and number of the commit mark's slots in the HDF5 file
   std::int64_t dropped = 0;            ///< first of as many slots for dropped samples, 0 where none may be
-  /// Where the raw files may be, and the first byte of the rows that say which of them were left; none and 0
-  /// where none may be left.
+  /// Says where the raw files may be, and the first byte of the rows that say which of them were left; none
+  /// and 0 where none may be left.
   std::vector<std::string> directories = {};
   std::int64_t switches = 0;
 };
@@ -49,7 +49,7 @@ void share(mpi::CommView comm, Hdf5Places& places);
 /// Marks in all slots of the commit mark that the samples up to `steps` are there. @local
 void set_commit_mark(const std::string& path, const Hdf5Places& places, StepIndex steps);
 
-/// What the unreduced samples after step `after` take in each file.
+/// Returns what the unreduced samples after step `after` take in each file.
 std::vector<std::vector<Region>> regions_after(const Plan& plan, const Hdf5Places& places, StepIndex after);
 
 }  // namespace tailrace::output

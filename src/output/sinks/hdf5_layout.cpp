@@ -104,7 +104,7 @@ void Hdf5Layout::refuse_switch() const {
                         .hint = "begin a new file for it, or resume with another policy"});
 }
 
-/// Whether the user names other directories than the raw files have.
+/// Returns whether the user names other directories than the raw files have.
 bool Hdf5Layout::names_others(const Options& options) const {
   namespace fs = std::filesystem;
   std::set<fs::path> present(places_.directories.begin(), places_.directories.end()), named;
@@ -114,7 +114,7 @@ bool Hdf5Layout::names_others(const Options& options) const {
   return !named.empty() && named != present;
 }
 
-/// What the streams' datasets take in each file.
+/// Returns what the streams' datasets take in each file.
 std::vector<SpaceNeed> Hdf5Layout::needs() const {
   std::vector<SpaceNeed> needs;
   for (const auto& file : places_.files) needs.push_back({file, 0});

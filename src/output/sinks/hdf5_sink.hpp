@@ -19,8 +19,8 @@ namespace tailrace::output {
 /// it.
 class Hdf5Sink : public Sink, private PlacedFiles {
  public:
-  /// How bytes reach the file once it is there. @collective{context.comm}; every rank throws the same error
-  /// or none.
+  /// Describes how bytes reach the file once it is there. @collective{context.comm}; every rank throws the
+  /// same error or none.
   using MakeCall = std::function<std::unique_ptr<WriteCall>()>;
 
   /// @collective{context.comm}, synchronises; every rank throws the same error or none.
@@ -50,8 +50,8 @@ class Hdf5Sink : public Sink, private PlacedFiles {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;  ///< that belong there; what follows them has another place
   };
-  /// Where a dataset continues from one of its bytes. The file stays open until the next but one is asked
-  /// for.
+  /// Returns where a dataset continues from one of its bytes. The file stays open until the next but one is
+  /// asked for.
   /// @local. Errors (io).
   virtual Target locate(std::size_t dataset, std::int64_t offset_bytes);
   /// Has the system begin to move what was written onto the device. @local
@@ -61,7 +61,7 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   using PlacedFiles::Slots;
   [[nodiscard]] Slots commit_mark(int source) const override;
   void mark_recorded(int source, StepIndex steps) override { written_[source].recorded = steps; }
-  /// What takes the samples' bytes, to be used for further files.
+  /// Returns what takes the samples' bytes, to be used for further files.
   [[nodiscard]] const std::shared_ptr<WriteCall>& call() const noexcept { return call_; }
 
  private:
@@ -77,7 +77,7 @@ class Hdf5Sink : public Sink, private PlacedFiles {
   std::int64_t write_batch(StepIndex step);
   void put_slots(std::int64_t place, int source, StepIndex step);
 
-  /// What has been done for a rank.
+  /// Describes what has been done for a rank.
   struct WrittenOf {
     StepIndex recorded = 0;
     bool dropped = false;

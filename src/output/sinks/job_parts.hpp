@@ -10,7 +10,7 @@
 
 namespace tailrace::output {
 
-/// What a job holds for one dataset.
+/// Describes what a job holds for one dataset.
 struct DatasetPart {
   std::size_t dataset = 0;
   std::vector<Run> runs;  ///< elements of the dataset, ascending

@@ -30,7 +30,7 @@ namespace {
                                 "write.lustre_count and write.lustre_size out"});
 }
 
-/// What a program that has ended says.
+/// Describes what a program that has ended says.
 struct Answer {
   int status = 0;  ///< refers to waitpid(2)
   std::string words;

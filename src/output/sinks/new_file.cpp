@@ -17,8 +17,8 @@ namespace tailrace::output {
 
 namespace {
 
-/// Where a file is made before it takes its place: beside it, or at once where something that is no file has
-/// the name.
+/// Returns where a file is made before it takes its place: beside it, or at once where something that is no
+/// file has the name.
 std::string place_to_create(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode) ? path + ".partial" : path;

@@ -8,7 +8,7 @@
 #include "output/core/sink.hpp"
 #include "tailrace/error.hpp"
 
-/// What the HDF5 sinks do alike: a file's birth and its end.
+/// Describes what the HDF5 sinks do alike: a file's birth and its end.
 namespace tailrace::output {
 
 /// Runs `action` on the file; HDF5's errors, which name it in their text only, leave with its path.

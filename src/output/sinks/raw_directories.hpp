@@ -42,7 +42,8 @@ class NewRawFiles {
   bool kept_ = false;
 };
 
-/// Whether a file is a raw file of some output. @local. Errors (io): it is missing or cannot be opened.
+/// Returns whether a file is a raw file of some output. @local. Errors (io): it is missing or cannot be
+/// opened.
 bool is_raw_file(const std::string& path);
 /// The raw files of an HDF5 file, none if it is no HDF5 file or cannot be read. @local
 std::vector<std::string> raw_files_of(const std::string& path) noexcept;

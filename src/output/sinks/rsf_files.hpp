@@ -30,7 +30,7 @@ std::vector<RsfFile> rsf_files(const std::string& output, const Plan& plan);
 
 /// Creates raw files, the output file and the headers, which state no sample yet. @local. Errors (io).
 void create_rsf(const SinkContext& context, const std::vector<RsfFile>& files);
-/// Where everything is in them. @local. Errors (io).
+/// Returns where everything is in them. @local. Errors (io).
 Hdf5Places rsf_places(const SinkContext& context, const std::vector<RsfFile>& files);
 
 /// The text of a header that states no sample yet; `axes` may be empty.

@@ -72,7 +72,7 @@ void flush_directory(const std::string& path) {
     throw file_failure(path, "flushing to the device", -1, error);
 }
 
-/// Whether a file system that has refused a hard link has none.
+/// Returns whether a file system that has refused a hard link has none.
 bool lacks_links(int error) noexcept {
   return error == EPERM || error == ENOTSUP || error == ENOSYS || error == EMLINK;
 }

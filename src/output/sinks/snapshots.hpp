@@ -17,7 +17,7 @@
 /// directory beside the output file, whose datasets say only where their values are.
 namespace tailrace::output {
 
-/// Whether the samples of a stream go into files of their own: those that are due step by step.
+/// Returns whether the samples of a stream go into files of their own: those that are due step by step.
 bool is_split(const PlannedStream& stream) noexcept;
 
 /// The directory of the files that belong to an output file.
@@ -47,8 +47,8 @@ class SnapshotFiles {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;  ///< to the end of the sample
   };
-  /// Where byte `offset` of a dataset is; no file if the dataset's samples are not split. @local. Errors
-  /// (io): the file cannot be created.
+  /// Returns where byte `offset` of a dataset is; no file if the dataset's samples are not split. @local.
+  /// Errors (io): the file cannot be created.
   Place locate(std::size_t dataset, std::int64_t offset);
   /// Has the system begin to move what was written onto the device. @local
   void start_flush() noexcept;

@@ -17,7 +17,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What is wanted of a file system, and what it has.
+/// Describes what is wanted of a file system, and what it has.
 struct FileSystem {
   std::string path;  ///< refers to the file that needs most
   double largest_bytes = 0, needed_bytes = 0, free_bytes = 0, reused_bytes = 0;

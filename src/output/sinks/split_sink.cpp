@@ -17,7 +17,8 @@ class SplitSink final : public Hdf5Sink {
         snapshots_(context.path, context.plan, call(),
                    context.process < 0 ? context.comm.rank() : context.process) {}
 
-  /// Where several processes take turns, only the rank whose samples they are knows which were recorded last.
+  /// Where several processes take turns, only the rank whose samples they are knows which were
+  /// recorded last.
   void mark_dropped(int source) override {
     if (!joins_) Hdf5Sink::mark_dropped(source);
   }

@@ -15,7 +15,7 @@
 
 namespace tailrace::output {
 
-/// What came of an operation.
+/// Describes what came of an operation.
 struct Completion {
   std::uint64_t tag = 0;
   std::int64_t result = 0;  ///< bytes taken, or the negative errno

@@ -18,7 +18,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What is being done with a job, one after the other; each begins when the one before is complete.
+/// Describes what is being done with a job, one after the other; each begins when the one before is complete.
 enum class Stage { samples, commit_mark, flush, done };
 
 Extents extents_of(const Staging& job, std::span<const Share* const> shares) {

@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// What a writer without a thread works with.
+/// Describes what a writer without a thread works with.
 struct AsyncWriterParts {
   AlignedVector<std::byte> memory;  ///< refers to the staging buffers
   std::unique_ptr<AsyncQueue> queue;

@@ -13,7 +13,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What a job gets of the cost of its batch: in proportion to its bytes, where there are any.
+/// Returns what a job gets of the cost of its batch: in proportion to its bytes, where there are any.
 double share_of(std::int64_t bytes, std::int64_t all_bytes, std::size_t jobs) noexcept {
   return all_bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(all_bytes)
                        : 1 / static_cast<double>(jobs);
@@ -173,8 +173,9 @@ bool IoServer::take_arrivals() {
   return any;
 }
 
-/// Whether the jobs of other ranks should come first, with which those that are here make larger writes: for
-/// no longer than the last batch took to write, so that nothing waits for ranks that send nothing.
+/// Returns whether the jobs of other ranks should come first, with which those that are here make larger
+/// writes: for no longer than the last batch took to write, so that nothing waits for ranks that send
+/// nothing.
 bool IoServer::worth_waiting(const ServedSession& session) const {
   constexpr double longest_s = 10e-3;
   return !session.failure && !session.is_complete() &&

@@ -18,7 +18,8 @@
 
 namespace tailrace::output {
 
-/// Which of the processes of a job one that writes is, counted after those that compute, and where it runs.
+/// Describes which of the processes of a job one that writes is, counted after those that compute, and where
+/// it runs.
 struct ServerIdentity {
   int process = 0, processes = 0;
   ThreadPlacement thread_placement;

@@ -18,7 +18,7 @@ class Connection;
 /// The strategy in place of `spawn` and `spawn-each` where no process can be started.
 inline constexpr const char* spawn_fallback = "threads";
 
-/// What a process has to say that writes for others.
+/// Describes what a process has to say that writes for others.
 struct WriterAccount {
   int process = 0;  ///< its number; compute ranks come first
   std::string host;
@@ -50,7 +50,7 @@ class IoServers {
   IoServers(const IoServers&) = delete;
   IoServers& operator=(const IoServers&) = delete;
 
-  /// Whether this process has a part in the simulation. @local
+  /// Returns whether this process has a part in the simulation. @local
   [[nodiscard]] bool computes() const noexcept;
   /// The ranks that compute; on them only. @local
   [[nodiscard]] mpi::CommView compute_comm() const noexcept;

@@ -191,7 +191,7 @@ class KernelQueue final : public AsyncQueue {
     for (Backoff backoff; io_uring_sq_space_left(&ring_) < 2; backoff.pause()) submit();
   }
 
-  /// Whether the kernel took something; not having the memory for it, or a signal, is no error.
+  /// Returns whether the kernel took something; not having the memory for it, or a signal, is no error.
   static bool check_submitted(int result) {
     if (result >= 0) return true;
     if (result == -EAGAIN || result == -EBUSY || result == -EINTR) return false;

@@ -14,7 +14,7 @@
 
 namespace tailrace::output {
 
-/// What the leader of a group shows its members, in memory that all of them reach.
+/// Describes what the leader of a group shows its members, in memory that all of them reach.
 class LeaderBoard {
  public:
   explicit LeaderBoard(pid_t leader) noexcept : leader_(leader) {}

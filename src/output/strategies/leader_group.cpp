@@ -19,7 +19,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What a rank sends its leader, before its shares.
+/// Describes what a rank sends its leader, before its shares.
 struct Offer {
   SharedRegion::Handle memory;
   SharedJobsShape shape;

@@ -9,7 +9,7 @@
 
 namespace tailrace::output {
 
-/// What a rank has of the group whose samples one leader, its first rank, writes.
+/// Describes what a rank has of the group whose samples one leader, its first rank, writes.
 struct LeaderGroup {
   SharedRegion own;                  ///< this rank's jobs and buffers
   SharedRegion board_memory;         ///< the leader's board

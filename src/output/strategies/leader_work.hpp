@@ -20,10 +20,10 @@ struct GroupMember {
   std::vector<Share> shares;  ///< without their points
 };
 
-/// What the thread of a leader does: it writes the jobs of the members, each member's in the order of their
-/// submission. Jobs of the same steps are written together, so that what lies side by side in the file leaves
-/// as one write though it comes from several ranks. A job waits for those of the other members, but no
-/// longer than the last write took, and not while anybody stalls.
+/// Describes what the thread of a leader does: it writes the jobs of the members, each member's in the order
+/// of their submission. Jobs of the same steps are written together, so that what lies side by side in the
+/// file leaves as one write though it comes from several ranks. A job waits for those of the other members,
+/// but no longer than the last write took, and not while anybody stalls.
 class LeaderWork {
  public:
   LeaderWork(std::vector<GroupMember> members, LeaderBoard& board, Sink& sink, trace::Log& log);

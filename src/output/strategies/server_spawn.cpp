@@ -18,7 +18,7 @@ namespace tailrace::output {
 
 namespace {
 
-/// What both sides must be to understand each other.
+/// Says what both sides must be to understand each other.
 constexpr const char* build_name = TAILRACE_VERSION " protocol 3";
 
 /// Why there is no use in trying; looked for on the root.
@@ -34,14 +34,14 @@ std::string refusal_in_advance(mpi::CommView comm, int writers, std::string& pro
   return mpi::broadcast(comm, refusal, 0);
 }
 
-/// Whether both sides come from the same build. @collective{all}
+/// Returns whether both sides come from the same build. @collective{all}
 bool same_build(mpi::CommView all) {
   const bool same = mpi::broadcast(all, build_name, 0) == build_name;
   return mpi::min(all, std::int64_t{same}) == 1;
 }
 
-/// What the writers of a group must know: the number of the first of them and of all processes of the job,
-/// those that compute and then those that write, and whether they are bound.
+/// Describes what the writers of a group must know: the number of the first of them and of all processes of
+/// the job, those that compute and then those that write, and whether they are bound.
 struct Handshake {
   int first_writer = 0, processes = 0;
   bool bind = true;

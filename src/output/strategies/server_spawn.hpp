@@ -25,7 +25,7 @@ class SpawnedWriters {
   std::unique_ptr<Connection> connection_;
 };
 
-/// What came of starting processes.
+/// Describes what came of starting processes.
 struct SpawnResult {
   std::vector<SpawnedWriters> writers;  ///< groups, each with a communicator of its own
   std::string refusal;                  ///< why there are none; the same on all ranks

@@ -12,7 +12,7 @@
 
 namespace tailrace::output {
 
-/// How much memory a rank needs to hand jobs over.
+/// Describes how much memory a rank needs to hand jobs over.
 struct SharedJobsShape {
   int buffers = 0;
   std::int64_t staging_bytes = 0;      ///< refers to each buffer

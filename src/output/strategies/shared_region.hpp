@@ -14,7 +14,7 @@ namespace tailrace::output {
 /// ends the processes, and each of them lets go of it alone: it lives until the last one has. Zero at first.
 class SharedRegion {
  public:
-  /// What another process needs to find it, a plain value.
+  /// Describes what another process needs to find it, a plain value.
   struct Handle {
     pid_t process = 0;
     int descriptor = -1;

@@ -23,7 +23,7 @@ void fields(Archive& archive, ArchivedBy<Archive, Share>& share) {
           share.runs);
 }
 
-/// What the sink and the write calls of a writer go by.
+/// Describes what the sink and the write calls of a writer go by.
 template <class Archive>
 void fields(Archive& archive, ArchivedBy<Archive, Options>& options) {
   archive(options.strategy, options.sink, options.deflate_level, options.flush_samples, options.pace,

@@ -17,8 +17,8 @@
 #include "trace/clock.hpp"
 #include "trace/recorder.hpp"
 
-/// What compute ranks and the processes that write for them say to each other. All of them run on machines
-/// with the same representation of numbers.
+/// Describes what compute ranks and the processes that write for them say to each other. All of them run on
+/// machines with the same representation of numbers.
 namespace tailrace::output::wire {
 
 /// Compute ranks send commands, each perhaps followed by the bytes of a job; writers send answers.
@@ -48,7 +48,7 @@ enum class Answer : std::int32_t {
 template <class Archive, class T>
 using ArchivedBy = std::conditional_t<std::is_same_v<Archive, Packer>, const T, T>;
 
-/// What a writer must know of a session, and of one rank in it.
+/// Describes what a writer must know of a session, and of one rank in it.
 struct OpenRequest {
   std::int64_t session = 0;
   std::int32_t sources = 0, source = 0;  ///< ranks of the session, and which of them asks
@@ -68,7 +68,7 @@ struct JobHead {
   bool has_commit_mark = false, flush = false;
 };
 
-/// What became of a job. Times of jobs that were written together are shared out by their bytes.
+/// Describes what became of a job. Times of jobs that were written together are shared out by their bytes.
 struct JobDone {
   std::int64_t number = 0;
   bool written = false;   ///< with its commit mark and its flush; else it was dropped after a failure
@@ -84,7 +84,7 @@ struct TraceRequest {
   trace::ClockPoint point;
 };
 
-/// What the clock of a writer shows.
+/// Describes what the clock of a writer shows.
 struct ClockReading {
   double now_s = 0;
   std::string identity;

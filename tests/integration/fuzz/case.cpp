@@ -156,7 +156,7 @@ class Maker {
     integers("sensor_mask_corners", {1, count, 6}, std::move(corners));
   }
 
-  /// What older formats hold and nobody reads.
+  /// Adds what older formats hold and nobody reads.
   void add_operators() {
     for (const char axis : axes_) {
       const std::string name(1, axis);

@@ -14,7 +14,7 @@
 /// k-Wave inputs as tables that are changed before they are written.
 namespace tailrace::fuzz {
 
-/// How a dataset is in the file.
+/// Describes how a dataset is in the file.
 enum class Form {
   // A reader sees the same values.
   plain,
@@ -72,7 +72,7 @@ struct Item {
   [[nodiscard]] bool is_integer() const { return values.index() == 1; }
 };
 
-/// How a text attribute of the root is in the file.
+/// Describes how a text attribute of the root is in the file.
 enum class TextForm { terminated, padded, spaces, variable, number, list, group_of_texts };
 
 struct Text {

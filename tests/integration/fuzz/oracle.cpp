@@ -62,7 +62,8 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// What is wrong with the message of a refusal: it names the file, is once and has a fix for everything.
+/// Returns what is wrong with the message of a refusal: it names the file, is once and has a fix for
+/// everything.
 std::string complaint_about_message(const Ended& ended, const std::string& path) {
   const std::string start = "tailrace-ultrasound: " + path + ": ";
   if (ended.status != 1) return fmt::format("status {}", ended.status);

@@ -9,7 +9,7 @@
 
 namespace tailrace::fuzz {
 
-/// What became of a changed input.
+/// Describes what became of a changed input.
 enum class Answer { refused, accepted, run, wrong };
 
 struct Verdict {
@@ -17,7 +17,7 @@ struct Verdict {
   std::string complaint;  ///< refers to a wrong answer
 };
 
-/// Where standard error goes for good from the first call of `check` on.
+/// Returns where standard error goes for good from the first call of `check` on.
 std::string error_file(const std::string& directory);
 
 /// Makes the changed input of a seed in an empty directory, hands it to the program and looks at what it says

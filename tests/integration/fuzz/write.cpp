@@ -21,7 +21,7 @@ Handle space_of(const std::vector<hsize_t>& extents, const hsize_t* largest = nu
   return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), largest), H5Sclose, "space"};
 }
 
-/// What a dataset is made of; each form replaces some of it.
+/// Describes what a dataset is made of; each form replaces some of it.
 struct Parts {
   hid_t file;
   std::string name;

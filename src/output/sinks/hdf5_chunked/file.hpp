@@ -56,7 +56,7 @@ class ChunkFile {
   ChunkFile& operator=(const ChunkFile&) = delete;
   ~ChunkFile() { finish(); }
 
-  /// What is to be written. After a failure it takes everything and throws it away.
+  /// Returns what is to be written. After a failure it takes everything and throws it away.
   [[nodiscard]] PacketQueue& queue() noexcept { return queue_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
   /// Waits until the complete chunks of all that was put into the queue are on the device; returns the step
@@ -99,7 +99,7 @@ class ChunkFile {
   OpenChunks open_;
   std::vector<StepIndex> steps_;    ///< the step up to which each rank's samples were taken in
   std::vector<StepIndex> arrived_;  ///< and up to which its commit marks have come, -1 before the first
-  StepIndex last_step_ = 0;         ///< refers to which something has come
+  StepIndex last_step_ = 0;         ///< that of which something has come
   std::size_t slots_ = 0;           ///< refers to the commit mark in the file
   std::int64_t uncommitted_bytes_ = 0;
   bool changed_ = false;

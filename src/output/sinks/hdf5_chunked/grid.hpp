@@ -18,8 +18,8 @@ struct ChunkPlace {
   [[nodiscard]] std::int64_t end() const noexcept { return begin + bytes; }
 };
 
-/// How a dataset falls into chunks each of which holds values that are neighbours in the dataset: some
-/// neighbouring slices along one axis, whole along the faster ones.
+/// Describes how a dataset falls into chunks each of which holds values that are neighbours in the dataset:
+/// some neighbouring slices along one axis, whole along the faster ones.
 class ChunkGrid {
  public:
   /// Of a dataset without elements, which has no chunks.

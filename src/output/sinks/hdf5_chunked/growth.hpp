@@ -48,13 +48,13 @@ class GrowingDataset {
   int level_;
   std::size_t element_bytes_ = 0, row_bytes_ = 0;
   std::vector<std::byte> chunk_;  ///< the last one
-  std::int64_t first_row_ = 0;    ///< refers to it
+  std::int64_t first_row_ = 0;    ///< that of it
   std::size_t filled_ = 0;        ///< bytes of it
   bool placed_ = false;           ///< it is in the file, not filtered
   bool changed_ = false;          ///< since it was written
 };
 
-/// What a file needs to know of a stream that grows.
+/// Describes what a file needs to know of a stream that grows.
 struct GrowingStreamSetup {
   const h5::File& file;
   const PlannedStream& stream;  ///< outlives what is made of this
@@ -80,7 +80,7 @@ class GrowingStream {
  private:
   using Sample = std::vector<std::vector<std::byte>>;  ///< rows by rank
 
-  /// What rows have beside other streams.
+  /// Describes what rows have beside other streams.
   struct RowStore {
     GrowingDataset values, offsets;
     std::int64_t samples = 0;                ///< that were put in

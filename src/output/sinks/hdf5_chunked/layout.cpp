@@ -54,7 +54,7 @@ std::vector<h5::ChunkLayout> create_chunked(const SinkContext& context) {
   return layouts;
 }
 
-/// What is wrong with a dataset that a run is to be resumed in; empty if nothing.
+/// Returns what is wrong with a dataset that a run is to be resumed in; empty if nothing.
 std::string difference(const h5::File& file, const h5::DatasetSpec& spec, bool grows) {
   if (!file.has_dataset(spec.path)) return "is missing";
   auto shape = file.shape(spec.path);

@@ -14,7 +14,7 @@
 
 namespace tailrace::output {
 
-/// What a packet carries to the file.
+/// Describes what a packet carries to the file.
 enum class PacketKind : std::uint32_t {
   chunk,        ///< a whole chunk, filtered
   values,       ///< values of chunks that several ranks share
