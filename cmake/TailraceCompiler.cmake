@@ -36,3 +36,9 @@ if(TAILRACE_SANITIZE)
   target_compile_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE})
 endif()
+
+# tailrace_compile_quickly(TARGET): for code in which no time is spent, such as tests and the reading of options. An optimised
+# build of it takes three quarters of the time so.
+function(tailrace_compile_quickly TARGET)
+  target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()

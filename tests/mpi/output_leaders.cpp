@@ -163,7 +163,8 @@ void check_whole(mpi::CommView comm, const std::string& path) {
 MPI_CASE("the writer changes between all strategies in the middle of a run, and no sample is lost",
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
-  for (std::size_t first = 0; first < strategies.size(); ++first) {
+  // Two numbers of ranks share the strategies that a run can begin with.
+  for (std::size_t first = comm.size() % 2; first < strategies.size(); first += 2) {
     std::map<StepIndex, std::string> changes;
     for (StepIndex step = 2; step <= twelve_steps.last; ++step)
       changes[step] = strategies[(first + static_cast<std::size_t>(step)) % strategies.size()];

@@ -132,24 +132,27 @@ void check_equal(const std::string& netcdf_path, const std::string& hdf5_path,
 MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes and commit mark",
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
-  for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}})
-    for (const Split split : {pattern::slabs, pattern::pencils, pattern::one_owner}) {
-      const Fixture fixture{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
-      CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
-      CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
-      if (!comm.is_root()) continue;
-      check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
-      const Reader reader(directory.file("out.nc"));
-      CHECK(reader.numbers("tailrace_record") ==
-            std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size()), 6));
-      CHECK(reader.numbers("t_index") == std::vector<std::uint64_t>{6});
-      CHECK(reader.text(NC_GLOBAL, "created_by") == "a test");
-      CHECK(reader.text(NC_GLOBAL, "run_time") == "12.5 s");
-      CHECK(reader.text(reader.variable("tailrace_record"), "data_type") == "long");
-    }
+  const Split splits[] = {pattern::slabs, pattern::pencils, pattern::one_owner};
+  auto next = static_cast<std::size_t>(comm.size());
+  for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}}) {
+    const Fixture fixture{.domain = domain,
+                          .streams = streams_of_all_kinds(domain),
+                          .split = splits[next++ % std::size(splits)]};
+    CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+    CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
+    if (!comm.is_root()) continue;
+    check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
+    const Reader reader(directory.file("out.nc"));
+    CHECK(reader.numbers("tailrace_record") ==
+          std::vector<std::uint64_t>(static_cast<std::size_t>(comm.size()), 6));
+    CHECK(reader.numbers("t_index") == std::vector<std::uint64_t>{6});
+    CHECK(reader.text(NC_GLOBAL, "created_by") == "a test");
+    CHECK(reader.text(NC_GLOBAL, "run_time") == "12.5 s");
+    CHECK(reader.text(reader.variable("tailrace_record"), "data_type") == "long");
+  }
 }
 
-MPI_CASE("pnetcdf: 256 boxes, and a run that stops early leaves zeros", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("pnetcdf: 256 boxes, and a run that stops early leaves zeros", ranks{1, 3}) {
   const SharedDir directory(comm);
   const Index3 domain{17, 13, 19};
   const Boxes boxes = many_boxes(domain, 256);
