@@ -239,7 +239,7 @@ MPI_CASE("a node is lost without a partner: the warning names what is missing", 
   on_root(comm, [&] { CHECK(list_checkpoints(place.run()).empty()); });
 }
 
-MPI_CASE("a damaged part does not count; its copy does", ranks{2, 3}) {
+MPI_CASE("a damaged part does not count, and its copy does", ranks{2, 3}) {
   const RanksPerNode nodes(1);
   for (const char* ending : {"bin", "json"}) {
     const Place place(comm);

@@ -248,7 +248,7 @@ MPI_CASE("a failure of the leader is that of all its members, and nobody hangs",
   CHECK(bench.writer->idle());
 }
 
-MPI_CASE("a leader that goes early has written what it was given; what comes later is lost, and reported",
+MPI_CASE("a leader that goes early has written what it was given, what comes later is lost, and reported",
          ranks{2, 3, 4, 7}) {
   Bench bench(comm, "leaders");
   for (StepIndex step = 1; step <= 2; ++step) bench.submit(step);
