@@ -128,7 +128,7 @@ def counted_launches(wanted: bool) -> Iterator[set[str]]:
     ended = Event()
 
     def watch() -> None:
-        while not ended.wait(0.05):
+        while not ended.wait(0.2):
             seen.update(running_launchers())
 
     thread = Thread(target=watch, daemon=True)
