@@ -42,7 +42,10 @@ def checkout(tmp_path):
 
 
 def run(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(checkout / "python/src")}
+    environment = os.environ | {
+        "PYTHONPATH": str(checkout / "python/src"),
+        "PYTEST_XDIST_AUTO_NUM_WORKERS": "1",
+    }
     command = [sys.executable, "-m", "tailrace", "test", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
 

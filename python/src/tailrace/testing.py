@@ -76,7 +76,7 @@ def ctest_command(root: Path, name: str | None, full: bool) -> list[str]:
 
 
 def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
-    """Three workers more than cores: those who start jobs sleep for most of a short one."""
+    """As many workers as PYTEST_XDIST_AUTO_NUM_WORKERS says."""
     command = [
         sys.executable,
         "-m",
@@ -87,7 +87,7 @@ def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
         "-c",
         str(root / "pyproject.toml"),
         "-n",
-        str(usable_cores() + 3),
+        "auto",
         "--dist",
         "worksteal",
     ]
@@ -107,7 +107,7 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
         done = subprocess.run(
             [*command, option, str(results)],
             cwd=checkout_root(),
-            env=os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
+            env=workers() | os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             check=False,
@@ -119,6 +119,11 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
             f"{command[0]} failed with status {done.returncode} before it ran a test.", EXIT_RUN_FAILED
         )
     return tally
+
+
+def workers() -> dict[str, str]:
+    """Three more than cores: those who start jobs sleep for most of a short one."""
+    return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 3)}
 
 
 @contextmanager
