@@ -2,7 +2,6 @@
 """A running job: its process, its signals, its progress and what it says."""
 
 import ctypes
-import json
 import os
 import re
 import signal
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tailrace.launch import Launcher
+from tailrace.run_files import PROGRESS, read_table
 
 POLL_S = 0.2
 # Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
@@ -157,9 +157,9 @@ def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
         # A file system's clock may lag a little behind ours.
         if path.stat().st_mtime < started - 2.0:
             return None
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+    except OSError:
         return None
+    return read_table(path, PROGRESS).table or None
 
 
 def run_to_end(
