@@ -15,6 +15,7 @@ from tailrace.commands.checkpoint import print_verdicts
 from tailrace.commands.options import Json
 from tailrace.console import EXIT_NO, EXIT_OK, count_of
 from tailrace.inspect import DatasetInfo, FileInfo, Inspection, inspect_path
+from tailrace.time_parts import hidden_fraction
 from tailrace.units import bytes_text, duration_text, number_text, wide_console
 
 
@@ -77,8 +78,8 @@ def _print_run(run: dict, console: Console) -> None:
         console.print(f"  wall      {duration_text(run['wall_s'])}")
     if split := time_line(run):
         console.print(f"            {split}")
-    if run.get("hidden_fraction") is not None:
-        hidden = f"{100 * run['hidden_fraction']:.0f} % of copying and writing"
+    if (fraction := hidden_fraction(run.get("per_rank", []))) is not None:
+        hidden = f"{100 * fraction:.0f} % of copying and writing"
         console.print(f"  hidden    {hidden} ({escape(run.get('strategy', 'unknown'))})")
     console.print()
 

@@ -66,8 +66,7 @@ def _different(fields: list[xr.DataArray], grid: Grid, sources: list[tuple[int, 
 
 def quantity_text(array: xr.DataArray) -> str:
     """The quantity with its unit, for an axis or a scale."""
-    unit = array.attrs.get("units") or ""
-    return array.attrs["long_name"] + ("" if unit in ("", "1") else f" [{unit}]")
+    return f"{array.attrs['long_name']} [{array.attrs.get('unit') or '1'}]"
 
 
 def batches(output: Output) -> list[xr.DataArray]:
@@ -218,6 +217,7 @@ def _gather(array: xr.DataArray, grid: Grid) -> Picture | None:
             zmin=-limit,
             zmax=limit,
             colorscale="Greys",
+            zsmooth="best",
             colorbar={"title": {"text": quantity_text(array), "side": "right"}, "thickness": 14},
             hovertemplate=f"{title} %{{x:.5g}}<br>%{{y:.4f}} s<br><b>%{{z:.3g}}</b>{NO_BOX}",
         )
