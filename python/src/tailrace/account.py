@@ -49,6 +49,13 @@ def how_it_ended(returncode: int, messages: list[str]) -> tuple[str, int | None]
     return f"the program ended with status {returncode} and without an account", None
 
 
+def was_killed(returncode: int, messages: list[str]) -> bool:
+    """Whether a signal ended the launcher or a rank."""
+    if returncode < 0 or 128 < returncode < 128 + signal.NSIG:
+        return True
+    return any(re.search(r"EXIT STRING: .*\(signal \d+\)", line) for line in messages)
+
+
 def signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
