@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recipes of other packagers name what the build needs, in this version; no network is needed to tell."""
+"""The recipes of other packagers name what the build needs, in this version; this needs no network."""
 
 import ast
 import re

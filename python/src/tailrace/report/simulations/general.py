@@ -66,7 +66,7 @@ def _different(fields: list[xr.DataArray], grid: Grid, sources: list[tuple[int, 
 
 def quantity_text(array: xr.DataArray) -> str:
     """The quantity with its unit, for an axis or a scale."""
-    return f"{array.attrs['long_name']} [{array.attrs.get('unit') or '1'}]"
+    return f"{array.attrs['long_name']} [{array.attrs.get('units') or '1'}]"
 
 
 def batches(output: Output) -> list[xr.DataArray]:
