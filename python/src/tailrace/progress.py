@@ -65,7 +65,7 @@ class BarProgress:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         texts = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
-        # The time goes on when the steps are over and the last output is written.
+        # The time continues when the steps are over and the last output is written.
         columns = (texts[0], BarColumn(), texts[1], TimeElapsedColumn())
         self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self.task = self.progress.add_task("starting", total=None, text="")
