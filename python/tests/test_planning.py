@@ -88,7 +88,11 @@ def test_bad_case_and_failing_run(place):
 def test_the_summary_of_a_run_says_what_auto_chose_and_why(tmp_path):
     plan = {"mode": "auto", "decisions": [{"step": 0, "strategy": "threads:2"}], "reasons": []}
     account = {"status": "finished", "wall_s": 10.0, "output_bytes": 107_000_000, "plan": plan}
-    account |= {"output_wait_s": 0.01, "output_write_s": 0.05, "strategy": "blocking"}
+    account |= {
+        "per_rank": [{"output_wait_s": 0.006, "pack_s": 0.004}],
+        "output_write_s": 0.05,
+        "strategy": "blocking",
+    }
     begin = "  output: 107 MB, 0.1 % of run time visible; strategy: "
 
     def line() -> str:

@@ -3,7 +3,6 @@
 
 import contextlib
 import ctypes
-import json
 import os
 import re
 import signal
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from tailrace.launch import Launcher
+from tailrace.run_files import PROGRESS, read_table
 
 POLL_S = 0.2
 # Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
@@ -169,9 +169,9 @@ def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
         # A file system's clock may lag a little behind ours.
         if path.stat().st_mtime < started - 2.0:
             return None
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+    except OSError:
         return None
+    return read_table(path, PROGRESS).table or None
 
 
 def run_to_end(

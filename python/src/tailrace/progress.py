@@ -8,13 +8,20 @@ from typing import Any
 
 from tailrace.units import bytes_text, duration_text
 
+CLOSING = "closing"
+PHASES = {CLOSING: "closing: the output that is still queued is written"}
+
 
 class PlainProgress:
-    """A line when the phase changes and at every tenth."""
+    """A line when the phase changes, at every tenth, and now and then while the last output is written."""
 
-    def __init__(self) -> None:
+    BETWEEN_S = 10.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.phase = ""
         self.tenth = 0
+        self.clock = clock
+        self.phase_since_s = self.said_at_s = clock()
 
     def __enter__(self) -> "PlainProgress":
         return self
@@ -26,11 +33,20 @@ class PlainProgress:
         step, steps = progress.get("step", 0), progress.get("steps") or 0
         if progress.get("phase", "") != self.phase:
             self.phase = progress.get("phase", "")
-            self.say(self.phase)
+            self.phase_since_s = self.said_at_s = self.clock()
+            self.say(PHASES.get(self.phase, self.phase))
         tenth = 10 * step // steps if steps else 0
         if tenth > self.tenth:
             self.tenth = tenth
             self.say(f"{10 * tenth} %: {position(progress)}, {left(progress)}")
+        self.go_on()
+
+    def go_on(self) -> None:
+        """While steps are over nothing else shows that the run is still at work."""
+        now_s = self.clock()
+        if self.phase == CLOSING and now_s - self.said_at_s >= self.BETWEEN_S:
+            self.said_at_s = now_s
+            self.say(f"{PHASES[CLOSING]} for {duration_text(now_s - self.phase_since_s)}")
 
     def say(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)
@@ -55,10 +71,10 @@ class BarProgress:
         self.progress.stop()
 
     def show(self, progress: dict[str, Any]) -> None:
-        step, steps = progress.get("step", 0), progress.get("steps")
+        step, steps, phase = progress.get("step", 0), progress.get("steps"), progress.get("phase", "")
         text = f"{position(progress)}, {left(progress)}" if steps else ""
         self.progress.update(
-            self.task, description=progress.get("phase", ""), completed=step, total=steps, text=text
+            self.task, description=PHASES.get(phase, phase), completed=step, total=steps, text=text
         )
 
     def say(self, line: str) -> None:
