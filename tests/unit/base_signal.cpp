@@ -19,6 +19,7 @@ TEST_CASE("the mean frequency of a tone is the tone's") {
   }
   CHECK(mean_frequency_hz<double>(std::vector<double>(50, 0.0), dt_s) == 0);
   CHECK(mean_frequency_hz<double>({}, dt_s) == 0);
+  CHECK(mean_frequency_hz<double>(std::vector{0.0, 0.1, 0.4, 0.9, 0.8}, dt_s) == 0);
   const std::vector<double> highest{1, -1, 1, -1, 1, -1, 1, -1};
-  CHECK(mean_frequency_hz<double>(highest, dt_s) > 450);
+  CHECK(mean_frequency_hz<double>(highest, dt_s) > 380);
 }
