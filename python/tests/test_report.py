@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import h5py
 import numpy as np
 import pytest
+import xarray as xr
 
 import command
 import run_dirs
@@ -403,3 +404,22 @@ def test_configuration_is_valid_toml():
         "deep": {"inner": {"value": 1}},
     }
     assert tomllib.loads(toml_text(config)) == config
+
+
+# --- molecules
+
+
+def test_a_cut_is_the_mean_of_a_slab():
+    """A cell holds a molecule or none; a slab of them is a density."""
+    bins = np.zeros((10, 4, 3))
+    bins[4, 1, 2], bins[5, 1, 2] = 2.0, 4.0
+    plane, slab = molecules._middle_slab(bins, normal=2)
+    assert slab == 2 and plane.shape == (4, 3) and plane[1, 2] == 3.0
+
+
+def test_the_energy_is_no_tile_where_a_thermostat_changes_it():
+    series = {name: xr.DataArray(np.array([1.0, 2.0])) for name in ("temperature", "total_energy")}
+    free, heated = (molecules._numbers(series, heated=heated) for heated in (False, True))
+    assert [number.label for number in free] == ["temperature", "largest change of the total energy"]
+    assert [number.label for number in heated] == ["temperature"]
+    assert "\u03b5/k" in heated[0].detail

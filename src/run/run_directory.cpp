@@ -113,6 +113,8 @@ void Run::Impl::keep_arguments() {
   const auto path = fmt::format("{}/start.json", options_.directory);
   std::ofstream file(path);
   file << nlohmann::ordered_json{{"program", options_.program},
+                                 {"executable",
+                                  std::filesystem::read_symlink("/proc/self/exe", code).string()},
                                  {"arguments", options_.arguments},
                                  {"directory", std::filesystem::current_path(code).string()},
                                  {"ranks", comm_.size()}}

@@ -30,16 +30,21 @@ class PlainProgress:
         pass
 
     def show(self, progress: dict[str, Any]) -> None:
-        step, steps = progress.get("step", 0), progress.get("steps") or 0
+        if self.phase:
+            self.show_tenth(progress)
         if progress.get("phase", "") != self.phase:
             self.phase = progress.get("phase", "")
             self.phase_since_s = self.said_at_s = self.clock()
             self.say(PHASES.get(self.phase, self.phase))
+        self.show_tenth(progress)
+        self.go_on()
+
+    def show_tenth(self, progress: dict[str, Any]) -> None:
+        step, steps = progress.get("step", 0), progress.get("steps") or 0
         tenth = 10 * step // steps if steps else 0
         if tenth > self.tenth:
             self.tenth = tenth
-            self.say(f"{10 * tenth} %: {position(progress)}, {left(progress)}")
-        self.go_on()
+            self.say(f"{10 * tenth} %: {position(progress)}{left(progress)}")
 
     def go_on(self) -> None:
         """While steps are over nothing else shows that the run is still at work."""
@@ -57,9 +62,11 @@ class BarProgress:
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+        texts = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
+        # The time continues when the steps are over and the last output is written.
+        columns = (texts[0], BarColumn(), texts[1], TimeElapsedColumn())
         self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self.task = self.progress.add_task("starting", total=None, text="")
 
@@ -72,7 +79,7 @@ class BarProgress:
 
     def show(self, progress: dict[str, Any]) -> None:
         step, steps, phase = progress.get("step", 0), progress.get("steps"), progress.get("phase", "")
-        text = f"{position(progress)}, {left(progress)}" if steps else ""
+        text = f"{position(progress)}{left(progress)}" if steps else ""
         self.progress.update(
             self.task, description=PHASES.get(phase, phase), completed=step, total=steps, text=text
         )
@@ -88,7 +95,7 @@ def position(progress: dict[str, Any]) -> str:
 
 def left(progress: dict[str, Any]) -> str:
     remaining = progress.get("remaining_s")
-    return "" if remaining is None else f"{duration_text(max(0.0, remaining))} left"
+    return "" if remaining is None else f", {duration_text(max(0.0, remaining))} left"
 
 
 def make_progress() -> PlainProgress | BarProgress:

@@ -79,7 +79,7 @@ class Plan:
 
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
-        return child_environment(self.layout.threads, bind)
+        return child_environment(self.layout.threads, bind, self.layout.machine.busy)
 
 
 # Where the strategy is given without a number.
