@@ -43,6 +43,7 @@ class Drive {
     if (!going_on()) return;
     if (context_.checkpoints != nullptr && step < steps_.last)
       context_.checkpoints->after_step(step, outcome.wish, !outcome.waiting, state_, context_.session);
+    const trace::Scope scope(context_.log, trace::Kind::compute, step);
     start_verdict();
     context_.after_step(result_);
   }
