@@ -110,6 +110,13 @@ inline std::vector<Way> ways_on(mpi::CommView comm) {
   return fitting;
 }
 
+/// One of the ways to share a domain, by turns: loops over other axes meet every split on one of the numbers
+/// of ranks.
+inline Split next_split(std::size_t turn) {
+  constexpr Split splits[] = {pattern::slabs, pattern::pencils, pattern::one_owner};
+  return splits[turn % std::size(splits)];
+}
+
 /// The process that writes the samples of `rank`, of `size` ranks that compute on one machine.
 inline int writer_of(const Way& way, int rank, int size) {
   if (way.sink == "hdf5-chunked") return 0;

@@ -132,12 +132,10 @@ void check_equal(const std::string& netcdf_path, const std::string& hdf5_path,
 MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes and commit mark",
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
-  const Split splits[] = {pattern::slabs, pattern::pencils, pattern::one_owner};
-  auto next = static_cast<std::size_t>(comm.size());
+  auto turn = static_cast<std::size_t>(comm.size());
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}}) {
-    const Fixture fixture{.domain = domain,
-                          .streams = streams_of_all_kinds(domain),
-                          .split = splits[next++ % std::size(splits)]};
+    const Fixture fixture{
+        .domain = domain, .streams = streams_of_all_kinds(domain), .split = next_split(turn++)};
     CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
     CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
     if (!comm.is_root()) continue;

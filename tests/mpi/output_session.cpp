@@ -198,14 +198,10 @@ void check_samples(const h5::File& file, Index3 domain, StepIndex count) {
 MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks{1, 2, 3, 4, 7}) {
   const Index3 domain{11, 7, 5};
   const SharedDir directory(comm);
-  // Each way meets every split on one of the numbers of ranks.
-  const Split splits[] = {pattern::slabs, pattern::pencils, pattern::one_owner};
-  auto next = static_cast<std::size_t>(comm.size());
+  auto turn = static_cast<std::size_t>(comm.size());
   for (const auto& way : ways_on(comm)) {
-    const Fixture run{.domain = domain,
-                      .streams = streams_of_all_kinds(domain),
-                      .split = splits[next++ % std::size(splits)],
-                      .way = way};
+    const Fixture run{
+        .domain = domain, .streams = streams_of_all_kinds(domain), .split = next_split(turn++), .way = way};
     CHECK(!run_session(comm, directory.file("out.h5"), run));
     check_file(comm, directory.file("out.h5"), run);
   }
