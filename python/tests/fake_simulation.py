@@ -59,7 +59,8 @@ def account(run_dir: Path, status: str, step: int, arguments: argparse.Namespace
     content = {"format": "tailrace-run", "format_version": 1, "status": status, "steps": step}
     content |= {"steps_planned": STEPS, "ranks": ranks(), "threads": arguments.threads, "wall_s": 1.5}
     content |= {"arguments": vars(arguments), "compute_s": 1.0, "output_bytes": 1000, "hidden_fraction": 0.9}
-    content |= {"output_wait_s": 0.015, "strategy": "threads:2"}
+    each = {"compute_s": 1.0, "output_wait_s": 0.005, "pack_s": 0.01, "setup_s": 0.3}
+    content |= {"per_rank": [each] * ranks(), "strategy": "threads:2"}
     if arguments.plan:
         content |= {"plan": plan(arguments.plan_mode), "setup_s": 0.5, "reason": "the output is planned"}
     if status == "failed":

@@ -113,7 +113,14 @@ def write_trace(directory: Path, rank: int, steps: int = STEPS, slow_writer: boo
     rows, clock, writer_free = [], 0.2, 0.0
     rows.append(["main", "setup", 0, 0.0, 0.2, 0])
     write_s = 0.016 if slow_writer else 0.006
-    totals = {"setup_s": 0.2, "compute_s": 0.0, "exchange_s": 0.0, "output_wait_s": 0.0, "write_s": 0.0}
+    totals = {
+        "setup_s": 0.2,
+        "compute_s": 0.0,
+        "exchange_s": 0.0,
+        "output_wait_s": 0.0,
+        "write_s": 0.0,
+        "pack_s": 0.0,
+    }
     for step in range(1, steps + 1):
         for kind, length in (("compute", 0.006 + 0.0005 * rank), ("exchange", 0.002), ("compute", 0.004)):
             rows.append(["main", kind, step, clock, clock + length, 0])
@@ -128,6 +135,7 @@ def write_trace(directory: Path, rank: int, steps: int = STEPS, slow_writer: boo
             clock += wait
         rows.append(["main", "pack", step, clock, clock + 0.0003, 40_000])
         clock += 0.0003
+        totals["pack_s"] += 0.0003
         begin = max(clock, writer_free)
         writer_free = begin + write_s
         rows.append(["writer", "write", step, begin, writer_free, 40_000])

@@ -109,7 +109,7 @@ def test_boxes_lie_where_the_input_says():
         shifted = run[f"ux/{number}"].x_sg.values - run[f"ux_non_staggered/{number}"].x.values
         assert shifted == pytest.approx(np.full(len(shifted), spacing / 2), rel=1e-6)
     assert run["uy_max/1"].attrs["long_name"] == "maximum velocity y"
-    with pytest.raises(FileError, match=r"several boxes\. Fix: p/1, p/2, p/3"):
+    with pytest.raises(FileError, match=r"more than once\. Fix: p/1, p/2, p/3"):
         run["p"]
 
 

@@ -278,3 +278,32 @@ def test_large_planes_of_animations_are_thinned_out(boxes, monkeypatch):
     figure = boxes.plot.animate("p/2", frames=2)
     assert np.shape(figure.frames[0].data[0].z) == (5, 6)  # of 10 x 18, at most 6 each way
     assert figure.data[0].dx == pytest.approx(0.6) and figure.data[0].dy == pytest.approx(0.4)
+
+
+# --- quantities without a place
+
+
+@pytest.fixture
+def observables(tmp_path):
+    """A temperature over time, and positions of two molecules."""
+    with h5py.File(tmp_path / "output.h5", "w") as file:
+        for name, shape in {"observables/temperature": (5,), "position": (5, 2, 3)}.items():
+            group = file.create_group(name)
+            group["values"] = np.arange(float(np.prod(shape))).reshape(shape)
+            group["step"], group["time_s"] = np.arange(1, 6), np.arange(1, 6) * 0.5
+            group.attrs.update(quantity=name.split("/")[-1], unit="K", selection="all", reduction="none")
+        file["tailrace_record"] = np.array([[[5]]], "u8")
+    return tailrace.open(tmp_path / "output.h5")
+
+
+def test_trace_of_a_named_quantity(observables):
+    (line,) = observables.plot.trace("temperature").data
+    assert np.array_equal(line.y, np.arange(5.0)) and np.allclose(line.x, np.arange(1, 6) * 0.5)
+
+
+def test_a_trace_has_one_value_per_time(observables):
+    with pytest.raises(FileError, match=r"choose along .* with isel"):
+        observables.plot.trace("position")
+    chosen = observables["position"]
+    (line,) = observables.plot.trace(chosen.isel(molecule=1, component=2)).data
+    assert np.array_equal(line.y, [5, 11, 17, 23, 29])

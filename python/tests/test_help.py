@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import typer
 
+import command
 from tailrace.cli import COMMANDS, build_app
 
 
@@ -31,3 +32,9 @@ def test_nothing_is_taken_for_markup(name):
     texts = {parameter.name: getattr(parameter, "help", None) or "" for parameter in command.params}
     assert [name for name, text in texts.items() if "[" in text] == []
     assert [name for name, text in texts.items() if not text and name != "help"] == []
+
+
+@pytest.mark.parametrize("words", [["-h"], ["run", "-h"], ["checkpoint", "list", "-h"]])
+def test_the_short_option_for_help(words):
+    short, long = command.tailrace(*words), command.tailrace(*words[:-1], "--help")
+    assert (short.status, short.out) == (0, long.out)

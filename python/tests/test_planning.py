@@ -8,6 +8,7 @@ import pytest
 
 import command
 from tailrace.account import summary
+from tailrace.planning import conclusion
 from test_run import INSTALLED, enter, make_programs, write_case
 
 
@@ -88,7 +89,11 @@ def test_bad_case_and_failing_run(place):
 def test_the_summary_of_a_run_says_what_auto_chose_and_why(tmp_path):
     plan = {"mode": "auto", "decisions": [{"step": 0, "strategy": "threads:2"}], "reasons": []}
     account = {"status": "finished", "wall_s": 10.0, "output_bytes": 107_000_000, "plan": plan}
-    account |= {"output_wait_s": 0.01, "output_write_s": 0.05, "strategy": "blocking"}
+    account |= {
+        "per_rank": [{"output_wait_s": 0.006, "pack_s": 0.004}],
+        "output_write_s": 0.05,
+        "strategy": "blocking",
+    }
     begin = "  output: 107 MB, 0.1 % of run time visible; strategy: "
 
     def line() -> str:
@@ -102,3 +107,19 @@ def test_the_summary_of_a_run_says_what_auto_chose_and_why(tmp_path):
     assert line() == begin + "uring (chosen automatically: the fastest by prediction)"
     plan["mode"] = "fixed"
     assert line() == begin + "blocking"
+
+
+def predicted(strategy: str, total_s: float, possible: bool = True) -> dict:
+    return {"strategy": strategy, "total_s": total_s, "possible": possible}
+
+
+def test_where_nothing_is_to_be_chosen_the_plan_says_so():
+    found = {"choice": "blocking", "reasons": ["9 s for 4 outputs"]}
+    near = [
+        predicted("blocking", 10.0),
+        predicted("threads:2", 10.1),
+        predicted("ranks:1", 1.0, possible=False),
+    ]
+    assert "no difference worth choosing" in conclusion(found | {"predictions": near})
+    far = [predicted("blocking", 10.0), predicted("threads:2", 12.0)]
+    assert conclusion(found | {"predictions": far}) == "auto takes blocking: 9 s for 4 outputs"

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which program a case belongs to, whatever this checkout has built."""
 
+import os
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import command
 from tailrace import programs
 from tailrace.casefile import read_case
 from tailrace.console import CommandError
@@ -98,3 +103,34 @@ def test_nothing_is_built_for_programs_of_others(builder, tmp_path, monkeypatch)
 def test_what_can_be_built_is_known(builder):
     with pytest.raises(CommandError, match=r"Known: broken, waves\."):
         programs.simulation_program("weather", "a.toml")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_simulation_is_a_command_of_the_installed_package():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    simulations = {f"tailrace-{path.parent.name}" for path in ROOT.glob("sims/*/CMakeLists.txt")}
+    assert {name for name, entry in scripts.items() if entry == "tailrace.native:main"} == simulations
+
+
+def started_as(name: str, directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Starts what pip puts on PATH for an entry point."""
+    script = f"import sys; sys.argv[0] = '/usr/bin/{name}'; from tailrace.native import main; main()"
+    environment = command.environment() | {"TAILRACE_BIN_DIR": str(directory)}
+    return subprocess.run(
+        [sys.executable, "-c", script, *words], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_native_program_is_started_by_its_name(tmp_path):
+    program = put(tmp_path, "tailrace-heat")
+    program.write_text('#!/bin/sh\necho "$@"\nexit 4\n')
+    done = started_as("tailrace-heat", tmp_path, "-i", "a file")
+    assert (done.returncode, done.stdout) == (4, "-i a file\n")
+
+
+def test_a_native_program_that_is_not_there_is_named(tmp_path):
+    done = started_as("tailrace-nothing", tmp_path)
+    assert done.returncode == 2
+    assert f"tailrace-nothing is not in {tmp_path}" in done.stderr and os.linesep in done.stderr

@@ -11,13 +11,14 @@ import pytest
 
 import rehearsals
 import trace_files
-from tailrace.report import intervals, load, timeline, write_report
+from tailrace.report import intervals, load, time_figures, timeline, write_report
 from tailrace.report.advice import advise
 from tailrace.report.balance import slow_ranks
 from tailrace.report.lanes import flatten
 from tailrace.report.load import load_run
 from tailrace.report.writers import ranks_text
 from tailrace.trace import EVENT, KINDS
+from tailrace.units import si_scale
 
 HEALTHY = {"rate": 1e9}
 SLOW_DEVICE = {"rate": 6e7}
@@ -166,7 +167,9 @@ def test_a_device_that_takes_more_than_its_few_writers_give(tmp_path):
     plan = {"measured": measured}
     run = imitated(tmp_path, ranks=6, dedicated=2, rate=1.2e8, changes={"plan": plan})
     assert run.analysis.reasons[0].kind == "leader" and "--write ranks:3" in reported(run)
-    assert "device: 2.00 GB/s" in json.dumps(page_of(run).data)
+    # The line of a device that is far faster would leave no room for what was written.
+    assert "The device takes far more: 2.00 GB/s" in page_of(run).words
+    assert "device: 2.00 GB/s" not in json.dumps(page_of(run).data)
 
 
 def test_one_leader_for_all_may_be_the_device(tmp_path):
@@ -451,3 +454,21 @@ def test_ranks_in_words():
     assert [ranks_text(ranks) for ranks in ([3], [0, 1], [0, 1, 2], [1, 5, 9], [])] == [
         "rank 3", "ranks 0 and 1", "ranks 0 to 2", "ranks 1, 5 and 9", "no rank",
     ]  # fmt: skip
+
+
+def test_two_ranks_have_no_usual_one(tmp_path):
+    """The median of two lies in their middle: neither is beyond it."""
+    page = page_of(imitated(tmp_path, ranks=2))
+    assert "the median" not in page.words and "times the median" not in json.dumps(page.data)
+
+
+def test_the_time_split_adds_up_with_the_copying_in_it(tmp_path):
+    run = imitated(tmp_path, ranks=2)
+    wall_s = 1.2 * run.wall_s
+    for entry in run.per_rank:
+        entry["pack_s"] = 0.1 * wall_s
+    figure = time_figures.time_split(run.per_rank, wall_s)
+    bars = {bar.name: np.array(bar.x) for bar in figure.data}
+    factor = 1 if wall_s >= 1 else si_scale(wall_s)[0]
+    assert np.allclose(factor * sum(bars.values()), wall_s, rtol=1e-6)
+    assert (factor * bars["output"] >= 0.1 * wall_s).all()

@@ -87,3 +87,34 @@ def test_a_case_without_a_grid_shows_nothing(run):
     change(run, config={"domain": {"cells": 5}})
     section, _ = result_section(load_run(run))
     assert section.pictures == [] and "does not describe a grid" in section.notes[0]
+
+
+def test_a_plane_is_shown_once(run):
+    """Of two outputs of one quantity in one plane, the one with more samples."""
+    with h5py.File(run / "output.h5", "a") as file:
+        group = file.create_group("snapshots")
+        group["values"] = np.arange(720.0).reshape(3, 5, 6, 8).astype("f4")
+        group["step"], group["time_s"] = [2, 4, 6], [0.002, 0.004, 0.006]
+        group.attrs.update(quantity="p", unit="1", selection="whole", reduction="none")
+    assert [heading for heading in pictures(run) if "Wave fronts" in heading] == [
+        "Wave fronts: output section"
+    ]
+
+
+def test_a_grid_without_a_spacing_is_shown_in_points(run):
+    change(run, simulation="another", grid=list(CELLS), config={})
+    found = pictures(run)
+    assert list(found) == ["Fields: output section", "Shot gather: output line"]
+    figure = found["Fields: output section"].figure
+    assert figure.layout.xaxis.title.text is None or "[points]" in str(figure.layout)
+    assert "[m]" not in str(figure.layout)
+    assert found["Fields: output section"].caption.startswith("In the plane y = 3 points")
+
+
+def test_scales_have_units(run):
+    with h5py.File(run / "output.h5", "a") as file:
+        for name in ("section", "line"):
+            file[name].attrs["unit"] = "Pa"
+    for heading, picture in pictures(run).items():
+        if "output" in heading:
+            assert "[Pa]" in picture.figure.to_json(), heading

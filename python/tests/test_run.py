@@ -85,6 +85,7 @@ def test_finished_run_takes_the_next_free_directory(place):
         assert done.status == 0, done.err
         assert account(expected)["ranks"] == 2
     assert "finished: 10 of 10 steps in 1.50 s on 2 ranks x 1 thread" in done.out
+    assert "compute 1.00 s, output 15.0 ms, set-up 300 ms, other 185 ms\n" in done.out
     assert "output: 1.00 kB, 1.0 % of run time visible; strategy: threads:2" in done.out
 
 

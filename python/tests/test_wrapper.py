@@ -346,3 +346,16 @@ def test_concurrent_starts_take_turns(checkout):
     assert [out for out, _ in answers] == ["command x\n"] * 3
     assert sum("another start is setting up" in err for _, err in answers) >= 2
     assert len(checkout.calls("cmake -S")) == 1
+
+
+@pytest.mark.parametrize(("apt_get", "said"), [('touch "$TOY/there"', ""), ("exit 1", "resuming without")])
+def test_packages_of_single_options_are_installed_but_not_required(checkout, apt_get, said):
+    """liburing and zstd: without them, uring and compressed checkpoints would be promises only."""
+    wrapper = checkout.root / "tailrace"
+    absent = 'present() { case $1 in pc:liburing:*|pc:libzstd:*) [ -e "$TOY/there" ] ;; esac; }'
+    wrapper.write_text(wrapper.read_text().replace('main "$@"\n', f'{absent}\nmain "$@"\n'))
+    become_root(checkout, f'case "$*" in *install*) {apt_get} ;; esac')
+    done = checkout.start("report")
+    assert done.returncode == 0, done.stderr
+    assert said in done.stderr
+    assert "install --no-install-recommends liburing-dev libzstd-dev" in " ".join(checkout.calls("apt-get"))

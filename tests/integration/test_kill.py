@@ -108,6 +108,44 @@ def test_while_mpi_starts(kill_target, case, tmp_path):
     assert ended.status == 3, ended
 
 
+# Of the command, from its start: the check of the case, the launcher, MPI's start and the first steps.
+MOMENTS = 40
+LAST_S = 1.5
+
+
+def moments(first: int, count: int, all_of_them: int) -> list[float]:
+    """Some of so many moments, spread over the start."""
+    return [LAST_S * number / all_of_them for number in range(first, first + count)]
+
+
+def end_all_ranks_at(moment_s: float, case: Path, run_dir: Path) -> None:
+    """Kills what there is of the native program, whoever has started it; the command ends, whatever that
+    was.
+    """
+    job = jobs.Job(["run", case, "--out", run_dir, "-n", "2", "-t", "1"], command=jobs.TAILRACE)
+    time.sleep(moment_s)
+    for pid in job.rank_processes():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    job.blow = time.monotonic()
+    ended = job.wait()
+    assert ended.status in (0, 3), ended
+    assert "Traceback" not in ended.err, ended
+
+
+@pytest.mark.parametrize("first", range(0, MOMENTS, 10))
+def test_all_ranks_die_while_the_command_starts_them(first, case, tmp_path):
+    for number, moment_s in enumerate(moments(first, 10, MOMENTS)):
+        end_all_ranks_at(moment_s, case, tmp_path / f"run{number}")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("first", range(0, 500, 10))
+def test_all_ranks_die_at_any_moment_of_the_start(first, case, tmp_path):
+    for number, moment_s in enumerate(moments(first, 10, 500)):
+        end_all_ranks_at(moment_s, case, tmp_path / f"run{number}")
+
+
 @pytest.mark.parametrize(("ranks", "kill_target"), [(2, 0), (3, 2)])
 def test_while_closing(ranks, kill_target, case, clean, tmp_path):
     """All steps are done, the last writes are slow."""

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Entry of the `tailrace` command: turns errors into messages and exit statuses."""
 
+import os
+import signal
 import sys
 import traceback
+from typing import NoReturn
 
 from tailrace import __version__
-from tailrace.console import EXIT_RUN_FAILED, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_RUN_FAILED, CommandError
 
 
 def main() -> None:
@@ -17,12 +20,21 @@ def main() -> None:
 
         build_app(sys.argv[1:])(prog_name="tailrace")
     except CommandError as error:
-        print(f"tailrace: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        end(str(error), error.exit_code)
+    except BrokenPipeError:  # whoever reads our words has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+    except OSError as error:
+        end(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_BAD_INPUT)
     except Exception:
         # Status 1 is an answer ("differs"), so a defect of ours must not look like one.
         traceback.print_exc()
         sys.exit(EXIT_RUN_FAILED)
+
+
+def end(message: str, status: int) -> NoReturn:
+    print(f"tailrace: {message}", file=sys.stderr)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from typing import Any
 
 from tailrace import __version__
 from tailrace.console import count_of
+from tailrace.run_files import ACCOUNT, PROGRESS, read_table
+from tailrace.time_parts import parts_s, visible_fraction
 from tailrace.units import bytes_text, duration_text
 
 OUTPUT_NAME = "output.h5"
@@ -18,11 +20,8 @@ SMALL_SHARE = 0.01  # of the run time: writing that takes less is not worth a ch
 
 
 def read_account(run_dir: Path) -> dict[str, Any] | None:
-    """run.json, or None where there is none or it is no JSON."""
-    try:
-        return json.loads((run_dir / "run.json").read_text())
-    except (OSError, ValueError):
-        return None
+    """run.json, or None where there is none or it holds nothing."""
+    return read_table(run_dir / "run.json", ACCOUNT).table or None
 
 
 def recorded_steps(output: Path) -> int | None:
@@ -50,6 +49,13 @@ def how_it_ended(returncode: int, messages: list[str]) -> tuple[str, int | None]
     return f"the program ended with status {returncode} and without an account", None
 
 
+def was_killed(returncode: int, messages: list[str]) -> bool:
+    """Whether a signal ended the launcher or a rank."""
+    if returncode < 0 or 128 < returncode < 128 + signal.NSIG:
+        return True
+    return any(re.search(r"EXIT STRING: .*\(signal \d+\)", line) for line in messages)
+
+
 def signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
@@ -64,7 +70,7 @@ def write_failed_account(
     request. If it cannot be written, that is reported on standard error.
     """
     ended = datetime.now(UTC)
-    progress = json_or_empty(run_dir / "progress.json")
+    progress = read_table(run_dir / "progress.json", PROGRESS).table
     error: dict[str, Any] = {"kind": "killed", "message": reason}
     if rank is not None:
         error["rank"] = rank
@@ -95,21 +101,11 @@ def write_failed_account(
     return account
 
 
-def json_or_empty(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-
-
 def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
     """The run in a few lines."""
     lines = [headline(account)]
-    times = [("compute_s", "compute"), ("exchange_s", "exchange"), ("output_wait_s", "waiting for output")]
-    times.append(("setup_s", "set-up"))
-    split = [f"{name} {duration_text(account[key])}" for key, name in times if key in account]
-    if split:
-        lines.append("  " + ", ".join(split))
+    if split := time_line(account):
+        lines.append("  " + split)
     if output := output_line(account):
         lines.append("  " + output)
     if (run_dir / OUTPUT_NAME).is_file():
@@ -117,6 +113,17 @@ def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
     if account.get("steps_recorded") is not None:
         lines.append(f"  recorded: the file holds all samples up to step {account['steps_recorded']}")
     return lines
+
+
+def time_line(account: dict[str, Any]) -> str:
+    """The parts of the run time, which add up to it; of several ranks the means."""
+    wall_s = account.get("wall_s")
+    if not wall_s or not account.get("per_rank"):
+        return ""
+    parts = parts_s(account["per_rank"], wall_s)
+    texts = [f"{name} {duration_text(seconds)}" for name, seconds in parts.items() if seconds]
+    mean = "on average over the ranks: " if len(account["per_rank"]) > 1 else ""
+    return mean + ", ".join(texts)
 
 
 def headline(account: dict[str, Any]) -> str:
@@ -140,9 +147,9 @@ def output_line(account: dict[str, Any]) -> str:
     if not size:
         return ""
     text = f"output: {bytes_text(size)}"
-    waited_s, wall_s = account.get("output_wait_s"), account.get("wall_s")
-    if waited_s is not None and wall_s:
-        text += f", {100 * waited_s / wall_s:.1f} % of run time visible"
+    if account.get("wall_s") and account.get("per_rank"):
+        visible = visible_fraction(account["per_rank"], account["wall_s"])
+        text += f", {100 * visible:.1f} % of run time visible"
     if strategy := strategy_text(account):
         text += f"; strategy: {strategy}"
     return text

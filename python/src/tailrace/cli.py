@@ -14,9 +14,11 @@ COMMANDS = (
     "resume",
     "report",
     "trace",
+    "list",
     "inspect",
     "checkpoint",
     "compare",
+    "movie",
     "plan",
     "doctor",
     "bench",
@@ -45,7 +47,10 @@ def common(
 def build_app(arguments: list[str]) -> typer.Typer:
     """The application for these arguments: when they begin with a command, only that one is imported."""
     app = typer.Typer(
-        name="tailrace", add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False
+        name="tailrace",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(common)
     for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:

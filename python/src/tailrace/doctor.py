@@ -42,9 +42,6 @@ OPTIONAL = (
     ("zstd", ["libzstd"], [], ["zstd.h"], "compressed checkpoints"),
     ("PAPI", ["papi"], ["papi_avail"], ["papi.h"], "hardware counters in traces"),
     ("ADIOS2", ["adios2"], ["adios2-config"], ["adios2.h"], "the sink adios2"),
-    ("CUDA", ["cuda", "cudart"], ["nvcc"], ["cuda.h"], "simulations on graphics processors"),
-    ("OpenSHMEM", [], ["oshcc", "oshrun"], ["shmem.h"], "one-sided exchange without MPI windows"),
-    ("p4est", ["p4est"], [], ["p4est.h"], "adaptive meshes"),
 )
 COMPILERS = ("g++", "clang++", "gfortran", "mpicxx", "cmake", "ninja", "ccache")
 
@@ -80,7 +77,7 @@ def examine(layout: Layout) -> dict[str, dict[str, Any]]:
         "MPI": examine_mpi,
         "Tools": examine_tools,
         "File system": lambda: examine_disk(Path.cwd()),
-        "Optional (this version does without)": examine_optional,
+        "Optional": examine_optional,
     }
     return {name: part() for name, part in parts.items()}
 
@@ -219,7 +216,7 @@ def examine_mpi() -> dict[str, Any]:
     found["others"] = other_launchers(launcher)
     found["starts 2 processes"] = start_probe(launcher)
     found["thread level"] = thread_level(launcher)
-    found["spawn"] = "not probed (this version does not use it)"
+    found["spawn"] = "not probed (the strategies spawn and spawn-each start processes by it)"
     return found
 
 

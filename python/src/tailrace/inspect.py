@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an HDF5 file or a run directory holds, and whether it can be trusted."""
 
-import json
 import math
 import os
 import re
@@ -16,6 +15,7 @@ from tailrace import commit_mark, kwave
 from tailrace.checkpoints.listing import FILES, has_checkpoints, list_checkpoints
 from tailrace.checkpoints.verify import Verdict, verify_all
 from tailrace.compare import batches
+from tailrace.run_files import ACCOUNT, read_table
 
 
 @dataclass
@@ -106,21 +106,38 @@ def inspect_path(path: Path, verify: bool = False) -> Inspection:
         raise kwave.FileError(f"{path}: not an HDF5 file. Fix: name one, or a run directory. {FILES}")
     if not path.is_dir():
         return Inspection(str(path), inspect_file(path, verify))
-    result = Inspection(str(path), None, _read_json(path / "run.json"))
+    result = Inspection(str(path), None, None)
+    account = read_table(path / "run.json", ACCOUNT)
+    result.problems += account.problems
+    result.run = account.table or None
     result.others = [
         (str(item.relative_to(path)), item.stat().st_size)
         for item in sorted(path.rglob("*"))
         if item.is_file() and item.name != "output.h5"
     ]
-    if result.run is None and not (path / "output.h5").exists() and not has_checkpoints(path):
+    if not account.there and not (path / "output.h5").exists() and not has_checkpoints(path):
         raise kwave.FileError(
             f"{path}: neither run.json nor output.h5 is there. Fix: name a run directory or a file"
         )
     if (path / "output.h5").exists():
         result.file = _inspect_or_report(path / "output.h5", verify, result.problems)
+    result.problems += _missing_outputs(path, account.table)
     if verify and has_checkpoints(path):
         result.checkpoints = _verify_or_report(path, result.problems)
     return result
+
+
+def _missing_outputs(path: Path, account: dict) -> list[str]:
+    """The files of a run that was completed must all be there."""
+    named = [entry["file"] for entry in account.get("outputs", []) if entry.get("file")]
+    names = named or ["output.h5"] * bool(account.get("output_bytes"))
+    if account.get("status") not in ("finished", "stopped"):
+        return []
+    return [
+        f"{path / name}: it is missing, though the run has {account['status']}. Fix: restore it, or run again"
+        for name in dict.fromkeys(names)
+        if not (path / name).exists()
+    ]
 
 
 def _verify_or_report(path: Path, problems: list[str]) -> list[Verdict]:
@@ -136,13 +153,6 @@ def _inspect_or_report(path: Path, verify: bool, problems: list[str]) -> FileInf
         return inspect_file(path, verify)
     except kwave.FileError as error:
         problems.append(str(error))
-        return None
-
-
-def _read_json(path: Path) -> dict | None:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
         return None
 
 

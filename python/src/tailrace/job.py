@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A running job: its process, its signals, its progress and what it says."""
 
+import contextlib
 import ctypes
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from tailrace.launch import Launcher
+from tailrace.run_files import PROGRESS, read_table
 
 POLL_S = 0.2
 # Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
@@ -25,6 +27,10 @@ HANDLERS_READY_WITHIN_S = 5.0
 # A launcher ends within moments after its last process. One that does not has missed their end: Open MPI's
 # may when a rank is killed while it connects (4.1).
 LAUNCHER_ENDS_WITHIN_S = 5.0
+# One that has started none after so long will not, unless they are on other machines, where they report.
+LAUNCHER_STARTS_WITHIN_S = 60.0
+# Ranks notice that their launcher is gone, and end.
+RANKS_END_WITHIN_S = 5.0
 MESSAGES_KEPT = 200
 PR_SET_PDEATHSIG = 1
 
@@ -98,7 +104,8 @@ class Job:
             while process.poll() is None:
                 self.follow(process, requests)
                 time.sleep(POLL_S)
-            # A descendant that outlives the launcher may hold the pipe open: do not wait for it.
+            end_session(process.pid, RANKS_END_WITHIN_S)
+            # A descendant on its own may hold the pipe open: do not wait for it.
             reader.join(timeout=2.0)
         return JobResult(process.returncode, list(messages))
 
@@ -128,17 +135,22 @@ class Job:
             self.killed = True
             self.display.say("killing the run")
             kill_tree(process.pid)
-        if self.launcher.kind in ("openmpi", "mpich") and self.is_stuck(process.pid):
+        if self.launcher.kind in ("openmpi", "mpich") and self.is_stuck(process.pid, progress is not None):
             self.display.say(f"{self.launcher.path} did not notice that its processes have ended: ending it")
             kill_tree(process.pid)
 
-    def is_stuck(self, pid: int) -> bool:
-        """Whether the launcher has outlived all its processes for too long."""
+    def is_stuck(self, pid: int, reports: bool) -> bool:
+        """Whether the launcher has been without processes for too long. Those that ended between two looks,
+        and so were never seen, make it wait as long as for slow ones; progress says that there are some.
+        """
         if any(is_alive(member) for member in descendants(pid)):
             self.had_processes, self.alone_since = True, None
-        elif self.had_processes and self.alone_since is None:
+        elif self.alone_since is None:
             self.alone_since = time.monotonic()
-        return self.alone_since is not None and time.monotonic() - self.alone_since > LAUNCHER_ENDS_WITHIN_S
+        if self.alone_since is None or (reports and not self.had_processes):
+            return False
+        limit_s = LAUNCHER_ENDS_WITHIN_S if self.had_processes else LAUNCHER_STARTS_WITHIN_S
+        return time.monotonic() - self.alone_since > limit_s
 
     def hand_on(self, process: subprocess.Popen[str], requests: Requests) -> None:
         while requests.checkpoints > 0:
@@ -157,25 +169,40 @@ def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
         # A file system's clock may lag a little behind ours.
         if path.stat().st_mtime < started - 2.0:
             return None
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+    except OSError:
         return None
+    return read_table(path, PROGRESS).table or None
 
 
 def run_to_end(
     command: list[str | Path], environment: dict[str, str], directory: Path | None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a short command that asks nobody anything; its words are kept, whatever their encoding."""
-    return subprocess.run(
-        command,
-        env=environment,
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    """Runs a short command that asks nobody anything; its words are kept, whatever their encoding.
+
+    They go to files: a pipe would be open, and waited for, as long as any process has it that the command
+    started and that outlives it, as Open MPI's daemon of a process without launcher may.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        try:
+            process.wait()
+        finally:
+            end_session(process.pid, 0.0)
+        texts = [text_of(file) for file in (out, err)]
+    return subprocess.CompletedProcess(command, process.returncode, *texts)
+
+
+def text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 def restore_signals(launcher: Launcher) -> None:
@@ -192,12 +219,34 @@ def restore_signals(launcher: Launcher) -> None:
 
 def kill_tree(pid: int) -> None:
     """Kills a process and all its descendants on this machine: ranks have process groups of their own."""
-    family = [pid, *descendants(pid)]
-    for member in family:
-        try:
+    kill_all([pid, *descendants(pid)])
+
+
+def kill_all(processes: list[int]) -> None:
+    for member in processes:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(member, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+
+
+def end_session(leader: int, patience_s: float) -> None:
+    """Kills what is left of a session that we started, whoever its processes' parents are by now, after they
+    had some time to end by themselves.
+    """
+    until = time.monotonic() + patience_s
+    while (left := session_members(leader)) and time.monotonic() < until:
+        time.sleep(POLL_S / 10)
+    kill_all(left)
+
+
+def session_members(leader: int) -> list[int]:
+    """The living processes of a session on this machine."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _, _, session = (entry / "stat").read_text().rsplit(")", 1)[1].split()[:4]
+            if int(session) == leader and state not in "ZX":
+                found.append(int(entry.name))
+    return found
 
 
 def is_alive(pid: int) -> bool:

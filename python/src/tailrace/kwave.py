@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the names in k-Wave files mean, and how their datasets are laid out."""
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 
 import h5py
+
+from tailrace.console import CommandError
 
 COMPONENTS = ("ux", "uy", "uz")
 SERIES = ("p", *COMPONENTS, *(f"{name}_non_staggered" for name in COMPONENTS))
@@ -62,7 +66,7 @@ _TABLE_PARTS = {
 }
 
 
-class FileError(Exception):
+class FileError(CommandError):
     """A file or directory that cannot be used; the message names it and says what to do."""
 
 
@@ -163,9 +167,9 @@ def time_axis(dataset: h5py.Dataset) -> int | None:
 
 
 def scalar(file: h5py.File, name: str):
-    """The value of a scalar dataset as a Python number, or None when the file does not have it."""
+    """The value of a scalar dataset as a Python number, or None when the file has no such number."""
     item = file.get(name)
-    if not isinstance(item, h5py.Dataset) or item.size != 1:
+    if not isinstance(item, h5py.Dataset) or item.size != 1 or item.dtype.kind not in "iuf":
         return None
     return item[()].reshape(-1)[0].item()
 
@@ -200,7 +204,18 @@ def open_file(path: Path) -> Iterator[h5py.File]:
     except OSError as error:
         raise FileError(_why_not(path, str(error))) from error
     with file:
-        yield file
+        try:
+            yield file
+        except Exception as error:
+            if not raised_by_h5py(error):
+                raise
+            raise FileError(f"{path}: damaged: {error}. Fix: restore it from a copy, or run again") from error
+
+
+def raised_by_h5py(error: Exception) -> bool:
+    """Whether HDF5 could not read what an open file says that it has; h5py has no type for such errors."""
+    innermost = deque(walk_tb(error.__traceback__), maxlen=1)
+    return any("h5py" in Path(frame.f_code.co_filename).parts for frame, _ in innermost)
 
 
 def _why_not(path: Path, reason: str) -> str:

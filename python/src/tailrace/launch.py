@@ -27,11 +27,15 @@ class Machine:
     physical_cores: int
     numa_nodes: int = 1
     batch: bool = False
+    busy: bool = False
+    """Other programs want as many cores as there are."""
 
     @staticmethod
     def here() -> "Machine":
         batch = any(name in os.environ for name in BATCH_VARIABLES)
-        return Machine(cores.usable_cores(), cores.physical_cores(), cores.numa_nodes(), batch)
+        usable = cores.usable_cores()
+        busy = not batch and os.getloadavg()[0] > usable
+        return Machine(usable, cores.physical_cores(), cores.numa_nodes(), batch, busy)
 
 
 @dataclass(frozen=True)
@@ -186,13 +190,16 @@ def srun_options(layout: Layout) -> list[str]:
     return [f"--cpus-per-task={layout.threads}", f"--cpu-bind={names[resolve_bind(layout)]}"]
 
 
-def child_environment(threads: int, bind: str = "none") -> dict[str, str]:
-    """The environment of the job; `bind` as resolved. Ranks with cores of their own have a thread on each;
-    what the user says of OpenMP's places stays.
+def child_environment(threads: int, bind: str = "none", busy: bool = False) -> dict[str, str]:
+    """The environment of the job; `bind` as resolved. Ranks with cores of their own have a thread on each; on
+    a busy machine threads that wait do not spin, since they would take the core from the one that copies
+    samples. What the user says of OpenMP stays.
     """
     reported = any(name in os.environ for name in ("OMP_PLACES", "OMP_PROC_BIND"))
     places = {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"} if bind == "core" and not reported else {}
-    return dict(os.environ, OMP_NUM_THREADS=str(threads)) | places | root_permission()
+    waits = any(name in os.environ for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"))
+    waiting = {"OMP_WAIT_POLICY": "passive"} if busy and not waits else {}
+    return dict(os.environ, OMP_NUM_THREADS=str(threads)) | places | waiting | root_permission()
 
 
 def root_permission() -> dict[str, str]:

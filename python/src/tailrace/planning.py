@@ -28,6 +28,8 @@ from tailrace.progress import make_progress
 from tailrace.run import Plan, RunRequest, check_case, make_plan
 from tailrace.units import bytes_text, duration_text, wide_console
 
+WORTH_CHOOSING = 0.02  # of the run time; runs differ by more from one day to the next
+
 
 def plan_case(request: RunRequest, directory: Path | None) -> int:
     """The whole command; returns the exit status."""
@@ -129,7 +131,7 @@ def describe(
         "choice": plan["decisions"][-1]["strategy"],
         "reasons": plan["reasons"],
         "setup_s": setup_s,
-        "predictions": sorted(predictions, key=lambda entry: entry["total_s"]),
+        "predictions": sorted(predictions, key=lambda entry: (not entry["possible"], entry["total_s"])),
         "measured": plan["measured"],
         "rates": rates,
         "measured_steps": account.get("steps"),
@@ -155,7 +157,8 @@ def print_plan(found: dict[str, Any]) -> None:
     for name in names:
         table.add_column(name, justify="left" if name in ("", "--write", "remarks") else "right")
     for entry in found["predictions"]:
-        times = [duration_text(entry[key]) for key in ("total_s", "per_output_s", "compute_s", "write_s")]
+        keys = ("total_s", "per_output_s", "compute_s", "write_s")
+        times = [duration_text(entry[key]) if entry["possible"] else "" for key in keys]
         remark = entry["reason"] if not entry["possible"] else entry["reason"].split(":")[0]
         chosen = entry["strategy"] == found["choice"]
         table.add_row(
@@ -167,11 +170,22 @@ def print_plan(found: dict[str, Any]) -> None:
             style=None if entry["possible"] else "dim",
         )
     console.print(table)
-    print(f"auto takes {found['choice']}: {found['reasons'][0]}")
+    print(conclusion(found))
     for reason in found["reasons"][1:]:
         print(f"  {reason}")
     for warning in found["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
+
+
+def conclusion(found: dict[str, Any]) -> str:
+    """What auto takes and why; whether the choice matters at all."""
+    possible = [entry["total_s"] for entry in found["predictions"] if entry["possible"]]
+    if len(possible) > 1 and max(possible) - min(possible) < WORTH_CHOOSING * min(possible):
+        return (
+            f"auto takes {found['choice']}, but there is no difference worth choosing: all ways of writing "
+            f"are within {100 * WORTH_CHOOSING:.0f} % of each other"
+        )
+    return f"auto takes {found['choice']}: {found['reasons'][0]}"
 
 
 def write_s(measured: dict[str, Any]) -> float:

@@ -107,4 +107,7 @@ def launch_info(program: Path) -> LaunchInfo:
     path = program.parent / "tailrace-launch.json"
     if not path.is_file():
         return LaunchInfo()
-    return LaunchInfo(**json.loads(path.read_text()))
+    try:
+        return LaunchInfo(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise CommandError(f"{path}: damaged: {error}. Fix: build again") from None

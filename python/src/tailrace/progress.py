@@ -8,13 +8,20 @@ from typing import Any
 
 from tailrace.units import bytes_text, duration_text
 
+CLOSING = "closing"
+PHASES = {CLOSING: "closing: the output that is still queued is written"}
+
 
 class PlainProgress:
-    """A line when the phase changes and at every tenth."""
+    """A line when the phase changes, at every tenth, and now and then while the last output is written."""
 
-    def __init__(self) -> None:
+    BETWEEN_S = 10.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.phase = ""
         self.tenth = 0
+        self.clock = clock
+        self.phase_since_s = self.said_at_s = clock()
 
     def __enter__(self) -> "PlainProgress":
         return self
@@ -23,14 +30,28 @@ class PlainProgress:
         pass
 
     def show(self, progress: dict[str, Any]) -> None:
-        step, steps = progress.get("step", 0), progress.get("steps") or 0
+        if self.phase:
+            self.show_tenth(progress)
         if progress.get("phase", "") != self.phase:
             self.phase = progress.get("phase", "")
-            self.say(self.phase)
+            self.phase_since_s = self.said_at_s = self.clock()
+            self.say(PHASES.get(self.phase, self.phase))
+        self.show_tenth(progress)
+        self.go_on()
+
+    def show_tenth(self, progress: dict[str, Any]) -> None:
+        step, steps = progress.get("step", 0), progress.get("steps") or 0
         tenth = 10 * step // steps if steps else 0
         if tenth > self.tenth:
             self.tenth = tenth
-            self.say(f"{10 * tenth} %: {position(progress)}, {left(progress)}")
+            self.say(f"{10 * tenth} %: {position(progress)}{left(progress)}")
+
+    def go_on(self) -> None:
+        """While steps are over nothing else shows that the run is still at work."""
+        now_s = self.clock()
+        if self.phase == CLOSING and now_s - self.said_at_s >= self.BETWEEN_S:
+            self.said_at_s = now_s
+            self.say(f"{PHASES[CLOSING]} for {duration_text(now_s - self.phase_since_s)}")
 
     def say(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)
@@ -41,9 +62,11 @@ class BarProgress:
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+        texts = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
+        # The time continues when the steps are over and the last output is written.
+        columns = (texts[0], BarColumn(), texts[1], TimeElapsedColumn())
         self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self.task = self.progress.add_task("starting", total=None, text="")
 
@@ -55,10 +78,10 @@ class BarProgress:
         self.progress.stop()
 
     def show(self, progress: dict[str, Any]) -> None:
-        step, steps = progress.get("step", 0), progress.get("steps")
-        text = f"{position(progress)}, {left(progress)}" if steps else ""
+        step, steps, phase = progress.get("step", 0), progress.get("steps"), progress.get("phase", "")
+        text = f"{position(progress)}{left(progress)}" if steps else ""
         self.progress.update(
-            self.task, description=progress.get("phase", ""), completed=step, total=steps, text=text
+            self.task, description=PHASES.get(phase, phase), completed=step, total=steps, text=text
         )
 
     def say(self, line: str) -> None:
@@ -72,7 +95,7 @@ def position(progress: dict[str, Any]) -> str:
 
 def left(progress: dict[str, Any]) -> str:
     remaining = progress.get("remaining_s")
-    return "" if remaining is None else f"{duration_text(max(0.0, remaining))} left"
+    return "" if remaining is None else f", {duration_text(max(0.0, remaining))} left"
 
 
 def make_progress() -> PlainProgress | BarProgress:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace resume`: resumes a run from its newest checkpoint, on any number of ranks."""
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tailrace.account import read_account
 from tailrace.casefile import read_case
@@ -13,8 +11,10 @@ from tailrace.console import EXIT_OK, CommandError
 from tailrace.launch import Layout, Machine, check_processes, default_threads, find_launcher
 from tailrace.programs import find_program, launch_info
 from tailrace.run import Plan, RunRequest, carry_out, check_case, writers
+from tailrace.run_files import COUNT, TEXT, read_table
 
 START_FILE = "start.json"
+START = {"program": TEXT, "arguments": [TEXT], "directory": TEXT, "ranks": COUNT}
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Start:
     arguments: list[str]
     directory: Path
     ranks: int
+    executable: Path | None = None
+    """Where the program was, if it is still there: one of one's own is nowhere else to be found."""
 
     def value(self, option: str) -> str | None:
         """What is behind an option, the last time it is given."""
@@ -81,16 +83,21 @@ def check_has_checkpoints(run_dir: Path) -> None:
 
 
 def read_start(run_dir: Path) -> Start:
-    path = run_dir / START_FILE
-    try:
-        reported: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        words = without_faults(reported["arguments"])
-        return Start(reported["program"], words, Path(reported["directory"]), int(reported["ranks"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    found = read_table(run_dir / START_FILE, START | {"executable": TEXT})
+    missing = [key for key in START if key not in found.table]
+    if missing:
+        why = found.problems or [
+            f"{run_dir / START_FILE}: " + (f"{missing[0]} is missing" if found.there else "it is missing")
+        ]
         raise CommandError(
-            f"{path}: does not say how the run was started: {error}. Start the native program with --resume "
-            "and its earlier options instead."
-        ) from None
+            f"{why[0]}. It says how the run was started. Fix: start the native program with --resume and its "
+            "earlier options"
+        )
+    start = found.table
+    executable = Path(start.get("executable", ""))
+    words = without_faults(start["arguments"])
+    there = executable if os.access(executable, os.X_OK) and executable.is_file() else None
+    return Start(start["program"], words, Path(start["directory"]), start["ranks"], there)
 
 
 def without_faults(words: list[str]) -> list[str]:
@@ -103,7 +110,7 @@ def without_faults(words: list[str]) -> list[str]:
 
 def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     """What to start, and the same as a request for a run, for the account of one that dies."""
-    program = find_program(start.program)
+    program = find_program(start.program) or start.executable
     if program is None:
         raise CommandError(f"{start.program} is not found. Build it, or set TAILRACE_BIN_DIR.")
     case_name = start.value("--case")

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailrace.account import how_it_ended, read_account, summary, write_failed_account
+from tailrace.account import (
+    how_it_ended,
+    read_account,
+    summary,
+    was_killed,
+    write_failed_account,
+)
 from tailrace.casefile import Case, make_input, read_case
 from tailrace.console import (
     EXIT_BAD_INPUT,
@@ -36,6 +42,8 @@ from tailrace.progress import make_progress
 
 # Files by which a run describes itself: those of a replaced run must not be taken for the new one's.
 ACCOUNT_FILES = ("run.json", "progress.json", "report.html")
+# How a run ended that wrote all that it had to.
+COMPLETE = ("finished", "stopped")
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class Plan:
 
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
-        return child_environment(self.layout.threads, bind)
+        return child_environment(self.layout.threads, bind, self.layout.machine.busy)
 
 
 # Where the strategy is given without a number.
@@ -109,6 +117,9 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
         raise CommandError(
             f"{how_it_ended(result.returncode, result.messages)[0]}.", exit_status(result, account)
         )
+    if died_late(result, account):
+        reason, _ = how_it_ended(result.returncode, result.messages)
+        print(f"tailrace: warning: {reason}, after the run had {account['status']}.", file=sys.stderr)
     print_summary(request, plan.run_dir, account)
     return exit_status(result, account)
 
@@ -193,10 +204,17 @@ def finalize_account(
     return write_failed_account(plan.run_dir, known, started, reason, rank)
 
 
+def died_late(result: JobResult, account: dict[str, Any] | None) -> bool:
+    """Whether the launcher or a rank was killed when the run was complete. Its account is the last that a
+    run writes, once all ranks have agreed on how it ended.
+    """
+    return was_killed(result.returncode, result.messages) and (account or {}).get("status") in COMPLETE
+
+
 def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:
     """The program's own status where it has one of the agreed meanings, else a failure of the run."""
     status = (account or {}).get("status")
-    if result.returncode == EXIT_OK and status in ("finished", "stopped"):
+    if (result.returncode == EXIT_OK and status in COMPLETE) or died_late(result, account):
         return EXIT_OK if status == "finished" else EXIT_STOPPED
     if result.returncode in (EXIT_BAD_INPUT, EXIT_STOPPED):
         return result.returncode

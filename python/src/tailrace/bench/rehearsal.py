@@ -12,6 +12,7 @@ from typing import Any
 
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.console import EXIT_OK, CommandError
+from tailrace.time_parts import hidden_fraction
 
 PROGRAM = "tailrace-rehearse"
 VALUE_BYTES = 8
@@ -50,9 +51,8 @@ class Account:
         return max(shares, default=None)
 
     def hidden(self) -> float:
-        """Share of the writing time that the computation did not wait for."""
-        write_s = self.total("write_s")
-        return min(1.0, max(0.0, 1 - self.total("output_wait_s") / write_s)) if write_s > 0 else 0.0
+        """Share of copying and writing that did not hold the computation up."""
+        return hidden_fraction(self.ranks) or 0.0
 
     def as_dict(self) -> dict[str, Any]:
         names = ("output_wait_s", "write_s", "write_cpu_s", "write_bytes", "writes", "waits", "pack_s")

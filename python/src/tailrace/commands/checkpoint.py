@@ -2,8 +2,6 @@
 """`tailrace checkpoint`."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +16,7 @@ from tailrace.checkpoints.listing import Checkpoint, list_checkpoints
 from tailrace.checkpoints.prune import plan_pruning, remove
 from tailrace.checkpoints.verify import Verdict, verify_all
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, count_of
+from tailrace.console import EXIT_NO, EXIT_OK, count_of
 from tailrace.units import bytes_text, duration_text, wide_console
 
 # If every cell is damaged, the list of them would scroll all else away.
@@ -45,8 +43,7 @@ def register(app: typer.Typer) -> None:
 
 def list_all(directory: Directory, as_json: Json = False) -> None:
     """What checkpoints there are. A short look at each; exit status 1 when it shows damage."""
-    with input_errors("list"):
-        found = list_checkpoints(directory)
+    found = list_checkpoints(directory)
     if as_json:
         typer.echo(json.dumps([_entry(each) for each in found], indent=2))
     elif found:
@@ -58,13 +55,12 @@ def list_all(directory: Directory, as_json: Json = False) -> None:
 
 def verify(directory: Directory, as_json: Json = False) -> None:
     """Read every byte and compare all checksums; exit status 1 when something is damaged."""
-    with input_errors("verify"):
-        found = list_checkpoints(directory)
-        if all(each.partial for each in found):
-            raise kwave.FileError(
-                f"{directory}: no complete checkpoint is there. Fix: wait until the run has written one"
-            )
-        verdicts = verify_all(found)
+    found = list_checkpoints(directory)
+    if all(each.partial for each in found):
+        raise kwave.FileError(
+            f"{directory}: no complete checkpoint is there. Fix: wait until the run has written one"
+        )
+    verdicts = verify_all(found)
     sound = all(verdict.sound for verdict in verdicts)
     if as_json:
         document = {"sound": sound, "checkpoints": [verdict.as_dict() for verdict in verdicts]}
@@ -110,8 +106,7 @@ def convert(
     """Have a checkpoint in another format: ours in that of another program, or another program's in ours."""
     from tailrace.checkpoints.convert import ConvertRequest, convert_checkpoint
 
-    with input_errors("convert"):
-        status = convert_checkpoint(ConvertRequest(source, target, to, run_dir, case, ranks))
+    status = convert_checkpoint(ConvertRequest(source, target, to, run_dir, case, ranks))
     raise typer.Exit(status)
 
 
@@ -127,27 +122,16 @@ def prune(
 ) -> None:
     """Remove all but the newest checkpoints, and incomplete ones. Not while a run writes into DIR."""
     console = wide_console()
-    with input_errors("prune"):
-        pruning = plan_pruning(list_checkpoints(directory), keep)
-        for each in pruning.removed:
-            if not dry_run:
-                remove(each)
-            about = f"  {LEFT_BEHIND}" if each.partial else ""
-            _print_one("would remove" if dry_run else "removed", each, about, console)
+    pruning = plan_pruning(list_checkpoints(directory), keep)
+    for each in pruning.removed:
+        if not dry_run:
+            remove(each)
+        about = f"  {LEFT_BEHIND}" if each.partial else ""
+        _print_one("would remove" if dry_run else "removed", each, about, console)
     for each in pruning.kept:
         _print_one("kept", each, f"  not counted: {each.problem}" if each.problem else "", console)
     freed = bytes_text(sum(each.size_bytes for each in pruning.removed))
     console.print(f"{'would free' if dry_run else 'freed'} {freed}")
-
-
-@contextmanager
-def input_errors(command: str) -> Iterator[None]:
-    """Ends the command with one message where a file or directory cannot be used."""
-    try:
-        yield
-    except (kwave.FileError, OSError) as error:
-        typer.echo(f"tailrace checkpoint {command}: {error}", err=True)
-        raise typer.Exit(EXIT_BAD_INPUT) from None
 
 
 def print_verdicts(verdicts: list[Verdict], console: Console) -> None:

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tailrace import kwave
 from tailrace.commands.options import Json
 from tailrace.compare import Comparison, DatasetResult, compare_files
 from tailrace.units import wide_console
@@ -34,11 +33,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Differences of two files per dataset and time step; exit status 1 when over the threshold."""
-    try:
-        result = compare_files(a, b, path, threshold, recorded)
-    except (kwave.FileError, OSError) as error:
-        typer.echo(f"tailrace compare: {error}", err=True)
-        raise typer.Exit(2) from None
+    result = compare_files(a, b, path, threshold, recorded)
     if as_json:
         typer.echo(json.dumps(result.as_dict(), indent=2))
     else:

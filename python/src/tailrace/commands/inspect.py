@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tailrace import kwave
+from tailrace.account import time_line
 from tailrace.commands.checkpoint import print_verdicts
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_NO, EXIT_OK
+from tailrace.console import EXIT_NO, EXIT_OK, count_of
 from tailrace.inspect import DatasetInfo, FileInfo, Inspection, inspect_path
+from tailrace.time_parts import hidden_fraction
 from tailrace.units import bytes_text, duration_text, number_text, wide_console
 
 
@@ -40,11 +41,7 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """What is in a file or run directory: datasets, shapes, units, complete samples, checksums."""
-    try:
-        result = inspect_path(path, verify)
-    except (kwave.FileError, OSError) as error:
-        typer.echo(f"tailrace inspect: {error}", err=True)
-        raise typer.Exit(2) from None
+    result = inspect_path(path, verify)
     if as_json:
         typer.echo(json.dumps(result.as_dict(), indent=2))
     else:
@@ -69,22 +66,21 @@ def _print(result: Inspection, console: Console) -> None:
 
 
 def _print_run(run: dict, console: Console) -> None:
-    console.print(f"[bold]{escape(run.get('title') or 'run')}[/bold]  {run.get('simulation', '')}")
+    console.print(f"[bold]{escape(run.get('title') or 'run')}[/bold]  {escape(run.get('simulation', ''))}")
     reason = f" ({run['reason']})" if run.get("reason") else ""
-    console.print(f"  status    {run.get('status', 'unknown')}{escape(reason)}")
+    console.print(f"  status    {escape(run.get('status', 'unknown') + reason)}")
     if run.get("error"):
         console.print(f"  error     {escape(str(run['error'].get('message', '')))}")
-    console.print(f"  steps     {run.get('steps')} of {run.get('steps_planned')}")
-    console.print(
-        f"  started   {run.get('started')} on {run.get('ranks')} ranks x {run.get('threads')} threads"
-    )
+    console.print(f"  steps     {run.get('steps', 'unknown')} of {run.get('steps_planned', 'unknown')}")
+    ranks, threads = (count_of(run.get(f"{noun}s", 1), noun) for noun in ("rank", "thread"))
+    console.print(f"  started   {escape(run.get('started', 'unknown'))} on {ranks} x {threads}")
     if run.get("wall_s") is not None:
-        waited = duration_text(run.get("output_wait_s"))
-        console.print(f"  wall      {duration_text(run['wall_s'])}, waited for output {waited}")
-    if run.get("hidden_fraction") is not None:
-        console.print(
-            f"  hidden    {100 * run['hidden_fraction']:.0f} % of the writing time ({run.get('strategy')})"
-        )
+        console.print(f"  wall      {duration_text(run['wall_s'])}")
+    if split := time_line(run):
+        console.print(f"            {split}")
+    if (fraction := hidden_fraction(run.get("per_rank", []))) is not None:
+        hidden = f"{100 * fraction:.0f} % of copying and writing"
+        console.print(f"  hidden    {hidden} ({escape(run.get('strategy', 'unknown'))})")
     console.print()
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tailrace import kwave
 from tailrace.commands.options import Json
+from tailrace.data.directory import read_directory
 
 
 def register(app: typer.Typer) -> None:
@@ -24,15 +24,12 @@ def report(
     as_json: Json = False,
 ) -> None:
     """One self-contained HTML page: pictures of the result, timeline, overlap, advice."""
-    from tailrace.report import (
-        write_report,
-    )  # plotly takes long to import; other commands must not wait for it
+    # plotly takes long to import; other commands must not wait for it
+    from tailrace.report import write_report
 
-    try:
-        written = write_report(directory, output)
-    except (kwave.FileError, OSError) as error:
-        typer.echo(f"tailrace report: {error}", err=True)
-        raise typer.Exit(2) from None
+    written = write_report(directory, output)
+    for problem in read_directory(directory).damage:
+        typer.echo(f"tailrace: warning: {problem}", err=True)
     typer.echo(
         json.dumps({"report": str(written), "size_bytes": written.stat().st_size})
         if as_json

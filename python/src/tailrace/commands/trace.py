@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tailrace.console import CommandError
+
 
 class Format(StrEnum):
     perfetto = "perfetto"
@@ -37,18 +39,12 @@ def export(
 
     run = read_run(directory)
     for problem in run.problems:
-        typer.echo(f"tailrace trace: warning: {problem}", err=True)
+        typer.echo(f"tailrace: warning: {problem}", err=True)
     if not run.ranks:
-        typer.echo(
-            f"tailrace trace: {directory}: no trace of a run is there. "
-            "Fix: the directory of a run that was started without --trace off",
-            err=True,
+        raise CommandError(
+            f"{directory}: no trace of a run is there. "
+            "Fix: the directory of a run that was started without --trace off"
         )
-        raise typer.Exit(2)
     path = output or directory / ("trace.csv" if form is Format.csv else "trace.json")
-    try:
-        (write_csv if form is Format.csv else write_perfetto)(run, path)
-    except OSError as error:
-        typer.echo(f"tailrace trace: {error}", err=True)
-        raise typer.Exit(2) from None
+    (write_csv if form is Format.csv else write_perfetto)(run, path)
     typer.echo(str(path))

@@ -202,6 +202,13 @@ def traces_at(array: xr.DataArray, given: dict[str, float | Sequence[float] | No
     require_places(array)
     space = space_dims(array)
     refuse_other_axes(array, given)
+    others = [dim for dim in array.dims if dim not in ("time", *space.values())]
+    if others:
+        raise kwave.FileError(
+            f"{array.name}: a trace needs one value per time. Fix: choose along {', '.join(others)} with isel"
+        )
+    if not space:
+        return [array]
     columns = []
     for axis, dim in space.items():
         value = given.get(axis)

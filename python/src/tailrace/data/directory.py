@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run directory: the account of the run, and where its output and its input are."""
 
-import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace import kwave
+from tailrace.run_files import ACCOUNT, PROGRESS, read_table
 
 
 @dataclass
@@ -18,25 +18,27 @@ class RunDirectory:
     progress: dict
     output: Path | None
     input: Path | None
+    damage: list[str]
+    """What is wrong with run.json and progress.json."""
 
 
 def read_directory(directory: Path) -> RunDirectory:
     """Reads what is there; only a directory that is no run directory at all is an error."""
     if not directory.is_dir():
         raise kwave.FileError(f"{directory}: no such directory")
-    account, progress = _read_json(directory / "run.json"), _read_json(directory / "progress.json")
-    output = _output_file(directory, account)
-    if not account and output is None and not (directory / "trace").is_dir():
+    account = read_table(directory / "run.json", ACCOUNT)
+    progress = read_table(directory / "progress.json", PROGRESS)
+    output = _output_file(directory, account.table)
+    if not account.there and output is None and not (directory / "trace").is_dir():
         raise kwave.FileError(f"{directory}: not a run directory (no run.json, output.h5 or trace/)")
-    return RunDirectory(directory, account, progress, output, _input_file(directory, account))
-
-
-def _read_json(path: Path) -> dict:
-    try:
-        value = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return RunDirectory(
+        directory,
+        account.table,
+        progress.table,
+        output,
+        _input_file(directory, account.table),
+        account.problems + progress.problems,
+    )
 
 
 def _output_file(directory: Path, account: dict) -> Path | None:
@@ -74,4 +76,5 @@ def _named_by(case_file: str) -> str:
         case = tomllib.loads(Path(case_file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
-    return str(case.get("input", {}).get("file", ""))
+    named = case.get("input")
+    return str(named.get("file", "")) if isinstance(named, dict) else ""

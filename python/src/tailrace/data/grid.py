@@ -24,6 +24,8 @@ class Grid:
     spacing_m: tuple[float, float, float]
     pml: tuple[int, int, int]
     zero: tuple[int, int, int]
+    unit: str = "m"
+    """Of the spacing; "points" where none is known."""
 
     @property
     def flat(self) -> bool:
@@ -73,9 +75,22 @@ def read_case(file: h5py.File) -> Case | None:
 
 
 def grid_of_account(account: dict) -> Grid | None:
-    """The grid as a case file's [domain] gives it, for outputs that do not describe it themselves."""
+    """The grid as a case file's [domain] or the account of the run gives it, for outputs that do not describe
+    it themselves; in points where no spacing is stated.
+    """
     domain = (account.get("config") or {}).get("domain") or {}
     cells, spacing = domain.get("cells"), domain.get("spacing_m")
-    if not cells or not spacing or len(cells) != 3 or len(spacing) != 3:
+    cells = cells or account.get("grid")
+    if not _three_numbers(cells):
         return None
+    if not _three_numbers(spacing):
+        return Grid(tuple(map(int, cells)), (1.0, 1.0, 1.0), (0, 0, 0), (0, 0, 0), unit="points")
     return Grid(tuple(map(int, cells)), tuple(map(float, spacing)), (0, 0, 0), (0, 0, 0))
+
+
+def _three_numbers(values: object) -> bool:
+    return (
+        isinstance(values, list)
+        and len(values) == 3
+        and all(isinstance(value, int | float) and value > 0 for value in values)
+    )

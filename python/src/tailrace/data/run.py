@@ -50,7 +50,8 @@ class Run:
         return places
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        """The variable `name`; with a single box `p` will do for `p/1`. Raises kwave.FileError."""
+        """The variable `name`; where only one fits, `p` will do for `p/1` and `temperature` for
+        `observables/temperature`. Raises kwave.FileError."""
         found = self._resolve(name)
         node, variable = self._places[found]
         array = self._nodes.datasets[node][variable].rename(found)
@@ -61,16 +62,14 @@ class Run:
     def _resolve(self, name: str) -> str:
         if name in self._places:
             return name
-        boxes = [one for one in self._places if one.startswith(f"{name}/")]
+        boxes = [one for one in self._places if one.startswith(f"{name}/") or one.endswith(f"/{name}")]
         if len(boxes) == 1:
             return boxes[0]
         for path, reason in self._nodes.left_out.items():
             if name in (path, path.split("/")[0]):
                 raise kwave.FileError(f"{self.path}: {path} is left out: {reason}")
         if boxes:
-            raise kwave.FileError(
-                f"{self.path}: {name} was recorded in several boxes. Fix: {', '.join(boxes)}"
-            )
+            raise kwave.FileError(f"{self.path}: {name} was recorded more than once. Fix: {', '.join(boxes)}")
         raise kwave.FileError(
             f"{self.path}: there is no {name}. It holds {', '.join(self.names) or 'nothing complete'}"
         )

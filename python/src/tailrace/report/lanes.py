@@ -109,12 +109,13 @@ def totals(lanes: list[Lane]) -> list[dict]:
         if not main.computes:
             continue
         own = [lane for lane in lanes if lane.rank == main.rank]
-        kinds = ("setup", "compute", "exchange", "output_wait")
+        kinds = ("setup", "compute", "exchange", "pack", "checkpoint")
         result.append(
             {
                 "rank": main.rank,
                 "host": main.host,
                 **{f"{kind}_s": main.seconds(kind) for kind in kinds},
+                "output_wait_s": main.seconds("output_wait", "write", "sync", "gather"),
                 "write_s": sum(lane.seconds("write", "sync") for lane in own),
                 "write_bytes": sum(int(lane.of_kind("write")["bytes"].sum()) for lane in own),
                 "writes": sum(len(lane.of_kind("write")) for lane in own),

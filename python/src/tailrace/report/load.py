@@ -8,6 +8,7 @@ from pathlib import Path
 from tailrace.data.directory import RunDirectory, read_directory
 from tailrace.report import lanes
 from tailrace.report.analysis import Analysis, analyse
+from tailrace.time_parts import hidden_fraction
 from tailrace.trace import RunTrace, read_run, trace_files
 
 MAX_TRACE_BYTES = 192 << 20  # of the files that are read; more ranks than fit are left out
@@ -51,6 +52,11 @@ class Run(RunDirectory):
         """A number of every rank; 0 where it is not known."""
         return [float(entry.get(name) or 0.0) for entry in self.per_rank]
 
+    @property
+    def hidden(self) -> float | None:
+        """Share of copying and writing that did not hold the computation up; None if nothing was written."""
+        return hidden_fraction(self.per_rank)
+
     @cached_property
     def analysis(self) -> Analysis:
         """What the traces say."""
@@ -68,7 +74,8 @@ def load_run(directory: Path) -> Run:
     files = trace_files(directory)
     trace = read_run(directory, _ranks_to_read(files, found.account))
     run = Run(**vars(found), trace=trace, trace_files=len(files))
-    if not found.account:
+    run.notes += found.damage
+    if not found.account and not found.damage:
         run.notes.append("There is no run.json: the run was killed, or is still running.")
     return run
 

@@ -8,6 +8,7 @@ from tailrace.report.load import Run
 from tailrace.report.parts import Advice
 from tailrace.report.waits import SHORT, Reason
 from tailrace.report.writers import Writer
+from tailrace.time_parts import parts_s
 from tailrace.units import bytes_text, duration_text
 
 _MATTERS = 2.0  # waiting below this many percent of the run is not worth a word
@@ -20,20 +21,21 @@ _CPU_BUSY = 0.5  # and as a part of their writing
 
 def output_advice(run: Run) -> list[Advice]:
     """What is to be said about output; good news where there is nothing to gain."""
-    wait, write, wall = sum(run.column("output_wait_s")), sum(run.column("write_s")), run.wall_s
+    write, wall = sum(run.column("write_s")), run.wall_s
     if not run.per_rank or not wall:
         return []
     if not write and not run.analysis.write_s:
         return [Advice("hint", "Nothing was written while the run continued.", "write time 0 s on all ranks")]
     write = write or run.analysis.write_s
-    hidden, ranks = max(0.0, 1 - wait / write), len(run.per_rank)
-    share = 100 * wait / (ranks * wall)
+    hidden, ranks = run.hidden or 0.0, len(run.per_rank)
+    visible = parts_s(run.per_rank, wall)["output"]
+    share = 100 * visible / wall
     evidence = (
         f"hidden {100 * hidden:.0f} %: {duration_text(write / ranks)} of writing per rank, "
-        f"computation waited {duration_text(wait / ranks)} ({share:.1f} % of the run)"
+        f"waiting and copying held the computation up for {duration_text(visible)} ({share:.1f} % of the run)"
     )
     found = _by_reason(run, evidence) if run.analysis.reasons else _by_totals(run, hidden, share, evidence)
-    found += _tiny(run, wall * ranks) + _writer_cpu(run)
+    found += _tiny(run, wall * ranks) + _writer_cpu(run) + _copying(run)
     if any(advice.level != "good" for advice in found):
         return found
     if str(run.account.get("strategy", "")).startswith("blocking"):
@@ -60,6 +62,19 @@ def _by_reason(run: Run, evidence: str) -> list[Advice]:
     if found:
         found[0].evidence += f"; {evidence}"
     return found
+
+
+def _copying(run: Run) -> list[Advice]:
+    """Copying is short, unless threads of OpenMP that spin keep the core from the one that copies."""
+    copied_s, threads = sum(run.column("pack_s")), run.account.get("threads", 1)
+    share = 100 * copied_s / (run.wall_s * len(run.per_rank))
+    if share < _MATTERS or threads < 2:
+        return []
+    text = (
+        "Copying samples takes long. On a machine that others use too, `OMP_WAIT_POLICY=passive` helps: "
+        "threads that wait for the next loop then leave the core to the one that copies."
+    )
+    return [Advice("hint", text, f"{duration_text(copied_s)} over all ranks, {share:.1f} % of the run")]
 
 
 def _by_totals(run: Run, hidden: float, share: float, evidence: str) -> list[Advice]:

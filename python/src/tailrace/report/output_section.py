@@ -6,14 +6,14 @@ import shlex
 from tailrace.report import time_figures, timeline, wait_figures
 from tailrace.report.load import Run
 from tailrace.report.parts import Picture, Section, Table
-from tailrace.report.performance import LINES, hidden_fraction
+from tailrace.report.performance import LINES
 from tailrace.report.waits import LABELS
 from tailrace.units import duration_text
 
 
 def output_section(run: Run) -> Section:
     """Empty for runs without traces, or in which nothing was written."""
-    section = Section("output", "How the output was hidden")
+    section = Section("output", "What the output cost")
     analysis = run.analysis
     if not analysis.write_s:
         return section
@@ -39,10 +39,12 @@ def output_section(run: Run) -> Section:
 
 
 def _lead(run: Run) -> str:
-    analysis, hidden = run.analysis, hidden_fraction(run)
+    analysis, hidden = run.analysis, run.hidden
+    copied = sum(run.column("pack_s"))
     text = f"Writing took {duration_text(analysis.write_s)}, "
-    text += f"the computation waited {duration_text(analysis.wait_s)} for output (sums over ranks)"
-    text += f": {100 * hidden:.0f} % was hidden." if hidden is not None else "."
+    text += f"the computation waited {duration_text(analysis.wait_s)} for output"
+    text += f" and copied samples for {duration_text(copied)} (sums over ranks)"
+    text += f": {100 * hidden:.0f} % of copying and writing was hidden." if hidden is not None else "."
     if run.trace_files > len(run.trace.ranks):
         text += (
             f" Reasons and writers below are of the {len(run.trace.ranks)} of {run.trace_files} ranks "

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from tailrace.data.directory import case_file_of
+from tailrace.kwave import FileError
 from tailrace.report.advice import advise
 from tailrace.report.load import Run, load_run
 from tailrace.report.output_section import output_section
@@ -38,6 +39,8 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
     Raises kwave.FileError when the directory is not a run directory, OSError when the page cannot be written.
     """
     target = Path(run_dir) / "report.html" if output is None else Path(output)
+    if target.is_dir():
+        raise FileError(f"{target}: a directory. Fix: name the file that the page shall be")
     page = render(load_run(Path(run_dir)))
     partial = target.with_name(target.name + ".part")
     partial.write_text(page, encoding="utf-8")
@@ -153,20 +156,43 @@ def _progress_number(run: Run) -> list[Number]:
     ]
 
 
+# Options of a run's program that belong to that one start, and how many words each has.
+_OF_ONE_START = {"--out": 2, "--overwrite": 1, "--quiet": 1, "--resume": 1, "--case": 2, "-t": 2, "--bind": 2}
+
+
 def reproduce_command(run: Run) -> str:
-    """The command line of this run: as recorded, or put together from the account."""
+    """A command line that does the same as this run, in a directory of its own."""
     account = run.account
-    if account.get("command"):
-        command = account["command"]
-        return command if isinstance(command, str) else shlex.join(command)
+    words = _words(account.get("command"))
+    case = case_file_of(account)
+    if words and "--case" not in words:
+        ranks = ["mpirun", "-n", str(account["ranks"])] if account.get("ranks", 1) > 1 else []
+        return shlex.join([*ranks, *words])
     if not account:
         return ""
-    words = ["tailrace", "run", case_file_of(account) or "case.toml", "-n", str(account.get("ranks", 1))]
-    if account.get("strategy"):
-        words += ["--write", str(account["strategy"])]
-    if account.get("sink"):
-        words += ["--sink", str(account["sink"])]
-    return shlex.join([*words, "--out", str(run.directory)])
+    layout = ["-n", str(account.get("ranks", 1)), "-t", str(account.get("threads", 1))]
+    if not words:  # a run that was killed: what its account says
+        known = {"--write": account.get("strategy"), "--sink": account.get("sink")}
+        words = ["", *(f"{option}={value}" for option, value in known.items() if value)]
+    return shlex.join(["tailrace", "run", case or "case.toml", *layout, *_kept(words[1:])])
+
+
+def _words(command: object) -> list[str]:
+    try:
+        return shlex.split(command) if isinstance(command, str) else [str(word) for word in command or []]
+    except (ValueError, TypeError):
+        return []
+
+
+def _kept(words: list[str]) -> list[str]:
+    """Without the options that name the place of that start."""
+    kept, at = [], 0
+    while at < len(words):
+        length = _OF_ONE_START.get(words[at].partition("=")[0], 0)
+        if not length:
+            kept.append(words[at])
+        at += 1 if not length or "=" in words[at] else length
+    return kept
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on time: how it was spent, thread by thread, and how evenly."""
 
+from statistics import fmean
+
 import numpy as np
 
 from tailrace.report import time_figures, timeline, wait_figures
@@ -8,19 +10,11 @@ from tailrace.report.lanes import Lane
 from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section, TimelineView
 from tailrace.report.plan_section import binding_table
+from tailrace.time_parts import part_s, visible_fraction
 from tailrace.units import bytes_text, duration_text
 
 LENS_STEPS = 4
 LINES = 5  # ranks in pictures with a line for each
-
-
-def hidden_fraction(run: Run) -> float | None:
-    """From run.json, or from the traces of a run that left none; None when nothing was written."""
-    if "hidden_fraction" in run.account:
-        return run.account["hidden_fraction"]
-    write = sum(entry.get("write_s") or 0.0 for entry in run.per_rank)
-    wait = sum(entry.get("output_wait_s") or 0.0 for entry in run.per_rank)
-    return min(1.0, max(0.0, 1 - wait / write)) if write else None
 
 
 def performance_section(run: Run) -> Section:
@@ -28,18 +22,19 @@ def performance_section(run: Run) -> Section:
     section = Section("time", "Where the time went")
     if run.per_rank and run.wall_s:
         figure = time_figures.time_split(run.per_rank, run.wall_s)
-        caption = "Time of every computing thread. Writing happens beside it; copying samples is in other."
-        if str(run.account.get("strategy", "")).startswith("blocking"):
-            caption = (
-                "Time of every rank. Waiting for output is the writing itself: it happens inside the step."
-            )
+        caption = (
+            "Time of every computing thread. Output is what it costs this thread: waiting for writers, or "
+            "writing where it writes itself, and copying samples. Other is the end of the run and what no "
+            "span was measured for."
+        )
         section.pictures.append(
             Picture(figure, caption + _left_out(run, time_figures.BAR_RANKS), "Time split")
         )
     section.pictures += _timelines(run)
     if len(run.per_rank) > 1:
         caption = (
-            "Seconds of every rank on an axis of its own per kind of work; dotted: the median."
+            "Seconds of every rank on an axis of its own per kind of work"
+            + ("; dotted: the median." if len(run.per_rank) > 2 else ".")
             + _blame_text(run)
         )
         section.pictures.append(Picture(wait_figures.balance(run.per_rank), caption, "Balance of the ranks"))
@@ -76,7 +71,7 @@ def _timeline_text(run: Run, whole: timeline.Timeline) -> str:
         "Drag to zoom into an interval, double-click for the whole run; Ctrl and wheel zoom too, "
         "arrow keys move. Where a pixel "
         "holds more than one span, heights are shares of its time. A writer is below the "
-        "ranks that it writes for."
+        "ranks that it writes for. White is time between spans: preparations, progress, and other programs."
     )
     if whole.left_out:
         text += (
@@ -174,11 +169,12 @@ def performance_numbers(run: Run) -> list[Number]:
         stepping = max((_stepping(entry) for entry in run.per_rank), default=0.0)
         detail = f"{duration_text(stepping / steps)} per step" if steps and stepping else ""
         numbers.append(Number(duration_text(run.wall_s), "wall time", detail))
-    hidden = hidden_fraction(run)
-    if hidden is not None:
-        wait = max((entry.get("output_wait_s") or 0.0 for entry in run.per_rank), default=0.0)
-        detail = f"waited {duration_text(wait)} of {duration_text(run.wall_s)}"
-        numbers.append(Number(f"{100 * hidden:.0f} %", "of writing hidden behind computation", detail))
+    if run.hidden is not None and run.wall_s:
+        waited, copied, written = (fmean(run.column(name)) for name in ("output_wait_s", "pack_s", "write_s"))
+        detail = f"waiting {duration_text(waited)}, copying {duration_text(copied)}; "
+        detail += f"writing {duration_text(written)}"
+        share = 100 * visible_fraction(run.per_rank, run.wall_s)
+        numbers.append(Number(f"{share:.1f} %", "of the run taken by output", detail))
     size = run.account.get("output_bytes")
     if size:
         numbers.append(Number(bytes_text(size), "written", run.account.get("strategy", "")))
@@ -191,4 +187,4 @@ def performance_numbers(run: Run) -> list[Number]:
 
 
 def _stepping(entry: dict) -> float:
-    return sum(entry.get(name) or 0.0 for name in ("compute_s", "exchange_s", "output_wait_s"))
+    return sum(part_s(entry, part) for part in ("compute", "exchange", "output"))

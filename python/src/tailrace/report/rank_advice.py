@@ -38,8 +38,8 @@ def _slow(run: Run) -> list[Advice]:
         f"{'it' if one else 'them'}. {_why_slow(run, slow)}"
     )
     evidence = (
-        f"rank {slow[0]} computes {duration_text(longest)}, {longest / usual:.2f} times the "
-        "median of the others "
+        f"rank {slow[0]} computes {duration_text(longest)}, {longest / usual:.2f} times "
+        f"{'the median of the others' if len(ranks) > 2 else 'as long as the other'} "
         f"({duration_text(usual)})"
     )
     blame = run.analysis.blame

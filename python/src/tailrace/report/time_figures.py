@@ -6,11 +6,22 @@ import plotly.graph_objects as go
 
 from tailrace.figures import theme
 from tailrace.report import intervals
-from tailrace.report.analysis import Analysis
+from tailrace.report.analysis import Analysis, DeviceRate
+from tailrace.time_parts import PARTS, part_s
 from tailrace.units import si_scale, si_text
 
 RATE_CELLS = 120
 BAR_RANKS = 32  # ranks shown in bar charts
+FAR_OFF = 2.0  # a device this many times as fast as what is written would leave no room for the picture
+# The kind of span whose colour a part of the run has.
+PART_KINDS = {
+    "compute": "compute",
+    "exchange": "exchange",
+    "output": "output_wait",
+    "checkpoints": "checkpoint",
+    "set-up": "setup",
+    "other": "other",
+}
 
 
 def spread(items: list, count: int) -> list:
@@ -24,17 +35,15 @@ def time_split(per_rank: list[dict], wall_s: float) -> go.Figure:
     """Where the main thread of every rank spent the run."""
     shown = spread(per_rank, BAR_RANKS)
     labels = [f"rank {entry.get('rank', number)}" for number, entry in enumerate(shown)]
-    parts = {
-        kind: np.array([entry.get(f"{kind}_s") or 0.0 for entry in shown], dtype=float)
-        for kind in ("compute", "exchange", "output_wait", "setup")
-    }
+    parts = {part: np.array([part_s(entry, part) for entry in shown]) for part in PARTS}
     parts["other"] = np.maximum(0.0, wall_s - sum(parts.values()))
     factor, prefix = si_scale(wall_s) if wall_s < 1 else (1.0, "")
     figure = go.Figure()
-    for kind, seconds in parts.items():
+    for label, seconds in parts.items():
+        kind = PART_KINDS[label]
         share = 100 * seconds / wall_s if wall_s else 0 * seconds
         text = f"<b>%{{x:.3g}} {prefix}s</b>, %{{customdata:.1f}} %<extra></extra>"
-        label, ink = theme.KIND_LABELS[kind], "#1b1f27" if kind in ("exchange", "other") else "#ffffff"
+        ink = "#1b1f27" if kind in ("exchange", "other") else "#ffffff"
         figure.add_trace(
             go.Bar(
                 y=labels, x=seconds / factor, name=label, orientation="h", customdata=share,
@@ -67,8 +76,10 @@ def write_rate(analysis: Analysis) -> tuple[go.Figure, str] | None:
     if not rate.any():
         return None
     device = analysis.device
-    level = device.value if device else float(rate.max())
-    factor, prefix = si_scale(max(level, float(rate.max())))
+    top = float(rate.max())
+    level = device.value if device else top
+    near = level < FAR_OFF * top
+    factor, prefix = si_scale(top)
     figure = go.Figure(
         go.Scatter(
             x=(grid[1:] + grid[:-1]) / 2, y=rate / factor, mode="lines", fill="tozeroy",
@@ -76,22 +87,26 @@ def write_rate(analysis: Analysis) -> tuple[go.Figure, str] | None:
             hovertemplate=f"%{{x:.2f}} s<br><b>%{{y:.3g}} {prefix}B/s</b><extra></extra>",
         )
     )  # fmt: skip
-    name = f"device: {si_text(level, 'B/s')}" if device else f"best seen: {si_text(level, 'B/s')}"
-    figure.add_hline(
-        level / factor, line={"color": theme.KIND_COLORS["output_wait"], "width": 1.5, "dash": "dash"},
-        annotation={"text": name, "showarrow": False, "xanchor": "left", "x": 0.01, "yanchor": "bottom"},
-    )  # fmt: skip
+    if near:
+        name = f"device: {si_text(level, 'B/s')}" if device else f"best seen: {si_text(level, 'B/s')}"
+        figure.add_hline(
+            level / factor, line={"color": theme.KIND_COLORS["output_wait"], "width": 1.5, "dash": "dash"},
+            annotation={"text": name, "showarrow": False, "xanchor": "left", "x": 0.01, "yanchor": "bottom"},
+        )  # fmt: skip
     figure.update_xaxes(title="time since the start [s]", range=[0, end])
     figure.update_yaxes(
-        title=f"written [{prefix}B/s]", range=[0, 1.18 * max(level, float(rate.max())) / factor]
+        title=f"written [{prefix}B/s]", range=[0, 1.18 * (max(level, top) if near else top) / factor]
     )
     text = f"Bytes per second given to the file system, in intervals of {si_text(end / RATE_CELLS, 's')}. "
-    text += (
-        f"Dashed: what the device takes, {device.source}."
-        if device
-        else "Nothing measured the device, so the dashed line is the best interval of this run."
-    )
-    return theme.style(figure, height=260, showlegend=False), text
+    return theme.style(figure, height=260, showlegend=False), text + _device_text(device, near)
+
+
+def _device_text(device: DeviceRate | None, near: bool) -> str:
+    if device is None:
+        return "Nothing measured the device, so the dashed line is the best interval of this run."
+    if near:
+        return f"Dashed: what the device takes, {device.source}."
+    return f"The device takes far more: {si_text(device.value, 'B/s')}, {device.source}."
 
 
 def memory(measured: list[float], predicted: list[float]) -> go.Figure:

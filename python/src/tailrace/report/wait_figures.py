@@ -155,8 +155,12 @@ def balance(per_rank: list[dict]) -> go.Figure:
             ),
             row=row, col=1,
         )  # fmt: skip
-        usual = float(np.median(values))
-        figure.add_hline(usual / factor, row=row, col=1, line={"color": "#8a8f98", "width": 1, "dash": "dot"})
+        # Of two ranks there is no usual one.
+        usual = float(np.median(values)) if len(values) > 2 else 0.0
+        if usual:
+            figure.add_hline(
+                usual / factor, row=row, col=1, line={"color": "#8a8f98", "width": 1, "dash": "dot"}
+            )
         figure.update_yaxes(
             title=f"{_short(kind)}<br>[{prefix}s]",
             range=[0, 1.35 * values.max() / factor],

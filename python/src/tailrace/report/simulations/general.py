@@ -47,10 +47,26 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
         return []
     sources = sources_of(run)
     fields = [array for array in map(output.__getitem__, output) if len(space_dims(array)) > 1]
-    pictures = [_fronts(array, output.source.grid, sources) for array in fields[:MAX_OUTPUTS]]
-    pictures += [_gather(array) for array in batches(output)]
+    grid = output.source.grid
+    pictures = [_fronts(array, grid, sources) for array in _different(fields, grid, sources)[:MAX_OUTPUTS]]
+    pictures += [_gather(array, grid) for array in batches(output)]
     section.pictures += [picture for picture in pictures if picture is not None]
     return []
+
+
+def _different(fields: list[xr.DataArray], grid: Grid, sources: list[tuple[int, ...]]) -> list[xr.DataArray]:
+    """Of outputs that would show the same quantity in the same plane, the one with the most samples."""
+    found: dict[tuple, xr.DataArray] = {}
+    for array in sorted(fields, key=lambda one: -one.sizes["time"] if "time" in one.dims else 0):
+        cut = _cut_of(array, grid, sources)
+        if cut is not None:
+            found.setdefault((array.attrs["quantity"], array.attrs["reduction"], cut.normal, cut.at_m), array)
+    return [array for array in fields if any(array is one for one in found.values())]
+
+
+def quantity_text(array: xr.DataArray) -> str:
+    """The quantity with its unit, for an axis or a scale."""
+    return f"{array.attrs['long_name']} [{array.attrs.get('units') or '1'}]"
 
 
 def batches(output: Output) -> list[xr.DataArray]:
@@ -75,6 +91,8 @@ def _cut_of(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
         return None
     normal = thin[0] if thin else "y"
     at_m = 0.0
+    if normal not in space and normal in array.coords:
+        at_m = float(array.coords[normal])
     if normal in space:
         number, dim = AXES.index(normal), space[normal]
         through = grid.positions_m(number, sources[0][number] if sources else grid.sizes[number] // 2)
@@ -110,18 +128,18 @@ def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
         add_front(figure, number // columns + 1, number % columns + 1, one, grid, sources)
     length, depth = (array.sizes[dim] * grid.spacing_m[AXES.index(dim[0])] for dim in (cut.across, cut.down))
     height = rows * (min((PAGE_WIDTH - 150) / columns * depth / length, 420.0) + 44) + 40
-    bar = {"title": {"text": array.attrs["long_name"], "side": "right"}, "thickness": 14}
+    bar = {"title": {"text": quantity_text(array), "side": "right"}, "thickness": 14}
     figure.update_layout(
         coloraxis={"colorscale": theme.DIVERGING, "cmin": -limit, "cmax": limit, "colorbar": bar}
     )
     theme.style(figure, height=int(height), showlegend=False)
     for column in range(1, columns + 1):
         last = -(-(len(planes) - column + 1) // columns)
-        figure.update_xaxes(row=last, col=column, title=f"{cut.across[0]} [m]", showticklabels=True)
-    caption = (
-        f"In the plane {cut.normal} = {cut.at_m:g} m, one colour scale for all; the loudest values have its "
-        "end's colour. The star is the source."
-    )
+        figure.update_xaxes(row=last, col=column, title=f"{cut.across[0]} [{grid.unit}]", showticklabels=True)
+    caption = f"In the plane {cut.normal} = {cut.at_m:g} {grid.unit}, one colour scale for all"
+    if not sources:
+        return Picture(figure, f"{caption}.", f"Fields: output {array.name}")
+    caption += "; the loudest values have its end's colour. The star is the source."
     return Picture(figure, caption, f"Wave fronts: output {array.name}")
 
 
@@ -137,7 +155,7 @@ def add_front(
 ) -> None:
     """The values of a plane, with the sources in it; metres equally long both ways, and z downwards."""
     across, down = cut.across[0], cut.down[0]
-    hover = f"{across} %{{x:.5g}} m<br>{down} %{{y:.5g}} m<br><b>%{{z:.3g}}</b>{NO_BOX}"
+    hover = f"{across} %{{x:.5g}} {grid.unit}<br>{down} %{{y:.5g}} {grid.unit}<br><b>%{{z:.3g}}</b>{NO_BOX}"
     x, y = (cut.values.coords[dim].values for dim in (cut.across, cut.down))
     heatmap = go.Heatmap(x=x, y=y, z=cut.values.values, coloraxis="coloraxis", hovertemplate=hover)
     figure.add_trace(heatmap, row, column)
@@ -149,7 +167,7 @@ def add_front(
         constrain="domain",
         showgrid=False,
         autorange="reversed" if down == "z" else True,
-        title=f"{down} [m]" if column == 1 else None,
+        title=f"{down} [{grid.unit}]" if column == 1 else None,
     )
     matches = {} if row == column == 1 else {"matches": "x"}
     figure.update_xaxes(row=row, col=column, constrain="domain", showgrid=False, **matches)
@@ -178,7 +196,7 @@ def clipped(arrays: list[np.ndarray], share: float) -> float:
     return float(np.quantile(values, share)) if values.size else 0.0
 
 
-def _gather(array: xr.DataArray) -> Picture | None:
+def _gather(array: xr.DataArray, grid: Grid) -> Picture | None:
     """All traces side by side, time downwards, as seismologists look at them."""
     count, points = array.sizes["time"], array.sizes["sensor"]
     if count < 2 or points < 2:
@@ -190,7 +208,7 @@ def _gather(array: xr.DataArray) -> Picture | None:
     varying = [axis for axis in AXES if axis in array.coords and np.ptp(array.coords[axis].values) > 0]
     along_line = len(varying) == 1 and np.all(np.diff(array.coords[varying[0]].values) > 0)
     places = array.coords[varying[0]].values if along_line else np.arange(points)
-    title = f"{varying[0]} of the receiver [m]" if along_line else "receiver"
+    title = f"{varying[0]} of the receiver [{grid.unit}]" if along_line else "receiver"
     figure = go.Figure(
         go.Heatmap(
             x=places,
@@ -199,7 +217,8 @@ def _gather(array: xr.DataArray) -> Picture | None:
             zmin=-limit,
             zmax=limit,
             colorscale="Greys",
-            colorbar={"title": {"text": array.attrs["long_name"], "side": "right"}, "thickness": 14},
+            zsmooth="best",
+            colorbar={"title": {"text": quantity_text(array), "side": "right"}, "thickness": 14},
             hovertemplate=f"{title} %{{x:.5g}}<br>%{{y:.4f}} s<br><b>%{{z:.3g}}</b>{NO_BOX}",
         )
     )

@@ -19,6 +19,7 @@ from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section
 
 COUNTED = "molecules"
+SLABS = 5  # a cut is as thick as this part of the box
 MAX_SHOWN = 6000  # molecules in the picture of the box
 PANELS = {
     "energy": ("potential_energy", "kinetic_energy", "total_energy", "mean_potential_energy"),
@@ -26,7 +27,13 @@ PANELS = {
     "pressure": ("pressure", "mean_pressure"),
     "imbalance of counted pairs": ("imbalance",),
 }
-BINNED = {"density": "molecules per volume", "bin_temperature": "temperature"}
+# Reduced units: \u03b5 and \u03c3 of the first kind of molecule.
+UNITS = {
+    "energy": "\u03b5",
+    "temperature": "\u03b5/k",
+    "pressure": "\u03b5/\u03c3\u00b3",
+}
+BINNED = {"density": "density [\u03c3\u207b\u00b3]", "bin_temperature": "temperature [\u03b5/k]"}
 
 
 def fill(section: Section, run: Run, output: Output) -> list[Number]:
@@ -40,7 +47,7 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
         pictures = [_observables(series), _box(file, output.source.commit_mark)]
     pictures += [_profile(array, length) for array in arrays if len(space_dims(array)) == 3]
     section.pictures += [picture for picture in pictures if picture is not None]
-    return _numbers(series)
+    return _numbers(series, heated="thermostat" in (run.account.get("config") or {}))
 
 
 def _length(output: h5py.File) -> np.ndarray:
@@ -71,10 +78,10 @@ def _observables(series: dict[str, xr.DataArray]) -> Picture | None:
                 ),
                 row, 1,
             )  # fmt: skip
-        figure.update_yaxes(title=title, row=row, col=1)
-    figure.update_xaxes(title="time", row=len(panels), col=1)
+        figure.update_yaxes(title=title + (f" [{UNITS[title]}]" if title in UNITS else ""), row=row, col=1)
+    figure.update_xaxes(title="time [\u03c4]", row=len(panels), col=1)
     theme.style(figure, height=90 + 170 * len(panels))
-    caption = "In reduced units; dotted: running means over up to 1000 steps."
+    caption = "In reduced units (\u03c4 is that of time); dotted: running means over up to 1000 steps."
     return Picture(figure, caption, "Observables")
 
 
@@ -100,7 +107,11 @@ def _box(output: h5py.File, recorded: commit_mark.CommitMark) -> Picture | None:
             )
         )  # fmt: skip
     _add_edges(figure, _length(output))
-    theme.style(figure, height=560, scene={"aspectmode": "data"}, showlegend=len(np.unique(kinds)) > 1)
+    # The eye is so far away that all labels of the axes are in the picture.
+    axes = {f"{axis}axis": {"title": {"text": f"{axis} [\u03c3]"}, "nticks": 5} for axis in AXES}
+    scene = {"aspectmode": "data", "camera": {"eye": {"x": 1.7, "y": 1.7, "z": 1.1}}, **axes}
+    theme.style(figure, height=620, scene=scene, showlegend=len(np.unique(kinds)) > 1)
+    figure.update_layout(margin={"l": 20, "r": 20, "t": 20, "b": 20})
     time = output["particles/all/position/time"][count - 1]
     some = "" if stride == 1 else f", every {stride}th molecule"
     return Picture(figure, f"At time {time:.6g}{some}. Drag to turn it.", "The box")
@@ -138,23 +149,34 @@ def _profile(array: xr.DataArray, length: np.ndarray) -> Picture | None:
                 hovertemplate=f"{AXES[axis]} %{{x:.4g}}<br><b>%{{y:.5g}}</b>{NO_BOX}",
             )
         )  # fmt: skip
-        figure.update_xaxes(title=AXES[axis])
+        figure.update_xaxes(title=f"{AXES[axis]} [\u03c3]")
         figure.update_yaxes(title=title, rangemode="tozero")
         return Picture(theme.style(figure, height=320), _when(array), f"Profile: output {name}")
     across, down = axes[0], axes[-1]
     normal = 3 - across - down
-    plane = bins.take(bins.shape[2 - normal] // 2, axis=2 - normal)
+    plane, slab = _middle_slab(bins, normal)
     figure = go.Figure(
         go.Heatmap(
             x=middles[across], y=middles[down], z=plane, colorscale=theme.MEDIUM,
-            colorbar={"title": {"text": title, "side": "right"}, "thickness": 14},
+            zsmooth="best", colorbar={"title": {"text": title, "side": "right"}, "thickness": 14},
             hovertemplate=f"{AXES[across]} %{{x:.4g}}, {AXES[down]} %{{y:.4g}}<br><b>%{{z:.5g}}</b>{NO_BOX}",
         )
     )  # fmt: skip
-    figure.update_xaxes(title=AXES[across], showgrid=False, constrain="domain")
-    figure.update_yaxes(title=AXES[down], showgrid=False, scaleanchor="x", constrain="domain")
-    caption = f"In the middle of {AXES[normal]}. {_when(array)}"
+    figure.update_xaxes(title=f"{AXES[across]} [\u03c3]", showgrid=False, constrain="domain")
+    figure.update_yaxes(title=f"{AXES[down]} [\u03c3]", showgrid=False, scaleanchor="x", constrain="domain")
+    width = slab * length[normal] / bins.shape[2 - normal]
+    caption = f"Mean over {width:.3g} \u03c3 in the middle of {AXES[normal]}. {_when(array)}"
     return Picture(theme.style(figure, height=460), caption, f"Cut: output {name}")
+
+
+def _middle_slab(bins: np.ndarray, normal: int) -> tuple[np.ndarray, int]:
+    """A plane through the middle, and over how many bins it is the mean: single cells hold a molecule or
+    none, in which nobody sees a density.
+    """
+    count = bins.shape[2 - normal]
+    slab = max(1, count // SLABS)
+    first = (count - slab) // 2
+    return bins.take(range(first, first + slab), axis=2 - normal).mean(axis=2 - normal), slab
 
 
 def _when(array: xr.DataArray) -> str:
@@ -163,15 +185,23 @@ def _when(array: xr.DataArray) -> str:
     return f"At step {step}, the last of {count} samples." if series else f"Over the steps up to {step}."
 
 
-def _numbers(series: dict[str, xr.DataArray]) -> list[Number]:
-    """The last temperature and pressure, and how well the total energy is conserved."""
+def _numbers(series: dict[str, xr.DataArray], heated: bool) -> list[Number]:
+    """The last temperature and pressure, and how well the total energy is conserved; a thermostat changes it
+    on purpose.
+    """
     numbers = [
-        Number(f"{series[name].values[-1]:.4g}", name, "at the end")
+        Number(f"{series[name].values[-1]:.4g}", name, f"at the end, in units of {UNITS[name]}")
         for name in ("temperature", "pressure")
         if name in series
     ]
-    if "total_energy" in series:
+    if "total_energy" in series and not heated:
         energy = series["total_energy"].values
         drift = float(np.abs(energy - energy[0]).max())
-        numbers.append(Number(f"{drift:.3g}", "largest change of the total energy", f"from {energy[0]:.6g}"))
+        numbers.append(
+            Number(
+                f"{drift:.3g}",
+                "largest change of the total energy",
+                f"from {energy[0]:.6g}, in units of \u03b5",
+            )
+        )
     return numbers
