@@ -104,7 +104,7 @@ def test_a_plane_is_shown_once(run):
 def test_a_grid_without_a_spacing_is_shown_in_points(run):
     change(run, simulation="another", grid=list(CELLS), config={})
     found = pictures(run)
-    assert list(found) == ["Fields: output section", "Shot gather: output line"]
+    assert list(found) == ["Fields: output section", "Series at points: output line"]
     figure = found["Fields: output section"].figure
     assert figure.layout.xaxis.title.text is None or "[points]" in str(figure.layout)
     assert "[m]" not in str(figure.layout)

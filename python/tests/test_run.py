@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import command
+from tailrace.resume import read_start
 
 HERE = Path(__file__).resolve().parent
 LAUNCHERS = [("openmpi", "mpirun.openmpi"), ("mpich", "mpiexec.mpich")]
@@ -277,3 +278,17 @@ def test_default_threads_share_the_cores(plain, monkeypatch):
     assert 1 <= json.loads(done.out)["threads"] <= len(os.sched_getaffinity(0))
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert json.loads(run(write_case(), "--json").out)["threads"] == 3
+
+
+def test_a_program_of_ones_own_is_found_where_it_was(place, monkeypatch):
+    """No directory of programs has it: the run states where it was started from."""
+    program = Path("mine") / "tailrace-mine"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    start = {"program": "tailrace-mine", "executable": str(program.absolute())}
+    start |= {"arguments": ["--case", "case.toml"], "directory": str(Path.cwd()), "ranks": 2}
+    Path("start.json").write_text(json.dumps(start))
+    assert read_start(Path()).executable == program.absolute()
+    program.unlink()
+    assert read_start(Path()).executable is None

@@ -153,9 +153,9 @@ void write_whole(const std::string& directory, const json& account) {
 
 }  // namespace
 
-std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept {
-  if (write_s <= 0) return {};
-  return std::clamp(1 - wait_s / write_s, 0.0, 1.0);
+std::optional<double> hidden_fraction(double visible_s, double output_s) noexcept {
+  if (output_s <= 0) return {};
+  return std::clamp(1 - visible_s / output_s, 0.0, 1.0);
 }
 
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
@@ -179,13 +179,15 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
     account["steps"] = end.steps_done;
     account["ranks"] = comm.size();
     account["hosts"] = hosts;
-    for (const char* key : {"setup_s", "compute_s", "exchange_s", "output_wait_s", "checkpoint_s"})
+    for (const char* key : {"setup_s", "compute_s", "exchange_s", "pack_s", "output_wait_s", "checkpoint_s"})
       account[key] = largest(ranks, key);
     account["checkpoints"] = mine.checkpoint.taken;
     account["checkpoint_bytes"] = static_cast<std::int64_t>(total(ranks, "checkpoint_bytes"));
     account["output_write_s"] = largest(ranks, "write_s");
     account["output_bytes"] = static_cast<std::int64_t>(total(ranks, "write_bytes"));
-    const auto hidden = hidden_fraction(total(ranks, "output_wait_s"), total(ranks, "write_s"));
+    const double pack_s = total(ranks, "pack_s");
+    const auto hidden =
+        hidden_fraction(total(ranks, "output_wait_s") + pack_s, total(ranks, "write_s") + pack_s);
     account["hidden_fraction"] = hidden ? json(*hidden) : json();
     account["peak_memory_bytes"] = peak;
     account["predicted_memory_bytes"] = predicted;

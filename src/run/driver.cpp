@@ -37,15 +37,23 @@ class Drive {
     advance(step);
     sample(step);
     result_.steps_done = step;
-    look(step);
-    const auto outcome = verdict_.finish();  // of the step before
+    const auto outcome = check(step);
     context_.session.mark_committed(outcome.least);
     judge(outcome, step);
     if (!going_on()) return;
     if (context_.checkpoints != nullptr && step < steps_.last)
       context_.checkpoints->after_step(step, outcome.wish, !outcome.waiting, state_, context_.session);
+    const trace::Scope scope(context_.log, trace::Kind::compute, step);
     start_verdict();
     context_.after_step(result_);
+  }
+
+  /// Looks at the field that is watched, and returns the verdict on the step before: a further span
+  /// of computing in each step.
+  mpi::StepVerdict::Outcome check(StepIndex step) {
+    const trace::Scope scope(context_.log, trace::Kind::compute, step);
+    look(step);
+    return verdict_.finish();
   }
 
   void advance(StepIndex step) {

@@ -30,9 +30,9 @@ struct RankAccount {
 /// Times of computation and exchange from a rank's log; the compute spans enclose the exchanges.
 RankAccount account_from(const trace::Log& log);
 
-/// The share of the writing that the computation did not wait for, from sums over all ranks; nothing where
-/// nothing was written. @local
-std::optional<double> hidden_fraction(double wait_s, double write_s) noexcept;
+/// The share of the work for output, copying and writing, that did not hold the computation up, from sums
+/// over all ranks: `visible_s` is waiting and copying. Nothing where nothing was written. @local
+std::optional<double> hidden_fraction(double visible_s, double output_s) noexcept;
 
 /// Gathers the accounts of all ranks and writes DIR/run.json (rank 0). @collective{comm}
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,

@@ -123,6 +123,8 @@ void Run::Impl::keep_arguments() {
   const auto path = fmt::format("{}/start.json", options_.directory);
   std::ofstream file(path);
   file << nlohmann::ordered_json{{"program", options_.program},
+                                 {"executable",
+                                  std::filesystem::read_symlink("/proc/self/exe", code).string()},
                                  {"arguments", options_.arguments},
                                  {"directory", std::filesystem::current_path(code).string()},
                                  {"ranks", comm_.size()}}
@@ -251,7 +253,6 @@ output::Session& Run::Impl::open_output(const std::string& path, const output::F
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
   open_io_servers();
   report_warnings();
-  log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
   return *session_;
 }
 
@@ -269,6 +270,7 @@ DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& 
                              const std::function<void(StepIndex)>& after_step) {
   start_steps(steps, watch);
   if (simulation.state) begin_checkpoints(steps.done, whole_state(simulation, *session_));
+  log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
   const auto result = run::drive(simulation, steps,
                                  {.comm = comm_,
                                   .session = *session_,
@@ -416,7 +418,9 @@ Run::Summary Run::Impl::end_with(const DriveResult& result, const std::string& r
   }
   const auto& output = session_->account();
   summary.wait_s = mpi::max(comm_, output.wait_s);
-  summary.hidden_fraction = hidden_fraction(mpi::sum(comm_, output.wait_s), mpi::sum(comm_, output.write_s));
+  const double pack_s = log_.total(trace::Kind::pack).seconds;
+  summary.hidden_fraction =
+      hidden_fraction(mpi::sum(comm_, output.wait_s + pack_s), mpi::sum(comm_, output.write_s + pack_s));
   return summary;
 }
 

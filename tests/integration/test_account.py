@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run describes itself, and that strategies and repetitions make no difference to the data."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,14 @@ def test_back_pressure_is_counted(small, tmp_path):
     assert_consistent(reported, 2, run_dir)
     assert all(rank["waits"] > 0 and rank["output_wait_s"] > 0 for rank in reported["per_rank"])
     assert 0 <= reported["hidden_fraction"] < 1
-    total = {name: sum(rank[name] for rank in reported["per_rank"]) for name in ("output_wait_s", "write_s")}
-    expected = max(0.0, 1 - total["output_wait_s"] / total["write_s"])
+    names = ("output_wait_s", "write_s", "pack_s")
+    total = {name: sum(rank[name] for rank in reported["per_rank"]) for name in names}
+    visible = total["output_wait_s"] + total["pack_s"]
+    expected = max(0.0, 1 - visible / (total["write_s"] + total["pack_s"]))
     assert reported["hidden_fraction"] == pytest.approx(expected, abs=1e-9)
+    assert reported["pack_s"] == max(rank["pack_s"] for rank in reported["per_rank"]) > 0
+    start = json.loads((run_dir / "start.json").read_text())
+    assert Path(start["executable"]).name == start["program"] and Path(start["executable"]).is_absolute()
     assert total["write_s"] > 0.2
 
 

@@ -47,7 +47,7 @@ def test_a_trace_adds_up_to_the_account(strategy, small, tmp_path):
         assert account["setup_s"] == pytest.approx(seconds(rank, "main", "setup"), abs=1e-6)
         assert account["write_s"] == pytest.approx(seconds(rank, writing, "write", "sync"), abs=1e-6)
         assert account["write_bytes"] == rank.select(writing, "write")["bytes"].sum()
-        assert rank.select("main", "compute")["step"].tolist() == list(range(1, STEPS + 1))
+        assert np.unique(rank.select("main", "compute")["step"]).tolist() == list(range(1, STEPS + 1))
         assert len(rank.select(writing, "sync")) >= 1
         assert rank.events["memory_bytes"].max() > 1 << 20
         assert rank.select("main", "pack")["buffers"].max() >= 1
@@ -104,7 +104,7 @@ def test_a_killed_run_leaves_what_it_recorded(small, tmp_path):
     assert len(run.ranks) == 2
     assert [f"rank-{rank:05}.trace: it has no end" in " ".join(run.problems) for rank in (0, 1)] == [True] * 2
     for rank, least in zip(run.ranks, reached, strict=True):
-        found = rank.select("main", "compute")["step"]
+        found = np.unique(rank.select("main", "compute")["step"])
         assert found.tolist() == list(range(1, int(found.max()) + 1)) and found.max() >= least
         assert len(rank.select("writer", "write")) > 0
     assert command.tailrace("trace", "export", run_dir).status == 0

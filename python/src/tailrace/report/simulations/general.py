@@ -49,7 +49,7 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
     fields = [array for array in map(output.__getitem__, output) if len(space_dims(array)) > 1]
     grid = output.source.grid
     pictures = [_fronts(array, grid, sources) for array in _different(fields, grid, sources)[:MAX_OUTPUTS]]
-    pictures += [_gather(array, grid) for array in batches(output)]
+    pictures += [_gather(array, grid, bool(sources)) for array in batches(output)]
     section.pictures += [picture for picture in pictures if picture is not None]
     return []
 
@@ -196,7 +196,7 @@ def clipped(arrays: list[np.ndarray], share: float) -> float:
     return float(np.quantile(values, share)) if values.size else 0.0
 
 
-def _gather(array: xr.DataArray, grid: Grid) -> Picture | None:
+def _gather(array: xr.DataArray, grid: Grid, shot: bool) -> Picture | None:
     """All traces side by side, time downwards, as seismologists look at them."""
     count, points = array.sizes["time"], array.sizes["sensor"]
     if count < 2 or points < 2:
@@ -208,7 +208,8 @@ def _gather(array: xr.DataArray, grid: Grid) -> Picture | None:
     varying = [axis for axis in AXES if axis in array.coords and np.ptp(array.coords[axis].values) > 0]
     along_line = len(varying) == 1 and np.all(np.diff(array.coords[varying[0]].values) > 0)
     places = array.coords[varying[0]].values if along_line else np.arange(points)
-    title = f"{varying[0]} of the receiver [{grid.unit}]" if along_line else "receiver"
+    heading, place = ("Shot gather", "receiver") if shot else ("Series at points", "point")
+    title = f"{varying[0]} of the {place} [{grid.unit}]" if along_line else place
     figure = go.Figure(
         go.Heatmap(
             x=places,
@@ -225,4 +226,4 @@ def _gather(array: xr.DataArray, grid: Grid) -> Picture | None:
     figure.update_xaxes(title=title, showgrid=False)
     figure.update_yaxes(title="time [s]", autorange="reversed", showgrid=False)
     caption = f"{points} traces; the loudest values have the colour of the scale's end."
-    return Picture(theme.style(figure, height=560), caption, f"Shot gather: output {array.name}")
+    return Picture(theme.style(figure, height=560), caption, f"{heading}: output {array.name}")
