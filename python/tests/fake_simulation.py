@@ -37,6 +37,7 @@ def parse() -> argparse.Namespace:
     for name in ("--case", "--out", "--write", "--sink", "--pace", "--fault", "--wall-limit"):
         parser.add_argument(name)
     parser.add_argument("-t", dest="threads", type=int)
+    parser.add_argument("--ranks", type=int)
     parser.add_argument("--set", dest="settings", action="append", default=[])
     for name in ("--overwrite", "--check", "--quiet", "--plan"):
         parser.add_argument(name, action="store_true")

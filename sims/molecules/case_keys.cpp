@@ -271,27 +271,28 @@ std::vector<Key> decomposition_keys() {
 }
 
 std::vector<Key> output_keys() {
-  return {{.name = "output[].bins",
-           .type = integers,
-           .meaning = "how many bins along x, y, z a quantity in bins has: `[1, 1, 50]` are slabs along z",
-           .fix = "bins = [1, 1, 50]"},
-          {.name = "writer[].name",
-           .meaning = "a `[[writer]]` table for each of [the reference's "
-                      "writers](../howto/molecules.md#the-references-writers)",
-           .fix = "name = \"ResultWriter\"",
-           .required = true},
-          {.name = "writer[].every",
-           .type = integer,
-           .meaning = "steps between its files",
-           .fallback = "1",
-           .limits = {1, max_steps}},
-          {.name = "writer[].prefix",
-           .meaning = "of their names, below the run's directory",
-           .fallback = "default"},
-          {.name = "writer[].incremental",
-           .type = boolean,
-           .meaning = "whether the name gets a number",
-           .fallback = "true"}};
+  return {
+      {.name = "output[].bins",
+       .type = integers,
+       .meaning = "how many bins along x, y, z a quantity in bins has: `[1, 1, 50]` are slabs along z",
+       .fix = "bins = [1, 1, 50]"},
+      {.name = "writer[].name",
+       .meaning = "a `[[writer]]` table for each of [the reference's "
+                  "writers](../howto/molecules.md#the-references-writers)",
+       .fix = "name = \"ResultWriter\"",
+       .required = true},
+      {.name = "writer[].every",
+       .type = integer,
+       .meaning = "steps between its files",
+       .fallback = "1",
+       .limits = {1, max_steps}},
+      {.name = "writer[].prefix",
+       .meaning = "of their names, below the run directory; one that leads out of it needs `--allow-outside`",
+       .fallback = "default"},
+      {.name = "writer[].incremental",
+       .type = boolean,
+       .meaning = "whether the name gets a number",
+       .fallback = "true"}};
 }
 
 std::vector<Key> keys() {

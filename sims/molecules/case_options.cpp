@@ -136,6 +136,7 @@ void read_decomposition(run::CaseFile& file, DecompositionOptions& decomposition
 
 /// Returns how many bins each table has, beside what all tables have.
 std::vector<Bins> read_bins(run::CaseFile& file, const std::vector<run::OutputTable>& tables) {
+  using Numbers = std::vector<std::int64_t>;
   constexpr std::int64_t max_bins = std::int64_t{1} << 24;
   std::vector<Bins> all;
   for (const auto& table : tables) {
@@ -152,7 +153,9 @@ std::vector<Bins> read_bins(run::CaseFile& file, const std::vector<run::OutputTa
     good = good && static_cast<double>(bins[0]) * static_cast<double>(bins[1] * bins[2]) <=
                        static_cast<double>(max_bins);
     if (binned && !good)
-      file.add_problem(key, "is no grid of bins", "bins = [1, 1, 50], along x, y, z: slabs along z");
+      file.add_problem(
+          key, fmt::format("[{}] is no grid of bins", fmt::join(list.value_or(Numbers()), ", ")),
+          fmt::format("bins along x, y, z, {} at most together: [1, 1, 50] are slabs along z", max_bins));
     if (!binned && list)
       file.add_problem(key, fmt::format("\"{}\" has no bins", table.quantity), "leave it out");
     all.push_back(good ? bins : Bins{1, 1, 1});
@@ -186,7 +189,7 @@ void read_writers(run::CaseFile& file, Options& options) {
     if (!writer.name.empty() && std::count(names.begin(), names.end(), writer.name) == 0)
       file.add_problem(writer.key + ".name", fmt::format("there is no \"{}\"", writer.name),
                        fmt::format("one of {}", fmt::join(names, ", ")));
-    writer.prefix = *file.text(writer.key + ".prefix");
+    writer.prefix = *file.output_name(writer.key + ".prefix");
     writer.every = *file.integer(writer.key + ".every");
     writer.incremental = *file.boolean(writer.key + ".incremental");
     options.writers.push_back(writer);

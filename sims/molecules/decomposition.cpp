@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::molecules {
@@ -62,8 +63,8 @@ Decomposition Decomposition::regular(const Vec3& box, int ranks, std::optional<s
   const bool positive = *std::ranges::min_element(parts) > 0;
   if (!positive || std::int64_t{parts[0]} * parts[1] * parts[2] != ranks)
     throw Error({.kind = ErrorKind::input,
-                 .message = fmt::format("a grid of {} x {} x {} parts is not one for {} ranks", parts[0],
-                                        parts[1], parts[2], ranks),
+                 .message = fmt::format("a grid of {} x {} x {} parts is not one for {}", parts[0], parts[1],
+                                        parts[2], counted(ranks, "rank")),
                  .path = {},
                  .hint = "give three positive numbers whose product is the number of ranks, or none"});
   return {{box, {parts[0], parts[1], parts[2]}}, ranks, false};

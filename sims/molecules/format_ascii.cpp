@@ -138,7 +138,7 @@ class AsciiFile final : public PhaseSpace {
   T read_number(WordStream& stream, std::int64_t number) const {
     const auto word = stream.next();
     if (const auto value = number_in<T>(word)) return *value;
-    throw file_error(path(), fmt::format("the {}th molecule has {} for a number", number + 1, word),
+    throw file_error(path(), fmt::format("molecule {} of the list has {} for a number", number + 1, word),
                      fmt::format("{} numbers, as format {} has", line_.fields, line_.name));
   }
 

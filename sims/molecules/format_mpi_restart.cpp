@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/text.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
 #include "shared_file.hpp"
@@ -85,7 +86,7 @@ class HeadReader {
     }
     const auto room = static_cast<std::uint64_t>(layout_.rows_begin - start_bytes) / box_bytes;
     if (start_.boxes > room)
-      refuse(fmt::format("states {} ranks that wrote, with room for {}", start_.boxes, room));
+      refuse(fmt::format("states {} that wrote, with room for {}", counted(start_.boxes, "rank"), room));
     std::vector<Box> boxes(start_.boxes);
     file_.read(start_bytes, std::as_writable_bytes(std::span(boxes)));
     std::uint64_t sum = 0;

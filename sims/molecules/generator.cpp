@@ -171,6 +171,14 @@ class Maker {
 
 }  // namespace
 
+double expected_molecules(const StartLattice& start, const Vec3& box) {
+  const double volume = box[0] * box[1] * box[2];
+  if (!start.droplet) return start.density * volume;
+  const auto& drop = *start.droplet;
+  const double ball = 4 * std::numbers::pi / 3 * drop.radius * drop.radius * drop.radius;
+  return start.density * ball + drop.vapour_density * std::max(0.0, volume - ball);
+}
+
 std::vector<Molecule> generate(mpi::CommView comm, const StartLattice& start, const Model& model,
                                const Vec3& box, const Region& own) {
   const Maker maker(comm, start, model);

@@ -11,6 +11,10 @@
 
 namespace tailrace::molecules {
 
+/// Returns how many molecules the start has, but for what whole cells of the lattice make of its density.
+/// @local
+double expected_molecules(const StartLattice& start, const Vec3& box);
+
 /// Makes the molecules of a start that lie in the region of this rank: a face-centred cubic lattice with
 /// random orientations, velocities and angular momenta of the wanted temperature, without momentum of the
 /// whole. Every molecule depends on its id and the seed alone, so that the start is the same, bit for bit, on

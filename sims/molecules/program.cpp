@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "conversion.hpp"
 #include "h5md.hpp"
 #include "mpi/verdict.hpp"
@@ -49,6 +50,8 @@ class Program final : public run::CaseProgram {
   void begin(StepIndex done) override;
   void opened(output::Session& session) override;
   output::FieldLookup final_fields(output::Session& session) override;
+  [[nodiscard]] run::RunSize size() const override;
+  [[nodiscard]] double needed_bytes(int rank) const override;
   [[nodiscard]] std::int64_t own_cells() const override { return simulation_->own_molecules(); }
   [[nodiscard]] std::string rate(StepIndex steps_done) override;
 
@@ -59,12 +62,14 @@ class Program final : public run::CaseProgram {
     run::CaseOutputs outputs;
   };
   [[nodiscard]] Outputs resolve(const std::vector<run::OutputTable>& tables, std::int64_t molecules) const;
+  void check(const Start& start);
   StateInTransit state_of_run();
   void plan_outputs();
   void make_head(const std::vector<run::OutputTable>& tables);
   [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
 
   Options& options_;
+  double molecules_ = 0;  ///< about so many
   std::optional<Simulation> simulation_;
   Trajectory trajectory_;
 };
@@ -85,11 +90,40 @@ void Program::plan() {
   std::vector<std::string> warnings = options_.warnings;
   const Start start(comm_, options_.problem, warnings, options_.subject());
   for (const auto& warning : warnings) run_.warn(warning);
-  if (options_.check_only)
-    return mpi::collectively(comm_, [&] { static_cast<void>(resolve(options_.outputs, 1)); });
+  molecules_ = start.count();
+  check_memory();
+  mpi::collectively(comm_, [&] {
+    static_cast<void>(Decomposition::regular(problem().length, ranks(), problem().decomposition.grid));
+  });
+  if (options_.check_only) return check(start);
   simulation_.emplace(comm_, problem(), run_.log());
   simulation_->place(start.molecules(comm_, simulation_->decomposition()));
   plan_outputs();
+}
+
+/// What a run would refuse later, without keeping any molecule.
+void Program::check(const Start& start) {
+  start.check(comm_);
+  mpi::collectively(comm_, [&] {
+    const auto molecules = static_cast<std::int64_t>(molecules_);
+    static_cast<void>(resolve(options_.outputs, std::max<std::int64_t>(1, molecules)));
+  });
+}
+
+run::RunSize Program::size() const {
+  const auto* const lattice = std::get_if<StartLattice>(&problem().start);
+  const auto from = lattice != nullptr ? fmt::format("start.density = {:g}", lattice->density)
+                                       : std::get<StartFile>(problem().start).path;
+  return {.text = fmt::format("{}: {} makes {:g} molecules", options_.subject(), from, molecules_),
+          .fits = [all = molecules_](double share) {
+            return fmt::format("about {:.3g} molecules at most", share * all);
+          }};
+}
+
+/// A molecule while it is handed out, and position, velocity, force and id where it stays.
+double Program::needed_bytes(int /*rank*/) const {
+  constexpr double columns = 10;
+  return molecules_ / ranks() * (sizeof(Molecule) + columns * sizeof(double));
 }
 
 void Program::begin(StepIndex done) {
@@ -159,10 +193,10 @@ void Program::make_head(const std::vector<run::OutputTable>& tables) {
 void Program::describe() {
   const Vec3& length = problem().length;
   const bool kd = problem().decomposition.kind == DecompositionOptions::Kind::kd;
-  report(
-      fmt::format("tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ranks ({}); {}\n",
-                  TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2],
-                  problem().steps, comm_.size(), kd ? "k-d tree" : "regular", output_text()));
+  report(fmt::format("tailrace-molecules {}: {} molecules in {:g} x {:g} x {:g}, {} steps, {} ({}); {}\n",
+                     TAILRACE_VERSION, simulation_->order().size(), length[0], length[1], length[2],
+                     problem().steps, counted(comm_.size(), "rank"), kd ? "k-d tree" : "regular",
+                     output_text()));
 }
 
 /// For ParaView; the run does without if it cannot be written. @local

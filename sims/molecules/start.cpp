@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "generator.hpp"
 #include "mpi/verdict.hpp"
@@ -11,6 +12,34 @@
 namespace tailrace::molecules {
 
 namespace {
+
+/// Centres that attract and repel each other without being of any size give no force that is a number.
+void check_centres(const Problem& problem, Problems& problems) {
+  const auto& components = problem.model.components;
+  for (std::size_t i = 0; i < components.size(); ++i)
+    for (const auto& site : components[i].lennard_jones) {
+      if (site.sigma > 0 || site.epsilon == 0) continue;
+      return problems.add(
+          fmt::format("component[{}]: a Lennard-Jones centre has sigma = {:g} and epsilon = {:g}", i,
+                      site.sigma, site.epsilon),
+          "sigma above 0, or epsilon = 0 for a centre without forces");
+    }
+}
+
+/// Two centres at rest swing around their distance in about this time; a longer step follows nothing.
+void check_time_step(const Problem& problem, Problems& problems) {
+  const auto& components = problem.model.components;
+  for (std::size_t i = 0; i < components.size(); ++i)
+    for (const auto& site : components[i].lennard_jones) {
+      const double time = site.sigma * std::sqrt(components[i].mass() / site.epsilon);
+      if (!(site.sigma > 0 && site.epsilon > 0) || problem.dt <= time) continue;
+      return problems.add(
+          fmt::format("time.dt: {:g} is longer than {:g}, the time sigma sqrt(mass / epsilon) "
+                      "in which centres of component[{}] swing",
+                      problem.dt, time, i),
+          fmt::format("dt = {:g} or less", time / 200));
+    }
+}
 
 void check_box(const Problem& problem, Problems& problems) {
   const Vec3& length = problem.length;
@@ -69,7 +98,14 @@ void Start::complete(Problem& problem, std::vector<std::string>& warnings, const
     if (std::get<StartFile>(problem.start).keeps_time) problem.time_of_step_0 = header.time.value_or(0);
   }
   check_box(problem, problems);
+  check_centres(problem, problems);
+  check_time_step(problem, problems);
   problems.throw_if_any();
+}
+
+double Start::count() const {
+  if (file_) return static_cast<double>(file_->header().molecules);
+  return expected_molecules(std::get<StartLattice>(problem_.start), problem_.length);
 }
 
 std::vector<Molecule> Start::molecules(mpi::CommView comm, const Decomposition& decomposition) const {
@@ -77,11 +113,24 @@ std::vector<Molecule> Start::molecules(mpi::CommView comm, const Decomposition& 
   if (!file_)
     return generate(comm, std::get<StartLattice>(problem_.start), problem_.model, problem_.length, own);
   std::vector<Molecule> molecules;
-  file_->read({.limits = {problem_.length, problem_.model.components.size()},
-               .own = own,
-               .owner = [&](const Vec3& r) { return decomposition.owner(r); }},
-              [&](const Molecule& molecule) { molecules.push_back(molecule); });
+  read_file(
+      own, [&](const Vec3& r) { return decomposition.owner(r); },
+      [&](const Molecule& molecule) { molecules.push_back(molecule); });
   return molecules;
+}
+
+void Start::check(mpi::CommView comm) const {
+  const auto decomposition = Decomposition::regular(problem_.length, comm.size(), {});
+  if (!file_) return;
+  read_file(
+      decomposition.region(comm.rank()), [&](const Vec3& r) { return decomposition.owner(r); },
+      [](const Molecule&) {});
+}
+
+void Start::read_file(const Region& own, const std::function<int(const Vec3&)>& owner,
+                      const Take& take) const {
+  file_->read({.limits = {problem_.length, problem_.model.components.size()}, .own = own, .owner = owner},
+              take);
 }
 
 }  // namespace tailrace::molecules

@@ -22,10 +22,15 @@ class Start {
   /// computed.
   Start(mpi::CommView comm, Problem& problem, std::vector<std::string>& warnings, const std::string& subject);
 
+  /// Returns how many molecules there will be: exactly with a start file, else nearly. @local
+  [[nodiscard]] double count() const;
   /// This rank's molecules. @collective{comm}, synchronises. Errors (input), on all ranks.
   [[nodiscard]] std::vector<Molecule> molecules(mpi::CommView comm, const Decomposition& decomposition) const;
+  /// Reads them and keeps none. @collective{comm}, synchronises. Errors: likewise.
+  void check(mpi::CommView comm) const;
 
  private:
+  void read_file(const Region& own, const std::function<int(const Vec3&)>& owner, const Take& take) const;
   void complete(Problem& problem, std::vector<std::string>& warnings, const std::string& subject) const;
 
   const Problem& problem_;

@@ -29,18 +29,7 @@ void read(run::CaseFile& file, const std::string& key, const Parse& parse) {
 void read_cells(run::CaseFile& file, Options& options) {
   auto cells = *file.integers("domain.cells");
   if (cells.size() == 1) cells.resize(3, cells[0]);
-  constexpr std::int64_t max_cells = std::int64_t{1} << 40;
-  bool good = cells.size() == 3;
-  std::int64_t room = max_cells;
-  for (const auto n : cells) {
-    good = good && n >= 1 && n <= room;
-    if (good) room /= n;
-  }
-  if (!good) {
-    file.add_problem("domain.cells", "is no size of a domain", "cells = [64] for a cube, or [128, 64, 32]");
-    cells.assign(3, 1);
-  }
-  options.formula.cells = {cells[0], cells[1], cells[2]};
+  options.formula.cells = file.grid("domain.cells", cells).value_or(Index3{1, 1, 1});
 }
 
 /// Checks that the values can be distinguished from each other.

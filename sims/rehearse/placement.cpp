@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/text.hpp"
 #include "numbers.hpp"
 #include "selection.hpp"
 #include "tailrace/decomposition.hpp"
@@ -118,7 +119,8 @@ class Placement {
     };
     if (selection_.share != Selection::Share::one) return Box::whole(context_.cells);
     if (selection_.owner >= context_.ranks)
-      fail(fmt::format("there is no rank {}: the run has {} ranks", selection_.owner, context_.ranks));
+      fail(fmt::format("there is no rank {}: the run has {}", selection_.owner,
+                       counted(context_.ranks, "rank")));
     int rank = std::max(selection_.owner, 0);
     while (selection_.owner < 0 && rank + 1 < context_.ranks && box_of(rank).empty()) ++rank;
     if (box_of(rank).empty()) fail(fmt::format("rank {} owns no points", rank));

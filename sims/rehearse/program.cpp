@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "cube.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
@@ -49,6 +50,15 @@ class Program final : public run::CaseProgram {
   void describe() override;
   run::SimulationCalls make() override;
   output::FileTail tail(StepIndex steps_done) override;
+  [[nodiscard]] run::RunSize size() const override {
+    return run::grid_size(options_.subject() + ": domain.cells", options_.formula.cells);
+  }
+  /// The field, and this rank's part of the particles if they are spread evenly.
+  [[nodiscard]] double needed_bytes(int rank) const override {
+    const auto points = options_.ownership.box(options_.formula.cells, ranks(), rank).volume();
+    return static_cast<double>(points) * static_cast<double>(h5::size_bytes(options_.formula.type)) +
+           static_cast<double>(options_.particle_formula.count) * sizeof(Particle) / ranks();
+  }
   [[nodiscard]] std::int64_t own_cells() const override { return own_box_.volume(); }
   run::Run::Summary close(const run::DriveResult& result) override;
   int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
@@ -78,19 +88,20 @@ std::optional<int> Program::instead() {
 
 /// Resolves what is written, and refuses what does not fit.
 void Program::plan() {
+  check_memory();
   run::CaseOutputs outputs;
   mpi::collectively(comm_, [&] {
     const auto& load = options_.load;
     const auto subject = options_.subject();
     Problems problems(subject);
     const auto check_rank = [&](const char* what, int rank) {
-      if (rank >= comm_.size())
+      if (rank >= ranks())
         problems.add(fmt::format("{}: there is no rank {}", what, rank),
-                     fmt::format("a rank from 0 to {}", comm_.size() - 1));
+                     fmt::format("a rank from 0 to {}", ranks() - 1));
     };
     check_rank("rehearse.slow_rank", load.slow_rank.value_or(0));
     check_rank("rehearse.decomposition", options_.ownership.owner);
-    if (load.work == Work::broadcast && comm_.size() == 1)
+    if (load.work == Work::broadcast && ranks() == 1)
       problems.add("rehearse.compute: one rank has nobody to broadcast to",
                    "start at least 2 ranks, or choose matmul, memory or none");
     const auto tables = all_tables(problems);
@@ -108,7 +119,7 @@ void Program::plan() {
 /// The selections and the [[output]] tables.
 std::vector<run::OutputTable> Program::all_tables(Problems& problems) const {
   auto context = options_.selection_context;
-  context.ranks = comm_.size();
+  context.ranks = ranks();
   auto tables = make_tables(options_.selections, context, problems);
   for (const auto& table : options_.outputs) {
     const auto taken = std::any_of(tables.begin(), tables.end(),
@@ -146,8 +157,8 @@ void Program::calibrate() {
   load_.emplace(comm_, options_.load, options_.threads);
   load_->calibrate();
   const Index3& n = options_.formula.cells;
-  report(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {} ranks; {}\n", TAILRACE_VERSION,
-                     n.x, n.y, n.z, options_.steps, comm_.size(), output_text()));
+  report(fmt::format("tailrace-rehearse {}: {} x {} x {} points, {} steps, {}; {}\n", TAILRACE_VERSION, n.x,
+                     n.y, n.z, options_.steps, counted(comm_.size(), "rank"), output_text()));
   if (load_->units() == 0) return report("computing: nothing but the field\n");
   constexpr double us_per_s = 1e6;
   const auto cost = load_->unit_s() > 0 ? fmt::format(", {:.2f} us", us_per_s * load_->unit_s()) : "";

@@ -18,9 +18,9 @@ std::vector<run::Key> domain_keys() {
        .otherwise = "none"},
       {.name = "input.script",
        .type = file,
-       .meaning =
-           "the Python script with which `tailrace run` makes it if it is missing; it gets the path to "
-           "write to",
+       .meaning = "a Python program that `tailrace run` runs, with all that you may do, to make it if it is "
+                  "missing; "
+                  "it gets the path to write to. Read scripts of others first",
        .otherwise = "none"},
       {.name = "domain.cells",
        .type = integers,
@@ -133,7 +133,8 @@ std::vector<run::Key> source_keys() {
           {.name = "source.delays_s",
            .type = reals,
            .meaning = "times by which Ricker wavelets start later, one for each",
-           .otherwise = "0"},
+           .otherwise = "0",
+           .limits = {0, largest}},
           {.name = "receivers.segy",
            .type = texts,
            .meaning = "names of outputs at points that become SEG-Y files too: `[\"receivers\"]`",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -18,26 +19,18 @@ constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 constexpr const char* model_forms = R"(a number, "model.h5:/dataset", "model.rsf" or "model.sgy")";
 
 void read_domain(run::CaseFile& file, Problem& problem) {
-  constexpr std::int64_t max_cells = std::int64_t{1} << 40;
-  const auto cells = file.integers("domain.cells").value_or(std::vector<std::int64_t>{});
-  bool good = cells.size() == 3;
-  std::int64_t room = max_cells;
-  for (const auto n : cells) {
-    good = good && n >= 1 && n <= room;
-    if (good) room /= n;
-  }
-  problem.cells = good ? Index3{cells[0], cells[1], cells[2]} : Index3{};
-  if (!good && file.has("domain.cells"))
-    file.add_problem("domain.cells", "is no size of a domain", "cells = [120, 96, 80], points along x, y, z");
+  if (const auto cells = file.integers("domain.cells"))
+    problem.cells = file.grid("domain.cells", *cells).value_or(Index3{});
   const auto spacing = file.reals("domain.spacing_m");
-  good = spacing && spacing->size() == 3;
+  bool good = spacing && spacing->size() == 3;
   for (std::size_t i = 0; good && i < 3; ++i) {
     good = (*spacing)[i] > 0;
     problem.spacing_m[i] = (*spacing)[i];
   }
-  if (!good && file.has("domain.spacing_m"))
-    file.add_problem("domain.spacing_m", "is no distance of points",
-                     "spacing_m = [12.5, 12.5, 10.0], along x, y, z");
+  if (!good && spacing)
+    file.add_problem("domain.spacing_m",
+                     fmt::format("[{}] are no distances of points", fmt::join(*spacing, ", ")),
+                     "three numbers above 0, along x, y, z: spacing_m = [12.5, 12.5, 10.0]");
 }
 
 void read_time(run::CaseFile& file, Options& options) {
@@ -160,6 +153,9 @@ void read_source_cells(run::CaseFile& file, Options& options) {
     const Index3 at = good ? Index3{one[0], one[1], one[2]} : Index3{};
     if (!good)
       file.add_problem(key, "a source has not three indices", "x, y, z of the point");
+    else if (std::count(options.sources.cells.begin(), options.sources.cells.end(), at) > 0)
+      file.add_problem(key, fmt::format("[{}, {}, {}] is there twice", at.x, at.y, at.z),
+                       "one source at each point, with source.amplitudes");
     else if (n.volume() > 0 && !Box::whole(n).contains(at))
       file.add_problem(key, fmt::format("[{}, {}, {}] lies outside of the domain", at.x, at.y, at.z),
                        fmt::format("from [0, 0, 0] to [{}, {}, {}]", n.x - 1, n.y - 1, n.z - 1));

@@ -82,12 +82,16 @@ struct Accepted {
 
 /// In the order of `Sample::parameters`.
 std::vector<Accepted> accepted(const Properties& properties) {
+  // Wider than any medium, but not as wide as what floats are whose bytes are in the wrong order.
+  const auto speed = [](double v) { return v >= 1e-6 && v <= 1e9; };
+  const auto moderate = [](double v) { return v >= -0.5 && v <= 1e3 && (v == 0 || std::abs(v) >= 1e-30); };
   const auto positive = [](double v) { return v > 0; };
-  const auto above_half = [](double v) { return v >= -0.5; };
   const auto any = [](double) { return true; };
-  std::vector<Accepted> list{{"model.vp_m_s", "a speed above 0", positive},
-                             {"model.epsilon", "a number from -0.5 on", above_half},
-                             {"model.delta", "a number from -0.5 on", above_half}};
+  constexpr const char* number = "a number from -0.5 to 1000; in a file: bytes in the order that it states";
+  std::vector<Accepted> list{
+      {"model.vp_m_s", "a speed from 1e-6 to 1e9 m/s; in a file: bytes in the order that it states", speed},
+      {"model.epsilon", number, moderate},
+      {"model.delta", number, moderate}};
   if (properties.vs_m_s)
     list.push_back({"model.vs_m_s", "a speed from 0 on", [](double v) { return v >= 0; }});
   else
@@ -121,6 +125,7 @@ void check_plane(const Properties& properties, const Sample& sample, const Box& 
 void merge(Extremes& all, const Sample::Point& point, Index3 at) {
   const auto speeds = wave_speeds(point.across, point.moveout, point.shear);
   all.vp_m_s = std::max(all.vp_m_s, point.vp);
+  all.slowest_m_s = std::min(all.slowest_m_s, point.vp);
   all.vs_m_s = std::max(all.vs_m_s, point.vp * std::sqrt(point.shear));
   all.speed_ratio = std::max(all.speed_ratio, speeds.fastest);
   all.speed_m_s = std::max(all.speed_m_s, point.vp * speeds.fastest);
@@ -192,9 +197,10 @@ Extremes survey(const Properties& properties, const Box& region) {
   return all;
 }
 
+/// The coefficients that are not the same everywhere.
 template <class Real>
-Medium<Real>::Medium(const Properties& properties, const Boundary& boundary, const Extremes& extremes,
-                     Index3 cells, const Box& own, double dt_s) {
+std::array<bool, Medium<Real>::count> Medium<Real>::varying(const Properties& properties,
+                                                            const Boundary& boundary) noexcept {
   const bool anisotropic = properties.equations != Equations::isotropic;
   const bool tilted = properties.equations == Equations::tti;
   const bool vp = properties.vp_m_s.varies(), epsilon = anisotropic && properties.epsilon.varies(),
@@ -203,9 +209,29 @@ Medium<Real>::Medium(const Properties& properties, const Boundary& boundary, con
   if (anisotropic && properties.vs_m_s) shear = vp || properties.vs_m_s->varies();
   const bool dip = tilted && properties.dip_rad.varies(), azimuth = tilted && properties.azimuth_rad.varies();
   const bool scatters = boundary.kind == Boundary::Kind::random;
-  allocate(own, {vp || scatters, epsilon, delta, shear, dip || azimuth, dip || azimuth, dip});
+  return {vp || scatters, epsilon, delta, shear, dip || azimuth, dip || azimuth, dip};
+}
+
+template <class Real>
+Medium<Real>::Medium(const Properties& properties, const Boundary& boundary, const Extremes& extremes,
+                     Index3 cells, const Box& own, double dt_s) {
+  allocate(own, varying(properties, boundary));
   for (std::int64_t z = own.lo.z; z < own.hi.z; ++z)
     fill_plane(properties, boundary, extremes, cells, own, dt_s, z);
+}
+
+/// Elements of a coefficient's array.
+template <class Real>
+std::int64_t Medium<Real>::values_in(const Box& own, bool varies) {
+  return varies ? ArrayLayout::of<Real>(own.extents(), 0).size : own.extents().x + simd::lanes<Real>;
+}
+
+template <class Real>
+double Medium<Real>::needed_bytes(const Properties& properties, const Boundary& boundary, const Box& own) {
+  double values = 0;
+  for (const bool varies : varying(properties, boundary))
+    values += static_cast<double>(values_in(own, varies));
+  return values * sizeof(Real);
 }
 
 template <class Real>
@@ -213,9 +239,8 @@ void Medium<Real>::allocate(const Box& own, const std::array<bool, count>& varie
   const auto layout = ArrayLayout::of<Real>(own.extents(), 0);
   for (std::size_t i = 0; i < count; ++i) {
     auto& values = values_[i];
-    const auto size = varies[i] ? layout.size : own.extents().x + simd::lanes<Real>;
     if (varies[i]) values.stride_y = layout.stride_y, values.stride_z = layout.stride_z;
-    values.array.assign(static_cast<std::size_t>(size), Real{0});
+    values.array.assign(static_cast<std::size_t>(values_in(own, varies[i])), Real{0});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,9 +51,10 @@ struct Boundary {
 
 /// Describes what the time step and the boundaries need to know of the whole domain.
 struct Extremes {
-  double speed_m_s = 0;       ///< refers to the fastest wave in any direction
-  double vp_m_s = 0;          ///< largest along the axis
-  double vs_m_s = 0;          ///< largest of shear waves along the axis
+  double speed_m_s = 0;                                     ///< refers to the fastest wave in any direction
+  double vp_m_s = 0;                                        ///< largest along the axis
+  double slowest_m_s = std::numeric_limits<double>::max();  ///< least along the axis
+  double vs_m_s = 0;                                        ///< largest of shear waves along the axis
   double speed_ratio = 1;     ///< largest of the fastest wave to vp at the same point
   std::int64_t unstable = 0;  ///< points whose equations grow without bound
   Index3 first_unstable;
@@ -84,9 +86,14 @@ class Medium {
   /// Hands the coefficients to a step.
   void lend(StepArrays<Real>& arrays) const noexcept;
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+  /// Returns what that will be. @local
+  [[nodiscard]] static double needed_bytes(const Properties& properties, const Boundary& boundary,
+                                           const Box& own);
 
  private:
   static constexpr std::size_t count = 7;  // speed, across, moveout, shear, axis x, y, z
+  static std::array<bool, count> varying(const Properties& properties, const Boundary& boundary) noexcept;
+  static std::int64_t values_in(const Box& own, bool varies);
   struct Values {
     AlignedVector<Real> array;
     std::int64_t stride_y = 0, stride_z = 0;

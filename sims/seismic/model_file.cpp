@@ -59,13 +59,14 @@ Parameter open_hdf5_model(const DatasetName& name, Index3 cells, Problems& probl
   return parameter;
 }
 
-Parameter open_property(const PropertyText& property, Index3 cells, Problems& problems) {
+Parameter open_property(const PropertyText& property, const Problem& problem, Problems& problems) {
   if (!property.dataset) return {.value = property.value, .read = {}};
   const auto& name = *property.dataset;
-  if (!name.dataset.empty()) return open_hdf5_model(name, cells, problems);
+  if (!name.dataset.empty()) return open_hdf5_model(name, problem.cells, problems);
   try {
-    return model_format(name.file) == ModelFormat::rsf ? open_rsf_model(name.file, cells)
-                                                       : open_segy_model(name.file, cells);
+    return model_format(name.file) == ModelFormat::rsf
+               ? open_rsf_model(name.file, problem.cells, problem.spacing_m)
+               : open_segy_model(name.file, problem.cells);
   } catch (const Error& error) {
     problems.add(fmt::format("{}: {}", name.key, error.info().message), error.info().hint);
   }
@@ -117,15 +118,15 @@ ModelFormat model_format(const std::string& name) {
 void complete_problem(Options& options) {
   Problems problems(options.subject());
   const auto& model = options.model;
-  const Index3& cells = options.problem.cells;
+  const auto& problem = options.problem;
   auto& properties = options.problem.properties;
-  properties.vp_m_s = open_property(model.vp_m_s, cells, problems);
-  properties.epsilon = open_property(model.epsilon, cells, problems);
-  properties.delta = open_property(model.delta, cells, problems);
-  properties.dip_rad = open_property(model.dip_rad, cells, problems);
-  properties.azimuth_rad = open_property(model.azimuth_rad, cells, problems);
-  properties.sigma = open_property(model.sigma, cells, problems);
-  if (model.vs_m_s) properties.vs_m_s = open_property(*model.vs_m_s, cells, problems);
+  properties.vp_m_s = open_property(model.vp_m_s, problem, problems);
+  properties.epsilon = open_property(model.epsilon, problem, problems);
+  properties.delta = open_property(model.delta, problem, problems);
+  properties.dip_rad = open_property(model.dip_rad, problem, problems);
+  properties.azimuth_rad = open_property(model.azimuth_rad, problem, problems);
+  properties.sigma = open_property(model.sigma, problem, problems);
+  if (model.vs_m_s) properties.vs_m_s = open_property(*model.vs_m_s, problem, problems);
   complete_sources(options, problems);
   problems.throw_if_any();
 }

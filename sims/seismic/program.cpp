@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
+#include "base/signal.hpp"
 #include "base/system.hpp"
+#include "base/text.hpp"
 #include "model_file.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
@@ -38,6 +41,12 @@ class Program final : public run::CaseProgram {
   void describe() override;
   run::SimulationCalls make() override;
   void derive(StepIndex steps_done) override;
+  [[nodiscard]] run::RunSize size() const override {
+    return run::grid_size(options_.subject() + ": domain.cells", options_.problem.cells);
+  }
+  [[nodiscard]] double needed_bytes(int rank) const override {
+    return Solver::needed_bytes(options_.problem, ranks(), rank);
+  }
   [[nodiscard]] std::int64_t own_cells() const override { return solver_->own_cells().volume(); }
   int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
   [[nodiscard]] std::string rate(StepIndex steps_done) override {
@@ -46,6 +55,7 @@ class Program final : public run::CaseProgram {
 
   void survey_domain();
   void plan_outputs();
+  void warn_of_wavelets();
   void warn();
   [[nodiscard]] double samples(StepIndex steps_done) const {
     return static_cast<double>(options_.problem.grid().volume()) * static_cast<double>(steps_done);
@@ -60,6 +70,7 @@ class Program final : public run::CaseProgram {
 
 void Program::plan() {
   mpi::collectively(comm_, [&] { complete_problem(options_); });
+  check_memory();
   survey_domain();
   plan_outputs();
   warn();
@@ -83,8 +94,26 @@ void Program::survey_domain() {
   });
 }
 
+/// Warns of wavelets that derivatives of 8th order on this grid do not carry.
+void Program::warn_of_wavelets() {
+  constexpr double min_points = 4;
+  const auto& problem = options_.problem;
+  const double spacing_m = *std::max_element(problem.spacing_m.begin(), problem.spacing_m.end());
+  double frequency_hz = 0;
+  for (const auto& source : problem.sources)
+    frequency_hz = std::max(frequency_hz, mean_frequency_hz<double>(source.values, problem.dt_s));
+  const double points = extremes_.slowest_m_s / (frequency_hz * spacing_m);
+  if (frequency_hz == 0 || points >= min_points) return;
+  run_.warn(fmt::format(
+      "waves of the source's mean frequency, {:.4g} Hz, have {:.2g} points per wavelength where "
+      "they are slowest ({:.5g} m/s): the grid distorts them. Fix: at least {} points, by a lower "
+      "source.fcut_hz or a smaller domain.spacing_m",
+      frequency_hz, points, extremes_.slowest_m_s, min_points));
+}
+
 /// Warns of what may surprise.
 void Program::warn() {
+  warn_of_wavelets();
   if (extremes_.unstable == 0) return;
   const Index3& p = extremes_.first_unstable;
   run_.warn(
@@ -124,10 +153,10 @@ void Program::describe() {
   const Index3 &n = problem.cells, grid = problem.grid();
   if (!options_.proxy_form.empty()) return report(proxy_summary(options_, extremes_.speed_m_s));
   report(fmt::format(
-      "tailrace-seismic {}: {}, {} x {} x {} points, {} x {} x {} with the boundary, {} steps, {} ranks; "
+      "tailrace-seismic {}: {}, {} x {} x {} points, {} x {} x {} with the boundary, {} steps, {}; "
       "{}\n",
       TAILRACE_VERSION, to_string(problem.properties.equations), n.x, n.y, n.z, grid.x, grid.y, grid.z,
-      options_.steps, comm_.size(), output_text()));
+      options_.steps, counted(comm_.size(), "rank"), output_text()));
   const double limit_s = largest_stable_dt_s(problem.spacing_m, extremes_.speed_m_s);
   report(fmt::format("dt = {:g} s, {:.1f} % of the largest stable one ({:.4g} s)\n", problem.dt_s,
                      100 * problem.dt_s / limit_s, limit_s));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -103,10 +104,30 @@ class Reader {
                        "x, y, z in this order, x the fastest (sftransp reorders)");
   }
 
+  /// The distances of points are those of the case where the header states them.
+  void check_spacing(const std::array<double, 3>& spacing_m) const {
+    constexpr double rounding = 1e-4;
+    for (int axis = 1; axis <= 3; ++axis) {
+      const auto key = fmt::format("d{}", axis), text = value(key);
+      const double wanted = spacing_m[static_cast<std::size_t>(axis - 1)];
+      const double unit_m = value(fmt::format("unit{}", axis)) == "km" ? 1e3 : 1;
+      const auto found = parse_number<double>(text);
+      if (text.empty() || (found && std::abs(*found * unit_m - wanted) <= rounding * wanted)) continue;
+      throw file_error(
+          file_.path(), fmt::format("{}={}, but domain.spacing_m has {:g} there", key, text, wanted),
+          "distances of points in metres, or unitN=km, as domain.spacing_m has them (sfput corrects)");
+    }
+  }
+
   [[nodiscard]] Elements elements() const {
-    const auto format = value("data_format");
+    const auto format = value("data_format"), size = value("esize");
     for (const auto& one : accepted_elements)
-      if (format == one.name || (format.empty() && &one == accepted_elements.data())) return one;
+      if (format == one.name || (format.empty() && &one == accepted_elements.data())) {
+        if (size.empty() || size == std::to_string(one.size_bytes)) return one;
+        throw file_error(file_.path(),
+                         fmt::format("esize={}, but {} has {} bytes", size, one.name, one.size_bytes),
+                         fmt::format("esize={}, or another data_format", one.size_bytes));
+      }
     throw file_error(file_.path(), fmt::format("data_format=\"{}\" holds no floats that can be read", format),
                      "native_float, xdr_float, native_double or xdr_double (sfdd converts)");
   }
@@ -137,11 +158,14 @@ class Values {
         elements_(reader.elements()),
         cells_(cells) {
     const auto bytes = cells.volume() * static_cast<std::int64_t>(elements_.size_bytes);
-    if (file_.size_bytes() < first_ + bytes)
-      throw file_error(file_.path(),
-                       fmt::format("holds {} bytes of {}: it is truncated",
-                                   std::max<std::int64_t>(0, file_.size_bytes() - first_), bytes),
+    const auto found = std::max<std::int64_t>(0, file_.size_bytes() - first_);
+    if (found < bytes)
+      throw file_error(file_.path(), fmt::format("holds {} bytes of {}: it is truncated", found, bytes),
                        "write the file again");
+    if (found > bytes)
+      throw file_error(file_.path(),
+                       fmt::format("holds {} bytes more than the {} of its values", found - bytes, bytes),
+                       "the file that belongs to this header, with its n1, n2, n3 and data_format");
   }
 
   void read(const Box& region, std::span<double> out) {
@@ -202,9 +226,10 @@ RsfHeader parse_rsf_header(const std::string& text) {
   return header;
 }
 
-Parameter open_rsf_model(const std::string& path, Index3 cells) {
+Parameter open_rsf_model(const std::string& path, Index3 cells, const std::array<double, 3>& spacing_m) {
   const Reader reader(path);
   reader.check_shape(cells);
+  reader.check_spacing(spacing_m);
   const auto values = std::make_shared<Values>(reader, cells);
   return {.value = 0,
           .read = [values](const Box& region, std::span<double> out) { values->read(region, out); }};

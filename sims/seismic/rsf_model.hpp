@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,7 +21,8 @@ RsfHeader parse_rsf_header(const std::string& text);
 
 /// The values of an RSF file as a property of the medium: x along its first axis, then y and z. Of the values
 /// only those are read that are asked for. @local. Errors (input): missing, unreadable or truncated files,
-/// other shapes than `cells`, elements that are no floats.
-Parameter open_rsf_model(const std::string& path, Index3 cells);
+/// bytes that are left over, other shapes than `cells` or distances than `spacing_m`, where the header states
+/// any, elements that are no floats.
+Parameter open_rsf_model(const std::string& path, Index3 cells, const std::array<double, 3>& spacing_m);
 
 }  // namespace tailrace::seismic

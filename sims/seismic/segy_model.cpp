@@ -85,6 +85,9 @@ class SegyModel {
     if (samples_ == cells_.z && traces < wanted && bytes % trace_bytes_ != 0)
       throw bad(fmt::format("ends within trace {} of {}: it is truncated", traces + 1, wanted),
                 "write the file again");
+    if (samples_ == cells_.z && traces == wanted)
+      throw bad(fmt::format("holds {} bytes behind its {} traces", bytes - wanted * trace_bytes_, wanted),
+                "remove them, or write the file again");
     throw bad(
         fmt::format("holds {} traces of {} samples", traces, samples_),
         fmt::format("{} x {} traces of {} samples, as domain.cells: a trace for each x and y, its samples "

@@ -41,6 +41,20 @@ layout::Decomposition decomposition_of(const Problem& problem, int ranks) {
   return layout::Decomposition::bricks(problem.grid(), layout::min_cut_bricks(problem.grid(), ranks));
 }
 
+/// The fields that the equations have: p, and q where it differs.
+std::size_t field_count(Equations equations) noexcept {
+  return equations == Equations::isotropic ? 1 : 2;
+}
+
+template <class Real>
+double bytes_of(const Problem& problem, const Box& own) {
+  if (own.empty()) return 0;
+  const auto levels = static_cast<double>(2 * field_count(problem.properties.equations));
+  const auto layout = ArrayLayout::of<Real>(own.extents(), reach);
+  return levels * static_cast<double>(layout.size) * sizeof(Real) +
+         Medium<Real>::needed_bytes(problem.properties, problem.boundary, own);
+}
+
 /// A value to be added at a point of the rank's arrays.
 struct LocalSource {
   std::int64_t at = 0;
@@ -66,6 +80,7 @@ Extremes survey(mpi::CommView comm, const Problem& problem) {
   all.speed_m_s = mpi::max(comm, all.speed_m_s);
   all.vp_m_s = mpi::max(comm, all.vp_m_s);
   all.vs_m_s = mpi::max(comm, all.vs_m_s);
+  all.slowest_m_s = -mpi::max(comm, -all.slowest_m_s);
   all.speed_ratio = mpi::max(comm, all.speed_ratio);
   // A layer of random speeds may put the largest speed beside the largest ratio.
   if (problem.boundary.kind == Boundary::Kind::random)
@@ -112,7 +127,7 @@ class Solver::StateOf final : public Solver::State {
                      .width = reach,
                      .points = problem.properties.equations == Equations::tti ? layout::HaloPoints::edges
                                                                               : layout::HaloPoints::faces}) {
-    fields_.resize(problem.properties.equations == Equations::isotropic ? 1 : 2);
+    fields_.resize(field_count(problem.properties.equations));
     if (own_.empty()) return;
     for (auto& field : fields_)
       for (auto& level : field) make_still(level);
@@ -311,6 +326,12 @@ void Solver::state(checkpoint::StateArchive& archive) {
 }
 void Solver::restored(StepIndex) {
   state_->get_halos();
+}
+
+double Solver::needed_bytes(const Problem& problem, int ranks, int rank) {
+  const Box own = decomposition_of(problem, ranks).box(rank);
+  return problem.precision == h5::ElementType::float32 ? bytes_of<float>(problem, own)
+                                                       : bytes_of<double>(problem, own);
 }
 
 std::int64_t Solver::memory_bytes() const noexcept {

@@ -68,6 +68,8 @@ class Solver {
   /// This rank's part of what fields show, counted there, which may be empty. @local
   [[nodiscard]] const Box& own_cells() const noexcept { return own_cells_; }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+  /// Returns what `memory_bytes` will be on a rank. @local
+  [[nodiscard]] static double needed_bytes(const Problem& problem, int ranks, int rank);
   /// Saves or restores the two levels of the fields. @local. Errors (input): another time step.
   void state(checkpoint::StateArchive& archive);
   /// After the state came back: gets the halos from the other ranks. @collective

@@ -16,7 +16,7 @@ struct Source {
   std::vector<double> values;
 };
 
-/// The values of a Ricker wavelet for `steps` steps, `delay_s` later.
+/// The values of a Ricker wavelet for `steps` steps, `delay_s` later, as far as they are not 0.
 std::vector<double> ricker_values(double cutoff_hz, double delay_s, double amplitude, double dt_s,
                                   StepIndex steps);
 

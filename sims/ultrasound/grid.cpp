@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace tailrace::ultrasound {
+
+double finest_spacing_m(const Grid& grid) noexcept {
+  const auto* const first = grid.spacing_m.data();
+  return *std::min_element(first, first + grid.dimensions());
+}
+
+double coarsest_spacing_m(const Grid& grid) noexcept {
+  const auto* const first = grid.spacing_m.data();
+  return *std::max_element(first, first + grid.dimensions());
+}
 
 double wavenumber(std::int64_t i, std::int64_t n, double spacing_m) {
   const std::int64_t signed_index = 2 * i < n ? i : i - n;

@@ -64,6 +64,10 @@ struct Grid {
   }
 };
 
+/// The least and the largest distance of points along the axes that there are. @local
+double finest_spacing_m(const Grid& grid) noexcept;
+double coarsest_spacing_m(const Grid& grid) noexcept;
+
 /// Damping factors of the split-field layer along one axis, one per point (Treeby and Cox 2010, eq. 4).
 /// Staggered profiles belong to velocities, the others to densities.
 template <class Real>

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "bad_values.hpp"
 #include "base/rehearsal.hpp"
-#include "base/system.hpp"
 #include "h5/file.hpp"
 #include "input_header.hpp"
 #include "input_sources.hpp"
@@ -23,7 +21,7 @@ namespace {
 /// `keep` false only a few planes are held at a time, and the result has one.
 template <class Real>
 Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const Grid& grid, Range planes,
-                        bool keep, BadValues& bad) {
+                        bool keep, BadValues& bad, SpeedRange& range) {
   constexpr std::int64_t batch_bytes = 4 << 20;  // a plane may be one row only
   const Index3 n = grid.folded();
   const std::int64_t points = n.x * n.y;
@@ -43,7 +41,10 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
                               std::span<Real>(values));
     for (std::int64_t i = 0; i < count * points; ++i) {
       const Real value = values[static_cast<std::size_t>(i)];
-      if (!is_good(value, dataset.accepted)) bad.mark(first * points + i, value);
+      if (is_good(value, dataset.accepted))
+        range.add(value);
+      else
+        bad.mark(first * points + i, value);
     }
     for (std::int64_t plane = 0; keep && plane < count; ++plane) {
       Real* const copy = field.plane(first + plane);
@@ -57,12 +58,16 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
 /// As `read_planes`, or the one value of a homogeneous medium, which is checked on the root only.
 template <class Real>
 Coefficient<Real> read_coefficient(mpi::CommView comm, const h5::File& file, const GridDataset& dataset,
-                                   const Grid& grid, Range planes, bool keep, BadValues& bad) {
+                                   const Grid& grid, Range planes, bool keep, BadValues& bad,
+                                   SpeedRange& range) {
   if (h5::element_count(file.shape(dataset.name)) != 1)
-    return Coefficient<Real>(read_planes<Real>(file, dataset, grid, planes, keep, bad));
+    return Coefficient<Real>(read_planes<Real>(file, dataset, grid, planes, keep, bad, range));
   Real value = 0;
   file.read<Real>(dataset.name, std::span(&value, 1));
-  if (comm.is_root() && !is_good(value, dataset.accepted)) bad.mark(0, value);
+  if (is_good(value, dataset.accepted))
+    range.add(value);
+  else if (comm.is_root())
+    bad.mark(0, value);
   return {value, grid.folded()};
 }
 
@@ -107,39 +112,23 @@ void read_grid_datasets(mpi::CommView comm, const std::string& path, bool keep, 
   const Range planes = grid.planes_of(comm.rank(), comm.size());
   const auto coefficients = destinations(input.medium);
   std::array<BadValues, grid_datasets.size()> bad;
+  std::array<SpeedRange, grid_datasets.size()> ranges;  // of which that of the sound speed counts
   read_together(comm, [&] {
     const auto file = h5::File::open(path);
     for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
       if (!input.header.readable[i]) continue;
       if (i < coefficients.size())
-        *coefficients[i] = read_coefficient<Real>(comm, file, grid_datasets[i], grid, planes, keep, bad[i]);
+        *coefficients[i] =
+            read_coefficient<Real>(comm, file, grid_datasets[i], grid, planes, keep, bad[i], ranges[i]);
       else
         input.sources.initial_pressure =
-            read_planes<Real>(file, grid_datasets[i], grid, planes, keep, bad[i]);
+            read_planes<Real>(file, grid_datasets[i], grid, planes, keep, bad[i], ranges[i]);
     }
   });
+  input.speeds = ranges.front();
   for (std::size_t i = 0; i < grid_datasets.size(); ++i)
     report(comm, grid_datasets[i], grid, bad[i],
            i < coefficients.size() && input.header.readable[i] && coefficients[i]->is_constant(), problems);
-}
-
-/// Notes if the machines of the run have less memory than the state of the solver alone takes: pressure, and
-/// per axis a velocity, a split density and a spectrum.
-template <class Real>
-void check_memory(mpi::CommView comm, const Grid& grid, Problems& problems) {
-  const auto hosts = mpi::gather(comm, host_name(), 0);
-  if (!comm.is_root()) return;
-  const auto machines = std::set<std::string>(hosts.begin(), hosts.end()).size();
-  const double needed = static_cast<double>(grid.points.volume()) * sizeof(Real) *
-                        static_cast<double>(1 + 3 * grid.dimensions()),
-               there = static_cast<double>(machines) * static_cast<double>(physical_memory_bytes());
-  if (needed <= there) return;
-  const Index3 n = grid.points;
-  problems.add(fmt::format("Nx = {}, Ny = {}, Nz = {}: a run takes more than {}, {} machine{} of this size "
-                           "ha{} {}",
-                           n.x, n.y, n.z, human_bytes(needed), machines, machines == 1 ? "" : "s",
-                           machines == 1 ? "s" : "ve", human_bytes(there)),
-               "run on more machines, or with a smaller grid");
 }
 
 /// HDF5 trusts what a file says of itself: damaged files can make it crash or walk in circles. A copy of this
@@ -188,9 +177,9 @@ Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputN
   input.description = std::move(lists.description);
   input.mask = std::move(lists.mask);
   if (lists.header.grid.points.volume() > 0) {  // without a grid nothing can belong to a rank
+    needs.check_grid(lists.header.grid);
     input.sources = read_sources<Real>(comm, path, lists.header, lists.sources, problems);
     read_grid_datasets(comm, path, !needs.check_only, input, problems);
-    if (!needs.check_only) check_memory<Real>(comm, lists.header.grid, problems);
   }
   mpi::collectively_on_root(comm, [&] { problems.throw_if_any(); });
   return input;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +48,16 @@ struct SensorMask {
   std::vector<Box> cuboids;           ///< refers to a cuboid mask
 };
 
+/// Describes the sound speeds of this rank's planes.
+struct SpeedRange {
+  double min_m_s = std::numeric_limits<double>::max(), max_m_s = 0;
+
+  void add(double speed_m_s) noexcept {
+    min_m_s = std::min(min_m_s, speed_m_s);
+    max_m_s = std::max(max_m_s, speed_m_s);
+  }
+};
+
 /// An input file, read. The grid-sized parts hold this rank's planes only, the sources this rank's points.
 template <class Real>
 struct Input {
@@ -53,6 +66,7 @@ struct Input {
   SensorMask mask;
   RawMedium<Real> medium;
   Sources<Real> sources;
+  SpeedRange speeds;
 };
 
 /// Describes what has to hold beyond the file itself.
@@ -60,7 +74,9 @@ struct InputNeeds {
   bool mask = true;                   ///< some stream samples at the sensors
   std::int64_t start_step = 1;        ///< first recorded step, at most the last
   std::optional<std::int64_t> steps;  ///< to be run instead of the file's Nt
-  bool check_only = false;            ///< look at every value but keep none of the grid-sized datasets
+  /// Called on all ranks once the grid is known, before anything of its size is there. @collective
+  std::function<void(const Grid&)> check_grid = [](const Grid&) {};
+  bool check_only = false;  ///< look at every value but keep none of the grid-sized datasets
 };
 
 /// Reads and checks a whole input file; every rank reads the planes it owns. `Real` is float or double.

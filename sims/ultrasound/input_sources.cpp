@@ -34,6 +34,10 @@ std::vector<std::int64_t> read_points(HeaderReader& reader, const Grid& grid, co
   if (const auto outside = volume > 0 ? entries_outside(*points, volume) : std::nullopt)
     reader.add(fmt::format("{}: {}", name, *outside), fmt::format("grid points from 1 to {}", volume));
   for (const auto point : *points) indices.push_back(static_cast<std::int64_t>(point - 1));
+  auto sorted = indices;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    reader.add(fmt::format("{}: point {} is there twice", name, *twice + 1), "each point once");
   return indices;
 }
 

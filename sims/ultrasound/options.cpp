@@ -26,6 +26,8 @@ namespace tailrace::ultrasound {
 
 namespace {
 
+constexpr std::int64_t max_steps = std::int64_t{1} << 40;
+
 int default_threads() {
   // As k-Wave: OMP_NUM_THREADS, else every logical core that this process may use.
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return omp_get_max_threads();
@@ -48,7 +50,7 @@ void add_input_options(CLI::App& app, CommandLine& line) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--overwrite", line.overwrite, "an existing run directory may be used")->group("Files");
-  app.add_flag("--check", line.check_only, "read and check everything, then stop")->group("Files");
+  run::add_check_options(app, line);
   app.add_option("--run-dir", line.run_directory,
                  "with -i and -o: also write run.json, progress and traces here")
       ->type_name("DIR")
@@ -61,7 +63,7 @@ CLI::Validator within(std::int64_t least, std::int64_t most) {
 }
 
 void add_run_options(CLI::App& app, CommandLine& line) {
-  constexpr auto any = std::numeric_limits<StepIndex>::max();
+  constexpr auto any = max_steps;
   auto& options = line.options;
   const auto number = [&](const std::string& name, auto& value, const std::string& help,
                           CLI::Validator check) {
@@ -89,7 +91,7 @@ void add_run_options(CLI::App& app, CommandLine& line) {
 }
 
 void add_checkpoint_options(CLI::App& app, CommandLine& line) {
-  constexpr auto any = std::numeric_limits<std::int64_t>::max();
+  constexpr auto any = max_steps;
   const std::string group = "Checkpoints";
   app.add_option("--checkpoint_file", line.checkpoint_file,
                  "where the state of an unfinished run is kept; a run resumes from it if it exists")

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -64,12 +65,16 @@ class Program final : public run::CaseProgram {
   run::Run::Summary close(const run::DriveResult& result) override;
   output::FieldLookup final_fields(output::Session& session) override;
   output::FileTail tail(StepIndex steps_done) override;
+  [[nodiscard]] run::RunSize size() const override;
+  [[nodiscard]] double needed_bytes(int rank) const override;
   [[nodiscard]] std::int64_t own_cells() const override { return solver_->field("p").box.volume(); }
   int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
 
   void load();
   void check();
-  void check_stability();
+  void warn();
+  void check_stability(double speed_m_s);
+  void check_sources(double speed_m_s);
   void make_solver();
   /// Returns what k-Wave's checkpoint files hold.
   std::vector<StateArray> arrays() {
@@ -149,6 +154,11 @@ void Program<Real>::load() {
                               {.mask = options_.sensor_data.needs_mask(),
                                .start_step = options_.sensor_data.start,
                                .steps = options_.steps > 0 ? std::optional(options_.steps) : std::nullopt,
+                               .check_grid =
+                                   [this](const Grid& grid) {
+                                     grid_ = grid;
+                                     check_memory();
+                                   },
                                .check_only = options_.check_only});
     steps_ = input_.header.steps;
     grid_ = input_.header.grid;
@@ -161,6 +171,21 @@ void Program<Real>::load() {
     console_.failed();
     throw;
   }
+}
+
+template <class Real>
+run::RunSize Program<Real>::size() const {
+  const Index3& n = grid_.points;
+  auto size = run::grid_size("", n);
+  size.text = fmt::format("{}: Nx = {}, Ny = {}, Nz = {}", options_.input, n.x, n.y, n.z);
+  return size;
+}
+
+/// Pressure, and per axis a velocity, a split density and a spectrum.
+template <class Real>
+double Program<Real>::needed_bytes(int rank) const {
+  const auto arrays = static_cast<double>(1 + 3 * grid_.dimensions());
+  return arrays * sizeof(Real) * static_cast<double>(grid_.box_of(rank, ranks()).volume());
 }
 
 /// Describes what has to fit between the options and the input.
@@ -183,14 +208,27 @@ void Program<Real>::check() {
   non_staggered_ = non_staggered_cadence(streams, outputs.streams());
   const Box own_box = header.grid.box_of(comm_.rank(), comm_.size());
   run_.plan(std::move(streams), std::move(outputs), own_box, header.grid.points);
-  if (options_.runs()) check_stability();
+  warn();
+}
+
+/// Warns of time steps and sources that the grid does not carry.
+template <class Real>
+void Program<Real>::warn() {
+  const double fastest_m_s = mpi::max(comm_, input_.speeds.max_m_s),
+               slowest_m_s = -mpi::max(comm_, -input_.speeds.min_m_s);
+  check_stability(fastest_m_s);
+  check_sources(slowest_m_s);
 }
 
 /// Warns of a time step that is too large for the fastest part of the medium.
 template <class Real>
-void Program<Real>::check_stability() {
-  const Range planes = grid_.planes_of(comm_.rank(), comm_.size());
-  const double speed_m_s = mpi::max(comm_, largest_speed_m_s(input_.medium.c0, grid_, planes));
+void Program<Real>::check_stability(double speed_m_s) {
+  const double crossed = speed_m_s * grid_.dt_s / finest_spacing_m(grid_);
+  if (crossed > 1)
+    run_.warn(
+        fmt::format("dt = {:.4g} s: waves of {:.6g} m/s cross {:.3g} points in a step, and what they meet "
+                    "there has no effect. Fix: dt of at most {:.4g} s",
+                    grid_.dt_s, speed_m_s, crossed, grid_.dt_s / crossed));
   const auto limit_s = largest_stable_dt_s(grid_, speed_m_s);
   if (!limit_s || grid_.dt_s <= *limit_s) return;
   watch_.hint = fmt::format("dt of at most {:.4g} s, or c_ref of at least {:.6g} m/s", *limit_s, speed_m_s);
@@ -198,6 +236,26 @@ void Program<Real>::check_stability() {
       fmt::format("dt = {:.4g} s may be unstable: the sound speed reaches {:.6g} m/s, above c_ref = "
                   "{:.6g} m/s. Fix: {}",
                   grid_.dt_s, speed_m_s, grid_.c_ref_m_s, watch_.hint));
+}
+
+/// Warns of signals whose waves have fewer than two points per length, which no grid carries.
+template <class Real>
+void Program<Real>::check_sources(double speed_m_s) {
+  double frequency_hz = 0;
+  const auto look = [&](const auto& source) {
+    if (source) frequency_hz = std::max(frequency_hz, source->mean_frequency_hz(grid_.dt_s));
+  };
+  look(input_.sources.pressure);
+  look(input_.sources.transducer);
+  for (const auto& source : input_.sources.velocity) look(source);
+  frequency_hz = mpi::max(comm_, frequency_hz);
+  const double points = speed_m_s / (frequency_hz * coarsest_spacing_m(grid_));
+  if (frequency_hz == 0 || points >= 2) return;
+  run_.warn(fmt::format(
+      "a source's mean frequency is {:.4g} Hz: its waves have {:.2g} points per wavelength where "
+      "they are slowest ({:.6g} m/s), and the grid carries 2 and more. Fix: a smaller dx, dy, dz, "
+      "or signals of lower frequency",
+      frequency_hz, points, speed_m_s));
 }
 
 template <class Real>
@@ -332,7 +390,6 @@ std::variant<Options, int> read_options(mpi::CommView comm, int argc, const char
   return run::read_command_line(
       comm, [&] { return parse_options(argc, argv); },
       [&](const ErrorInfo& error) {
-        if (comm.is_root() && !case_mode) say(stdout, help_text());
         if (comm.is_root()) run::print_error(program_info.program(), error);
         return status_of(error.kind, case_mode);
       });

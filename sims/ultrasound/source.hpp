@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/signal.hpp"
 #include "field.hpp"
 #include "grid.hpp"
 #include "tailrace/box.hpp"
@@ -46,6 +47,17 @@ struct PointSource {
       return std::lower_bound(points.begin(), points.end(), z, lies_before) - points.begin();
     };
     return {first_from(planes.begin), first_from(planes.end)};
+  }
+  /// The largest of the mean frequencies of the signals that this rank has.
+  [[nodiscard]] double mean_frequency_hz(double dt_s) const {
+    if (one_signal) return tailrace::mean_frequency_hz<Real>(signals, dt_s);
+    double largest_hz = 0;
+    std::vector<Real> signal(static_cast<std::size_t>(steps));
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      for (StepIndex t = 0; t < steps; ++t) signal[static_cast<std::size_t>(t)] = value(t, point);
+      largest_hz = std::max(largest_hz, tailrace::mean_frequency_hz<Real>(signal, dt_s));
+    }
+    return largest_hz;
   }
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return static_cast<std::int64_t>(points.size() * sizeof(Index3) + signals.size() * sizeof(Real) +

@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stability.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tailrace::ultrasound {
-
-template <class Real>
-double largest_speed_m_s(const Coefficient<Real>& c0, const Grid& grid, Range planes) {
-  const Index3 n = grid.folded();
-  Real largest = 0;
-  for (std::int64_t z = planes.begin; z < planes.end; ++z)
-    for (std::int64_t y = 0; y < n.y; ++y)
-      largest = std::max(largest, *std::max_element(c0.row(y, z), c0.row(y, z) + n.x));
-  return largest;
-}
-
-template double largest_speed_m_s(const Coefficient<float>&, const Grid&, Range);
-template double largest_speed_m_s(const Coefficient<double>&, const Grid&, Range);
 
 std::optional<double> largest_stable_dt_s(const Grid& grid, double speed_m_s) {
   if (speed_m_s <= grid.c_ref_m_s) return {};

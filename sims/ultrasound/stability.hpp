@@ -3,14 +3,9 @@
 
 #include <optional>
 
-#include "field.hpp"
 #include "grid.hpp"
 
 namespace tailrace::ultrasound {
-
-/// Largest sound speed on this rank's planes. @local
-template <class Real>
-double largest_speed_m_s(const Coefficient<Real>& c0, const Grid& grid, Range planes);
 
 /// The largest time step for which the k-space scheme is stable in a lossless medium of the given speed;
 /// nothing if every one is, which holds up to the reference speed. In a heterogeneous medium it is an

@@ -97,10 +97,11 @@ void say(std::FILE* stream, const std::string& text) noexcept {
 }
 
 std::string human_bytes(double bytes) {
-  static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  static constexpr std::array units{"B", "kB", "MB", "GB", "TB", "PB"};
   std::size_t unit = 0;
-  while (std::abs(bytes) >= 1024 && unit + 1 < units.size()) {
-    bytes /= 1024;
+  constexpr double step = 1000;
+  while (std::abs(bytes) >= step && unit + 1 < units.size()) {
+    bytes /= step;
     ++unit;
   }
   return fmt::format(fmt::runtime(unit == 0 ? "{:.0f} {}" : "{:.1f} {}"), bytes, units[unit]);

@@ -41,7 +41,7 @@ class Backoff {
   double paused_s_ = 0;
 };
 
-/// Bytes for people: "12.5 MiB".
+/// Bytes for people: "12.5 MB".
 std::string human_bytes(double bytes);
 /// Reads "8", "8MB", "8MiB", "1.5GB/s": SI and binary units; throws `Error` (usage) naming `what`.
 double parse_bytes(const std::string& text, const std::string& what);

@@ -41,6 +41,10 @@ std::optional<double> take_number(std::string_view& text) noexcept {
   return read_front<double>(text);
 }
 
+std::string counted(std::int64_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 std::vector<std::string> split_text(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (;;) {

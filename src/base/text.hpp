@@ -25,6 +25,9 @@ std::optional<std::uint64_t> parse_hex(std::string_view digits) noexcept;
 /// The number at the front of a text, which loses it; nothing if there is none.
 std::optional<double> take_number(std::string_view& text) noexcept;
 
+/// A number of things, of which `noun` is one: "1 rank", "3 ranks".
+std::string counted(std::int64_t number, std::string_view noun);
+
 /// The texts between separators: one more than there are separators.
 std::vector<std::string> split_text(std::string_view text, char separator);
 

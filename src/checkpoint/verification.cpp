@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "digest.hpp"
 #include "h5/file.hpp"
 #include "manifest.hpp"
@@ -102,7 +103,7 @@ class SetWalk {
     parts_ = table("parts", check_->part_words() + 3);
     const auto rows = parts_.size() / (check_->part_words() + 3);
     need(rows == static_cast<std::size_t>(manifest.ranks),
-         fmt::format("{} parts for {} ranks", rows, manifest.ranks));
+         fmt::format("{} parts for {}", rows, counted(manifest.ranks, "rank")));
     check_table("cells", entry_words_);
     entries_ = file.shape(inside("cells"))[0];
     data_place_ = place_of("data");

@@ -3,13 +3,30 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "base/check.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::h5 {
+
+namespace {
+
+/// Returns the system's words of a description such as "file write failed: time = ..., errno = 28, error
+/// message = 'No space left on device', buf = ...", or all of one without them.
+std::string reason_of_system(const std::string& text) {
+  constexpr std::string_view before = "error message = '";
+  const auto begin = text.find(before);
+  if (begin == std::string::npos) return text;
+  const auto first = begin + before.size();
+  return text.substr(first, text.find('\'', first) - first);
+}
+
+}  // namespace
 
 std::string reason() {
   std::string text;
@@ -21,7 +38,7 @@ std::string reason() {
         return 0;
       },
       &text);
-  return text.empty() ? "no reason given" : text;
+  return text.empty() ? "no reason given" : reason_of_system(text);
 }
 
 LibraryLock::LibraryLock() {
@@ -38,10 +55,11 @@ LibraryLock::LibraryLock() {
 }
 
 void fail(const Operation& operation) {
+  const auto why = reason();
   throw Error(ErrorInfo{.kind = ErrorKind::io,
-                        .message = fmt::format("{}: {}", operation.text, reason()),
+                        .message = fmt::format("{}: {}", operation.text, why),
                         .path = operation.path,
-                        .hint = {}});
+                        .hint = why == std::strerror(ENOSPC) ? "free space on its file system" : ""});
 }
 
 void check(herr_t code, const Operation& operation) {

@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/system.hpp"
 #include "tailrace/run/case_file.hpp"
 
 namespace tailrace::run {
 
 namespace {
+
+constexpr double max_buffer_bytes = 0x1p50;
 
 /// The keys of the first of two levels.
 void read_local_level(CaseFile& file, checkpoint::LocalLevel& local) {
@@ -33,10 +37,21 @@ void read_checkpoint(CaseFile& file, CheckpointOptions& options) {
   options.rules = {.every_steps = file.integer("checkpoint.every"),
                    .every_s = file.real("checkpoint.every_s"),
                    .mtbf_s = file.real("checkpoint.mtbf_s")};
+  const auto rules = {file.has("checkpoint.every"), file.has("checkpoint.every_s"),
+                      file.has("checkpoint.mtbf_s")};
+  if (std::count(rules.begin(), rules.end(), true) > 1)
+    file.add_problem("checkpoint", "every, every_s and mtbf_s each say when checkpoints are taken",
+                     "give one of them");
   options.keep = static_cast<int>(*file.integer("checkpoint.keep"));
   const auto buffers = *file.text("checkpoint.buffers"), compress = *file.text("checkpoint.compress");
   file.try_to([&] {
-    options.packing.buffer_bytes = static_cast<std::int64_t>(parse_bytes(buffers, "checkpoint.buffers"));
+    const double bytes = parse_bytes(buffers, "checkpoint.buffers");
+    if (bytes < 1 || bytes > max_buffer_bytes)
+      file.add_problem("checkpoint.buffers",
+                       fmt::format("\"{}\" holds nothing, or more than any memory", buffers),
+                       "a size such as \"64MiB\"");
+    else
+      options.packing.buffer_bytes = static_cast<std::int64_t>(bytes);
   });
   file.try_to(
       [&] { options.packing.compression = checkpoint::parse_compression("checkpoint.compress", compress); });

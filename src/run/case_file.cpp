@@ -6,6 +6,7 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -16,7 +17,7 @@ namespace tailrace::run {
 
 struct CaseFile::State {
   std::string path;  // of the case file; for native inputs the input
-  bool is_file = true;
+  bool is_file = true, allows_outside = false;
   toml::table table;
   const CaseSchema* schema = nullptr;
   std::set<std::string> known;
@@ -178,8 +179,15 @@ nlohmann::json to_json(const toml::node& node) {
   return nullptr;
 }
 
+/// A value as the user wrote it, in one line. JSON has no NaN and no infinity.
 std::string shown(const toml::node& node) {
-  return to_json(node).dump();
+  if (const auto* number = node.as_floating_point(); number != nullptr && !std::isfinite(number->get()))
+    return fmt::format("{}", number->get());
+  const auto* list = node.as_array();
+  if (list == nullptr) return to_json(node).dump();
+  std::vector<std::string> items;
+  for (const auto& item : *list) items.push_back(shown(item));
+  return fmt::format("[{}]", fmt::join(items, ","));
 }
 
 /// "an integer from 1 to 1000".
@@ -320,6 +328,35 @@ std::optional<std::vector<std::string>> CaseFile::file_names(const std::string& 
   if (names)
     for (auto& name : *names) name = resolve_file_name(name);
   return names;
+}
+
+std::optional<std::string> CaseFile::output_name(const std::string& key) {
+  auto name = text(key);
+  if (!name || state_->allows_outside) return name;
+  const auto place = std::filesystem::path(*name).lexically_normal();
+  if (place.is_absolute() || *place.begin() == "..")
+    add_problem(key, fmt::format("\"{}\" leads out of the run directory", *name),
+                "a name below it, or add --allow-outside");
+  return name;
+}
+
+void CaseFile::allow_outside() noexcept {
+  state_->allows_outside = true;
+}
+
+std::optional<Index3> CaseFile::grid(const std::string& key, const std::vector<std::int64_t>& points) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  bool good = points.size() == 3;
+  std::int64_t room = most;
+  for (const auto n : points) {
+    good = good && n >= 1 && n <= room;
+    if (good) room /= n;
+  }
+  if (good) return Index3{points[0], points[1], points[2]};
+  add_problem(
+      key, fmt::format("[{}] is no grid", fmt::join(points, ", ")),
+      fmt::format("points along x, y, z, each 1 or more, and {} at most together: [120, 96, 80]", most));
+  return {};
 }
 
 std::size_t CaseFile::choice(const std::string& key) {

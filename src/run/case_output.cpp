@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/system.hpp"
 #include "output/core/groups.hpp"
 #include "run/xdmf.hpp"
 
@@ -54,6 +55,7 @@ class Resolver {
       values.shape.resize(1);
       values.shape.insert(values.shape.end(), table_.place->shape.begin(), table_.place->shape.end());
     }
+    check_bytes(stream, values.shape);
     stream.datasets = {std::move(values)};
     return stream;
   }
@@ -61,6 +63,26 @@ class Resolver {
  private:
   void problem(const std::string& name, const std::string& what, const std::string& fix) {
     problems_.add(fmt::format("{}.{}: {}", table_.key, name, what), fix);
+  }
+
+  /// Tables of steps and times, which some rank holds, have a value for each sample.
+  bool too_many(double samples) {
+    constexpr double most = 1 << 27;
+    if (samples <= most) return false;
+    const char* const name = table_.every_s > 0 ? "every_s" : "every";
+    problem(name, fmt::format("makes {:.6g} samples", samples),
+            fmt::format("at most {:.0f}: a larger {}", most, name));
+    return true;
+  }
+
+  /// A file has room for so many bytes, whatever the disk has.
+  void check_bytes(const output::Stream& stream, const h5::Shape& shape) {
+    constexpr double most = 0x1p60;
+    double bytes = static_cast<double>(h5::size_bytes(table_.type));
+    for (const auto extent : shape) bytes *= static_cast<double>(extent);
+    if (stream.growth || bytes <= most) return;
+    problem("every", fmt::format("makes a dataset of {}", human_bytes(bytes)),
+            fmt::format("at most {}: fewer samples, or fewer points", human_bytes(most)));
   }
 
   /// A step that the run takes.
@@ -81,6 +103,10 @@ class Resolver {
       checked("at", table_.at.back());
       return output::Cadence::of_list(table_.at);
     }
+    const double period =
+        table_.every_s > 0 ? table_.every_s / domain_.dt_s : static_cast<double>(table_.every);
+    if (!table_.open && too_many(static_cast<double>(last) / std::max(period, 1.0)))
+      return {.first = last, .every = last, .last = last};
     if (table_.every_s > 0) return at_times();
     const StepIndex first =
         (std::max<StepIndex>(table_.first, 1) + table_.every - 1) / table_.every * table_.every;

@@ -5,20 +5,53 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 #include "base/system.hpp"
 #include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 #include "output/session/session.hpp"
+#include "output/strategies/io_servers.hpp"
+#include "run/memory.hpp"
 #include "tailrace/run/simulate.hpp"
 
 namespace tailrace::run {
 
 CaseProgram::CaseProgram(const ProgramInfo& info, mpi::CommView comm, const CaseOptions& options, Run& run)
-    : comm_(comm), run_(run), info_(info), options_(options) {}
+    : comm_(comm),
+      run_(run),
+      info_(info),
+      options_(options),
+      ranks_(options.check_ranks > 0 ? output::ranks_that_compute(options.check_ranks, options.write)
+                                     : comm.size()) {}
+
+namespace {
+
+/// An error of the command line that all ranks see.
+Error bad_option(const std::string& what, const std::string& fix) {
+  return Error(ErrorInfo{.kind = ErrorKind::usage, .message = what, .path = {}, .rank = 0, .hint = fix});
+}
+
+/// Refuses faults of ranks that there are not, writers included.
+void check_faults(const output::WriteOptions& write, int ranks) {
+  const bool apart = write.strategy == "ranks" || write.strategy.starts_with("spawn");
+  const int processes = ranks + (apart ? write.writers : 0);
+  for (const auto& fault : write.faults)
+    if (fault.rank && *fault.rank >= processes)
+      throw bad_option(fmt::format("--fault: there is no rank {}", *fault.rank),
+                       fmt::format("a rank from 0 to {}", processes - 1));
+}
+
+}  // namespace
 
 int CaseProgram::execute() {
   if (const auto status = instead()) return *status;
+  if (options_.check_ranks > 0 && comm_.size() > 1)
+    throw bad_option("--check --ranks is for one process, which checks for all", "start it without mpirun");
+  check_faults(options_.write, ranks_);
   plan();
+  check_memory();  // with the buffers
+  run_.check_places(options_.output);
   if (options_.check_only) return success;
   run_.prepare_directory();
   describe_options();
@@ -34,6 +67,19 @@ int CaseProgram::execute() {
       run_.drive(simulation_, steps(done), watch_, [this](StepIndex step) { progress(step); });
   computed_s_ = monotonic_s() - start_s;
   return end(result, close(result));
+}
+
+void CaseProgram::check_memory() {
+  if (options_.check_ranks == 0)
+    return run::check_memory(comm_, needed_bytes(comm_.rank()) + run_.buffer_bytes(), size());
+  // One process checks for all. Of a batch job it cannot know how many machines there are: each holds a rank.
+  double sum = run_.buffer_bytes(), most = 0;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const double bytes = needed_bytes(rank);
+    sum += bytes;
+    most = std::max(most, bytes);
+  }
+  run::check_memory(comm_, in_batch_job() ? most : sum, size());
 }
 
 void CaseProgram::begin(StepIndex done) {

@@ -58,11 +58,25 @@ void add_case_options(CLI::App& app, CaseWords& words) {
       ->group(group)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--overwrite", words.overwrite, "an existing run directory may be used")->group(group);
-  app.add_flag("--check", words.check_only, "read and check everything, then stop")->group(group);
+  app.add_flag("--overwrite", words.overwrite, "an existing run directory or output file may be replaced")
+      ->group(group);
+  add_check_options(app, words);
   add_write_options(app, words.write);
   add_trace_option(app, words.trace);
   add_run_options(app, words.run);
+}
+
+void add_check_options(CLI::App& app, CaseWords& words) {
+  const std::string group = "Files";
+  constexpr int most = 1 << 24;
+  app.add_flag("--check", words.check_only, "read and check everything, then stop")->group(group);
+  app.add_option("--ranks", words.check_ranks, "with --check: on so many processes the run will be started")
+      ->check(CLI::Range(1, most).description(""))
+      ->type_name("N")
+      ->group(group);
+  app.add_flag("--allow-outside", words.allow_outside,
+               "a case may name output files outside of the run directory")
+      ->group(group);
 }
 
 void print_notice(const Notice& notice) noexcept {
@@ -80,6 +94,9 @@ std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const C
 void finalize(const CaseWords& words, int argc, const char* const* argv, const std::string& fallback,
               CaseOptions& options) {
   options.check_only = words.check_only;
+  options.check_ranks = words.check_ranks;
+  if (words.check_ranks > 0 && !words.check_only)
+    throw Error(ErrorKind::usage, "--ranks belongs to --check: the launcher decides how many a run has");
   options.conversion = asked_for(words.conversion);
   options.output = words.output;
   if (options.output.empty() && !words.out_directory.empty())
@@ -102,9 +119,11 @@ CaseFile open_case(const ProgramInfo& info, const CaseWords& words,
                    const std::vector<std::string>& settings) {
   auto all = settings;
   all.insert(all.end(), words.settings.begin(), words.settings.end());
-  if (settings.empty()) return CaseFile::read(words.case_file, all, *info.schema);
-  return CaseFile::from_overrides(words.case_file.empty() ? "the command line" : words.case_file, all,
-                                  *info.schema);
+  const auto subject = words.case_file.empty() ? "the command line" : words.case_file;
+  auto file = settings.empty() ? CaseFile::read(words.case_file, all, *info.schema)
+                               : CaseFile::from_overrides(subject, all, *info.schema);
+  if (words.allow_outside) file.allow_outside();
+  return file;
 }
 
 void read_case_table(CaseFile& file, const std::string& simulation, CaseOptions& options) {

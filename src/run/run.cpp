@@ -65,11 +65,17 @@ double Run::elapsed_s() const noexcept {
 void Run::warn(const std::string& message) {
   impl_->warn(message);
 }
+void Run::check_places(const std::string& output) {
+  impl_->check_places(output);
+}
 void Run::prepare_directory() {
   impl_->prepare_directory();
 }
 void Run::plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain) {
   impl_->plan(std::move(streams), std::move(outputs), own_box, domain);
+}
+double Run::buffer_bytes() const {
+  return impl_->buffer_bytes();
 }
 StepIndex Run::restore(const SimulationCalls& simulation) {
   return impl_->restore(simulation);

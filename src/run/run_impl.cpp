@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "checkpoint/local.hpp"
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
@@ -42,97 +40,6 @@ output::Options Run::Impl::session_options() const {
 void Run::Impl::warn(const std::string& message) {
   account_.warnings.push_back(message);
   if (comm_.is_root()) say(stderr, fmt::format("{}: warning: {}\n", options_.program, message));
-}
-
-void Run::Impl::prepare_directory() {
-  if (options_.directory.empty()) return;
-  mpi::collectively_on_root(comm_, [&] {
-    namespace fs = std::filesystem;
-    const fs::path directory = options_.directory;
-    const auto fail = [&](const std::string& what, const std::string& hint) {
-      throw Error(ErrorInfo{.kind = ErrorKind::usage,
-                            .message = fmt::format("{}: {}", options_.directory, what),
-                            .path = options_.directory,
-                            .hint = hint});
-    };
-    if (options_.resume && checkpoint::list_checkpoints(checkpoint_directory()).empty() &&
-        !checkpoint::has_local_level(checkpoint_directory()))
-      fail("has no checkpoint to resume from", "start the run anew, without --resume");
-    if (options_.resume) return;
-    if (fs::exists(directory) && !options_.overwrite)
-      fail("the run directory exists", "choose another --out, or add --overwrite");
-    clear_directory();
-    std::error_code code;
-    fs::create_directories(directory / "trace", code);
-    if (code) fail("cannot be made: " + code.message(), "choose a directory that you may write to");
-    keep_arguments();
-  });
-  if (!options_.resume) begin_traces();
-}
-
-void Run::Impl::begin_traces() {
-  tracing_.emplace(comm_, options_.directory, options_.trace, account_.start_s);
-}
-
-/// Finds out what of an earlier run would be taken for this one's.
-void Run::Impl::clear_directory() {
-  namespace fs = std::filesystem;
-  const fs::path directory = options_.directory;
-  std::error_code code;
-  for (const char* old : {"run.json", "report.html", "progress.json"}) fs::remove(directory / old, code);
-  for (const char* old : {"trace", "checkpoints", "legs"}) fs::remove_all(directory / old, code);
-}
-
-/// The state is restored: the directory is this segment's from now on. @collective{comm}
-void Run::Impl::begin_segment() {
-  mpi::collectively_on_root(comm_, [&] { set_segment_aside(); });
-  begin_traces();
-}
-
-/// Moves the account and the traces of the segment before to legs/N, and removes the report, which knows of
-/// no more.
-void Run::Impl::set_segment_aside() {
-  namespace fs = std::filesystem;
-  const fs::path directory = options_.directory;
-  int segment = 1;
-  while (fs::exists(directory / "legs" / std::to_string(segment))) ++segment;
-  const auto place = directory / "legs" / std::to_string(segment);
-  std::error_code code;
-  const auto fail_if = [&](const fs::path& path, const std::string& what) {
-    if (!code) return;
-    throw Error(ErrorInfo{.kind = ErrorKind::io,
-                          .message = fmt::format("{}: {}: {}", path.string(), what, code.message()),
-                          .path = path.string(),
-                          .hint = "check the permissions of the run directory"});
-  };
-  fs::create_directories(place, code);
-  for (const char* old : {"run.json", "progress.json", "trace"}) {
-    if (!fs::exists(directory / old)) continue;
-    fs::rename(directory / old, place / old, code);
-    fail_if(directory / old, fmt::format("cannot be moved to {}", place.string()));
-  }
-  fs::remove(directory / "report.html", code);
-  fs::create_directories(directory / "trace", code);
-  fail_if(directory / "trace", "cannot be made");
-}
-
-/// For `tailrace resume`.
-void Run::Impl::keep_arguments() {
-  if (options_.arguments.empty()) return;
-  std::error_code code;
-  const auto path = fmt::format("{}/start.json", options_.directory);
-  std::ofstream file(path);
-  file << nlohmann::ordered_json{{"program", options_.program},
-                                 {"executable",
-                                  std::filesystem::read_symlink("/proc/self/exe", code).string()},
-                                 {"arguments", options_.arguments},
-                                 {"directory", std::filesystem::current_path(code).string()},
-                                 {"ranks", comm_.size()}}
-              .dump(1)
-       << '\n'
-       << std::flush;
-  if (!file)
-    warn(fmt::format("{} cannot be written: `tailrace resume` will not know how the run was started", path));
 }
 
 StepIndex Run::Impl::restore(const SimulationCalls& simulation) {
@@ -228,6 +135,11 @@ void Run::Impl::plan(std::vector<output::Stream> streams, CaseOutputs outputs, c
   account_.outputs = describe_streams(streams);
   account_.grid = domain;
   mpi::collectively(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
+}
+
+double Run::Impl::buffer_bytes() const {
+  if (plan_.streams.empty()) return 0;
+  return static_cast<double>(plan_.memory_bytes(output::buffer_count(options_.write)));
 }
 
 output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,

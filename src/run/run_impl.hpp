@@ -30,8 +30,10 @@ class Run::Impl {
   [[nodiscard]] trace::Log& log() noexcept { return log_; }
   [[nodiscard]] double elapsed_s() const noexcept { return monotonic_s() - account_.start_s; }
   void warn(const std::string& message);
+  void check_places(const std::string& output);
   void prepare_directory();
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
+  [[nodiscard]] double buffer_bytes() const;
   StepIndex restore(const SimulationCalls& simulation);
   std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
                       const std::vector<ForeignFormat>& formats);
@@ -52,6 +54,8 @@ class Run::Impl {
   int guard(const std::function<int()>& body, const std::function<int(ErrorKind)>& status_of) noexcept;
 
  private:
+  void check_directory() const;
+  void check_output(const std::string& output) const;
   void describe_grids(const std::string& path);
   /// Returns what the session goes by: what the user decided, and the processes that write.
   [[nodiscard]] output::Options session_options() const;

@@ -139,7 +139,7 @@ SPOILT: dict[str, tuple[Spoil, list[str]]] = {
         lambda case: case.set("Nx", 2**20).set("Ny", 2**20).set("Nz", 2**20),
         ["Nx = 1048576", str(2**60), "2^44"],
     ),
-    "more than this machine can hold": (homogeneous(2**14), [f"Nx = {2**14}", "GiB", "machine"]),
+    "more than this machine can hold": (homogeneous(2**14), [f"Nx = {2**14}", "TB", "machine"]),
     "too many steps": (having("Nt", 2**62), [f"Nt = {2**62}"]),
     "Stokes before 1.2": (lambda case: in_format(with_stokes(case), 1), ["absorbing_flag = 2", "1.1"]),
     "Stokes of another power": (

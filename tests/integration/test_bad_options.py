@@ -11,6 +11,7 @@ NATIVE_OPTIONS = {
     "-s 61": ["starts at step 61, but the run has 60 steps", "1 to 60"],
     "-s 21 --benchmark 20": ["starts at step 21, but the run has 20 steps"],
     "-s 0": ["-s", "0"],
+    "--benchmark 99999999999999999999": ["--benchmark", "1099511627776"],
     "-t 0": ["-t", "0"],
     "-t two": ["-t", "two"],
     "--p_maximum": ["--p_maximum"],
@@ -32,6 +33,7 @@ def test_bad_command_line(options, small, tmp_path):
     ended = jobs.run("-i", small, "-o", output, "--quiet", *options.split())
     assert ended.status == 1, ended
     assert ended.err.count("tailrace-ultrasound: ") == 1
+    assert ended.out == "" and ended.err.startswith("tailrace-ultrasound: "), ended
     for words in NATIVE_OPTIONS[options]:
         assert words in ended.err, ended
     assert not output.exists()

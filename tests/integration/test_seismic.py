@@ -206,7 +206,7 @@ def test_a_failing_disk_ends_the_run_on_every_rank(model, strategy):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("cells = [14, 13, 12]", "cells = [14, 13]", ["domain.cells", "is no size"]),
+        ("cells = [14, 13, 12]", "cells = [14, 13]", ["domain.cells: [14, 13] is no grid"]),
         ("[10, 11, 12]", "[10, 0, 12]", ["domain.spacing_m"]),
         ("dt_s = 0.001", "dt_s = 0.01", ["time.dt_s: 0.01 s is too large", "at most 0.00"]),
         ("end_s = 0.02", "", ["time.steps", "give one of them"]),
@@ -222,6 +222,7 @@ def test_a_failing_disk_ends_the_run_on_every_rank(model, strategy):
         ("delta = 0.05", "dip_rad = 1", ["model.dip_rad", "no meaning for vti"]),
         ("vs_m_s = 900", "vs_m_s = 900\nsigma = 1", ["model.vs_m_s", "conflicts with sigma"]),
         ("[7, 6, 6]", "[7, 6, 12]", ["source.cells: [7, 6, 12] lies outside", "[13, 12, 11]"]),
+        ("[0, 12, 3]", "[7, 6, 6]", ["source.cells: [7, 6, 6] is there twice", "source.amplitudes"]),
         ("[1, -2.5]", "[1]", ["source.amplitudes", "1 numbers for 2 sources"]),
         ("amplitudes", "fcut_hz = 3\namplitudes", ["source.fcut_hz", 'wavelet = "ricker"']),
         ("width = 4", "width = 0", ["boundary.width", "leaves no layer"]),

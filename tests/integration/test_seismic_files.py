@@ -241,6 +241,25 @@ BAD_MODELS = {
         lambda p, m: (write_rsf(p, m, "native_float"), p.with_name("alone.rsf@").unlink()),
         ["alone.rsf@"],
     ),
+    "spacing.rsf": (
+        lambda p, m: write_rsf(p, m, "native_float", more="d1=10 d2=11 d3=25\n"),
+        ["d3=25, but domain.spacing_m has 12.5 there"],
+    ),
+    "esize.rsf": (
+        lambda p, m: write_rsf(p, m, "native_float", more="esize=8\n"),
+        ["esize=8, but native_float has 4 bytes"],
+    ),
+    "long.rsf": (
+        lambda p, m: (write_rsf(p, m, "native_float"), p.with_name("long.rsf@").open("ab").write(bytes(24))),
+        ["holds 24 bytes more than the 8736 of its values"],
+    ),
+    "swapped.rsf": (
+        lambda p, m: (
+            write_rsf(p, m, "xdr_float"),
+            p.write_text(p.read_text().replace("xdr", "native")),
+        ),
+        ["model.vp_m_s: ", "bytes in the order that it states"],
+    ),
     "missing.rsf": (lambda p, m: None, ["missing.rsf: cannot be opened: No such file"]),
     "shape.sgy": (
         lambda p, m: p.write_bytes(segy_bytes(m[:11], 5)),
@@ -249,6 +268,10 @@ BAD_MODELS = {
     "short.sgy": (
         lambda p, m: (p.write_bytes(segy_bytes(m, 5)), cut(p, 20000)),
         ["ends within trace 57 of 182: it is truncated"],
+    ),
+    "long.sgy": (
+        lambda p, m: p.write_bytes(segy_bytes(m, 5) + bytes(30)),
+        ["holds 30 bytes behind its 182 traces"],
     ),
     "code.sgy": (
         lambda p, m: bad_segy(p, m, 3225, 3),
@@ -268,7 +291,7 @@ def test_bad_models_are_refused_with_one_message(tmp_path, model, name):
     make(tmp_path / name, model)
     ended = run(tmp_path, CASE.replace("model.h5:/vp", name))
     assert ended.status == 2, ended
-    for word in [name, "Fix: ", *words]:
+    for word in [*([] if name == "swapped.rsf" else [name]), "Fix: ", *words]:
         assert word in ended.err, ended
     assert len(jobs.messages(ended, "tailrace-seismic")) == 1
     assert not (tmp_path / "run").exists()

@@ -63,9 +63,11 @@ struct Read {
   std::string problems;
 };
 
-Read read(const std::string& text, const std::vector<std::string>& settings = {}) {
+Read read(const std::string& text, const std::vector<std::string>& settings = {},
+          bool allow_outside = false) {
   const test::TempDir directory;
   CommandLine line;
+  line.allow_outside = allow_outside;
   line.case_file = directory.file("case.toml");
   line.settings = settings;
   std::ofstream(line.case_file) << text;
@@ -115,6 +117,12 @@ TEST_CASE("a case with everything in it") {
   CHECK(options.resolved["start"]["seed"] == 1);
 }
 
+TEST_CASE("files outside of the run directory are written where they are allowed to be") {
+  const auto [options, problems] = read(good, {"writer[0].prefix=\"../beside\""}, true);
+  CHECK(problems == "");
+  CHECK(options.writers[0].prefix == "../beside");
+}
+
 TEST_CASE("what is wrong with a case is reported with its key and the fix") {
   CHECK(reports("domain.length=[10, 10]", "domain.length"));
   CHECK(reports("domain.length=[10, 10, -1]", "lengths above 0"));
@@ -131,6 +139,13 @@ TEST_CASE("what is wrong with a case is reported with its key and the fix") {
   CHECK(reports("output[0].select={plane = {x = 1}}", "output[0].select"));
   CHECK(reports("mixing[0].components=[1, 0]", "is no pair of components"));
   CHECK(reports("component[0].lj[0].mass=0", "has no mass"));
+  CHECK(reports("time.dt=nan", "time.dt: nan is not accepted"));
+  CHECK(reports("writer[0].prefix=\"../../evil\"",
+                "\"../../evil\" leads out of the run directory. Fix: a name "
+                "below it, or add --allow-outside"));
+  CHECK(reports("writer[0].prefix=\"below/../../evil\"", "leads out of the run directory"));
+  CHECK(reports("writer[0].prefix=\"/tmp/evil\"", "leads out of the run directory"));
+  CHECK(!reports("writer[0].prefix=\"below/../good\"", "leads out"));
   CHECK(reports("model.cutof=3", "model.cutoff"));
 }
 

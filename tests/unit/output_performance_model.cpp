@@ -187,7 +187,9 @@ TEST_CASE("control groups of both versions withhold cores and memory, and so do 
   put("slurm/job/memory.max", "max\n");
   put("slurm/job/memory.current", "500\n");
   CHECK(!groups().memory_free_bytes());
+  CHECK(!groups().memory_limit_bytes());
   put("slurm/memory.max", "10000\n");
+  CHECK(groups().memory_limit_bytes() == 10000);
   put("slurm/memory.current", "7000\n");
   CHECK(groups().memory_free_bytes() == 3000);
   put("slurm/memory.stat", "anon 1\ninactive_file 1500\nactive_file 9\n");
@@ -199,6 +201,7 @@ TEST_CASE("control groups of both versions withhold cores and memory, and so do 
   CHECK(groups().memory_free_bytes() == 1000);
   put("memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 200\n");
   CHECK(groups().memory_free_bytes() == 1200);
+  CHECK(groups().memory_limit_bytes() == 4000);
   std::filesystem::remove_all(root.file("slurm"));
   std::filesystem::remove_all(root.file("memory/job/memory.limit_in_bytes"));
   CHECK(!groups().memory_free_bytes());  // version 1 has a number for "no limit"

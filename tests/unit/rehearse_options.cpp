@@ -120,8 +120,8 @@ TEST_CASE("what does not fit together is refused") {
   CHECK(message_of({"-o", "a.h5", "--slow-factor", "3"}).find("belongs to no rank") != std::string::npos);
   CHECK(message_of({"-o", "a.h5", "--compute", "broadcast", "--slow-rank", "0"})
             .find("keeps the ranks together") != std::string::npos);
-  CHECK(message_of({"-o", "a.h5", "--cells", "1000000", "--steps", "1"}).find("no size") !=
-        std::string::npos);
+  CHECK(message_of({"-o", "a.h5", "--cells", "1000000", "--steps", "1"})
+            .find("[1000000, 1000000, 1000000] is no grid") != std::string::npos);
   CHECK(message_of({"-o", "a.h5", "--cells", "8192", "--steps", "20000"}).find("no exact numbers") !=
         std::string::npos);
   CHECK(message_of({"-o", "a.h5", "--no-such"}).find("--no-such") != std::string::npos);

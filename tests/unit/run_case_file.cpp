@@ -166,4 +166,28 @@ TEST_CASE("template and JSON schema show what is stated") {
   CHECK(json["properties"]["list"]["items"]["properties"]["kind"]["enum"] == nlohmann::json{"one", "two"});
 }
 
+TEST_CASE("numbers that JSON does not have are shown as they are written") {
+  auto file = CaseFile::from_overrides(
+      "x", {"time.dt_s=nan", "a.low=[1.0, -inf]", "time.steps=inf", "input.file=x"}, schema);
+  CHECK(!file.real("time.dt_s"));
+  file.reals("a.low");
+  file.integer("time.steps");
+  file.file_name("input.file");
+  const auto message = message_of(file);
+  CHECK(holds(message, "time.dt_s: nan is not accepted"));
+  CHECK(holds(message, "a.low: [1.0,-inf] is not a list of numbers"));
+  CHECK(holds(message, "time.steps: inf is not accepted"));
+}
+
+TEST_CASE("a grid is three numbers of points, and not too many") {
+  auto file = CaseFile::from_overrides("x", {}, schema);
+  CHECK(file.grid("k", {4, 3, 2}) == Index3{4, 3, 2});
+  CHECK(!file.grid("k", {4, 3}));
+  CHECK(!file.grid("k", {4, 0, 2}));
+  CHECK(!file.grid("k", {1 << 20, 1 << 20, 2}));
+  CHECK(holds(message_of(file),
+              "k: [1048576, 1048576, 2] is no grid. Fix: points along x, y, z, each 1 or more, and "
+              "1099511627776 at most together"));
+}
+
 }  // namespace tailrace::run

@@ -278,6 +278,24 @@ TEST_CASE("what does not fit the domain is named") {
   }
 }
 
+TEST_CASE("more samples than anybody can hold are refused at once") {
+  auto domain = small_domain();
+  domain.steps = 1'000'000'000'000;
+  const auto message_of = [&](const std::string& lines) -> std::string {
+    try {
+      const auto tables = parse("[[output]]\nname = \"a\"\nquantity = \"p\"\n" + lines).tables;
+      static_cast<void>(CaseOutputs(tables, domain, "case"));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(holds(message_of("every = 10\n"),
+              "output[0].every: makes 1e+11 samples. Fix: at most 134217728: a larger every"));
+  CHECK(holds(message_of("every_s = 5.0\ninitial = true\n"), "output[0].every_s: makes 1e+11 samples"));
+  CHECK(message_of("every = 100000000000\n") == "");
+}
+
 TEST_CASE("the file gets steps, times and what the values are") {
   const auto tables =
       parse(

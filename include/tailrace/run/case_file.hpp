@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/run/case_schema.hpp"
 
@@ -45,6 +46,10 @@ class CaseFile {
   /// As `text` and `texts`, for file names: relative ones are taken from the directory of the case file.
   std::optional<std::string> file_name(const std::string& key);
   std::optional<std::vector<std::string>> file_names(const std::string& key);
+  /// As `text`, for the name of a file to be written below the run directory: one that leads out of it
+  /// becomes a problem, unless `allow_outside` was called.
+  std::optional<std::string> output_name(const std::string& key);
+  void allow_outside() noexcept;
   /// The position of a text among those that the schema accepts; 0 if it is absent or wrong.
   std::size_t choice(const std::string& key);
   /// A key that goes with other choices than this case's: known, and a problem if it is there. Returns
@@ -75,6 +80,9 @@ class CaseFile {
   }
   /// A value for `finish` to set where the case left it open, so that `resolved` is complete.
   void set_default(const std::string& key, const std::string& toml_value);
+
+  /// Three numbers of points as a grid; a problem of the key, and nothing, if they make none that can be.
+  std::optional<Index3> grid(const std::string& key, const std::vector<std::int64_t>& points);
 
   /// Throws an `Error` (input) with all problems and all unknown keys, the nearest known key named beside
   /// each.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tailrace/run/program.hpp"
+#include "tailrace/run/run_size.hpp"
 
 namespace tailrace::run {
 
@@ -26,9 +27,18 @@ class CaseProgram {
 
   /// Does something else than a run, if that is asked for, and returns its exit status.
   virtual std::optional<int> instead() { return {}; }
-  /// Reads what the case names, refuses what cannot be computed, and resolves with `Run::plan` what is
-  /// written; with --check the program ends after that.
+  /// Reads what the case names, refuses what cannot be computed, calls `check_memory` as soon as the size is
+  /// known, and resolves with `Run::plan` what is written; with --check the program ends after that.
   virtual void plan() = 0;
+  /// The ranks that compute in the run: those there are, or those of the run that is checked. @local
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  /// The size of the computation, once it is known. @local
+  [[nodiscard]] virtual RunSize size() const = 0;
+  /// Bytes that the arrays of one of `ranks()` take at least, known before any of them is there. @local
+  [[nodiscard]] virtual double needed_bytes(int rank) const = 0;
+  /// Refuses a run that its machines have not enough memory for. @collective{comm}, synchronises. Errors
+  /// (input), on all ranks.
+  void check_memory();
   /// Says what is computed: in the account, and to people with `report`.
   virtual void describe() {}
   /// Makes the simulation, whose calls stay good until the end.
@@ -73,6 +83,7 @@ class CaseProgram {
  private:
   const ProgramInfo& info_;
   const CaseOptions& options_;
+  int ranks_;
   std::optional<ProgressLines> progress_;
 };
 

@@ -42,8 +42,9 @@ struct CaseOptions {
   std::string case_file;      ///< absolute; empty if there is none
   std::string command;        ///< as typed
   std::string run_directory;  ///< says where run.json, progress and traces go; empty: nowhere
-  bool overwrite = false;     ///< an existing run directory may be used
+  bool overwrite = false;     ///< an existing run directory or output file may be replaced
   bool check_only = false;    ///< read and check everything, write nothing
+  int check_ranks = 0;        ///< with `check_only`: processes that the run will have; 0: those there are
   bool quiet = false;
   bool reports_plan = true;  ///< the planner's decisions are printed, unless quiet
   std::optional<double> wall_limit_s;
@@ -71,7 +72,8 @@ struct CaseOptions {
 /// The command line as typed.
 struct CaseWords {
   std::string case_file, out_directory, output, trace;
-  bool overwrite = false, check_only = false;
+  bool overwrite = false, check_only = false, allow_outside = false;
+  int check_ranks = 0;                ///< 0: not given
   std::vector<std::string> settings;  ///< "key=value"
   output::OptionTexts write;
   Conversion conversion;  ///< refers to programs that know other formats
@@ -80,9 +82,11 @@ struct CaseWords {
 
 /// The parser of a program's command line, without options. @local
 std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info);
-/// Adds --case, --out, -o, --set, --overwrite and --check, and what `add_write_options`, `add_trace_option`
-/// and `add_run_options` add; `words` outlives the parser.
+/// Adds --case, --out, -o, --set, --overwrite, and what `add_check_options`, `add_write_options`,
+/// `add_trace_option` and `add_run_options` add; `words` outlives the parser.
 void add_case_options(CLI::App& app, CaseWords& words);
+/// Adds --check, --ranks and --allow-outside, likewise.
+void add_check_options(CLI::App& app, CaseWords& words);
 /// A request that ends the program at once: help or version.
 struct Notice {
   std::string text;

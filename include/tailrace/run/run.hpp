@@ -48,7 +48,7 @@ int with_io_servers(
 struct RunOptions {
   std::string program;     ///< as it names itself in messages
   std::string directory;   ///< says where run.json, progress and traces go; empty: nowhere
-  bool overwrite = false;  ///< the directory may exist
+  bool overwrite = false;  ///< the directory, or the output file, may exist
   std::optional<double> wall_limit_s;
   std::optional<double> pause_after_s =
       {};  ///< then the run ends in order to be resumed; see `close_for_restart`
@@ -83,6 +83,10 @@ class Run {
   /// Keeps what the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
 
+  /// Refuses places that hold something which the run may not replace: its directory, and the output file.
+  /// @collective{comm}, synchronises. Errors (usage), on all ranks: one of them exists, or there is no
+  /// checkpoint to resume from.
+  void check_places(const std::string& output);
   /// Makes the directory, removes what an earlier run left there, and begins the traces. Of a run that is
   /// to be resumed it changes nothing: that is left to `restore`.
   /// @collective{comm}, synchronises. Errors (usage, input, io), on all ranks: it exists and may not, has no
@@ -91,6 +95,8 @@ class Run {
   /// Resolves the streams of the simulation and the outputs of the case for this rank (`output::make_plan`).
   /// @collective{comm}, synchronises. Errors (input), on all ranks.
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
+  /// Bytes of this rank's staging buffers and reductions, once planned; 0 before. @local
+  [[nodiscard]] double buffer_bytes() const;
   /// If the run is to be resumed: restores the simulation and the running reductions from the newest
   /// checkpoint that is whole, and returns its step; `open_output` then opens the file that is there. Only
   /// then are the account and the traces of the earlier segment put aside (docs/formats/run_directory.md), so

@@ -78,9 +78,17 @@ class SimulationProgram final : public CaseProgram {
  private:
   void plan() override {
     const auto domain = S::domain(options_);
+    points_ = domain.points;
+    check_memory();
     auto outputs = resolve_outputs(comm_, options_, domain);
     head_.attributes = {{"simulation", std::string(S::name), 0}, {"title", options_.title, 0}};
     run_.plan({}, std::move(outputs), own_, domain.points);
+  }
+  [[nodiscard]] RunSize size() const override { return grid_size(options_.subject() + ": grid", points_); }
+  /// A value of 4 bytes for each quantity of a point is the least.
+  [[nodiscard]] double needed_bytes(int rank) const override {
+    const auto points = S::decomposition(options_, ranks()).box(rank).volume();
+    return 4.0 * static_cast<double>(points) * static_cast<double>(S::quantities().size());
   }
   SimulationCalls make() override {
     simulation_ = std::make_unique<S>(comm_, options_);
@@ -90,6 +98,7 @@ class SimulationProgram final : public CaseProgram {
 
   const Options& options_;
   Box own_;
+  Index3 points_;
   std::unique_ptr<S> simulation_;
 };
 

@@ -59,6 +59,7 @@ class RunRequest:
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
+    allow_outside: bool = False
     overwrite: bool = False
     report: bool = True
     json: bool = False
@@ -143,6 +144,8 @@ def make_plan(request: RunRequest) -> Plan:
         words += ["--bind", "none"]
     if request.overwrite:
         words.append("--overwrite")
+    if request.allow_outside:
+        words.append("--allow-outside")
     spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
     layout = Layout(ranks, threads, request.bind, machine, spawned, request.oversubscribe)
     check_processes(layout)
@@ -170,7 +173,8 @@ def check_case(plan: Plan) -> int:
     """Lets one process of the native program look at the case before anything is made; its words go out as
     they are.
     """
-    done = run_to_end([*plan.program, "--check"], plan.environment(), plan.directory)
+    words = [*plan.program, "--check", "--ranks", str(plan.layout.ranks)]
+    done = run_to_end(words, plan.environment(), plan.directory)
     if done.returncode == EXIT_OK:
         return EXIT_OK
     sys.stderr.write(done.stdout + done.stderr)

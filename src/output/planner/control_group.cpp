@@ -54,6 +54,13 @@ std::optional<double> memory_left(const std::string& limit_file, const std::stri
   return std::max(0.0, *limit - std::max(0.0, *used - reclaimable));
 }
 
+/// Bytes, unless there are too many to be a limit: version 1 has a number for that, just below 2^63.
+std::optional<std::int64_t> bytes_if_limited(std::optional<double> bytes) {
+  constexpr double unlimited = 0x1p62;
+  if (!bytes || *bytes >= unlimited) return {};
+  return static_cast<std::int64_t>(*bytes);
+}
+
 }  // namespace
 
 ControlGroups::ControlGroups(const std::string& listing, const std::string& mount) {
@@ -83,6 +90,13 @@ std::optional<double> ControlGroups::cores() const {
   return least;
 }
 
+std::optional<std::int64_t> ControlGroups::memory_limit_bytes() const {
+  std::optional<double> least;
+  for (const auto& group : unified_) lower(least, number_in(group + "/memory.max"));
+  for (const auto& group : memory_) lower(least, number_in(group + "/memory.limit_in_bytes"));
+  return bytes_if_limited(least);
+}
+
 std::optional<std::int64_t> ControlGroups::memory_free_bytes() const {
   std::optional<double> least;
   for (const auto& group : unified_)
@@ -91,9 +105,7 @@ std::optional<std::int64_t> ControlGroups::memory_free_bytes() const {
   for (const auto& group : memory_)
     lower(least, memory_left(group + "/memory.limit_in_bytes", group + "/memory.usage_in_bytes",
                              entry_in(group + "/memory.stat", "total_inactive_file")));
-  constexpr double unlimited = 0x1p62;  // version 1 has a number for that, just below 2^63
-  if (!least || *least >= unlimited) return {};
-  return static_cast<std::int64_t>(*least);
+  return bytes_if_limited(least);
 }
 
 }  // namespace tailrace::output

@@ -21,6 +21,8 @@ class ControlGroups {
   /// Bytes of memory that may still be taken; pages of files that nobody has used lately count as free.
   /// Nothing: no limit. @local
   [[nodiscard]] std::optional<std::int64_t> memory_free_bytes() const;
+  /// Bytes of memory that all processes of the group may take together. Nothing: no limit. @local
+  [[nodiscard]] std::optional<std::int64_t> memory_limit_bytes() const;
 
  private:
   std::vector<std::string> unified_, processor_, memory_;  ///< directories, by version and controller

@@ -47,6 +47,10 @@ int ranks_that_write(int ranks, const Options& options) {
 
 }  // namespace
 
+int ranks_that_compute(int ranks, const Options& options) {
+  return ranks - ranks_that_write(ranks, options);
+}
+
 IoServers::IoServers(mpi::CommView world, const Options& options) : state_(std::make_unique<State>()) {
   state_->world = world;
   state_->bind = options.bind;

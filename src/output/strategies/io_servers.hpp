@@ -81,6 +81,10 @@ class IoServers {
   std::unique_ptr<State> state_;
 };
 
+/// Of so many ranks, those that compute under the strategy of the options. @local. Errors (usage): there are
+/// too few ranks for the writers.
+int ranks_that_compute(int ranks, const Options& options);
+
 /// The life of a process that I/O servers have started: all that the program tailrace-writer does.
 int serve_as_spawned(mpi::CommView world);
 

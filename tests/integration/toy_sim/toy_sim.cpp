@@ -27,11 +27,7 @@ class Toy {
              .required = true}};
   }
   static void read(run::CaseFile& file, Options& options) {
-    const auto cells = *file.integers("domain.cells");
-    if (cells.size() == 3)
-      options.cells = {cells[0], cells[1], cells[2]};
-    else
-      file.add_problem("domain.cells", "is no size of a domain", "cells = [6, 5, 4]");
+    options.cells = file.grid("domain.cells", *file.integers("domain.cells")).value_or(Index3{});
     options.steps = *file.integer("time.steps");
     options.rate = file.real("toy.rate").value_or(0);
   }

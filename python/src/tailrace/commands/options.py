@@ -38,6 +38,13 @@ Starter = Annotated[
 ]
 Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Start more than 4 processes per core.")]
 
+AllowOutside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside", help="Let the case name output files that are not below the run directory."
+    ),
+]
+
 # Passed to the program as typed. Only the program knows all the values: the texts here give an example.
 Write = Annotated[
     str | None,

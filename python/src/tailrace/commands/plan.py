@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tailrace.commands.options import (
+    AllowOutside,
     Bind,
     Case,
     Json,
@@ -37,6 +38,7 @@ def plan(
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
+    allow_outside: AllowOutside = False,
     pace: Pace = None,
     json: Json = False,
 ) -> None:
@@ -58,6 +60,7 @@ def plan(
         bind=bind,
         launcher=launcher,
         oversubscribe=oversubscribe,
+        allow_outside=allow_outside,
         json=json,
     )
     raise typer.Exit(plan_case(request, directory))

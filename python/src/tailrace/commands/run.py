@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tailrace.commands.options import (
+    AllowOutside,
     Bind,
     Case,
     Fault,
@@ -47,6 +48,7 @@ def run(
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
+    allow_outside: AllowOutside = False,
     fault: Fault = None,
     pace: Pace = None,
     trace: Trace = None,
@@ -73,6 +75,7 @@ def run(
         bind=bind,
         launcher=launcher,
         oversubscribe=oversubscribe,
+        allow_outside=allow_outside,
         overwrite=overwrite,
         report=not no_report,
         json=json,
