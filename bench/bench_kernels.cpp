@@ -54,14 +54,12 @@ std::vector<double> sample_calls(const Settings& settings, const std::function<v
 /// often an unnormalised transform is repeated in place.
 struct Buffers {
   Buffers(const Settings& settings, const PlaneTransform<float>& plane, const ColumnTransform<float>& column)
-      : scratch(plane.make_scratch()),
-        spectrum(static_cast<std::size_t>(plane.pitch() * settings.grid[1])),
-        real(static_cast<std::size_t>(settings.grid[0] * settings.grid[1])),
-        block(column.make_block()) {
-    std::fill(spectrum.begin(), spectrum.end(), std::complex<float>{});
-    std::fill(real.begin(), real.end(), 0.0F);
-  }
-  PlaneTransform<float>::Scratch scratch;
+      : plane_scratch(plane.make_scratch()),
+        column_scratch(column.make_scratch()),
+        spectrum(static_cast<std::size_t>(plane.pitch() * settings.grid[1]), std::complex<float>{}),
+        real(static_cast<std::size_t>(settings.grid[0] * settings.grid[1]), 0.0F),
+        block(static_cast<std::size_t>(plane.pitch() * settings.grid[2]), std::complex<float>{}) {}
+  FftScratch<float> plane_scratch, column_scratch;
   AlignedVector<std::complex<float>> spectrum;
   AlignedVector<float> real;
   AlignedVector<std::complex<float>> block;
@@ -70,18 +68,25 @@ struct Buffers {
 void measure_transforms(const Settings& settings, nlohmann::json& result) {
   const auto nx = settings.grid[0], ny = settings.grid[1], nz = settings.grid[2];
   const PlaneTransform<float> plane(nx, ny);
-  const ColumnTransform<float> column(nz, plane.pitch());
+  const ColumnTransform<float> column(nz);
+  const std::int64_t pitch = plane.pitch();
   std::vector<Buffers> all;
   for (int i = 0; i < settings.threads; ++i) all.emplace_back(settings, plane, column);
   const auto measure = [&](const char* name, auto call) {
     result[name] = sample_calls(settings, [&](int thread) { call(all[static_cast<std::size_t>(thread)]); });
   };
-  measure("plane_forward_s", [&](Buffers& b) { plane.forward(b.real.data(), b.spectrum.data(), b.scratch); });
-  measure("plane_inverse_s", [&](Buffers& b) { plane.inverse(b.spectrum.data(), b.real.data(), b.scratch); });
-  measure("column_forward_s", [&](Buffers& b) { column.forward(b.block.data()); });
-  measure("column_inverse_s", [&](Buffers& b) { column.inverse(b.block.data()); });
-  result["pitch"] = plane.pitch();
-  result["column_width"] = column.width();
+  measure("plane_forward_s", [&](Buffers& b) {
+    plane.forward({b.real.data(), nx}, {b.spectrum.data(), pitch}, ny, b.plane_scratch);
+  });
+  measure("plane_inverse_s", [&](Buffers& b) {
+    plane.inverse({b.spectrum.data(), pitch}, {b.real.data(), nx}, ny, b.plane_scratch);
+  });
+  measure("column_forward_s",
+          [&](Buffers& b) { column.forward(b.block.data(), pitch, pitch, b.column_scratch); });
+  measure("column_inverse_s",
+          [&](Buffers& b) { column.inverse(b.block.data(), pitch, pitch, b.column_scratch); });
+  result["pitch"] = pitch;
+  result["column_width"] = pitch;
 }
 
 /// a = b + factor c on arrays far larger than the caches, as STREAM does. Three arrays are read or written;

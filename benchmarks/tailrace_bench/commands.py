@@ -35,10 +35,13 @@ def list_benchmarks(context: typer.Context) -> None:
 
 
 def ultrasound(
-    grid: Annotated[list[int] | None, grid_option("128 and 256")] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NXxNYxNZ", help="Points, also as N for a cube, NXxNY (default: a set of 13)."),
+    ] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="one|many", help="Signals of the source (default: both, at 256 many)."),
+        typer.Option(metavar="one|many", help="Signals of the source (default: one)."),
     ] = None,
     layout: Layouts = None,
     steps: Steps = 0,
@@ -57,8 +60,8 @@ def ultrasound(
 
     document.check_writable(json)
     request = benchmark.Request(
-        grids=tuple(grid or (128, 256)),
-        sources=known_words("--source", source, ("one", "many")) if source else (),
+        grids=tuple(map(benchmark.parse_grid, grid)) if grid else benchmark.GRIDS,
+        sources=known_words("--source", source, ("one", "many")) if source else ("one",),
         layouts=parse_layouts(layout),
         pairs=pairs,
         steps=steps,

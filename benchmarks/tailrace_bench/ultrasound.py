@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Time per step of the ultrasound program, and what bounds it."""
 
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +20,30 @@ from tailrace_bench import model
 from tailrace_bench.stepping import KERNELS, Samples, Variant, measure_kernels, working_directory
 
 PROGRAM = "tailrace-ultrasound"
-# Grids up to this size are quick enough for both sources and for many steps.
-SMALL = 160
-# Steps that warm up, and steps in all.
-SMALL_STEPS, LARGE_STEPS = (5, 45), (2, 8)
+Grid = tuple[int, int, int]
+# What is measured unless grids are named: even and uneven factors, a prime, other shapes, two dimensions.
+GRIDS: tuple[Grid, ...] = (
+    *((n, n, n) for n in (64, 96, 120, 127, 128, 160)),
+    (144, 108, 108),
+    (192, 96, 80),
+    (256, 256, 256),
+    (256, 256, 1),
+    (480, 384, 1),
+    (512, 512, 1),
+    (1024, 1024, 1),
+)
+# Steps that warm up, and points that the others update in all: some seconds on one core.
+WARM_UP, UPDATES = 3, 8e7
+MIN_STEPS, MAX_STEPS = 5, 200
+# A run that is over before it has begun: what it takes is its set-up.
+SHORT = ((32, 32, 32), 20)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure; without sources and with steps 0, what suits each grid."""
+    """What to measure; with steps 0, what suits each grid."""
 
-    grids: tuple[int, ...]
+    grids: tuple[Grid, ...]
     sources: tuple[str, ...]
     layouts: tuple[tuple[int, int], ...]
     pairs: int
@@ -58,18 +73,53 @@ def measure(request: Request) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     comparisons: list[dict[str, Any]] = []
     parts: list[dict[str, Any]] = []
-    for size in request.grids:
-        grid = (size, size, size)
-        say(f"{size}^3: transforms and bandwidth")
-        parts += measure_kernels(grid, request.layouts, runner)
-        for source in request.sources or (("many", "one") if size <= SMALL else ("many",)):
+    for grid in request.grids:
+        if grid[2] > 1:
+            say(f"{grid_text(grid)}: transforms and bandwidth")
+            parts += measure_kernels(grid, request.layouts, runner)
+        for source in request.sources:
             with working_directory(request.directory) as directory:
                 found = measure_case(make_case(request, grid, source), program, request, directory, runner)
             rows += make_rows(found, parts)
             comparisons += compare(found)
+    with working_directory(request.directory) as directory:
+        short = measure_short(program, request, directory, runner)
     settings = asdict(request) | {"reference": str(request.reference or ""), "directory": ""}
     document = make_document("ultrasound", settings, watch, runner.commands)
-    return document | {"rows": rows, "comparisons": comparisons, "parts": parts}
+    return document | {"rows": rows, "comparisons": comparisons, "parts": parts, "short": short}
+
+
+def parse_grid(text: str) -> Grid:
+    """N for a cube, NXxNY, or NXxNYxNZ."""
+    parts = text.split("x")
+    if len(parts) > 3 or not all(part.isdigit() and int(part) >= 16 for part in parts):
+        raise CommandError(f"--grid {text}: write points, 16 or more, like 128, 480x384 or 192x96x80.")
+    sizes = [int(part) for part in parts]
+    return (sizes[0],) * 3 if len(sizes) == 1 else (sizes[0], sizes[1], sizes[2] if len(sizes) == 3 else 1)
+
+
+def grid_text(grid: Sequence[int]) -> str:
+    if grid[2] == 1:
+        return f"{grid[0]}^2" if grid[0] == grid[1] else f"{grid[0]} x {grid[1]}"
+    return f"{grid[0]}^3" if len(set(grid)) == 1 else " x ".join(map(str, grid))
+
+
+def measure_short(
+    program: Path, request: Request, directory: Path, runner: Runner
+) -> dict[str, dict[str, Any]]:
+    """Seconds of whole processes that compute a few steps on one core."""
+    grid, steps = SHORT
+    write_input(directory / "input.h5", Case(grid, "one", steps))
+    variants = [Variant(program, 1, 1)]
+    if request.reference is not None:
+        variants.append(Variant(request.reference.absolute(), 1, 1, is_reference=True))
+    seconds: dict[str, list[float]] = {variant.name: [] for variant in variants}
+    for _ in range(request.pairs):
+        for variant in variants:
+            start = time.perf_counter()
+            run_steps(variant, steps, directory, runner)
+            seconds[variant.name].append(time.perf_counter() - start)
+    return {name: spread(samples).as_dict() for name, samples in seconds.items()}
 
 
 @dataclass(frozen=True)
@@ -80,11 +130,10 @@ class Lengths:
     short: int
 
 
-def make_case(request: Request, grid: tuple[int, int, int], source: str) -> Lengths:
-    short, long = SMALL_STEPS if max(grid) <= SMALL else LARGE_STEPS
-    if request.steps > 0:
-        long = short + request.steps
-    return Lengths(Case(grid, source, long), short)
+def make_case(request: Request, grid: Grid, source: str) -> Lengths:
+    enough = int(UPDATES / (grid[0] * grid[1] * grid[2]))
+    steps = request.steps or min(max(enough, MIN_STEPS), MAX_STEPS)
+    return Lengths(Case(grid, source, WARM_UP + steps), WARM_UP)
 
 
 def measure_case(
@@ -102,7 +151,7 @@ def measure_case(
     samples = {variant.name: Samples() for variant in variants}
     warm_ups = {variant.name: run_steps(variant, short, directory, runner) for variant in variants}
     for repetition in range(request.pairs):
-        say(f"{case.grid[0]}^3, source {case.source}: repetition {repetition + 1} of {request.pairs}")
+        say(f"{grid_text(case.grid)}, source {case.source}: repetition {repetition + 1} of {request.pairs}")
         for variant in variants:
             sample = samples[variant.name]
             if variant.is_reference:
@@ -191,7 +240,7 @@ def make_rows(found: Measurement, parts: list[dict[str, Any]]) -> list[dict[str,
             "peak_memory_bytes": samples.peak_bytes,
             "predicted_memory_bytes": samples.predicted_bytes,
         }
-        if not variant.is_reference:
+        if not variant.is_reference and found.case.grid[2] > 1:
             row |= bounds(found.case, variant, step, parts)
         rows.append(row)
     return rows

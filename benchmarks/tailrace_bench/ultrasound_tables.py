@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of the ultrasound benchmark."""
 
+import math
+from collections.abc import Callable
+from statistics import geometric_mean
 from typing import Any
 
 from rich.console import Console
@@ -10,8 +13,9 @@ from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
 from tailrace_bench import model
+from tailrace_bench.ultrasound import SHORT, grid_text
 
-TIME_AIM = 0.75
+TIME_AIM = 0.70
 MEMORY_AIM = 0.10
 
 
@@ -22,13 +26,22 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     print_bounds(document["rows"], console)
     if document["comparisons"]:
         print_comparisons(document["comparisons"], console)
+    print_short(document["short"], console)
+    print_summary(document, console)
     print_verdicts(document, console)
     console.print(watch_text(document["conditions"]))
 
 
 def print_times(rows: list[dict[str, Any]], console: Console) -> None:
     table = make_table(
-        "Time per step", "grid, source, cores", "ms", "CPU ms", "memory", "predicted", "deviation"
+        "Time per step",
+        "grid, source, cores",
+        "ms",
+        "ns/point",
+        "CPU ms",
+        "memory",
+        "predicted",
+        "deviation",
     )
     for row in rows:
         predicted = row["predicted_memory_bytes"]
@@ -36,6 +49,7 @@ def print_times(rows: list[dict[str, Any]], console: Console) -> None:
         table.add_row(
             label(row),
             with_interval(from_dict(row["step_s"]), 1e3),
+            f"{1e9 * seconds_per_point(row):.1f}",
             f"{1e3 * row['cpu_s_per_step']['median']:.1f}",
             bytes_text(peak),
             bytes_text(predicted),
@@ -98,8 +112,50 @@ def print_comparisons(comparisons: list[dict[str, Any]], console: Console) -> No
     console.print()
 
 
+def print_short(short: dict[str, dict[str, Any]], console: Console) -> None:
+    grid, steps = SHORT
+    for name, found in short.items():
+        text = with_interval(from_dict(found))
+        console.print(f"whole process, {steps} steps of {grid_text(grid)}, {name}: {text} s")
+    console.print()
+
+
+def print_summary(document: dict[str, Any], console: Console) -> None:
+    """Geometric mean over the grids, and the worst of them, for each number of cores."""
+    ours = [row for row in document["rows"] if not is_reference(row)]
+    summarise("ns per point and step", ours, lambda row: 1e9 * seconds_per_point(row), console)
+    summarise(
+        "time over the reference's",
+        document["comparisons"],
+        lambda row: row["time_ratio"]["median"],
+        console,
+    )
+    console.print()
+
+
+def summarise(
+    what: str, rows: list[dict[str, Any]], value: Callable[[dict[str, Any]], float], console: Console
+) -> None:
+    for variant in dict.fromkeys(row["variant"] for row in rows):
+        chosen = [row for row in rows if row["variant"] == variant]
+        mean = geometric_mean([value(row) for row in chosen])
+        worst = max(chosen, key=value)
+        console.print(
+            f"{what}, {variant}: geometric mean {mean:.3g}, worst {value(worst):.3g} "
+            f"({grid_text(worst['grid'])})"
+        )
+
+
+def is_reference(row: dict[str, Any]) -> bool:
+    return row["predicted_memory_bytes"] is None
+
+
+def seconds_per_point(row: dict[str, Any]) -> float:
+    return row["step_s"]["median"] / math.prod(row["grid"])
+
+
 def label(row: dict[str, Any]) -> str:
-    return f"{row['grid'][0]}^3, {row['source']}, {row['variant']}"
+    return f"{grid_text(row['grid'])}, {row['source']}, {row['variant']}"
 
 
 def print_verdicts(document: dict[str, Any], console: Console) -> None:

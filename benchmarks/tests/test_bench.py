@@ -315,7 +315,8 @@ def test_ultrasound_benchmark(tmp_path):
     file = tmp_path / "ultrasound.json"
     # The program itself represents the reference: same command line, same output file.
     program = str(find_program("tailrace-ultrasound"))
-    options = ["--grid", "32", "--pairs", "1", "--steps", "200", "--layout", "1x1", "--reference", program]
+    options = ["--grid", "32", "--source", "many", "--source", "one", "--pairs", "1", "--steps", "200"]
+    options += ["--layout", "1x1", "--reference", program]
     done = command("bench", "ultrasound", *options, "--dir", str(tmp_path), "--json", str(file))
     assert done.returncode == 0, done.stderr
     assert "Against the reference" in done.stdout

@@ -28,7 +28,6 @@ class Tailrace(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("mpi@3.1:")
     depends_on("hdf5@1.10.3:~mpi")
-    depends_on("fftw@3: precision=float,double")
     depends_on("zlib")
     depends_on("hwloc@2:")
     depends_on("xxhash@0.8:")

@@ -190,7 +190,7 @@ def account(totals: list[dict], status: str = "finished", steps: int = STEPS, **
         "started": "2026-11-20T13:00:00+00:00",
         "ended": "2026-11-20T13:00:02+00:00",
         "config": CONFIG,
-        "versions": {"mpi": "Open MPI 4.1.4", "hdf5": "1.10.8", "fftw": "3.3.10", "compiler": "GCC 12.2.0"},
+        "versions": {"mpi": "Open MPI 4.1.4", "hdf5": "1.10.8", "compiler": "GCC 12.2.0"},
         "hosts": ["node-a"],
         "ranks": len(totals),
         "threads": 1,

@@ -23,9 +23,9 @@ void AxisFilter<Real>::apply(std::size_t axis, const Field<Real>& in, Field<Real
 
 template <class Real>
 void AxisFilter<Real>::along_x(const Field<Real>& in, Field<Real>& out) {
-  sweeps_.planes({}, [&](std::int64_t z, Workspace<Real>& work) {
-    sweeps_.space().plane_transform().filter_rows(in.plane(z), factor_[0].data(), out.plane(z),
-                                                  work.transform);
+  sweeps_.planes({}, [&](const Slab& slab, Workspace<Real>& work) {
+    sweeps_.space().plane_transform().rows().filter(in.rows(slab), factor_[0].data(), out.rows(slab),
+                                                    slab.rows, work.rows);
   });
 }
 
@@ -34,10 +34,13 @@ void AxisFilter<Real>::along_x(const Field<Real>& in, Field<Real>& out) {
 
 template <class Real>
 void AxisFilter<Real>::along_y(const Field<Real>& in, Field<Real>& out) {
-  sweeps_.planes({}, [&](std::int64_t z, Workspace<Real>& work) {
-    pack(in.plane(z), work.spectrum.data());
-    sweeps_.space().plane_transform().filter_columns(work.spectrum.data(), factor_[1].data());
-    unpack(work.spectrum.data(), out.plane(z));
+  const auto& space = sweeps_.space();
+  sweeps_.planes({}, [&](const Slab& slab, Workspace<Real>& work) {
+    const auto rows = work.spectrum_rows();
+    pack(in, slab, rows);
+    space.plane_transform().columns().filter(rows.first, rows.stride, space.pitch(), factor_[1].data(),
+                                             work.rows);
+    unpack(rows, slab, out);
   });
 }
 
@@ -45,36 +48,32 @@ template <class Real>
 void AxisFilter<Real>::along_z(const Field<Real>& in, Field<Real>& out) {
   const std::array result{&pairs_};
   const auto& space = sweeps_.space();
-  const auto& columns = space.column_transform();
   sweeps_.planes(result,
-                 [&](std::int64_t z, Workspace<Real>&) { pack(in.plane(z), space.plane(pairs_, z)); });
-  sweeps_.columns(result, [&](const ColumnBlock& block, Workspace<Real>& work) {
-    Complex* values = work.block[0].data();
-    space.load(pairs_, block.y, block.kx, values);
-    columns.forward(values);
-    for (std::int64_t z = 0; z < space.nz(); ++z)
-      kernels::scale_in_place(values + z * columns.width(), factor_[2][static_cast<std::size_t>(z)],
-                              columns.width());
-    columns.inverse(values);
-    space.store(values, block.y, block.kx, pairs_);
+                 [&](const Slab& slab, Workspace<Real>&) { pack(in, slab, space.rows(pairs_, slab)); });
+  sweeps_.columns(result, [&](auto& group) {
+    group.forward(pairs_);
+    for (std::int64_t z = 0; z < space.nz(); ++z) {
+      const Complex factor = factor_[2][static_cast<std::size_t>(z)];
+      group.values()[z] = fft::times(group.values()[z], factor.real(), factor.imag());
+    }
+    group.inverse(0, pairs_);
   });
-  sweeps_.planes({}, [&](std::int64_t z, Workspace<Real>&) { unpack(space.plane(pairs_, z), out.plane(z)); });
+  sweeps_.planes({},
+                 [&](const Slab& slab, Workspace<Real>&) { unpack(space.rows(pairs_, slab), slab, out); });
 }
 
 template <class Real>
-void AxisFilter<Real>::pack(const Real* plane, Complex* pairs) const noexcept {
-  const std::int64_t pitch = sweeps_.space().pitch();
-  for (std::int64_t y = 0; y < points_.y; ++y) {
-    auto* row = reinterpret_cast<Real*>(pairs + y * pitch);
-    std::fill(std::copy_n(plane + y * points_.x, points_.x, row), row + 2 * pitch, Real(0));
+void AxisFilter<Real>::pack(const Field<Real>& in, const Slab& slab, RowView<Complex> pairs) const noexcept {
+  for (std::int64_t r = 0; r < slab.rows; ++r) {
+    auto* row = reinterpret_cast<Real*>(pairs.row(r));
+    std::fill(std::copy_n(in.rows(slab).row(r), points_.x, row), row + 2 * sweeps_.space().pitch(), Real(0));
   }
 }
 
 template <class Real>
-void AxisFilter<Real>::unpack(const Complex* pairs, Real* plane) const noexcept {
-  const std::int64_t pitch = sweeps_.space().pitch();
-  for (std::int64_t y = 0; y < points_.y; ++y)
-    std::copy_n(reinterpret_cast<const Real*>(pairs + y * pitch), points_.x, plane + y * points_.x);
+void AxisFilter<Real>::unpack(RowView<Complex> pairs, const Slab& slab, Field<Real>& out) const noexcept {
+  for (std::int64_t r = 0; r < slab.rows; ++r)
+    std::copy_n(reinterpret_cast<const Real*>(pairs.row(r)), points_.x, out.rows(slab).row(r));
 }
 
 template class AxisFilter<float>;

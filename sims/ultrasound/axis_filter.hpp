@@ -30,8 +30,8 @@ class AxisFilter {
   void along_x(const Field<Real>& in, Field<Real>& out);
   void along_y(const Field<Real>& in, Field<Real>& out);
   void along_z(const Field<Real>& in, Field<Real>& out);
-  void pack(const Real* plane, Complex* pairs) const noexcept;
-  void unpack(const Complex* pairs, Real* plane) const noexcept;
+  void pack(const Field<Real>& in, const Slab& slab, RowView<Complex> pairs) const noexcept;
+  void unpack(RowView<Complex> pairs, const Slab& slab, Field<Real>& out) const noexcept;
 
   Index3 points_;  // in the folded frame
   Sweeps<Real>& sweeps_;

@@ -8,6 +8,26 @@
 
 namespace tailrace::ultrasound {
 
+/// Rows that are worked on together: those of the plane z, or, if `flat`, where a plane is one row, the
+/// planes from z on.
+struct Slab {
+  std::int64_t z = 0, rows = 0;
+  bool flat = false;
+
+  /// Where row r is.
+  [[nodiscard]] std::int64_t y_of(std::int64_t r) const noexcept { return flat ? 0 : r; }
+  [[nodiscard]] std::int64_t z_of(std::int64_t r) const noexcept { return flat ? z + r : z; }
+  [[nodiscard]] Range planes() const noexcept { return {z, flat ? z + rows : z + 1}; }
+};
+
+/// Rows of an array at equal distances.
+template <class Value>
+struct RowView {
+  Value* first;
+  std::int64_t stride;
+  [[nodiscard]] Value* row(std::int64_t r) const noexcept { return first + r * stride; }
+};
+
 /// A real quantity on the planes that this rank owns, (z, y, x) with x fastest, in the folded frame
 /// (`Grid::folded`). Rows are dense within a plane; planes are padded to whole cache lines, so that every
 /// plane starts aligned. `Real` is float or double.
@@ -28,6 +48,12 @@ class Field {
   }
   [[nodiscard]] const Real* plane(std::int64_t z) const noexcept {
     return values_.data() + (z - planes_.begin) * stride_z_;
+  }
+  [[nodiscard]] RowView<Real> rows(const Slab& slab) noexcept {
+    return {plane(slab.z), slab.flat ? stride_z_ : nx_};
+  }
+  [[nodiscard]] RowView<const Real> rows(const Slab& slab) const noexcept {
+    return {plane(slab.z), slab.flat ? stride_z_ : nx_};
   }
   [[nodiscard]] Real& at(Index3 i) noexcept { return plane(i.z)[i.y * nx_ + i.x]; }
   /// The first value of the first plane; of an empty field nothing.

@@ -88,13 +88,14 @@ template <class Real>
 AxisOperators<Real> make_axis_operators(const Grid& grid, std::size_t axis);
 
 /// A real factor for every wavevector that depends on |k| only. Kept for the columns along z of one rank and
-/// for half of the z indices, since +kz and -kz have the same factor; in the folded frame.
+/// for half of the z indices, since +kz and -kz have the same factor; in the folded frame. Columns behind the
+/// half spectrum have factors of 0.
 template <class Real>
 class RadialTable {
  public:
   RadialTable() = default;
   /// Fills the table with `function(|k|)`, |k| in radians per metre, for the columns (y, kx) in `rows` and
-  /// `columns`, the latter cut off at the half spectrum.
+  /// `columns`.
   template <class Function>
   RadialTable(const Grid& grid, Range rows, Range columns, Function function);
 
@@ -121,7 +122,7 @@ template <class Function>
 RadialTable<Real>::RadialTable(const Grid& grid, Range rows, Range columns, Function function)
     : nz_(grid.folded().z),
       rows_(rows),
-      columns_(intersect(columns, {0, grid.points.x / 2 + 1})),
+      columns_(columns),
       values_(static_cast<std::size_t>(rows.size() * (nz_ / 2 + 1) * columns_.size())) {
   const Index3 n = grid.folded();
 #pragma omp parallel for schedule(static)
@@ -132,7 +133,7 @@ RadialTable<Real>::RadialTable(const Grid& grid, Range rows, Range columns, Func
       Real* out = values_.data() + ((y - rows.begin) * (nz_ / 2 + 1) + z) * columns_.size();
       for (std::int64_t x = columns_.begin; x < columns_.end; ++x) {
         const double kx = wavenumber(x, n.x, grid.spacing_m[0]);
-        *out++ = static_cast<Real>(function(std::sqrt(kx * kx + ky * ky + kz * kz)));
+        *out++ = x > n.x / 2 ? Real(0) : static_cast<Real>(function(std::sqrt(kx * kx + ky * ky + kz * kz)));
       }
     }
   }

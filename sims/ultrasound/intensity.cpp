@@ -101,11 +101,13 @@ class Batches {
 class SeriesProduct {
  public:
   SeriesProduct(StepIndex samples, std::int64_t width)
-      : samples_(samples), width_(width), p_(size()), u_(size()), factor_(static_cast<std::size_t>(samples)) {
-    // Two neighbouring sensors are transformed as the real and imaginary part of one complex series.
-    auto* pairs = reinterpret_cast<std::complex<double>*>(u_.data());
-    forward_ = FftPlan<double>(samples, width / 2, width / 2, 1, pairs, FFTW_FORWARD);
-    inverse_ = FftPlan<double>(samples, width / 2, width / 2, 1, pairs, FFTW_BACKWARD);
+      : samples_(samples),
+        width_(width),
+        p_(size()),
+        u_(size()),
+        factor_(static_cast<std::size_t>(samples)),
+        transform_(samples),
+        scratch_(transform_.make_scratch()) {
     for (std::int64_t i = 0; i < samples; ++i) {
       const double turn = wavenumber(i, samples, 1.0) / 2;  // half a sample ahead
       factor_[static_cast<std::size_t>(i)] =
@@ -117,11 +119,9 @@ class SeriesProduct {
   /// Reads velocities and moves them by half a step.
   void read_velocity(const h5::File& file, const std::string& name, const Batch& batch) {
     read(file, name, batch, u_);
+    // Two neighbouring sensors are transformed as the real and imaginary part of one complex series.
     auto* pairs = reinterpret_cast<std::complex<double>*>(u_.data());
-    forward_.execute(pairs);
-    for (std::int64_t t = 0; t < samples_; ++t)
-      kernels::scale_in_place(pairs + t * (width_ / 2), factor_[static_cast<std::size_t>(t)], width_ / 2);
-    inverse_.execute(pairs);
+    transform_.filter(pairs, width_ / 2, width_ / 2, factor_.data(), scratch_);
   }
   [[nodiscard]] double mean(std::size_t sensor) const noexcept {
     double sum = 0;
@@ -147,15 +147,14 @@ class SeriesProduct {
   AlignedVector<double> p_, u_;
   std::vector<double> dense_;
   std::vector<std::complex<double>> factor_;
-  FftPlan<double> forward_, inverse_;
+  ColumnTransform<double> transform_;
+  FftScratch<double> scratch_;
 };
 
-/// Sensors whose series are held at a time: as many as keep an array near 16 MiB, twice an odd number so that
-/// the elements of a series do not fall into the same cache sets.
+/// Sensors whose series are held at a time: as many as keep an array near 16 MiB, in whole groups of columns.
 std::int64_t batch_width(StepIndex samples) {
-  constexpr std::int64_t values = 2 << 20, max_pairs = 1023;
-  const std::int64_t pairs = std::clamp<std::int64_t>(values / samples / 2, 1, max_pairs);
-  return 2 * (pairs % 2 == 1 ? pairs : pairs - 1);
+  constexpr std::int64_t values = 2 << 20, group = 8, most = 2040;
+  return std::clamp(values / samples, group, most) / group * group;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
-#include <fftw3.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <omp.h>
@@ -287,10 +286,8 @@ std::string version_text() {
       "  k-Wave file formats 1.0, 1.1 and 1.2 (input), 1.2 (output)\n"
       "  MPI:      {}\n"
       "  HDF5:     {}\n"
-      "  FFTW:     {}\n"
       "  compiler: {}\n",
-      TAILRACE_VERSION, mpi::Environment::library_version(), h5::library_version(),
-      std::string(fftwf_version), TAILRACE_COMPILER);
+      TAILRACE_VERSION, mpi::Environment::library_version(), h5::library_version(), TAILRACE_COMPILER);
 }
 
 }  // namespace tailrace::ultrasound

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "program.hpp"
 
-#include <fftw3.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -263,7 +262,6 @@ template <class Real>
 void Program<Real>::describe() {
   auto& account = run_.account();
   account.input_file = std::filesystem::absolute(options_.input).lexically_normal().string();
-  account.versions["fftw"] = std::string(fftwf_version);
 }
 
 template <class Real>

@@ -50,6 +50,8 @@ Solver<Real>::Solver(mpi::CommView comm, Model<Real> model, trace::Log& log)
     if (!has_axis(axis)) continue;
     u_[axis] = make_zero_field<Real>(points_, space_.planes());
     rho_[axis] = make_zero_field<Real>(points_, space_.planes());
+    densities_.push_back(&rho_[axis]);
+    velocity_spectra_.push_back(&velocity_spectrum(axis));
     if (non_staggered_.samples() > 0) shifted_[axis] = make_zero_field<Real>(points_, space_.planes());
   }
   for (auto& spectrum : spectrum_) spectrum = space_.make_field();
@@ -64,6 +66,9 @@ void Solver<Real>::prepare_operators() {
       pml_[axis] = make_pml_profile<Real>(grid_, *file_axis);
       operators_[axis] = make_axis_operators<Real>(grid_, *file_axis);
     }
+  // Whole registers are taken out of the operators along x.
+  for (auto* along_x : {&operators_[0].forward, &operators_[0].backward})
+    along_x->resize(std::max(along_x->size(), static_cast<std::size_t>(space_.pitch())), Complex{});
   const double half_step = grid_.c_ref_m_s * grid_.dt_s / 2;
   const double normalise = 1.0 / static_cast<double>(points_.volume());
   const auto [rows, kx] = space_.columns();
@@ -127,74 +132,59 @@ void Solver<Real>::advance(StepIndex step) {
 template <class Real>
 void Solver<Real>::pressure_gradients() {
   const std::array results{&spectrum_[0], &spectrum_[1]};
-  const auto& columns = space_.column_transform();
-  const std::int64_t width = columns.width();
-  sweeps_.columns(results, [&](const ColumnBlock& block, Work& work) {
-    Complex* values = work.block[0].data();
-    Complex* derivative = work.block[1].data();
-    space_.load(spectrum_[0], block.y, block.kx, values);
-    columns.forward(values);
+  sweeps_.columns(results, [&](auto& group) {
+    group.forward(spectrum_[0]);
     for (std::int64_t z = 0; z < space_.nz(); ++z) {
-      kernels::scale_in_place(values + z * width, kappa_.row(block.y, z) + block.first, block.wavenumbers);
-      kernels::scale(values + z * width, operators_[2].forward[static_cast<std::size_t>(z)],
-                     derivative + z * width, width);
+      const Complex factor = operators_[2].forward[static_cast<std::size_t>(z)];
+      const auto value = group.values()[z] * group.factors(kappa_, z);
+      group.values(0)[z] = value;
+      group.values(1)[z] = fft::times(value, factor.real(), factor.imag());
     }
-    columns.inverse(values);
-    columns.inverse(derivative);
-    space_.store(values, block.y, block.kx, spectrum_[0]);
-    space_.store(derivative, block.y, block.kx, spectrum_[1]);
+    group.inverse(0, spectrum_[0]);
+    group.inverse(1, spectrum_[1]);
   });
-}
-
-template <class Real>
-std::vector<SpectralField<Real>*> Solver<Real>::velocity_spectra() {
-  std::vector<SpectralField<Real>*> spectra;
-  for (std::size_t axis = 0; axis < axis_count; ++axis)
-    if (has_axis(axis)) spectra.push_back(&velocity_spectrum(axis));
-  return spectra;
 }
 
 template <class Real>
 void Solver<Real>::update_velocities() {
   // In this order, since the spectrum of u_y takes the place of kappa P, which x and y need.
-  sweeps_.planes(velocity_spectra(), [&](std::int64_t z, Work& work) {
+  sweeps_.planes(velocity_spectra_, [&](const Slab& slab, Work& work) {
     for (std::size_t axis = 0; axis < axis_count; ++axis) {
       if (!has_axis(axis)) continue;
-      velocity_plane(z, axis, false, work);
+      update_velocity(slab, axis, false, work);
       const std::array field{&u_[axis]};
-      if (velocity_source_[axis]) velocity_source_[axis]->act(step_, z, field, work);
-      if (axis == 0 && transducer_) transducer_->act(step_, z, field, work);
-      sweeps_.forward(u_[axis].plane(z), z, velocity_spectrum(axis), work);
+      if (velocity_source_[axis]) velocity_source_[axis]->act(step_, slab, field, work);
+      if (axis == 0 && transducer_) transducer_->act(step_, slab, field, work);
+      sweeps_.forward(std::as_const(u_[axis]).rows(slab), slab, velocity_spectrum(axis), work);
     }
   });
 }
 
-/// The pressure gradient along `axis` on one plane, into work.real[0].
+/// The pressure gradient along `axis` on one slab, into work.real[0].
 template <class Real>
-void Solver<Real>::gradient_plane(std::int64_t z, std::size_t axis, Work& work) {
-  Real* gradient = work.real[0].data();
-  if (axis == 2) return sweeps_.inverse(spectrum_[1], z, gradient, work);
-  const std::int64_t half_nx = space_.half_nx(), pitch = space_.pitch();
-  const Complex* spectrum = space_.plane(spectrum_[0], z);
-  Complex* derivative = work.spectrum.data();
+void Solver<Real>::pressure_gradient(const Slab& slab, std::size_t axis, Work& work) {
+  const auto gradient = work.rows_of(0);
+  if (axis == 2) return sweeps_.inverse(spectrum_[1], slab, gradient, work);
+  const auto spectrum = space_.rows(spectrum_[0], slab), derivative = work.spectrum_rows();
   const auto& forward = operators_[axis].forward;
-  for (std::int64_t y = 0; y < space_.ny(); ++y)
+  for (std::int64_t r = 0; r < slab.rows; ++r)
     if (axis == 0)
-      kernels::scale(spectrum + y * pitch, forward.data(), derivative + y * pitch, half_nx);
+      kernels::scale(spectrum.row(r), forward.data(), derivative.row(r), space_.pitch());
     else
-      kernels::scale(spectrum + y * pitch, forward[static_cast<std::size_t>(y)], derivative + y * pitch,
-                     half_nx);
-  space_.plane_transform().inverse(derivative, gradient, work.transform);
+      kernels::scale(spectrum.row(r), forward[static_cast<std::size_t>(r)], derivative.row(r),
+                     space_.pitch());
+  space_.plane_transform().inverse(derivative, gradient, slab.rows, work.rows);
 }
 
-/// One plane of one velocity component.
+/// One slab of one velocity component.
 template <class Real>
-void Solver<Real>::velocity_plane(std::int64_t z, std::size_t axis, bool initial, Work& work) {
-  gradient_plane(z, axis, work);
+void Solver<Real>::update_velocity(const Slab& slab, std::size_t axis, bool initial, Work& work) {
+  pressure_gradient(slab, axis, work);
   const std::int64_t nx = points_.x;
-  for (std::int64_t y = 0; y < space_.ny(); ++y) {
-    Real* u = u_[axis].plane(z) + y * nx;
-    const Real* gradient = work.real[0].data() + y * nx;
+  for (std::int64_t r = 0; r < slab.rows; ++r) {
+    const std::int64_t y = slab.y_of(r), z = slab.z_of(r);
+    Real* u = u_[axis].rows(slab).row(r);
+    const Real* gradient = work.rows_of(0).row(r);
     const Real* dt_over_rho0 = medium_.dt_over_rho0[axis].row(y, z);
     if (initial)
       kernels::initial_velocity(u, gradient, dt_over_rho0, nx);
@@ -206,29 +196,32 @@ void Solver<Real>::velocity_plane(std::int64_t z, std::size_t axis, bool initial
 /// The spectra of the velocities become their own derivatives.
 template <class Real>
 void Solver<Real>::velocity_gradients() {
-  const auto& columns = space_.column_transform();
-  const std::int64_t width = columns.width();
-  sweeps_.columns(velocity_spectra(), [&](const ColumnBlock& block, Work& work) {
-    Complex* values = work.block[0].data();
+  sweeps_.columns(velocity_spectra_, [&](auto& group) {
     for (std::size_t axis = 0; axis < axis_count; ++axis) {
       if (!has_axis(axis)) continue;
-      space_.load(velocity_spectrum(axis), block.y, block.kx, values);
-      columns.forward(values);
-      const auto& backward = operators_[axis].backward;
-      for (std::int64_t z = 0; z < space_.nz(); ++z) {
-        const Real* kappa = kappa_.row(block.y, z) + block.first;
-        if (axis == 0)
-          kernels::scale_in_place(values + z * width, kappa, backward.data() + block.kx.begin,
-                                  block.wavenumbers);
-        else
-          kernels::scale_in_place(values + z * width, kappa,
-                                  backward[static_cast<std::size_t>(axis == 1 ? block.y : z)],
-                                  block.wavenumbers);
-      }
-      columns.inverse(values);
-      space_.store(values, block.y, block.kx, velocity_spectrum(axis));
+      group.forward(velocity_spectrum(axis));
+      differentiate(group, axis);
+      group.inverse(0, velocity_spectrum(axis));
     }
   });
+}
+
+/// Multiplies columns by kappa and by the operator from velocities to densities.
+template <class Real>
+template <class Group>
+void Solver<Real>::differentiate(Group& group, std::size_t axis) const {
+  const auto& backward = operators_[axis].backward;
+  auto* values = group.values();
+  if (axis == 0) {
+    const auto along_x = group.pair(backward.data());
+    for (std::int64_t z = 0; z < space_.nz(); ++z)
+      values[z] = fft::times(values[z] * group.factors(kappa_, z), along_x.re, along_x.im);
+    return;
+  }
+  for (std::int64_t z = 0; z < space_.nz(); ++z) {
+    const Complex factor = backward[static_cast<std::size_t>(axis == 1 ? group.y() : z)];
+    values[z] = fft::times(values[z] * group.factors(kappa_, z), factor.real(), factor.imag());
+  }
 }
 
 template <class Real>
@@ -236,47 +229,44 @@ void Solver<Real>::update_densities() {
   const std::array results{&spectrum_[0], &spectrum_[1]};
   const std::size_t count = physics_.absorption == Absorption::power_law ? 2 : 1;
   const bool flat = grid_.dimensions() == 2;
-  std::vector<Field<Real>*> densities;
-  for (auto& rho : rho_)
-    if (!rho.empty()) densities.push_back(&rho);
-  sweeps_.planes(std::span(results).first(count), [&](std::int64_t z, Work& work) {
+  sweeps_.planes(std::span(results).first(count), [&](const Slab& slab, Work& work) {
     for (std::size_t axis = 0; axis < axis_count; ++axis)
-      if (has_axis(axis)) sweeps_.inverse(velocity_spectrum(axis), z, work.real[axis].data(), work);
-    flat ? density_plane<2>(z, work) : density_plane<3>(z, work);
-    if (pressure_source_) pressure_source_->act(step_, z, densities, work);
-    flat ? pressure_plane<2>(z, work) : pressure_plane<3>(z, work);
-    forward_after_density(z, work);
+      if (has_axis(axis)) sweeps_.inverse(velocity_spectrum(axis), slab, work.rows_of(axis), work);
+    flat ? update_density<2>(slab, work) : update_density<3>(slab, work);
+    if (pressure_source_) pressure_source_->act(step_, slab, densities_, work);
+    flat ? update_pressure<2>(slab, work) : update_pressure<3>(slab, work);
+    forward_after_density(slab, work);
   });
 }
 
-/// Describes what the next sweep needs of a plane: with power-law loss the spectra of mass flux and density,
+/// Describes what the next sweep needs of a slab: with power-law loss the spectra of mass flux and density,
 /// else that of the finished pressure.
 template <class Real>
-void Solver<Real>::forward_after_density(std::int64_t z, Work& work) {
+void Solver<Real>::forward_after_density(const Slab& slab, Work& work) {
   if (physics_.absorption != Absorption::power_law)
-    return sweeps_.forward(p_.plane(z), z, spectrum_[0], work);
-  sweeps_.forward(work.real[3].data(), z, spectrum_[0], work);
-  sweeps_.forward(work.real[0].data(), z, spectrum_[1], work);
+    return sweeps_.forward(std::as_const(p_).rows(slab), slab, spectrum_[0], work);
+  sweeps_.forward(std::as_const(work).rows_of(3), slab, spectrum_[0], work);
+  sweeps_.forward(std::as_const(work).rows_of(0), slab, spectrum_[1], work);
 }
 
-/// Updates the split densities of one plane from the velocity derivatives in `work.real[0..2]`; leaves the
+/// Updates the split densities of one slab from the velocity derivatives in `work.real[0..2]`; leaves the
 /// mass flux, which the loss terms need, in `work.real[3]`.
 template <class Real>
 template <int dimensions>
-void Solver<Real>::density_plane(std::int64_t z, Work& work) {
+void Solver<Real>::update_density(const Slab& slab, Work& work) {
   const std::int64_t nx = points_.x;
   const auto dt = static_cast<Real>(grid_.dt_s);
-  for (std::int64_t y = 0; y < space_.ny(); ++y) {
-    const std::int64_t at = y * nx;
+  for (std::int64_t r = 0; r < slab.rows; ++r) {
+    const std::int64_t y = slab.y_of(r), z = slab.z_of(r);
     const auto of = [&](std::size_t axis) {
-      return dimensions == 3 || axis != 1 ? rho_[axis].plane(z) + at : nullptr;
+      return dimensions == 3 || axis != 1 ? rho_[axis].rows(slab).row(r) : nullptr;
     };
     const auto layer = [&](std::size_t axis) {
       return dimensions == 3 || axis != 1 ? pml_row(axis, false, y, z, work) : nullptr;
     };
     const kernels::Rows<Real> rho{of(0), of(1), of(2)};
-    const kernels::Rows<const Real> du{work.real[0].data() + at, work.real[1].data() + at,
-                                       work.real[2].data() + at};
+    const kernels::Rows<const Real> du{work.rows_of(0).row(r), work.rows_of(1).row(r),
+                                       work.rows_of(2).row(r)};
     const kernels::Rows<const Real> pml{layer(0), layer(1), layer(2)};
     const Real* rho0 = medium_.rho0.row(y, z);
     if (physics_.nonlinear)
@@ -284,31 +274,31 @@ void Solver<Real>::density_plane(std::int64_t z, Work& work) {
     else
       kernels::density<dimensions, false>(rho, du, pml, rho0, dt, nx);
     if (physics_.absorption != Absorption::none)
-      kernels::mass_flux<dimensions>(du, rho0, work.real[3].data() + at, nx);
+      kernels::mass_flux<dimensions>(du, rho0, work.rows_of(3).row(r), nx);
   }
 }
 
-/// The state equation on one plane, but for the loss by a power law, which takes transforms; the total
+/// The state equation on one slab, but for the loss by a power law, which takes transforms; the total
 /// density goes to `work.real[0]`.
 template <class Real>
 template <int dimensions>
-void Solver<Real>::pressure_plane(std::int64_t z, Work& work) {
+void Solver<Real>::update_pressure(const Slab& slab, Work& work) {
   const std::int64_t nx = points_.x;
-  for (std::int64_t y = 0; y < space_.ny(); ++y) {
-    const std::int64_t at = y * nx;
+  for (std::int64_t r = 0; r < slab.rows; ++r) {
+    const std::int64_t y = slab.y_of(r), z = slab.z_of(r);
     const auto of = [&](std::size_t axis) {
-      return dimensions == 3 || axis != 1 ? rho_[axis].plane(z) + at : nullptr;
+      return dimensions == 3 || axis != 1 ? rho_[axis].rows(slab).row(r) : nullptr;
     };
     const kernels::Rows<const Real> rho{of(0), of(1), of(2)};
-    Real* p = p_.plane(z) + at;
-    Real* total = work.real[0].data() + at;
+    Real* p = p_.rows(slab).row(r);
+    Real* total = work.rows_of(0).row(r);
     if (physics_.nonlinear)
       kernels::pressure_nonlinear<dimensions>(rho, medium_.c0_squared.row(y, z),
                                               medium_.b_over_2a_rho0.row(y, z), p, total, nx);
     else
       kernels::pressure_linear<dimensions>(rho, medium_.c0_squared.row(y, z), p, total, nx);
     if (physics_.absorption == Absorption::stokes)
-      kernels::stokes_loss(p, medium_.absorption.row(y, z), work.real[3].data() + at, nx);
+      kernels::stokes_loss(p, medium_.absorption.row(y, z), work.rows_of(3).row(r), nx);
   }
 }
 
@@ -317,28 +307,27 @@ void Solver<Real>::pressure_plane(std::int64_t z, Work& work) {
 template <class Real>
 void Solver<Real>::absorb() {
   const std::array both{&spectrum_[0], &spectrum_[1]};
-  sweeps_.columns(both, [&](const ColumnBlock& block, Work& work) {
-    sweeps_.filter(spectrum_[0], loss_table_, block, work);
-    sweeps_.filter(spectrum_[1], delay_table_, block, work);
-  });
-  const std::int64_t nx = points_.x;
-  sweeps_.planes(std::span(both).first(1), [&](std::int64_t z, Work& work) {
-    const Real* loss = work.real[0].data();
-    const Real* delay = work.real[1].data();
-    sweeps_.inverse(spectrum_[0], z, work.real[0].data(), work);
-    sweeps_.inverse(spectrum_[1], z, work.real[1].data(), work);
-    for (std::int64_t y = 0; y < space_.ny(); ++y)
-      kernels::power_law_loss(p_.plane(z) + y * nx, medium_.absorption.row(y, z), loss + y * nx,
-                              medium_.dispersion.row(y, z), delay + y * nx, nx);
-    sweeps_.forward(p_.plane(z), z, spectrum_[0], work);
+  const std::array<const RadialTable<Real>*, 2> tables{&loss_table_, &delay_table_};
+  sweeps_.filter(both, tables);
+  sweeps_.planes(std::span(both).first(1), [&](const Slab& slab, Work& work) {
+    const auto loss = work.rows_of(0), delay = work.rows_of(1);
+    sweeps_.inverse(spectrum_[0], slab, loss, work);
+    sweeps_.inverse(spectrum_[1], slab, delay, work);
+    for (std::int64_t r = 0; r < slab.rows; ++r) {
+      const std::int64_t y = slab.y_of(r), z = slab.z_of(r);
+      kernels::power_law_loss(p_.rows(slab).row(r), medium_.absorption.row(y, z), loss.row(r),
+                              medium_.dispersion.row(y, z), delay.row(r), points_.x);
+    }
+    sweeps_.forward(std::as_const(p_).rows(slab), slab, spectrum_[0], work);
   });
 }
 
 template <class Real>
 void Solver<Real>::transform_pressure() {
   const std::array result{&spectrum_[0]};
-  sweeps_.planes(result,
-                 [&](std::int64_t z, Work& work) { sweeps_.forward(p_.plane(z), z, spectrum_[0], work); });
+  sweeps_.planes(result, [&](const Slab& slab, Work& work) {
+    sweeps_.forward(std::as_const(p_).rows(slab), slab, spectrum_[0], work);
+  });
 }
 
 /// The first step with an initial pressure sets the state instead of computing it: p = p0, an equal share in
@@ -363,9 +352,9 @@ void Solver<Real>::start_from_initial_pressure() {
   initial_pressure_->release();
   transform_pressure();
   pressure_gradients();
-  sweeps_.planes({}, [&](std::int64_t z, Work& work) {
+  sweeps_.planes({}, [&](const Slab& slab, Work& work) {
     for (std::size_t axis = 0; axis < axis_count; ++axis)
-      if (has_axis(axis)) velocity_plane(z, axis, true, work);
+      if (has_axis(axis)) update_velocity(slab, axis, true, work);
   });
   transform_pressure();
 }

@@ -79,13 +79,15 @@ class Solver {
   void transform_pressure();
   void move_velocities_to_grid_points();
 
-  void velocity_plane(std::int64_t z, std::size_t axis, bool initial, Work& work);
-  void gradient_plane(std::int64_t z, std::size_t axis, Work& work);
+  void update_velocity(const Slab& slab, std::size_t axis, bool initial, Work& work);
+  void pressure_gradient(const Slab& slab, std::size_t axis, Work& work);
+  template <class Group>
+  void differentiate(Group& group, std::size_t axis) const;
   template <int dimensions>
-  void density_plane(std::int64_t z, Work& work);
+  void update_density(const Slab& slab, Work& work);
   template <int dimensions>
-  void pressure_plane(std::int64_t z, Work& work);
-  void forward_after_density(std::int64_t z, Work& work);
+  void update_pressure(const Slab& slab, Work& work);
+  void forward_after_density(const Slab& slab, Work& work);
   [[nodiscard]] const Real* pml_row(std::size_t axis, bool velocity, std::int64_t y, std::int64_t z,
                                     Work& work) const;
 
@@ -94,7 +96,6 @@ class Solver {
   [[nodiscard]] SpectralField<Real>& velocity_spectrum(std::size_t axis) noexcept {
     return spectrum_[(axis + 2) % axis_count];
   }
-  [[nodiscard]] std::vector<SpectralField<Real>*> velocity_spectra();
   void prepare_operators();
   void prepare_sources(Sources<Real> sources);
 
@@ -114,6 +115,8 @@ class Solver {
   Field<Real> p_;
   std::array<Field<Real>, axis_count> u_, rho_;
   std::array<SpectralField<Real>, axis_count> spectrum_;
+  std::vector<SpectralField<Real>*> velocity_spectra_;  // of the axes that there are
+  std::vector<Field<Real>*> densities_;
   std::optional<Field<Real>> initial_pressure_;
   std::optional<SourceTerm<Real>> pressure_source_, transducer_;
   std::array<std::optional<SourceTerm<Real>>, axis_count> velocity_source_;

@@ -40,11 +40,13 @@ struct PointSource {
     return signals[static_cast<std::size_t>(delays.empty() ? t : t + delays[point])];
   }
   [[nodiscard]] bool acts_in(StepIndex step) const noexcept { return step <= steps; }
-  /// The positions in `points` of the points in plane z.
-  [[nodiscard]] Range in_plane(std::int64_t z) const noexcept {
-    const auto by_plane = [](const Index3& a, const Index3& b) { return a.z < b.z; };
-    const auto [first, last] = std::equal_range(points.begin(), points.end(), Index3{0, 0, z}, by_plane);
-    return {first - points.begin(), last - points.begin()};
+  /// The positions in `points` of the points in some planes.
+  [[nodiscard]] Range in_planes(Range planes) const noexcept {
+    const auto first_from = [&](std::int64_t z) {
+      const auto lies_before = [](const Index3& point, std::int64_t plane) { return point.z < plane; };
+      return std::lower_bound(points.begin(), points.end(), z, lies_before) - points.begin();
+    };
+    return {first_from(planes.begin), first_from(planes.end)};
   }
   /// The largest of the mean frequencies of the signals that this rank has.
   [[nodiscard]] double mean_frequency_hz(double dt_s) const {

@@ -6,19 +6,14 @@ namespace tailrace::ultrasound {
 template <class Real>
 SourceTerm<Real>::SourceTerm(PointSource<Real> source, const Grid& grid, const RadialTable<Real>& filter,
                              Sweeps<Real>& sweeps)
-    : source_(std::move(source)),
-      nx_(grid.folded().x),
-      plane_points_(grid.folded().x * grid.folded().y),
-      filter_(filter),
-      sweeps_(sweeps) {
+    : source_(std::move(source)), nx_(grid.folded().x), filter_(filter), sweeps_(sweeps) {
   if (!is_filtered()) return;
   spectrum_ = sweeps_.space().make_field();
   if (!source_.one_signal) return;
   filter_values([](std::size_t) { return Real(1); });
   pattern_ = Field<Real>(grid.folded(), sweeps_.space().planes());
-  sweeps_.planes({}, [&](std::int64_t z, Workspace<Real>& work) {
-    sweeps_.inverse(spectrum_, z, work.real[0].data(), work);
-    std::copy_n(work.real[0].data(), plane_points_, pattern_.plane(z));
+  sweeps_.planes({}, [&](const Slab& slab, Workspace<Real>& work) {
+    sweeps_.inverse(spectrum_, slab, pattern_.rows(slab), work);
   });
   spectrum_ = {};
 }
@@ -36,46 +31,48 @@ template <class Value>
 void SourceTerm<Real>::filter_values(Value value) {
   const std::array result{&spectrum_};
   const auto& space = sweeps_.space();
-  sweeps_.planes(result, [&](std::int64_t z, Workspace<Real>& work) {
-    const Range points = source_.in_plane(z);
+  sweeps_.planes(result, [&](const Slab& slab, Workspace<Real>& work) {
+    const Range points = source_.in_planes(slab.planes());
+    const auto spectrum = space.rows(spectrum_, slab);
     if (points.empty()) {
-      std::fill_n(space.plane(spectrum_, z), space.pitch() * space.ny(), std::complex<Real>{});
+      for (std::int64_t r = 0; r < slab.rows; ++r)
+        std::fill_n(spectrum.row(r), space.pitch(), std::complex<Real>{});
       return;
     }
-    auto& values = work.real[0];
-    std::fill(values.begin(), values.end(), Real(0));
+    const auto values = work.rows_of(0);
+    std::fill_n(values.first, slab.rows * values.stride, Real(0));
     for (std::int64_t j = points.begin; j < points.end; ++j) {
       const auto& point = source_.points[static_cast<std::size_t>(j)];
-      values[static_cast<std::size_t>(point.y * nx_ + point.x)] = value(static_cast<std::size_t>(j));
+      values.row(slab.flat ? point.z - slab.z : point.y)[point.x] = value(static_cast<std::size_t>(j));
     }
-    sweeps_.forward(values.data(), z, spectrum_, work);
+    sweeps_.forward(std::as_const(work).rows_of(0), slab, spectrum_, work);
   });
-  sweeps_.columns(result, [&](const ColumnBlock& block, Workspace<Real>& work) {
-    sweeps_.filter(spectrum_, filter_, block, work);
-  });
+  const std::array table{&filter_};
+  sweeps_.filter(result, table);
 }
 
 template <class Real>
-void SourceTerm<Real>::act(StepIndex step, std::int64_t z, std::span<Field<Real>* const> fields,
+void SourceTerm<Real>::act(StepIndex step, const Slab& slab, std::span<Field<Real>* const> fields,
                            Workspace<Real>& work) {
   if (!source_.acts_in(step)) return;
-  if (!is_filtered()) return act_at_points(step, z, fields);
-  const Real* added = nullptr;
+  if (!is_filtered()) return act_at_points(step, slab, fields);
+  auto added = std::as_const(work).rows_of(0);
   Real factor = 1;
   if (source_.one_signal) {
-    added = pattern_.plane(z);
+    added = std::as_const(pattern_).rows(slab);
     factor = source_.value(step - 1, 0);
   } else {
-    sweeps_.inverse(spectrum_, z, work.real[0].data(), work);
-    added = work.real[0].data();
+    sweeps_.inverse(spectrum_, slab, work.rows_of(0), work);
   }
-  for (auto* field : fields) kernels::add_source(field->plane(z), added, factor, plane_points_);
+  for (auto* field : fields)
+    for (std::int64_t r = 0; r < slab.rows; ++r)
+      kernels::add_source(field->rows(slab).row(r), added.row(r), factor, nx_);
 }
 
 template <class Real>
-void SourceTerm<Real>::act_at_points(StepIndex step, std::int64_t z,
+void SourceTerm<Real>::act_at_points(StepIndex step, const Slab& slab,
                                      std::span<Field<Real>* const> fields) const {
-  const Range points = source_.in_plane(z);
+  const Range points = source_.in_planes(slab.planes());
   for (std::int64_t j = points.begin; j < points.end; ++j) {
     const Real value = source_.value(step - 1, static_cast<std::size_t>(j));
     for (auto* field : fields) {

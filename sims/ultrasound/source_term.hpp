@@ -22,8 +22,8 @@ class SourceTerm {
 
   /// Prepares what will be added in `step`, before any plane of it. @collective{comm}
   void prepare(StepIndex step);
-  /// Lets the source act on plane z of all `fields` alike. @local
-  void act(StepIndex step, std::int64_t z, std::span<Field<Real>* const> fields, Workspace<Real>& work);
+  /// Lets the source act on a slab of all `fields` alike; takes `work.real[0]`. @local
+  void act(StepIndex step, const Slab& slab, std::span<Field<Real>* const> fields, Workspace<Real>& work);
 
   [[nodiscard]] std::int64_t bytes() const noexcept;
 
@@ -31,10 +31,10 @@ class SourceTerm {
   [[nodiscard]] bool is_filtered() const noexcept { return source_.mode == SourceMode::additive; }
   template <class Value>
   void filter_values(Value value);
-  void act_at_points(StepIndex step, std::int64_t z, std::span<Field<Real>* const> fields) const;
+  void act_at_points(StepIndex step, const Slab& slab, std::span<Field<Real>* const> fields) const;
 
   PointSource<Real> source_;
-  std::int64_t nx_, plane_points_;
+  std::int64_t nx_;
   const RadialTable<Real>& filter_;
   Sweeps<Real>& sweeps_;
   SpectralField<Real> spectrum_;  // many signals: of the values of this step

@@ -2,15 +2,70 @@
 #include "spectral.hpp"
 
 #include <algorithm>
-
-#include "base/check.hpp"
-#include "kernels.hpp"
+#include <cmath>
+#include <functional>
+#include <numbers>
 
 namespace tailrace::ultrasound {
 
 namespace {
 
-/// Fetches values in the order of memory, which the processor does at full bandwidth, before columns are
+using fft::lane_count;
+using fft::load_pair;
+using fft::Pair;
+using fft::times;
+
+/// Rows of n values become n vectors with a row in each lane; lanes without a row have the last one. Where n
+/// is no multiple of the lanes, the last vectors are moved twice.
+template <class V, class Real>
+void rows_to_lanes(RowView<const Real> rows, std::int64_t count, std::int64_t n, V* out) noexcept {
+  constexpr std::int64_t lanes = lane_count<V>;
+  const std::int64_t width = std::min(n, lanes);
+  for (std::int64_t x = 0; x < n; x += lanes) {
+    const std::int64_t at = std::min(x, n - width);
+    V block[lanes];
+    for (std::int64_t i = 0; i < lanes; ++i)
+      block[i] = simd::load(rows.row(std::min(i, count - 1)) + at, width);
+    fft::transpose(block);
+    std::copy_n(block, width, out + at);
+  }
+}
+
+/// The way back; value x of each row is in the vector `place(x)`.
+template <class V, class Real, class Place>
+void lanes_to_rows(const V* values, const Place& place, RowView<Real> rows, std::int64_t count,
+                   std::int64_t n) noexcept {
+  constexpr std::int64_t lanes = lane_count<V>;
+  const std::int64_t width = std::min(n, lanes);
+  for (std::int64_t x = 0; x < n; x += lanes) {
+    const std::int64_t at = std::min(x, n - width);
+    V block[lanes]{};
+    for (std::int64_t i = 0; i < width; ++i) block[i] = values[place(at + i)];
+    fft::transpose(block);
+    for (std::int64_t i = 0; i < std::min(count, lanes); ++i) simd::store(rows.row(i) + at, block[i], width);
+  }
+}
+
+template <class Real>
+RowView<Real> reals(RowView<std::complex<Real>> rows) noexcept {
+  return {reinterpret_cast<Real*>(rows.first), 2 * rows.stride};
+}
+
+template <class V, class Real>
+void load(const std::complex<Real>* rows, std::int64_t stride, std::int64_t n, Pair<V>* out) noexcept {
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = load_pair<V>(reinterpret_cast<const Real*>(rows + i * stride));
+}
+
+/// Stores values, which are those of a forward transform, as those of the inverse one: read backwards.
+template <class V, class Real>
+void store_mirrored(const Pair<V>* values, std::int64_t n, std::complex<Real>* rows,
+                    std::int64_t stride) noexcept {
+  for (std::int64_t i = 0; i < n; ++i)
+    fft::store_pair(reinterpret_cast<Real*>(rows + i * stride), values[i == 0 ? 0 : n - i]);
+}
+
+/// Asks for values in the order of memory, which the processor fetches at full bandwidth, before columns are
 /// taken out of them.
 template <class Element>
 void prefetch(const Element* values, std::int64_t n) {
@@ -18,212 +73,214 @@ void prefetch(const Element* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += per_line) __builtin_prefetch(values + i, 1, 2);
 }
 
-/// Two real rows become the real and the imaginary part of one complex row.
-template <class Real>
-void interleave(const Real* __restrict a, const Real* __restrict b, std::complex<Real>* __restrict pair,
-                std::int64_t n) {
-  auto* out = reinterpret_cast<Real*>(pair);
-  for (std::int64_t i = 0; i < n; ++i) {
-    out[2 * i] = a[i];
-    out[2 * i + 1] = b[i];
-  }
-}
-
-template <class Real>
-void deinterleave(const std::complex<Real>* __restrict pair, Real* __restrict a, Real* __restrict b,
-                  std::int64_t n) {
-  const auto* in = reinterpret_cast<const Real*>(pair);
-  for (std::int64_t i = 0; i < n; ++i) {
-    a[i] = in[2 * i];
-    b[i] = in[2 * i + 1];
-  }
-}
-
-/// From the transform Z of a + i b to the half spectra of a and b:
-/// A[k] = (Z[k] + conj Z[n-k]) / 2,  B[k] = (Z[k] - conj Z[n-k]) / 2i.
-template <class Real>
-void separate(const std::complex<Real>* __restrict z, std::complex<Real>* __restrict a,
-              std::complex<Real>* __restrict b, std::int64_t n) {
-  const auto* in = reinterpret_cast<const Real*>(z);
-  auto* out_a = reinterpret_cast<Real*>(a);
-  auto* out_b = reinterpret_cast<Real*>(b);
-  out_a[0] = in[0];
-  out_a[1] = 0;
-  out_b[0] = in[1];
-  out_b[1] = 0;
-  for (std::int64_t k = 1; k <= n / 2; ++k) {
-    const Real re = in[2 * k], im = in[2 * k + 1], mirror_re = in[2 * (n - k)],
-               mirror_im = in[2 * (n - k) + 1];
-    out_a[2 * k] = Real(0.5) * (re + mirror_re);
-    out_a[2 * k + 1] = Real(0.5) * (im - mirror_im);
-    out_b[2 * k] = Real(0.5) * (im + mirror_im);
-    out_b[2 * k + 1] = Real(0.5) * (mirror_re - re);
-  }
-}
-
-/// The inverse of `separate`: Z[k] = A[k] + i B[k] with the Hermitian other half. As in any complex-to-real
-/// transform the imaginary parts at k = 0 and at the Nyquist index have no effect.
-template <class Real>
-void combine(const std::complex<Real>* __restrict a, const std::complex<Real>* __restrict b,
-             std::complex<Real>* __restrict z, std::int64_t n) {
-  const auto* in_a = reinterpret_cast<const Real*>(a);
-  const auto* in_b = reinterpret_cast<const Real*>(b);
-  auto* out = reinterpret_cast<Real*>(z);
-  out[0] = in_a[0];
-  out[1] = in_b[0];
-  for (std::int64_t k = 1; k <= (n - 1) / 2; ++k) {
-    const Real a_re = in_a[2 * k], a_im = in_a[2 * k + 1], b_re = in_b[2 * k], b_im = in_b[2 * k + 1];
-    out[2 * k] = a_re - b_im;
-    out[2 * k + 1] = a_im + b_re;
-    out[2 * (n - k)] = a_re + b_im;
-    out[2 * (n - k) + 1] = b_re - a_im;
-  }
-  if (n % 2 == 0) {
-    out[n] = in_a[n];
-    out[n + 1] = in_b[n];
-  }
-}
-
 }  // namespace
 
 template <class Real>
-FftPlan<Real>::FftPlan(std::int64_t n, std::int64_t count, std::int64_t stride, std::int64_t distance,
-                       std::complex<Real>* sample, int sign) {
-  const int length = static_cast<int>(n), many = static_cast<int>(count), step = static_cast<int>(stride),
-            next = static_cast<int>(distance);
-  if constexpr (std::is_same_v<Real, float>) {
-    auto* raw = reinterpret_cast<fftwf_complex*>(sample);
-    plan_.reset(fftwf_plan_many_dft(1, &length, many, raw, nullptr, step, next, raw, nullptr, step, next,
-                                    sign, FFTW_ESTIMATE));
-  } else {
-    auto* raw = reinterpret_cast<fftw_complex*>(sample);
-    plan_.reset(fftw_plan_many_dft(1, &length, many, raw, nullptr, step, next, raw, nullptr, step, next, sign,
-                                   FFTW_ESTIMATE));
-  }
-  TAILRACE_CHECK(plan_ != nullptr, "FFTW made no plan");
+FftScratch<Real>::FftScratch(std::int64_t room, std::int64_t count)
+    // Some more than a power of two, or all arrays would fall into the same cache sets.
+    : array_(2 * simd::lanes<Real> * (room + 2) + static_cast<std::int64_t>(padded<Real>(1))),
+      memory_(static_cast<std::size_t>(2 * count * array_), Real(0)) {}
+
+template <class Real>
+void ColumnTransform<Real>::forward(Complex* rows, std::int64_t stride, std::int64_t columns,
+                                    FftScratch<Real>& scratch) const {
+  for_column_groups<Real>(columns, [&]<class V>(std::int64_t column) {
+    auto group = scratch.template columns<V>();
+    load(rows + column, stride, fourier_.size(), group.values);
+    group.forward(fourier_);
+    for (std::int64_t i = 0; i < fourier_.size(); ++i)
+      fft::store_pair(reinterpret_cast<Real*>(rows + i * stride + column), group.values[i]);
+  });
 }
 
 template <class Real>
-void FftPlan<Real>::execute(std::complex<Real>* values) const {
-  if constexpr (std::is_same_v<Real, float>) {
-    auto* raw = reinterpret_cast<fftwf_complex*>(values);
-    fftwf_execute_dft(plan_.get(), raw, raw);
+void ColumnTransform<Real>::inverse(Complex* rows, std::int64_t stride, std::int64_t columns,
+                                    FftScratch<Real>& scratch) const {
+  for_column_groups<Real>(columns, [&]<class V>(std::int64_t column) {
+    auto group = scratch.template columns<V>();
+    load(rows + column, stride, fourier_.size(), group.values);
+    group.forward(fourier_);
+    store_mirrored(group.values, fourier_.size(), rows + column, stride);
+  });
+}
+
+template <class Real>
+void ColumnTransform<Real>::filter(Complex* rows, std::int64_t stride, std::int64_t columns,
+                                   const Complex* factor, FftScratch<Real>& scratch) const {
+  for_column_groups<Real>(columns, [&]<class V>(std::int64_t column) {
+    auto group = scratch.template columns<V>();
+    load(rows + column, stride, fourier_.size(), group.values);
+    group.forward(fourier_);
+    for (std::int64_t i = 0; i < fourier_.size(); ++i)
+      group.values[i] = times(group.values[i], factor[i].real(), factor[i].imag());
+    group.forward(fourier_);
+    store_mirrored(group.values, fourier_.size(), rows + column, stride);
+  });
+}
+
+template <class Real>
+RowTransform<Real>::RowTransform(std::int64_t nx, std::int64_t pitch)
+    : nx_(nx), half_nx_(nx / 2 + 1), pitch_(pitch), fourier_(is_even() ? nx / 2 : nx) {
+  room_ = std::max(fourier_.room(), pitch_);
+  for (std::int64_t k = 0; k < half_nx_; ++k) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(nx);
+    turns_.push_back(static_cast<Real>(std::cos(angle)));
+    turns_.push_back(static_cast<Real>(-std::sin(angle)));
+  }
+}
+
+/// From the transform Z of the values x[2k] + i x[2k+1] to the spectrum of x: with E and O those of the even
+/// and odd values, Z = E + i O, X[k] = E[k] + w^k O[k] and X[n/2-k] = conj(E[k] - w^k O[k]).
+template <class Real>
+void RowTransform<Real>::separate(const Pair* values, Pair* spectrum) const noexcept {
+  const std::int64_t h = half_nx_ - 1;
+  const Pair first = values[0];
+  spectrum[0] = {first.re + first.im, Wide{}};
+  spectrum[h] = {first.re - first.im, Wide{}};
+  for (std::int64_t k = 1; 2 * k <= h; ++k) {
+    const Pair a = values[k], b = values[h - k];
+    const Pair even{Real(0.5) * (a.re + b.re), Real(0.5) * (a.im - b.im)};
+    const Pair odd{Real(0.5) * (a.im + b.im), Real(0.5) * (b.re - a.re)};
+    const Pair turned = times(odd, turns_[2 * k], turns_[2 * k + 1]);
+    spectrum[k] = even + turned;
+    spectrum[h - k] = {even.re - turned.re, turned.im - even.im};
+  }
+}
+
+/// The inverse of `separate`, but for a factor of 2. As in any complex-to-real transform the imaginary parts
+/// at k = 0 and at the Nyquist index have no effect.
+template <class Real>
+void RowTransform<Real>::combine(const Pair* spectrum, Pair* values) const noexcept {
+  const std::int64_t h = half_nx_ - 1;
+  const Wide lowest = spectrum[0].re, highest = spectrum[h].re;
+  values[0] = {lowest + highest, lowest - highest};
+  for (std::int64_t k = 1; 2 * k <= h; ++k) {
+    const Pair a = spectrum[k], b = spectrum[h - k];
+    const Pair even{a.re + b.re, a.im - b.im};
+    const Pair odd = times(Pair{a.re - b.re, a.im + b.im}, turns_[2 * k], -turns_[2 * k + 1]);
+    values[k] = {even.re - odd.im, even.im + odd.re};
+    values[h - k] = {even.re + odd.im, odd.re - even.im};
+  }
+}
+
+/// The half spectra of some rows, into columns.values.
+template <class Real>
+void RowTransform<Real>::to_spectrum(RowView<const Real> real, std::int64_t count,
+                                     Columns<Wide>& columns) const noexcept {
+  if (is_even()) {
+    // Two neighbouring values are the real and the imaginary part of one, which is how they come.
+    rows_to_lanes(real, count, nx_, reinterpret_cast<Wide*>(columns.values));
+    columns.forward(fourier_);
+    separate(columns.values, columns.spare);
+    std::swap(columns.values, columns.spare);
   } else {
-    auto* raw = reinterpret_cast<fftw_complex*>(values);
-    fftw_execute_dft(plan_.get(), raw, raw);
+    auto* values = reinterpret_cast<Wide*>(columns.spare);
+    rows_to_lanes(real, count, nx_, values);
+    for (std::int64_t x = 0; x < nx_; ++x) columns.values[x] = {values[x], Wide{}};
+    columns.forward(fourier_);
+  }
+  std::fill(columns.values + half_nx_, columns.values + pitch_, Pair{});
+}
+
+/// The rows of the half spectra in columns.values.
+template <class Real>
+void RowTransform<Real>::to_real(Columns<Wide>& columns, RowView<Real> real,
+                                 std::int64_t count) const noexcept {
+  const std::int64_t n = fourier_.size();
+  if (is_even()) {
+    combine(columns.values, columns.spare);
+    std::swap(columns.values, columns.spare);
+  } else {
+    for (std::int64_t k = 1; k < half_nx_; ++k)
+      columns.values[n - k] = {columns.values[k].re, -columns.values[k].im};
+    columns.values[0].im = Wide{};
+  }
+  columns.forward(fourier_);
+  const auto* values = reinterpret_cast<const Wide*>(columns.values);
+  const auto mirrored = [n](std::int64_t k) { return k == 0 ? 0 : n - k; };
+  if (is_even())
+    lanes_to_rows(
+        values, [&](std::int64_t x) { return 2 * mirrored(x / 2) + x % 2; }, real, count, nx_);
+  else
+    lanes_to_rows(
+        values, [&](std::int64_t x) { return 2 * mirrored(x); }, real, count, nx_);
+}
+
+template <class Real>
+void RowTransform<Real>::forward(RowView<const Real> real, RowView<Complex> spectrum, std::int64_t rows,
+                                 FftScratch<Real>& scratch) const {
+  constexpr std::int64_t lanes = lane_count<Wide>;
+  for (std::int64_t r = 0; r < rows; r += lanes) {
+    auto columns = scratch.template columns<Wide>();
+    to_spectrum({real.row(r), real.stride}, rows - r, columns);
+    lanes_to_rows(reinterpret_cast<const Wide*>(columns.values), std::identity{},
+                  reals<Real>({spectrum.row(r), spectrum.stride}), rows - r, 2 * pitch_);
+  }
+}
+
+template <class Real>
+void RowTransform<Real>::inverse(RowView<Complex> spectrum, RowView<Real> real, std::int64_t rows,
+                                 FftScratch<Real>& scratch) const {
+  constexpr std::int64_t lanes = lane_count<Wide>;
+  for (std::int64_t r = 0; r < rows; r += lanes) {
+    auto columns = scratch.template columns<Wide>();
+    const auto from = reals<Real>({spectrum.row(r), spectrum.stride});
+    rows_to_lanes(RowView<const Real>{from.first, from.stride}, rows - r, 2 * pitch_,
+                  reinterpret_cast<Wide*>(columns.values));
+    to_real(columns, {real.row(r), real.stride}, rows - r);
+  }
+}
+
+template <class Real>
+void RowTransform<Real>::filter(RowView<const Real> in, const Complex* factor, RowView<Real> out,
+                                std::int64_t rows, FftScratch<Real>& scratch) const {
+  constexpr std::int64_t lanes = lane_count<Wide>;
+  for (std::int64_t r = 0; r < rows; r += lanes) {
+    auto columns = scratch.template columns<Wide>();
+    to_spectrum({in.row(r), in.stride}, rows - r, columns);
+    for (std::int64_t k = 0; k < half_nx_; ++k)
+      columns.values[k] = times(columns.values[k], factor[k].real(), factor[k].imag());
+    to_real(columns, {out.row(r), out.stride}, rows - r);
   }
 }
 
 template <class Real>
 PlaneTransform<Real>::PlaneTransform(std::int64_t nx, std::int64_t ny, std::int64_t group)
-    : nx_(nx), ny_(ny), half_nx_(nx / 2 + 1), pitch_((half_nx_ + group - 1) / group * group) {
-  AlignedVector<Complex> sample(static_cast<std::size_t>(std::max(nx * pairs_at_once, pitch_ * ny)));
-  rows_forward_ = FftPlan<Real>(nx, pairs_at_once, 1, nx, sample.data(), FFTW_FORWARD);
-  rows_inverse_ = FftPlan<Real>(nx, pairs_at_once, 1, nx, sample.data(), FFTW_BACKWARD);
-  columns_forward_ = FftPlan<Real>(ny, pitch_, pitch_, 1, sample.data(), FFTW_FORWARD);
-  columns_inverse_ = FftPlan<Real>(ny, pitch_, pitch_, 1, sample.data(), FFTW_BACKWARD);
+    : ny_(ny),
+      half_nx_(nx / 2 + 1),
+      pitch_((half_nx_ + group - 1) / group * group),
+      rows_(nx, pitch_),
+      columns_(ny) {}
+
+template <class Real>
+FftScratch<Real> PlaneTransform<Real>::make_scratch() const {
+  return FftScratch<Real>(std::max(rows_.room(), columns_.fourier().room()));
 }
 
 template <class Real>
-typename PlaneTransform<Real>::Scratch PlaneTransform<Real>::make_scratch() const {
-  return {AlignedVector<Complex>(static_cast<std::size_t>((pairs_at_once + 1) * nx_), Complex{})};
+void PlaneTransform<Real>::forward(RowView<const Real> real, RowView<Complex> spectrum, std::int64_t rows,
+                                   FftScratch<Real>& scratch) const {
+  rows_.forward(real, spectrum, rows, scratch);
+  if (ny_ > 1) columns_.forward(spectrum.first, spectrum.stride, pitch_, scratch);
 }
 
 template <class Real>
-void PlaneTransform<Real>::forward(const Real* real, Complex* spectrum, Scratch& scratch) const {
-  // A last odd row is paired with itself; its twin's result goes to a spare row behind the pairs.
-  Complex* pairs = scratch.pairs.data();
-  Complex* spare = pairs + pairs_at_once * nx_;
-  for (std::int64_t first = 0; first < ny_; first += 2 * pairs_at_once) {
-    const std::int64_t rows = std::min(2 * pairs_at_once, ny_ - first);
-    for (std::int64_t r = 0; r < rows; r += 2)
-      interleave(real + (first + r) * nx_, real + (first + std::min(r + 1, rows - 1)) * nx_,
-                 pairs + r / 2 * nx_, nx_);
-    rows_forward_.execute(pairs);
-    for (std::int64_t r = 0; r < rows; r += 2)
-      separate(pairs + r / 2 * nx_, spectrum + (first + r) * pitch_,
-               r + 1 < rows ? spectrum + (first + r + 1) * pitch_ : spare, nx_);
+void PlaneTransform<Real>::inverse(RowView<Complex> spectrum, RowView<Real> real, std::int64_t rows,
+                                   FftScratch<Real>& scratch) const {
+  if (ny_ > 1) {
+    prefetch(spectrum.first, pitch_ * ny_);
+    columns_.inverse(spectrum.first, spectrum.stride, pitch_, scratch);
   }
-  columns_forward_.execute(spectrum);
+  rows_.inverse(spectrum, real, rows, scratch);
 }
 
-template <class Real>
-void PlaneTransform<Real>::inverse(Complex* spectrum, Real* real, Scratch& scratch) const {
-  prefetch(spectrum, pitch_ * ny_);
-  columns_inverse_.execute(spectrum);
-  Complex* pairs = scratch.pairs.data();
-  auto* spare = reinterpret_cast<Real*>(pairs + pairs_at_once * nx_);
-  for (std::int64_t first = 0; first < ny_; first += 2 * pairs_at_once) {
-    const std::int64_t rows = std::min(2 * pairs_at_once, ny_ - first);
-    for (std::int64_t r = 0; r < rows; r += 2)
-      combine(spectrum + (first + r) * pitch_, spectrum + (first + std::min(r + 1, rows - 1)) * pitch_,
-              pairs + r / 2 * nx_, nx_);
-    rows_inverse_.execute(pairs);
-    for (std::int64_t r = 0; r < rows; r += 2)
-      deinterleave(pairs + r / 2 * nx_, real + (first + r) * nx_,
-                   r + 1 < rows ? real + (first + r + 1) * nx_ : spare, nx_);
-  }
-}
-
-template <class Real>
-void PlaneTransform<Real>::filter_rows(const Real* in, const Complex* factor, Real* out,
-                                       Scratch& scratch) const {
-  // The factors belong to a real filter, so a pair of rows stays a pair.
-  Complex* pairs = scratch.pairs.data();
-  auto* spare = reinterpret_cast<Real*>(pairs + pairs_at_once * nx_);
-  for (std::int64_t first = 0; first < ny_; first += 2 * pairs_at_once) {
-    const std::int64_t rows = std::min(2 * pairs_at_once, ny_ - first);
-    for (std::int64_t r = 0; r < rows; r += 2)
-      interleave(in + (first + r) * nx_, in + (first + std::min(r + 1, rows - 1)) * nx_, pairs + r / 2 * nx_,
-                 nx_);
-    rows_forward_.execute(pairs);
-    for (std::int64_t r = 0; r < rows; r += 2) kernels::scale_in_place(pairs + r / 2 * nx_, factor, nx_);
-    rows_inverse_.execute(pairs);
-    for (std::int64_t r = 0; r < rows; r += 2)
-      deinterleave(pairs + r / 2 * nx_, out + (first + r) * nx_,
-                   r + 1 < rows ? out + (first + r + 1) * nx_ : spare, nx_);
-  }
-}
-
-template <class Real>
-void PlaneTransform<Real>::filter_columns(Complex* plane, const Complex* factor) const {
-  columns_forward_.execute(plane);
-  for (std::int64_t y = 0; y < ny_; ++y) kernels::scale_in_place(plane + y * pitch_, factor[y], pitch_);
-  columns_inverse_.execute(plane);
-}
-
-template <class Real>
-ColumnTransform<Real>::ColumnTransform(std::int64_t nz, std::int64_t columns, std::int64_t widest) : nz_(nz) {
-  // FFTW is fastest on full vectors of four columns. An odd number of such fours keeps the distance of the
-  // elements of a column away from powers of two, which would make them fall into the same cache sets: six
-  // times slower at nz = 256.
-  const std::int64_t blocks = (columns + widest - 1) / widest;
-  const std::int64_t fours = ((columns + blocks - 1) / blocks + 3) / 4;
-  width_ = 4 * (fours % 2 == 1 ? fours : fours + 1);
-  auto sample = make_block();
-  forward_ = FftPlan<Real>(nz, width_, width_, 1, sample.data(), FFTW_FORWARD);
-  inverse_ = FftPlan<Real>(nz, width_, width_, 1, sample.data(), FFTW_BACKWARD);
-}
-
-template <class Real>
-AlignedVector<std::complex<Real>> ColumnTransform<Real>::make_block() const {
-  return AlignedVector<Complex>(static_cast<std::size_t>(nz_ * width_), Complex{});
-}
-
-template <class Real>
-void ColumnTransform<Real>::forward(Complex* block) const {
-  forward_.execute(block);
-}
-template <class Real>
-void ColumnTransform<Real>::inverse(Complex* block) const {
-  inverse_.execute(block);
-}
-
-template class FftPlan<float>;
-template class FftPlan<double>;
-template class PlaneTransform<float>;
-template class PlaneTransform<double>;
+template class FftScratch<float>;
+template class FftScratch<double>;
 template class ColumnTransform<float>;
 template class ColumnTransform<double>;
+template class RowTransform<float>;
+template class RowTransform<double>;
+template class PlaneTransform<float>;
+template class PlaneTransform<double>;
 
 }  // namespace tailrace::ultrasound

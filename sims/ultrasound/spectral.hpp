@@ -1,96 +1,146 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <fftw3.h>
-
 #include <complex>
-#include <memory>
-#include <type_traits>
 
 #include "field.hpp"
+#include "fourier.hpp"
+#include "lanes.hpp"
 
 /// Fourier transforms of a box that is split over ranks: planes along z are transformed where they lie,
-/// columns along z after a transpose. FFTW plans are estimated, never timed: the same plan, hence the same
-/// rounding, in every run, on every rank and thread, for every rank count.
+/// columns along z after a transpose.
 namespace tailrace::ultrasound {
 
-/// Complex transforms of length `n`, `count` of them at the given stride and distance, in place: FFTW in
-/// single or double precision.
-template <class Real>
-class FftPlan {
- public:
-  FftPlan() = default;
-  /// `sample` has the alignment and extent of what will be transformed. The sign is FFTW's.
-  FftPlan(std::int64_t n, std::int64_t count, std::int64_t stride, std::int64_t distance,
-          std::complex<Real>* sample, int sign);
-  void execute(std::complex<Real>* values) const;
+/// Two arrays between which the passes of a transform go to and fro.
+template <class V>
+struct Columns {
+  fft::Pair<V>* values;
+  fft::Pair<V>* spare;
 
- private:
-  using Plan = std::conditional_t<std::is_same_v<Real, float>, fftwf_plan_s, fftw_plan_s>;
-  struct Deleter {
-    void operator()(fftwf_plan_s* plan) const noexcept { fftwf_destroy_plan(plan); }
-    void operator()(fftw_plan_s* plan) const noexcept { fftw_destroy_plan(plan); }
-  };
-  std::unique_ptr<Plan, Deleter> plan_;
+  template <class Real>
+  void forward(const fft::Fourier<Real>& fourier) noexcept {
+    auto* result = fourier.forward(values, spare);
+    if (result != values) std::swap(values, spare);
+  }
 };
 
-/// Two-dimensional real transform of one plane. Real rows are transformed two at a time as one complex row,
-/// which FFTW's vectorised complex kernels do about twice as fast as its estimated real ones
-/// (docs/explain/ultrasound.md).
+/// The memory in which one thread transforms: pairs of arrays.
+template <class Real>
+class FftScratch {
+ public:
+  FftScratch() = default;
+  /// `count` pairs of arrays for transforms that need `room` values each.
+  explicit FftScratch(std::int64_t room, std::int64_t count = 1);
+
+  template <class V>
+  [[nodiscard]] Columns<V> columns(std::int64_t which = 0) noexcept {
+    auto* first = reinterpret_cast<fft::Pair<V>*>(memory_.data() + 2 * which * array_);
+    return {first, reinterpret_cast<fft::Pair<V>*>(memory_.data() + (2 * which + 1) * array_)};
+  }
+  [[nodiscard]] std::int64_t bytes() const noexcept {
+    return static_cast<std::int64_t>(memory_.size() * sizeof(Real));
+  }
+
+ private:
+  std::int64_t array_ = 0;
+  AlignedVector<Real> memory_;
+};
+
+/// Runs work.template operator()<V>(column) for groups of neighbouring columns, as many as V has lanes: whole
+/// registers first, then fours. `count` is a multiple of 4.
+template <class Real, class Work>
+void for_column_groups(std::int64_t count, const Work& work) {
+  std::int64_t column = 0;
+  for (; column + simd::lanes<Real> <= count; column += simd::lanes<Real>)
+    work.template operator()<fft::Wide<Real>>(column);
+  if constexpr (fft::has_narrow<Real>)
+    for (; column < count; column += 4) work.template operator()<fft::Narrow<Real>>(column);
+}
+
+/// Transforms along the rows of an array of complex numbers: each of its columns is one. Columns are handled
+/// in groups of 4 or more, and their number is a multiple of 4.
+template <class Real>
+class ColumnTransform {
+ public:
+  using Complex = std::complex<Real>;
+
+  explicit ColumnTransform(std::int64_t n) : fourier_(n) {}
+
+  [[nodiscard]] FftScratch<Real> make_scratch() const { return FftScratch<Real>(fourier_.room()); }
+  [[nodiscard]] const fft::Fourier<Real>& fourier() const noexcept { return fourier_; }
+  /// Unnormalised transforms of `columns` columns in rows at the distance `stride`. @local
+  void forward(Complex* rows, std::int64_t stride, std::int64_t columns, FftScratch<Real>& scratch) const;
+  void inverse(Complex* rows, std::int64_t stride, std::int64_t columns, FftScratch<Real>& scratch) const;
+  /// Multiplies the spectrum of every column by `factor`, n values; unnormalised. @local
+  void filter(Complex* rows, std::int64_t stride, std::int64_t columns, const Complex* factor,
+              FftScratch<Real>& scratch) const;
+
+ private:
+  fft::Fourier<Real> fourier_;
+};
+
+/// Transforms of real rows to the half of their spectrum and back: a row in each lane, so that no row affects
+/// another one. Rows of an even length are transforms of half the length of their even and odd values.
+template <class Real>
+class RowTransform {
+ public:
+  using Complex = std::complex<Real>;
+
+  /// Spectra have `pitch` values per row: the half spectrum and zeros behind it.
+  RowTransform(std::int64_t nx, std::int64_t pitch);
+
+  [[nodiscard]] std::int64_t room() const noexcept { return room_; }
+  void forward(RowView<const Real> real, RowView<Complex> spectrum, std::int64_t rows,
+               FftScratch<Real>& scratch) const;
+  void inverse(RowView<Complex> spectrum, RowView<Real> real, std::int64_t rows,
+               FftScratch<Real>& scratch) const;
+  /// Multiplies the spectrum of every row by `factor`, half_nx values that belong to a real filter. May work
+  /// in place.
+  void filter(RowView<const Real> in, const Complex* factor, RowView<Real> out, std::int64_t rows,
+              FftScratch<Real>& scratch) const;
+
+ private:
+  using Wide = fft::Wide<Real>;
+  using Pair = fft::Pair<Wide>;
+  [[nodiscard]] bool is_even() const noexcept { return nx_ % 2 == 0; }
+  void to_spectrum(RowView<const Real> real, std::int64_t count, Columns<Wide>& columns) const noexcept;
+  void to_real(Columns<Wide>& columns, RowView<Real> real, std::int64_t count) const noexcept;
+  void separate(const Pair* values, Pair* spectrum) const noexcept;
+  void combine(const Pair* spectrum, Pair* values) const noexcept;
+
+  std::int64_t nx_, half_nx_, pitch_, room_;
+  fft::Fourier<Real> fourier_;
+  AlignedVector<Real> turns_;  // exp(-2 pi i k / nx)
+};
+
+/// Two-dimensional real transform of one plane, or of rows alone where a plane is one row.
 template <class Real>
 class PlaneTransform {
  public:
   using Complex = std::complex<Real>;
-  /// Scratch memory of one thread.
-  struct Scratch {
-    AlignedVector<Complex> pairs;
-  };
 
   /// The pitch is a multiple of `group`, which is one of 4.
   PlaneTransform(std::int64_t nx, std::int64_t ny, std::int64_t group = 4);
 
   [[nodiscard]] std::int64_t half_nx() const noexcept { return half_nx_; }
-  /// Distance of the rows of a spectrum: half_nx and some zeros, which keep FFTW's vectors full.
+  /// Distance of the rows of a spectrum: half_nx and some zeros, which keep vectors full.
   [[nodiscard]] std::int64_t pitch() const noexcept { return pitch_; }
-  [[nodiscard]] Scratch make_scratch() const;
+  [[nodiscard]] FftScratch<Real> make_scratch() const;
+  [[nodiscard]] const RowTransform<Real>& rows() const noexcept { return rows_; }
+  [[nodiscard]] const ColumnTransform<Real>& columns() const noexcept { return columns_; }
 
-  /// Unnormalised forward transform: `real` has ny rows of nx, `spectrum` ny rows of half_nx; both aligned.
+  /// Unnormalised forward transform of `rows` rows: those of one plane, or, where ny is 1, of some.
   /// @local
-  void forward(const Real* real, Complex* spectrum, Scratch& scratch) const;
+  void forward(RowView<const Real> real, RowView<Complex> spectrum, std::int64_t rows,
+               FftScratch<Real>& scratch) const;
   /// Unnormalised inverse; the spectrum is destroyed. @local
-  void inverse(Complex* spectrum, Real* real, Scratch& scratch) const;
-  /// Multiplies the spectrum of every row by `factor`, nx values in standard order that belong to a real
-  /// filter; unnormalised. May work in place. @local
-  void filter_rows(const Real* in, const Complex* factor, Real* out, Scratch& scratch) const;
-  /// Multiplies the spectrum of every column of a plane of ny rows of `pitch` values by `factor`, ny values;
-  /// unnormalised. @local
-  void filter_columns(Complex* plane, const Complex* factor) const;
+  void inverse(RowView<Complex> spectrum, RowView<Real> real, std::int64_t rows,
+               FftScratch<Real>& scratch) const;
 
  private:
-  static constexpr std::int64_t pairs_at_once =
-      4;  // row pairs per FFTW call: fits the first cache, fills the vectors
-
-  std::int64_t nx_, ny_, half_nx_, pitch_;
-  FftPlan<Real> rows_forward_, rows_inverse_, columns_forward_, columns_inverse_;
-};
-
-/// Transforms along z of a block of neighbouring columns, held as (z, column).
-template <class Real>
-class ColumnTransform {
- public:
-  using Complex = std::complex<Real>;
-  /// For blocks of at most `widest` of so many columns, a multiple of 4.
-  ColumnTransform(std::int64_t nz, std::int64_t columns, std::int64_t widest = 44);
-
-  /// Columns handled by one call.
-  [[nodiscard]] std::int64_t width() const noexcept { return width_; }
-  [[nodiscard]] AlignedVector<Complex> make_block() const;
-  void forward(Complex* block) const;
-  void inverse(Complex* block) const;
-
- private:
-  std::int64_t nz_, width_;
-  FftPlan<Real> forward_, inverse_;
+  std::int64_t ny_, half_nx_, pitch_;
+  RowTransform<Real> rows_;
+  ColumnTransform<Real> columns_;
 };
 
 }  // namespace tailrace::ultrasound

@@ -13,10 +13,16 @@ namespace tailrace::ultrasound {
 
 namespace {
 
-/// Columns of a block. Where the columns of one row are shared out among ranks, whole blocks are: a column
-/// has to be at the same place of the same block for any number of ranks, since the compiler rounds
-/// differently in the middle of a loop and at its end. Smaller blocks leave enough of them to share out.
-constexpr std::int64_t block_of_one_row = 12, block_of_many_rows = 44;
+/// Columns that are worked on together, near this number: what is fetched from each plane is a few cache
+/// lines then, and all of it fits into the second cache.
+constexpr std::int64_t some_columns = 40;
+
+/// Columns that are worked on together; where the columns of one row are shared out among threads, fewer.
+std::int64_t columns_together(std::int64_t pitch, std::int64_t group, bool one_row) {
+  const std::int64_t blocks = (pitch + some_columns - 1) / some_columns;
+  const std::int64_t even = (pitch / blocks + group - 1) / group * group;
+  return one_row ? 2 * group : even;
+}
 
 /// The columns of one rank: rows along y, or groups of neighbouring kx where there is only one row.
 ColumnRange columns_of(mpi::CommView comm, std::int64_t ny, std::int64_t pitch, std::int64_t group) {
@@ -57,13 +63,14 @@ template <class Real>
 SpectralSpace<Real>::SpectralSpace(mpi::CommView comm, const Grid& grid)
     : node_(sharing_node(comm, grid, sizeof(Complex))),
       ranks_(comm.size()),
-      group_(grid.folded().y == 1 ? block_of_one_row : 4),
+      group_(grid.folded().y == 1 ? std::max<std::int64_t>(simd::lanes<Real>, 4) : 4),
       plane_transform_(grid.folded().x, grid.folded().y, group_),
       ny_(grid.folded().y),
       nz_(grid.folded().z),
       planes_(grid.planes_of(comm.rank(), comm.size())),
       columns_(columns_of(comm, ny_, pitch(), group_)),
-      column_transform_(nz_, pitch(), split_along_kx() ? block_of_one_row : block_of_many_rows),
+      columns_at_once_(columns_together(pitch(), std::max<std::int64_t>(simd::lanes<Real>, 4), ny_ == 1)),
+      fourier_z_(nz_),
       plane_stride_(aligned_length<Complex>(pitch() * ny_, group_)),
       column_stride_y_(columns_.kx.size()),
       column_stride_z_(columns_.kx.size() * columns_.y.size()) {
@@ -162,37 +169,13 @@ std::int64_t SpectralSpace<Real>::field_bytes() const noexcept {
 }
 
 template <class Real>
-void SpectralSpace<Real>::load(const SpectralField<Real>& field, std::int64_t y, Range kx,
-                               Complex* block) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = kx.size(), at = y * pitch() + kx.begin;
-  for (const Complex* plane : field.plane_at) {
-    std::fill_n(std::copy_n(plane + at, count, block), width - count, Complex{});
-    block += width;
-  }
-}
-
-template <class Real>
-void SpectralSpace<Real>::store(const Complex* block, std::int64_t y, Range kx,
-                                SpectralField<Real>& field) const noexcept {
-  const std::int64_t width = column_transform_.width(), count = kx.size(), at = y * pitch() + kx.begin;
-  for (Complex* plane : field.plane_at) {
-    std::copy_n(block, count, plane + at);
-    block += width;
-  }
-}
-
-template <class Real>
-typename SpectralSpace<Real>::Exchange SpectralSpace<Real>::begin_to_columns(SpectralField<Real>& field) {
-  Exchange exchange;
+void SpectralSpace<Real>::begin_to_columns(SpectralField<Real>& field, Exchange& exchange) {
   if (to_columns_) exchange.flight_.emplace(to_columns_->begin(field.planes, field.columns.data()));
-  return exchange;
 }
 
 template <class Real>
-typename SpectralSpace<Real>::Exchange SpectralSpace<Real>::begin_to_planes(SpectralField<Real>& field) {
-  Exchange exchange;
+void SpectralSpace<Real>::begin_to_planes(SpectralField<Real>& field, Exchange& exchange) {
   if (to_columns_) exchange.flight_.emplace(to_planes_->begin(field.columns.data(), field.planes));
-  return exchange;
 }
 
 template class SpectralSpace<float>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <optional>
 #include <span>
@@ -52,20 +53,26 @@ class SpectralSpace {
   [[nodiscard]] std::int64_t ny() const noexcept { return ny_; }
   [[nodiscard]] std::int64_t nz() const noexcept { return nz_; }
   [[nodiscard]] const PlaneTransform<Real>& plane_transform() const noexcept { return plane_transform_; }
-  [[nodiscard]] const ColumnTransform<Real>& column_transform() const noexcept { return column_transform_; }
+  /// The transform along z.
+  [[nodiscard]] const fft::Fourier<Real>& fourier_z() const noexcept { return fourier_z_; }
+  /// Neighbouring columns that are worked on together, a multiple of a register's.
+  [[nodiscard]] std::int64_t columns_at_once() const noexcept { return columns_at_once_; }
+  /// Planes that are worked on together: where a plane is one row, as many as fill a register.
+  [[nodiscard]] std::int64_t planes_at_once() const noexcept { return split_along_kx() ? group_ : 1; }
+  /// The slab of at most `planes_at_once` planes that begins at z.
+  [[nodiscard]] Slab slab(std::int64_t z, std::int64_t end) const noexcept {
+    return split_along_kx() ? Slab{z, std::min(planes_at_once(), end - z), true} : Slab{z, ny_, false};
+  }
 
   /// A field of zeros. @collective{comm}, synchronises.
   [[nodiscard]] SpectralField<Real> make_field() const;
   /// Bytes of one spectral field on this rank.
   [[nodiscard]] std::int64_t field_bytes() const noexcept;
 
-  /// Plane z (global) of a field by planes: ny rows of `pitch`.
-  [[nodiscard]] Complex* plane(SpectralField<Real>& field, std::int64_t z) const noexcept {
-    return field.planes + (z - planes_.begin) * plane_stride_;
+  /// The rows of a slab of a field by planes; each has `pitch` values.
+  [[nodiscard]] RowView<Complex> rows(SpectralField<Real>& field, const Slab& slab) const noexcept {
+    return {field.planes + (slab.z - planes_.begin) * plane_stride_, slab.flat ? plane_stride_ : pitch()};
   }
-  /// Copies the columns `kx` at row y, no more than a block holds, into (z, column) order, and back.
-  void load(const SpectralField<Real>& field, std::int64_t y, Range kx, Complex* block) const noexcept;
-  void store(const Complex* block, std::int64_t y, Range kx, SpectralField<Real>& field) const noexcept;
 
   /// Waits for the ranks of the node, and makes visible to all of them what they wrote into `fields`. Between
   /// a use by planes and one by columns, and back, whichever fields were used. @collective{comm}
@@ -86,8 +93,8 @@ class SpectralSpace {
     std::optional<layout::Transpose::Flight> flight_;
   };
   /// Begins to move a field from planes to columns, or back. @collective{comm}
-  [[nodiscard]] Exchange begin_to_columns(SpectralField<Real>& field);
-  [[nodiscard]] Exchange begin_to_planes(SpectralField<Real>& field);
+  void begin_to_columns(SpectralField<Real>& field, Exchange& exchange);
+  void begin_to_planes(SpectralField<Real>& field, Exchange& exchange);
 
   /// Batches in which exchanges overlap with computation, and the planes or columns of each on this rank.
   [[nodiscard]] int batches() const noexcept { return batches_; }
@@ -108,7 +115,8 @@ class SpectralSpace {
   std::int64_t ny_, nz_;
   Range planes_;
   ColumnRange columns_;
-  ColumnTransform<Real> column_transform_;
+  std::int64_t columns_at_once_;
+  fft::Fourier<Real> fourier_z_;
   std::int64_t plane_stride_ = 0, column_stride_y_ = 0, column_stride_z_ = 0;
   int batches_ = 1;
   std::optional<layout::Transpose> to_columns_, to_planes_;

@@ -5,23 +5,28 @@ namespace tailrace::ultrasound {
 
 template <class Real>
 std::int64_t Workspace<Real>::bytes() const noexcept {
-  std::size_t sum = (transform.pairs.size() + spectrum.size()) * sizeof(std::complex<Real>);
-  for (const auto& values : real) sum += values.size() * sizeof(Real);
-  for (const auto& values : block) sum += values.size() * sizeof(std::complex<Real>);
-  for (const auto& values : constant) sum += values.size() * sizeof(Real);
-  return static_cast<std::int64_t>(sum);
+  auto sum = static_cast<std::int64_t>(spectrum.size() * sizeof(std::complex<Real>));
+  for (const auto& values : real) sum += static_cast<std::int64_t>(values.size() * sizeof(Real));
+  for (const auto& values : constant) sum += static_cast<std::int64_t>(values.size() * sizeof(Real));
+  return sum + rows.bytes() + columns.bytes();
 }
 
 template <class Real>
 Sweeps<Real>::Sweeps(mpi::CommView comm, const Grid& grid, trace::Log& log)
     : space_(comm, grid), log_(log), workspaces_(static_cast<std::size_t>(omp_get_max_threads())) {
-  const auto plane = static_cast<std::size_t>(grid.points.x * space_.ny());
+  const auto rows = static_cast<std::size_t>(space_.ny() * space_.planes_at_once());
+  // Which row of a slab a plane is depends on the number of ranks where a plane is one row: there every row
+  // has the alignment of the first, because the compiler's loops round differently where they begin
+  // unaligned.
+  const auto nx = static_cast<std::size_t>(grid.points.x), stride = space_.ny() == 1 ? padded<Real>(nx) : nx;
   for (auto& work : workspaces_) {
-    work.transform = space_.plane_transform().make_scratch();
-    work.spectrum.resize(static_cast<std::size_t>(space_.pitch() * space_.ny()), Complex{});
-    for (auto& real : work.real) real.resize(plane);
-    for (auto& block : work.block) block = space_.column_transform().make_block();
-    for (auto& row : work.constant) row.resize(static_cast<std::size_t>(grid.points.x));
+    work.rows = space_.plane_transform().make_scratch();
+    work.columns = FftScratch<Real>(space_.fourier_z().room(), 2);
+    work.stride = static_cast<std::int64_t>(stride);
+    work.pitch = space_.pitch();
+    work.spectrum.resize(static_cast<std::size_t>(space_.pitch()) * rows, Complex{});
+    for (auto& real : work.real) real.resize(stride * rows);
+    for (auto& row : work.constant) row.resize(nx);
   }
 }
 
@@ -52,29 +57,28 @@ template <class Real>
 void Sweeps<Real>::rehearse(std::span<SpectralField<Real>* const> fields) {
   const auto exchange = [&](const auto& begin) {
     Exchanges exchanges;
-    for (auto* field : fields) exchanges.push_back(begin(*field));
+    for (std::size_t i = 0; i < fields.size(); ++i) begin(*fields[i], exchanges[i]);
     for (int k = 0; k < space_.batches(); ++k)
       for (auto& each : exchanges) each.start(k);
     for (auto& each : exchanges) each.finish();
   };
   for (int round = 0; round < 2; ++round) {  // the second finds what the first one's pace left out
-    exchange([&](SpectralField<Real>& field) { return space_.begin_to_columns(field); });
-    exchange([&](SpectralField<Real>& field) { return space_.begin_to_planes(field); });
+    exchange([&](SpectralField<Real>& field, auto& to) { space_.begin_to_columns(field, to); });
+    exchange([&](SpectralField<Real>& field, auto& to) { space_.begin_to_planes(field, to); });
   }
 }
 
 template <class Real>
-void Sweeps<Real>::filter(SpectralField<Real>& field, const RadialTable<Real>& table,
-                          const ColumnBlock& block, Workspace<Real>& work) const {
-  const auto& columns = space_.column_transform();
-  const std::int64_t width = columns.width();
-  Complex* values = work.block[0].data();
-  space_.load(field, block.y, block.kx, values);
-  columns.forward(values);
-  for (std::int64_t z = 0; z < space_.nz(); ++z)
-    kernels::scale_in_place(values + z * width, table.row(block.y, z) + block.first, block.wavenumbers);
-  columns.inverse(values);
-  space_.store(values, block.y, block.kx, field);
+void Sweeps<Real>::filter(std::span<SpectralField<Real>* const> fields,
+                          std::span<const RadialTable<Real>* const> tables) {
+  columns(fields, [&](auto& group) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      group.forward(*fields[i]);
+      for (std::int64_t z = 0; z < space_.nz(); ++z)
+        group.values()[z] = group.values()[z] * group.factors(*tables[i], z);
+      group.inverse(0, *fields[i]);
+    }
+  });
 }
 
 template struct Workspace<float>;

@@ -15,11 +15,17 @@ PML_SIZE = 10
 
 @dataclass(frozen=True)
 class Case:
-    """A grid, a source with one signal or one per point, and the steps for which it acts."""
+    """A grid, of one plane in two dimensions, a source with one signal or one per point, and the steps for
+    which it acts.
+    """
 
     grid: tuple[int, int, int]
     source: str
     steps: int
+
+    @property
+    def axes(self) -> str:
+        return "xyz" if self.grid[2] > 1 else "xy"
 
 
 def write_input(path: Path, case: Case) -> None:
@@ -42,7 +48,6 @@ HEADER = {
 SPACING_M = 2e-4
 SOUND_SPEED_M_S = 1500.0
 ABSENT = (
-    *(f"u{axis}_source" for axis in "xyz"),
     *(f"s{pair}_source" for pair in ("xx", "yy", "zz", "xy", "xz", "yz")),
     *("p0_source", "transducer_source", "nonuniform_grid", "axisymmetric", "elastic"),
 )
@@ -52,11 +57,12 @@ def settings(case: Case) -> dict[str, Any]:
     nx, ny, nz = case.grid
     values: dict[str, Any] = {"Nx": nx, "Ny": ny, "Nz": nz, "Nt": case.steps}
     values["dt"] = np.float32(0.2 * SPACING_M / SOUND_SPEED_M_S)
-    for axis, points in zip("xyz", case.grid, strict=True):
+    for axis, points in zip(case.axes, case.grid, strict=False):
         values[f"d{axis}"] = np.float32(SPACING_M)
         values[f"pml_{axis}_size"] = min(PML_SIZE, points // 4)
         values[f"pml_{axis}_alpha"] = np.float32(2.0)
-    return values | {"nonlinear_flag": 1, "absorbing_flag": 1} | {f"{name}_flag": 0 for name in ABSENT}
+    absent = (*(f"u{axis}_source" for axis in case.axes), *ABSENT)
+    return values | {"nonlinear_flag": 1, "absorbing_flag": 1} | {f"{name}_flag": 0 for name in absent}
 
 
 def medium(case: Case) -> dict[str, Any]:
@@ -69,7 +75,7 @@ def medium(case: Case) -> dict[str, Any]:
         "c0": SOUND_SPEED_M_S + 50 * wave,
         "c_ref": np.float32(SOUND_SPEED_M_S + 50),
         "rho0": density,
-        **{f"rho0_sg{axis}": density for axis in "xyz"},
+        **{f"rho0_sg{axis}": density for axis in case.axes},
         "BonA": 6 + wave,
         "alpha_coeff": 0.6 + 0.3 * wave,
         "alpha_power": np.float32(1.5),
