@@ -10,9 +10,10 @@ if(TAILRACE_MPI STREQUAL "openmpi")
 endif()
 list(APPEND TAILRACE_MPIEXEC ${MPIEXEC_NUMPROC_FLAG})
 
-set(TAILRACE_TEST_ENVIRONMENT "")
+# Tests share cores: threads that wait for others leave theirs.
+set(TAILRACE_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive)
 if(TAILRACE_SANITIZE MATCHES "thread")
-  set(TAILRACE_TEST_ENVIRONMENT TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp)
+  list(APPEND TAILRACE_TEST_ENVIRONMENT TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp)
 endif()
 
 add_library(tailrace_unit_main OBJECT ${CMAKE_SOURCE_DIR}/tests/support/unit_main.cpp)
@@ -76,6 +77,6 @@ function(tailrace_add_mpi_test)
   list(JOIN TAILRACE_MPIEXEC " " launch)
   tailrace_add_entries(${target} "tailrace_mpi_cases(mpi.${ARG_NAME} \"$<TARGET_FILE:${target}>\" mpi \
 ${ARG_TIMEOUT} ${TAILRACE_TEST_RANKS} \
-\"OMP_NUM_THREADS=${ARG_THREADS};OMP_WAIT_POLICY=passive;${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\" \
+\"OMP_NUM_THREADS=${ARG_THREADS};${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\" \
 ${launch} ${TAILRACE_TEST_RANKS})")
 endfunction()

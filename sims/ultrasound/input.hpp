@@ -36,6 +36,7 @@ struct InputHeader {
   SourceHeader pressure;
   std::array<SourceHeader, axis_count> velocity;  ///< x, y, z; the third without meaning in two dimensions
   std::int64_t transducer_steps = 0;              ///< 0: no transducer
+  std::vector<std::string> repeated;              ///< lists with a point that is there twice, and which
   bool has_initial_pressure = false;
   bool cuboid_mask = false;
   std::array<bool, 8>

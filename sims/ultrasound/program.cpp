@@ -211,13 +211,17 @@ void Program<Real>::check() {
   warn();
 }
 
-/// Warns of time steps and sources that the grid does not carry.
+/// Warns of time steps and sources that the grid does not carry, and of points with several signals.
 template <class Real>
 void Program<Real>::warn() {
   const double fastest_m_s = mpi::max(comm_, input_.speeds.max_m_s),
                slowest_m_s = -mpi::max(comm_, -input_.speeds.min_m_s);
   check_stability(fastest_m_s);
   check_sources(slowest_m_s);
+  for (const auto& point : input_.header.repeated)
+    run_.warn(point +
+              " is there twice, and how its signals add up depends on the mode of the source. Fix: each "
+              "point once");
 }
 
 /// Warns of a time step that is too large for the fastest part of the medium.

@@ -137,6 +137,16 @@ def test_sources_that_the_grid_does_not_carry_are_warned_of():
     assert "points in a step" in jobs.run("-i", path, "--check").err
 
 
+def test_points_with_several_signals_are_warned_of():
+    """k-Wave takes them, so they are no error."""
+    case = small_input()
+    points = case.datasets["p_source_index"].ravel()
+    points[-1] = points[0]
+    path = case.write(Path("twice.h5").absolute())
+    ended = jobs.run("-i", path, "--check")
+    assert ended.status == 0 and f"p_source_index: point {points[0]} is there twice" in ended.err, ended
+
+
 def test_results_of_before_are_replaced_only_if_that_is_said():
     """Also by programs without a run directory; but k-Wave's own mode writes as k-Wave does."""
     words = ["-o", "out.h5", *REHEARSAL[2:]]

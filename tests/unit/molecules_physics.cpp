@@ -144,7 +144,7 @@ TEST_CASE("a Lennard-Jones liquid has the energy and pressure of the published e
   const Model model = test::argon(4, false);
   test::System system(model, {box, box, box}, test::lattice(10, box, temperature, model, 1));
   double sum_u = 0, sum_p = 0;
-  constexpr int relaxing = 1000, sampled = 3000;
+  constexpr int relaxing = 500, sampled = 1500;
   for (int step = 0; step < relaxing + sampled; ++step) {
     system.step(0.004, temperature);
     if (step < relaxing) continue;
