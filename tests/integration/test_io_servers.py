@@ -154,7 +154,7 @@ def test_a_new_file_leaves_no_steps_of_the_old_one(tmp_path):
     assert run_each(path).status == 0
     other = tmp_path / "out.h5.steps" / "notes.txt"
     other.write_text("mine")
-    assert run_each(path, "--fault", "write:error=ENOSPC,step=5").status == 3
+    assert run_each(path, "--overwrite", "--fault", "write:error=ENOSPC,step=5").status == 3
     left = sorted(file.name for file in other.parent.iterdir() if file != other)
     assert left and left[-1] <= "step-000000008.h5"
     assert jobs.rehearse("--verify", path).status == 0

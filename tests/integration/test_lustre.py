@@ -40,7 +40,7 @@ def test_what_lfs_refuses_leaves_the_old_file(lfs, tmp_path):
         '[case]\nsimulation = "rehearse"\n[time]\nsteps = 3\n[write]\nlustre_count = 4\n'
         '[[output]]\nname = "all"\nquantity = "v"\nevery = 1\n'
     )
-    ended = jobs.rehearse("--case", case, "-o", path)
+    ended = jobs.rehearse("--case", case, "-o", path, "--overwrite")
     assert ended.status == 2, ended
     assert ended.err.count("tailrace-rehearse:") == 1 and "not a Lustre file system. Fix: " in ended.err
     assert path.read_text() == "old" and not Path(f"{path}.partial").exists()

@@ -235,7 +235,7 @@ def test_bad_cases(old, new, key, fix, tmp_path):
 
 def test_a_step_too_long(tmp_path):
     """A molecule that flies further than the cutoff ends the run on all ranks, with its id."""
-    ended = run(MIXED, tmp_path, "--set", "time.dt=2.0", ranks=3, status=3)
+    ended = run(MIXED, tmp_path, "--set", "time.dt=0.9", ranks=3, status=3)
     assert "molecule" in ended.err and "dt" in ended.err, ended
 
 

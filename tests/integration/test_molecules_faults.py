@@ -98,8 +98,8 @@ def test_a_writer_of_the_reference_finds_a_full_disk(name, small_disk, tmp_path)
     text = TRAJECTORY + writer(name, 3, str(disk / "files"))
     fill(disk / "filler")
     os.truncate(disk / "filler", (disk / "filler").stat().st_size - 2 * PAGE)
-    every = ["--set", "writer[0].every=1"]  # lines of observables are short
-    ended = run(text, tmp_path, *every, ranks=RANKS, status=3)
+    options = ["--set", "writer[0].every=1", "--allow-outside"]  # lines of observables are short
+    ended = run(text, tmp_path, *options, ranks=RANKS, status=3)
     assert_one_message(ended, str(disk / "files"), "No space left on device", "Fix: ")
     assert not list(disk.glob("*.partial"))
 
