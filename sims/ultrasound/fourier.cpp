@@ -13,7 +13,7 @@ namespace {
 /// Prime factors above this one are cheaper by a convolution than by a pass of their own.
 constexpr int largest_pass = 61;
 
-/// Time of a pass per value, relative to radix 4, as `tailrace bench ultrasound` found it on machines with
+/// Time of a pass per value, relative to radix 4, as a prototype found it on machines with
 /// AVX2. It decides between radices only; another machine takes the same ones.
 double cost_of(int radix) {
   switch (radix) {
