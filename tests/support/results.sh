@@ -13,7 +13,8 @@ expect() {
   if [ "$status" -ne "$wanted" ]; then echo "status $status instead of $wanted: $*"; exit 1; fi
 }
 
-expect 1 "$script" "$results" all "$@"
+# Its status is mpiexec's, and which one that makes of ranks that end at the same time is a matter of chance.
+if "$script" "$results" all "$@"; then echo "the launch did not fail"; exit 1; fi
 expect 0 "$script" "$results" 0 "passes everywhere" false
 "$script" "$results" 1 "one rank fails" true >"$results/reason" || true
 grep -q "one rank fails .3 ranks., rank 2" "$results/reason" || { echo "the reason is missing"; exit 1; }
