@@ -35,7 +35,7 @@ struct ErrorInfo {
 class Error : public std::runtime_error {
  public:
   explicit Error(ErrorInfo info);
-  Error(ErrorKind kind, std::string message);
+  Error(ErrorKind kind, std::string message, std::string hint = {});
 
   [[nodiscard]] const ErrorInfo& info() const noexcept { return info_; }
 

@@ -33,8 +33,8 @@ static std::string text_of(const ErrorInfo& info) {
 
 Error::Error(ErrorInfo info) : std::runtime_error(text_of(info)), info_(std::move(info)) {}
 
-Error::Error(ErrorKind kind, std::string message)
-    : Error(ErrorInfo{.kind = kind, .message = std::move(message), .path = {}, .hint = {}}) {}
+Error::Error(ErrorKind kind, std::string message, std::string hint)
+    : Error(ErrorInfo{.kind = kind, .message = std::move(message), .path = {}, .hint = std::move(hint)}) {}
 
 ErrorInfo describe_current_exception() {
   try {

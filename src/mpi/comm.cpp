@@ -2,7 +2,6 @@
 #include "tailrace/comm.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include "base/check.hpp"
 #include "base/system.hpp"
 #include "mpi/file.hpp"
+#include "mpi/look_until.hpp"
 #include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
 
@@ -249,29 +249,6 @@ bool test_all(std::span<MPI_Request> requests) {
         "MPI_Testall");
   return done != 0;
 }
-
-namespace {
-/// Calls `look` until it returns true, or false after `limit_s` seconds.
-template <class Look>
-bool look_until(Look look, double limit_s) {
-  // Most waits inside a step end within microseconds. MPI moves a long message only while somebody looks
-  // (MPICH 256 KiB per look): so look on for a while, giving the core away in between, before sleeping.
-  constexpr int looks_before_yield = 200;
-  constexpr double yield_s = 5e-3;
-  Backoff backoff;
-  double start_s = 0;
-  for (int looks = 0;; ++looks) {
-    if (look()) return true;
-    const double now = monotonic_s();
-    if (start_s == 0) start_s = now;
-    if (now - start_s > limit_s) return false;
-    if (now - start_s >= yield_s)  // also where MPI gives the core away in each look, to a busy machine
-      backoff.pause();
-    else if (looks >= looks_before_yield)
-      sched_yield();
-  }
-}
-}  // namespace
 
 bool wait_all_for(std::span<MPI_Request> requests, double limit_s) {
   return look_until([&] { return test_all(requests); }, limit_s);

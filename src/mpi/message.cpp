@@ -56,6 +56,40 @@ MPI_Request start_receive(CommView comm, std::span<std::byte> out, int from, int
   return request;
 }
 
+MPI_Request prepare_send(CommView comm, std::span<const std::byte> bytes, int to, int tag) {
+  TAILRACE_CHECK(bytes.size() <= INT_MAX, "a message has at most 2^31 - 1 bytes");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Send_init(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm.get(), &request),
+        "MPI_Send_init");
+  return request;
+}
+
+MPI_Request prepare_receive(CommView comm, std::span<std::byte> out, int from, int tag) {
+  TAILRACE_CHECK(out.size() <= INT_MAX, "a message has at most 2^31 - 1 bytes");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Recv_init(out.data(), static_cast<int>(out.size()), MPI_BYTE, from, tag, comm.get(), &request),
+        "MPI_Recv_init");
+  return request;
+}
+
+void start(MPI_Request& prepared) {
+  check(MPI_Start(&prepared), "MPI_Start");
+}
+
+void free_request(MPI_Request& request) noexcept {
+  if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+}
+
+std::span<const int> test_some(std::span<MPI_Request> requests, std::vector<int>& numbers) {
+  numbers.resize(requests.size());
+  int count = 0;
+  check(MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count, numbers.data(),
+                     MPI_STATUSES_IGNORE),
+        "MPI_Testsome");
+  if (count == MPI_UNDEFINED) count = 0;
+  return std::span(numbers).first(static_cast<std::size_t>(count));
+}
+
 std::optional<Arrival> find_arrival(CommView comm, int tag) {
   int found = 0, bytes = 0;
   Arrival arrival;

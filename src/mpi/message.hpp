@@ -51,6 +51,17 @@ MPI_Request start_receive(CommView comm, std::byte* first, MPI_Datatype block, i
 MPI_Request start_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);
 MPI_Request start_receive(CommView comm, std::span<std::byte> out, int from, int tag);
 
+/// Describes the same message, to be started again and again with `start`; it is freed with `free_request`.
+/// @local
+MPI_Request prepare_send(CommView comm, std::span<const std::byte> bytes, int to, int tag);
+MPI_Request prepare_receive(CommView comm, std::span<std::byte> out, int from, int tag);
+void start(MPI_Request& prepared);
+void free_request(MPI_Request& request) noexcept;
+
+/// Lets MPI continue; returns the numbers of the requests that are complete since the last call, none if
+/// there are none or nothing is under way. @local, does not wait.
+std::span<const int> test_some(std::span<MPI_Request> requests, std::vector<int>& numbers);
+
 /// A message on its way that only its finder can receive any more.
 struct Arrival {
   int source = 0;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/exchange/distribution.hpp"
+#include "tailrace/exchange/field.hpp"
+
+namespace tailrace::exchange {
+
+/// In which order contributions to one value are combined.
+enum class Order : std::uint8_t {
+  fast,            ///< as they come: results differ in their last bits from run to run
+  fixed,           ///< first the owner's own, then those of other ranks by rank: the same bits in every run
+  partition_free,  ///< by rank and position: ranks that hold contiguous stretches of one global order get the
+                   ///< same bits however many they are
+};
+
+struct AccessOptions {
+  std::string transport = "persistent";
+  Order order = Order::fixed;
+  double limit_s = 60;  ///< after which a rank that waits names those it waits for
+};
+
+/// What exchanges of a map have cost this rank so far.
+struct AccessCounts {
+  std::int64_t flights = 0, messages = 0, bytes = 0;  ///< messages sent, and their bytes
+  double wait_s = 0;                                  ///< in `finish`
+};
+
+/// What a map means for this rank.
+struct AccessSummary {
+  std::int64_t positions = 0, owned = 0, landing = 0;  ///< of the index vector; slots
+  std::int64_t rim = 0;                                ///< positions that need a value of another rank
+  int reads_from = 0, read_by = 0;                     ///< ranks
+  std::int64_t sent = 0;                               ///< values that one gather sends
+  std::int64_t memory_bytes = 0;
+  double build_s = 0;
+};
+
+/// One entry for each position of the index vector, to be combined into own slots.
+struct Contribution {
+  Field values;  ///< an entry per position
+  Field into;    ///< an entry per slot, of which the owned ones are written
+};
+
+/// Values on their way. Belongs to its map, which outlives it. Main thread only.
+class Flight {
+ public:
+  class Work;
+  explicit Flight(std::unique_ptr<Work> work);
+  Flight(Flight&& other) noexcept;
+  Flight& operator=(Flight&&) = delete;
+  /// A flight that has not finished gives up, which is only right while an error ends the program.
+  ~Flight();
+
+  /// Has `arrival(rank)` called by `progress` or `finish` once the values that this rank reads of another one
+  /// are in their slots, or its contributions are in. Before the first `progress`.
+  void on_arrival(std::function<void(int rank)> arrival);
+  /// Takes in what has come, lets MPI continue. @local, does not wait
+  void progress();
+  /// Waits until all values are in their places and the fields may be used again. @neighbour. Errors
+  /// (internal): ranks that did not answer in time, by name.
+  void finish();
+
+ private:
+  std::unique_ptr<Work> work_;  ///< none once finished
+};
+
+/// What a vector of global indices asks of the ranks that own them, planned once: gathers bring the owners'
+/// values, scatter-adds bring contributions back, any number of times, while the caller computes. An array of
+/// a map has a slot for each value that this rank owns, then one for each distinct value that it reads of
+/// others (landing slots). docs/explain/exchange.md has the method. Main thread only.
+class AccessMap {
+ public:
+  /// Plans for this rank's `indices`: any order, with repetitions, none at all. @collective{comm},
+  /// synchronises. Cost: about one exchange, by messages among ranks that need each other's values; memory
+  /// proportional to what the rank owns and reads. Errors, the same on all ranks (input): an index out of
+  /// range, a distribution of other ranks or whose functions contradict each other; (resource): more than
+  /// 2^31 - 1 slots on a rank; (usage): an unknown transport.
+  static AccessMap make(mpi::CommView comm, const Distribution& distribution,
+                        std::span<const std::int64_t> indices, const AccessOptions& options = {});
+  AccessMap(AccessMap&&) noexcept;
+  AccessMap& operator=(AccessMap&&) noexcept;
+  /// @collective{comm}
+  ~AccessMap();
+
+  /// Plans anew, for instance after a change of the mesh; no flight is under way. Arrays of before do not fit
+  /// any more.
+  /// @collective{comm}, synchronises. Errors as for `make`; the map is then as before.
+  void rebuild(const Distribution& distribution, std::span<const std::int64_t> indices);
+
+  /// The slot of each position. @local
+  [[nodiscard]] std::span<const std::int32_t> slots() const noexcept;
+  [[nodiscard]] std::int64_t owned() const noexcept;       ///< slots 0 to owned - 1 are this rank's values
+  [[nodiscard]] std::int64_t array_size() const noexcept;  ///< slots in all
+  /// Positions whose values are all here, and the others, ascending. @local. Cost: the first call makes both
+  /// lists.
+  [[nodiscard]] std::span<const std::int32_t> interior() const;
+  [[nodiscard]] std::span<const std::int32_t> rim() const;
+  /// Counts builds from 1 on.
+  [[nodiscard]] std::int64_t generation() const noexcept;
+  /// A view of an array of `array_size` entries that remembers the generation: after a rebuild it is refused.
+  template <FieldNumber T>
+  [[nodiscard]] Field view(std::span<T> values, int components = 1) const noexcept {
+    Field one = field(values, components);
+    one.generation = generation();
+    return one;
+  }
+
+  /// Begins to bring the owners' values into the landing slots of `fields`. Owned slots stay as they are,
+  /// landing slots are not read, until `finish`. All ranks begin the same flights in the same order, with as
+  /// many fields of the same types.
+  /// @collective{comm}, does not wait. Errors (input): a field of another length or generation.
+  [[nodiscard]] Flight begin_gather(std::span<const Field> fields);
+  [[nodiscard]] Flight begin_gather(const Field& field) { return begin_gather(std::span(&field, 1)); }
+  /// Begins to combine the landing slots of all ranks into the owned slots of their owners, which have this
+  /// rank's own part already. Landing slots keep their values. Not with `Order::partition_free`, which needs
+  /// single contributions.
+  /// @collective{comm}, does not wait.
+  [[nodiscard]] Flight begin_scatter_add(std::span<const Field> fields, Reduction reduction = Reduction::sum);
+  [[nodiscard]] Flight begin_scatter_add(const Field& field, Reduction reduction = Reduction::sum) {
+    return begin_scatter_add(std::span(&field, 1), reduction);
+  }
+  /// The same from one contribution per position, with any order; what this rank contributes to its own
+  /// values included.
+  /// @collective{comm}, does not wait.
+  [[nodiscard]] Flight begin_scatter_add(std::span<const Contribution> contributions,
+                                         Reduction reduction = Reduction::sum);
+  [[nodiscard]] Flight begin_scatter_add(const Contribution& contribution,
+                                         Reduction reduction = Reduction::sum) {
+    return begin_scatter_add(std::span(&contribution, 1), reduction);
+  }
+
+  [[nodiscard]] AccessSummary describe() const;
+  [[nodiscard]] const AccessCounts& counts() const noexcept;
+
+ private:
+  struct State;
+  explicit AccessMap(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tailrace::exchange

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/exchange/access_map.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/check.hpp"
+#include "base/system.hpp"
+#include "exchange/flight.hpp"
+#include "exchange/lines.hpp"
+#include "exchange/plan.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::exchange {
+
+struct AccessMap::State {
+  State(mpi::CommView parent, const AccessOptions& wanted)
+      : options(wanted), comm(mpi::Comm::duplicate(parent)), transport(find_transport(wanted.transport)) {}
+
+  void build(const Distribution& distribution, std::span<const std::int64_t> indices);
+  [[nodiscard]] LineConfig line(std::vector<Peer> to, std::vector<Peer> from);
+  [[nodiscard]] FlightContext flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
+                                     std::vector<Peer> from);
+  [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields);
+  void check_field(const Field& field, std::int64_t entries, const char* what) const;
+  [[nodiscard]] Fields checked(std::span<const Field> fields) const;
+
+  AccessOptions options;
+  mpi::Comm comm;
+  const Transport& transport;
+  int next_tag = 0;
+  Plan plan;
+  std::optional<ContributionPlan> contributions;
+  Lines to_readers, to_owners, of_contributions;
+  AccessCounts counts;
+  std::int64_t generation = 0;
+  double build_s = 0;
+  bool split = false;                       ///< whether the two lists below are made
+  std::vector<std::int32_t> interior, rim;  ///< positions
+};
+
+void AccessMap::State::build(const Distribution& distribution, std::span<const std::int64_t> indices) {
+  TAILRACE_CHECK(!to_readers.in_use() && !to_owners.in_use() && !of_contributions.in_use(),
+                 "a map is rebuilt after its flights have finished");
+  const double start_s = monotonic_s();
+  Plan made = make_plan(comm, distribution, indices);
+  std::optional<ContributionPlan> single;
+  if (options.order == Order::partition_free) single = make_contribution_plan(comm, made);
+  plan = std::move(made);
+  contributions = std::move(single);
+  for (Lines* lines : {&to_readers, &to_owners, &of_contributions}) lines->clear();
+  split = false;
+  ++generation;
+  build_s = monotonic_s() - start_s;
+}
+
+LineConfig AccessMap::State::line(std::vector<Peer> to, std::vector<Peer> from) {
+  constexpr int tags = 16384;  // of those that every MPI library grants
+  next_tag = (next_tag + 1) % tags;
+  return {.comm = comm, .tag = next_tag, .to = std::move(to), .from = std::move(from)};
+}
+
+FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
+                                       std::vector<Peer> from) {
+  auto lease = lines.take(fields.entry_bytes(), [&] { return transport.open(line(to, from)); });
+  return {.line = std::move(lease),
+          .to = std::move(to),
+          .from = std::move(from),
+          .limit_s = options.limit_s,
+          .counts = &counts};
+}
+
+FlightContext AccessMap::State::owner_bound_flight(const Fields& fields) {
+  const std::size_t bytes = fields.entry_bytes();
+  return flight(to_owners, fields, peers_of(plan.inspection.sources, bytes), peers_of(plan.readers, bytes));
+}
+
+void AccessMap::State::check_field(const Field& field, std::int64_t entries, const char* what) const {
+  if (field.generation != 0 && field.generation != generation)
+    throw Error(
+        ErrorKind::input,
+        fmt::format("an array of build {} of a map that is in its build {}", field.generation, generation),
+        "arrays of array_size() entries, made again after each rebuild");
+  if (field.entries < entries || field.components < 1 || (field.data == nullptr && entries > 0))
+    throw Error(ErrorKind::input,
+                fmt::format("an array of {} entries of {} numbers on rank {}", field.entries,
+                            field.components, comm.view().rank()),
+                fmt::format("{} entries, {}", entries, what));
+}
+
+Fields AccessMap::State::checked(std::span<const Field> fields) const {
+  for (const Field& field : fields)
+    check_field(field, plan.inspection.array_size(), "one for each slot of the map");
+  return Fields(fields);
+}
+
+AccessMap::AccessMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AccessMap::AccessMap(AccessMap&&) noexcept = default;
+AccessMap& AccessMap::operator=(AccessMap&&) noexcept = default;
+AccessMap::~AccessMap() = default;
+
+AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
+                          std::span<const std::int64_t> indices, const AccessOptions& options) {
+  mpi::collectively(comm, [&] { find_transport(options.transport); });
+  auto state = std::make_unique<State>(comm, options);
+  state->build(distribution, indices);
+  return AccessMap(std::move(state));
+}
+
+void AccessMap::rebuild(const Distribution& distribution, std::span<const std::int64_t> indices) {
+  state_->build(distribution, indices);
+}
+
+std::span<const std::int32_t> AccessMap::slots() const noexcept {
+  return state_->plan.inspection.slots;
+}
+
+std::int64_t AccessMap::owned() const noexcept {
+  return state_->plan.inspection.owned;
+}
+
+std::int64_t AccessMap::array_size() const noexcept {
+  return state_->plan.inspection.array_size();
+}
+
+std::int64_t AccessMap::generation() const noexcept {
+  return state_->generation;
+}
+
+std::span<const std::int32_t> AccessMap::interior() const {
+  State& state = *state_;
+  if (state.split) return state.interior;
+  const Inspection& inspection = state.plan.inspection;
+  state.interior.clear(), state.rim.clear();
+  state.rim.reserve(static_cast<std::size_t>(inspection.rim));
+  state.interior.reserve(inspection.slots.size() - static_cast<std::size_t>(inspection.rim));
+  for (std::size_t position = 0; position < inspection.slots.size(); ++position)
+    (inspection.is_remote(position) ? state.rim : state.interior)
+        .push_back(static_cast<std::int32_t>(position));
+  state.split = true;
+  return state.interior;
+}
+
+std::span<const std::int32_t> AccessMap::rim() const {
+  static_cast<void>(interior());
+  return state_->rim;
+}
+
+Flight AccessMap::begin_gather(std::span<const Field> fields) {
+  State& state = *state_;
+  Fields checked = state.checked(fields);
+  const std::size_t bytes = checked.entry_bytes();
+  auto context = state.flight(state.to_readers, checked, peers_of(state.plan.readers, bytes),
+                              peers_of(state.plan.inspection.sources, bytes));
+  return Flight(start_gather(std::move(context), state.plan, std::move(checked)));
+}
+
+Flight AccessMap::begin_scatter_add(std::span<const Field> fields, Reduction reduction) {
+  State& state = *state_;
+  if (state.options.order == Order::partition_free)
+    throw Error(ErrorKind::usage, "sums of a rank cannot be added in the order partition_free",
+                "hand in one contribution per position");
+  Fields checked = state.checked(fields);
+  auto context = state.owner_bound_flight(checked);
+  return Flight(start_scatter(std::move(context), state.plan, std::move(checked), reduction,
+                              state.options.order == Order::fixed));
+}
+
+Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions, Reduction reduction) {
+  State& state = *state_;
+  std::vector<Field> given, wanted;
+  for (const auto& [values, into] : contributions) {
+    state.check_field(values, static_cast<std::int64_t>(slots().size()), "one for each position of the map");
+    state.check_field(into, owned(), "one for each owned slot of the map");
+    if (values.number != into.number || values.components != into.components)
+      throw Error(ErrorKind::input, "contributions and what they are added to are of different types",
+                  "the same numbers, as many per entry");
+    given.push_back(values);
+    wanted.push_back(into);
+  }
+  Fields values(given), into(wanted);
+  if (state.options.order != Order::partition_free) {
+    auto context = state.owner_bound_flight(values);
+    return Flight(start_scatter_of_positions(std::move(context), state.plan, std::move(values),
+                                             std::move(into), reduction,
+                                             state.options.order == Order::fixed));
+  }
+  const std::size_t bytes = values.entry_bytes();
+  const ContributionPlan& single = *state.contributions;
+  auto context =
+      state.flight(state.of_contributions, values, peers_of(single.out, bytes), peers_of(single.in, bytes));
+  return Flight(start_contributions(std::move(context), single, state.comm.view().rank(), std::move(values),
+                                    std::move(into), reduction));
+}
+
+AccessSummary AccessMap::describe() const {
+  const State& state = *state_;
+  const Inspection& inspection = state.plan.inspection;
+  AccessSummary summary{.positions = static_cast<std::int64_t>(inspection.slots.size()),
+                        .owned = inspection.owned,
+                        .landing = static_cast<std::int64_t>(inspection.wanted.size()),
+                        .rim = inspection.rim,
+                        .reads_from = static_cast<int>(inspection.sources.size()),
+                        .read_by = static_cast<int>(state.plan.readers.size()),
+                        .build_s = state.build_s};
+  std::size_t bytes = inspection.memory_bytes() + state.to_readers.memory_bytes() +
+                      state.to_owners.memory_bytes() + state.of_contributions.memory_bytes();
+  for (const Share& reader : state.plan.readers) {
+    summary.sent += reader.entries.size();
+    bytes += reader.entries.memory_bytes();
+  }
+  if (state.contributions) bytes += state.contributions->memory_bytes();
+  summary.memory_bytes = static_cast<std::int64_t>(bytes);
+  return summary;
+}
+
+const AccessCounts& AccessMap::counts() const noexcept {
+  return state_->counts;
+}
+
+Flight::Flight(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+Flight::Flight(Flight&&) noexcept = default;
+Flight::~Flight() = default;
+
+void Flight::on_arrival(std::function<void(int)> arrival) {
+  TAILRACE_CHECK(work_, "a flight that has not finished");
+  work_->notify(std::move(arrival));
+}
+
+void Flight::progress() {
+  if (work_) work_->progress();
+}
+
+void Flight::finish() {
+  TAILRACE_CHECK(work_, "a flight finishes once");
+  work_->finish();
+  work_.reset();
+}
+
+}  // namespace tailrace::exchange

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/entries.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/check.hpp"
+
+namespace tailrace::exchange {
+
+namespace {
+
+using std::numeric_limits;
+template <class T>
+constexpr T highest() noexcept {
+  return numeric_limits<T>::has_infinity ? numeric_limits<T>::infinity() : numeric_limits<T>::max();
+}
+template <class T>
+constexpr T lowest() noexcept {
+  return numeric_limits<T>::has_infinity ? -numeric_limits<T>::infinity() : numeric_limits<T>::lowest();
+}
+
+template <class T>
+struct Sum {
+  static constexpr T neutral{};
+  T operator()(T a, T b) const noexcept { return a + b; }
+};
+template <class T>
+struct Min {
+  static constexpr T neutral = highest<T>();
+  T operator()(T a, T b) const noexcept { return b < a ? b : a; }
+};
+template <class T>
+struct Max {
+  static constexpr T neutral = lowest<T>();
+  T operator()(T a, T b) const noexcept { return a < b ? b : a; }
+};
+template <class T>
+struct Or {
+  static constexpr T neutral{};
+  T operator()(T a, T b) const noexcept { return a != T{} || b != T{} ? T{1} : T{}; }
+};
+
+/// Calls `visit` with an object of the reduction of a type.
+template <class T, class Visit>
+void with_reduction(Reduction reduction, Visit visit) {
+  switch (reduction) {
+    case Reduction::sum:
+      return visit(Sum<T>{});
+    case Reduction::min:
+      return visit(Min<T>{});
+    case Reduction::max:
+      return visit(Max<T>{});
+    case Reduction::logical_or:
+      return visit(Or<T>{});
+  }
+}
+
+/// Calls `visit` with a zero of the type of a number.
+template <class Visit>
+void with_number(Number number, Visit visit) {
+  switch (number) {
+    case Number::float32:
+      return visit(float{});
+    case Number::float64:
+      return visit(double{});
+    case Number::int32:
+      return visit(std::int32_t{});
+    case Number::int64:
+      return visit(std::int64_t{});
+  }
+}
+
+}  // namespace
+
+Entries::Entries(std::span<const std::int64_t> places) : size_(static_cast<std::int64_t>(places.size())) {
+  for (const std::int64_t place : places) {
+    const auto at = static_cast<std::int32_t>(place);
+    if (!runs_.empty() && runs_.back().first + runs_.back().count == at)
+      ++runs_.back().count;
+    else
+      runs_.push_back({at, 1});
+  }
+  runs_.shrink_to_fit();
+  if (2 * runs_.size() <= places.size()) return;
+  runs_ = {};
+  places_.assign(places.begin(), places.end());
+}
+
+void Entries::copy_from(const Field& array, std::byte* out) const {
+  const std::size_t bytes = array.entry_bytes();
+  const auto* const from = static_cast<const std::byte*>(array.data);
+  if (!places_.empty() && bytes == sizeof(std::uint64_t)) {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(from);
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      std::memcpy(out + i * sizeof *words, words + places_[i], sizeof *words);
+    return;
+  }
+  for_each_run([&](std::int32_t first, std::int32_t count) {
+    const std::size_t run_bytes = static_cast<std::size_t>(count) * bytes;
+    std::memcpy(out, from + static_cast<std::size_t>(first) * bytes, run_bytes);
+    out += run_bytes;
+  });
+}
+
+void Entries::combine_into(const Field& array, const std::byte* values, Reduction reduction) const {
+  with_number(array.number, [&](auto zero) {
+    using T = decltype(zero);
+    with_reduction<T>(reduction, [&](auto combined) {
+      auto* const into = static_cast<T*>(array.data);
+      for_each_run([&](std::int32_t first, std::int32_t count) {
+        T* const run = into + static_cast<std::int64_t>(first) * array.components;
+        const std::int64_t numbers = static_cast<std::int64_t>(count) * array.components;
+        for (std::int64_t i = 0; i < numbers; ++i, values += sizeof(T)) {
+          T value;
+          std::memcpy(&value, values, sizeof value);
+          run[i] = combined(run[i], value);
+        }
+      });
+    });
+  });
+}
+
+void combine_positions(const Field& values, std::span<const std::int32_t> slots, std::int32_t owned,
+                       const Field& own, const Field& landing, Reduction reduction) {
+  with_number(values.number, [&](auto zero) {
+    using T = decltype(zero);
+    with_reduction<T>(reduction, [&](auto combined) {
+      const auto* value = static_cast<const T*>(values.data);
+      auto *const own_values = static_cast<T*>(own.data), *const landing_values =
+                                                              static_cast<T*>(landing.data);
+      const std::int64_t numbers = values.components;
+      for (const std::int32_t slot : slots) {
+        T* const into =
+            slot < owned ? own_values + slot * numbers : landing_values + (slot - owned) * numbers;
+        for (std::int64_t i = 0; i < numbers; ++i) into[i] = combined(into[i], *value++);
+      }
+    });
+  });
+}
+
+void set_neutral(const Field& array, Reduction reduction) {
+  with_number(array.number, [&](auto zero) {
+    using T = decltype(zero);
+    with_reduction<T>(reduction, [&](auto combined) {
+      std::fill_n(static_cast<T*>(array.data), array.entries * array.components, decltype(combined)::neutral);
+    });
+  });
+}
+
+std::size_t Entries::memory_bytes() const noexcept {
+  return places_.capacity() * sizeof places_[0] + runs_.capacity() * sizeof runs_[0];
+}
+
+}  // namespace tailrace::exchange

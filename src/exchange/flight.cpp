@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/flight.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "base/aligned.hpp"
+#include "base/system.hpp"
+#include "mpi/look_until.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::exchange {
+
+std::size_t Fields::entry_bytes() const noexcept {
+  return std::accumulate(list_.begin(), list_.end(), std::size_t{0},
+                         [](std::size_t sum, const Field& field) { return sum + field.entry_bytes(); });
+}
+
+void Fields::pack(const Entries& entries, std::byte* message) const {
+  for (const Field& field : list_) {
+    entries.copy_from(field, message);
+    message += static_cast<std::size_t>(entries.size()) * field.entry_bytes();
+  }
+}
+
+void Fields::combine(const Entries& entries, const std::byte* message, Reduction reduction) const {
+  for (const Field& field : list_) {
+    entries.combine_into(field, message, reduction);
+    message += static_cast<std::size_t>(entries.size()) * field.entry_bytes();
+  }
+}
+
+void Fields::copy_out(std::int64_t first, std::int64_t count, std::byte* message) const {
+  for (const Field& field : list_) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * field.entry_bytes();
+    std::memcpy(
+        message,
+        static_cast<const std::byte*>(field.data) + static_cast<std::size_t>(first) * field.entry_bytes(),
+        bytes);
+    message += bytes;
+  }
+}
+
+void Fields::copy_in(std::int64_t first, std::int64_t count, const std::byte* message) const {
+  for (const Field& field : list_) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * field.entry_bytes();
+    auto* const place =
+        static_cast<std::byte*>(field.data) + static_cast<std::size_t>(first) * field.entry_bytes();
+    if (place != message) std::memcpy(place, message, bytes);
+    message += bytes;
+  }
+}
+
+Flight::Work::Work(FlightContext context)
+    : context_(std::move(context)), here_(context_.from.size()), missing_(context_.from.size()) {
+  for (std::size_t i = context_.to.size(); i > 0; --i) unsent_.push_back(i - 1);
+}
+
+void Flight::Work::begin(std::span<std::byte* const> places) {
+  ++context_.counts->flights;
+  context_.line->begin(places);
+  send_what_fits();
+}
+
+void Flight::Work::send_what_fits() {
+  for (std::size_t left = unsent_.size(); left > 0; --left) {
+    const std::size_t i = unsent_[left - 1];
+    std::byte* const message = context_.line->outgoing(i);
+    if (message == nullptr) continue;
+    pack(i, message);
+    context_.line->send(i);
+    ++context_.counts->messages;
+    context_.counts->bytes += static_cast<std::int64_t>(context_.to[i].bytes);
+    unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(left) - 1);
+  }
+}
+
+bool Flight::Work::progress() {
+  send_what_fits();
+  while (const auto i = context_.line->arrived()) {
+    here_[*i] = true;
+    --missing_;
+    take(*i);
+  }
+  return unsent_.empty() && missing_ == 0;
+}
+
+void Flight::Work::finish() {
+  const double start_s = monotonic_s();
+  bool complete = false;
+  const auto look = [&] {
+    complete = complete || progress();
+    return complete && context_.line->end();
+  };
+  if (!mpi::look_until(look, context_.limit_s)) report_silence();
+  context_.counts->wait_s += monotonic_s() - start_s;
+  context_.line.give_back();
+}
+
+void Flight::Work::report_silence() const {
+  std::vector<int> silent;
+  for (std::size_t i = 0; i < here_.size(); ++i)
+    if (!here_[i]) silent.push_back(context_.from[i].rank);
+  for (const std::size_t i : unsent_) silent.push_back(context_.to[i].rank);
+  throw Error(ErrorKind::internal,
+              fmt::format("no values came from ranks {} for {} s", fmt::join(silent, ", "), context_.limit_s),
+              "look at what these ranks are doing: all ranks begin the same flights");
+}
+
+namespace {
+
+class Gather final : public Flight::Work {
+ public:
+  Gather(FlightContext context, const Plan& plan, Fields fields)
+      : Work(std::move(context)), plan_(plan), fields_(std::move(fields)) {
+    std::vector<std::byte*> places;
+    for (const Source& source : plan_.inspection.sources) places.push_back(place_of(source));
+    begin(places);
+  }
+
+ private:
+  /// Where a message can land whole: that of a single field is contiguous there.
+  [[nodiscard]] std::byte* place_of(const Source& source) const {
+    if (fields_.list().size() != 1) return nullptr;
+    const Field& field = fields_.list().front();
+    return static_cast<std::byte*>(field.data) +
+           static_cast<std::size_t>(first(source)) * field.entry_bytes();
+  }
+  [[nodiscard]] std::int64_t first(const Source& source) const noexcept {
+    return std::int64_t{plan_.inspection.owned} + source.first;
+  }
+  void pack(std::size_t i, std::byte* message) override { fields_.pack(plan_.readers[i].entries, message); }
+  void take(std::size_t i) override {
+    const Source& source = plan_.inspection.sources[i];
+    fields_.copy_in(first(source), source.count, message(i));
+    arrived(i);
+  }
+
+  const Plan& plan_;
+  Fields fields_;
+};
+
+/// Flights whose messages are combined with owned entries, in the order of arrival or by rank.
+class Combining : public Flight::Work {
+ public:
+  Combining(FlightContext context, const std::vector<Share>& shares, Fields into, Reduction reduction,
+            bool by_rank)
+      : Work(std::move(context)),
+        shares_(shares),
+        into_(std::move(into)),
+        reduction_(reduction),
+        by_rank_(by_rank),
+        waiting_(shares.size()) {}
+
+ protected:
+  void take(std::size_t i) override {
+    if (!by_rank_) return combine(i);
+    waiting_[i] = true;
+    while (next_ < waiting_.size() && waiting_[next_]) combine(next_++);
+  }
+  virtual void combine(std::size_t i) {
+    into_.combine(shares_[i].entries, message(i), reduction_);
+    arrived(i);
+  }
+  [[nodiscard]] const Fields& into() const noexcept { return into_; }
+  [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
+
+ private:
+  const std::vector<Share>& shares_;
+  Fields into_;
+  Reduction reduction_;
+  bool by_rank_;
+  std::vector<bool> waiting_;  ///< messages that are here and not combined yet
+  std::size_t next_ = 0;       ///< whose turn it is
+};
+
+class Scatter final : public Combining {
+ public:
+  Scatter(FlightContext context, const Plan& plan, Fields fields, Reduction reduction, bool by_rank)
+      : Combining(std::move(context), plan.readers, std::move(fields), reduction, by_rank), plan_(plan) {
+    begin(std::vector<std::byte*>(senders()));
+  }
+
+ private:
+  void pack(std::size_t i, std::byte* message) override {
+    const Source& source = plan_.inspection.sources[i];
+    into().copy_out(std::int64_t{plan_.inspection.owned} + source.first, source.count, message);
+  }
+  const Plan& plan_;
+};
+
+/// Landing slots that no array of the caller has, for each field of an entry size.
+class Landing {
+ public:
+  Landing(const Fields& like, std::int64_t slots, Reduction reduction) {
+    for (Field field : like.list()) {
+      memory_.emplace_back(static_cast<std::size_t>(slots) * field.entry_bytes());
+      field.data = memory_.back().data();
+      field.entries = slots;
+      set_neutral(field, reduction);
+      list_.push_back(field);
+    }
+  }
+  [[nodiscard]] const std::vector<Field>& list() const noexcept { return list_; }
+
+ private:
+  std::vector<AlignedVector<std::byte>> memory_;
+  std::vector<Field> list_;
+};
+
+class ScatterOfPositions final : public Combining {
+ public:
+  ScatterOfPositions(FlightContext context, const Plan& plan, const Fields& values, Fields into,
+                     Reduction reduction, bool by_rank)
+      : Combining(std::move(context), plan.readers, std::move(into), reduction, by_rank),
+        plan_(plan),
+        landing_(values, static_cast<std::int64_t>(plan.inspection.wanted.size()), reduction),
+        landing_fields_(landing_.list()) {
+    const Inspection& inspection = plan.inspection;
+    for (std::size_t i = 0; i < values.list().size(); ++i)
+      combine_positions(values.list()[i], inspection.slots, inspection.owned, this->into().list()[i],
+                        landing_.list()[i], reduction);
+    begin(std::vector<std::byte*>(senders()));
+  }
+
+ private:
+  void pack(std::size_t i, std::byte* message) override {
+    const Source& source = plan_.inspection.sources[i];
+    landing_fields_.copy_out(source.first, source.count, message);
+  }
+  const Plan& plan_;
+  Landing landing_;
+  Fields landing_fields_;
+};
+
+class Contributions final : public Combining {
+ public:
+  Contributions(FlightContext context, const ContributionPlan& plan, int rank, Fields values, Fields into,
+                Reduction reduction)
+      : Combining(std::move(context), plan.in, std::move(into), reduction, true),
+        plan_(plan),
+        values_(std::move(values)) {
+    while (turn_ < plan.in.size() && plan.in[turn_].rank < rank) ++turn_;
+    combine_own(plan.alone, plan.alone_slots);
+    if (turn_ == 0) combine_own(plan.in_turn, plan.turn_slots);
+    begin(std::vector<std::byte*>(senders()));
+  }
+
+ private:
+  void pack(std::size_t i, std::byte* message) override { values_.pack(plan_.out[i].entries, message); }
+  void combine(std::size_t i) override {
+    Combining::combine(i);
+    if (i + 1 == turn_) combine_own(plan_.in_turn, plan_.turn_slots);
+  }
+  void combine_own(const Entries& positions, const Entries& slots) {
+    own_.resize(static_cast<std::size_t>(positions.size()) * values_.entry_bytes());
+    values_.pack(positions, own_.data());
+    into().combine(slots, own_.data(), reduction());
+  }
+  const ContributionPlan& plan_;
+  Fields values_;
+  std::size_t turn_ = 0;  ///< how many other ranks come before this one
+  AlignedVector<std::byte> own_;
+};
+
+}  // namespace
+
+std::unique_ptr<Flight::Work> start_scatter_of_positions(FlightContext context, const Plan& plan,
+                                                         Fields values, Fields into, Reduction reduction,
+                                                         bool by_rank) {
+  return std::make_unique<ScatterOfPositions>(std::move(context), plan, values, std::move(into), reduction,
+                                              by_rank);
+}
+
+std::unique_ptr<Flight::Work> start_contributions(FlightContext context, const ContributionPlan& plan,
+                                                  int rank, Fields values, Fields into, Reduction reduction) {
+  return std::make_unique<Contributions>(std::move(context), plan, rank, std::move(values), std::move(into),
+                                         reduction);
+}
+
+std::unique_ptr<Flight::Work> start_gather(FlightContext context, const Plan& plan, Fields fields) {
+  return std::make_unique<Gather>(std::move(context), plan, std::move(fields));
+}
+
+std::unique_ptr<Flight::Work> start_scatter(FlightContext context, const Plan& plan, Fields fields,
+                                            Reduction reduction, bool by_rank) {
+  return std::make_unique<Scatter>(std::move(context), plan, std::move(fields), reduction, by_rank);
+}
+
+}  // namespace tailrace::exchange

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace::exchange {
+
+/// Another rank, and the size of the message to it or from it.
+struct Peer {
+  int rank = 0;
+  std::size_t bytes = 0;
+
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+/// What a line carries: one message to each of `to`, one from each of `from`, by rank; none is to oneself and
+/// none is empty. Whom a rank sends to, expects it.
+struct LineConfig {
+  mpi::CommView comm;  ///< lines alone use it
+  int tag = 0;         ///< of this line alone
+  std::vector<Peer> to, from;
+};
+
+/// Carries messages of known sizes between fixed peers, in rounds. All peers begin the same rounds in the
+/// same order; one may be a round ahead of another. A round: `begin`; for each receiver `outgoing`, once it
+/// gives memory the message is written there, then `send`; `arrived` until every sender was named; `end`
+/// until it is true.
+class Line {
+ public:
+  Line() = default;
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  /// In the middle of a round only while an error ends the program.
+  virtual ~Line() = default;
+
+  /// Begins a round. `places[i]`: where the message of sender i may land, or null; a transport that cannot
+  /// land there uses memory of its own. @neighbour, does not wait, unless the transport says so
+  virtual void begin(std::span<std::byte* const> places) = 0;
+  /// Where the message to receiver i is to be written, or null if nothing is free yet: to be asked again.
+  /// @local
+  [[nodiscard]] virtual std::byte* outgoing(std::size_t i) = 0;
+  /// Sends it. @neighbour, does not wait
+  virtual void send(std::size_t i) = 0;
+  /// The number of a sender whose message is there now and was not before. @local, does not wait
+  [[nodiscard]] virtual std::optional<std::size_t> arrived() = 0;
+  /// Its message, until `end`.
+  [[nodiscard]] virtual const std::byte* incoming(std::size_t i) const = 0;
+  /// Lets the round end; returns whether it has. What came in has been read. @local, does not wait
+  [[nodiscard]] virtual bool end() = 0;
+  /// Memory of the messages. @local
+  [[nodiscard]] virtual std::size_t memory_bytes() const noexcept = 0;
+};
+
+/// A way to carry messages.
+struct Transport {
+  std::string_view name, description;
+  /// Opens a line. @collective{config.comm}
+  std::unique_ptr<Line> (*open)(LineConfig config);
+};
+
+/// The transports of this build, the default first.
+std::span<const Transport> transports() noexcept;
+/// Errors (usage): no transport has this name; the message lists those that there are.
+const Transport& find_transport(std::string_view name);
+
+}  // namespace tailrace::exchange

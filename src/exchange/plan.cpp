@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/plan.hpp"
+
+#include <fmt/format.h>
+
+#include "mpi/packets.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::exchange {
+
+namespace {
+
+#ifdef TAILRACE_DEBUG_CHECKS
+constexpr std::int64_t sampled_indices = std::int64_t{1} << 62;
+#else
+constexpr std::int64_t sampled_indices = 64;
+#endif
+
+void check_ranks(const Distribution& distribution, mpi::CommView comm) {
+  if (distribution.ranks() == comm.size()) return;
+  throw Error(
+      ErrorKind::input,
+      fmt::format("a distribution over {} ranks on a communicator of {}", distribution.ranks(), comm.size()),
+      "a distribution over the ranks of the communicator");
+}
+
+/// Packets of owned entries, as the shares of other ranks.
+std::vector<Share> shares_of(const std::vector<mpi::Packet<std::int64_t>>& packets) {
+  std::vector<Share> shares;
+  for (const auto& [rank, places] : packets) shares.push_back({rank, Entries(places)});
+  return shares;
+}
+
+/// The number of the source that owns a landing slot, from a slot to its source.
+std::vector<std::int32_t> source_of_landing(const Inspection& inspection) {
+  std::vector<std::int32_t> source(inspection.wanted.size());
+  for (std::size_t i = 0; i < inspection.sources.size(); ++i)
+    for (std::int32_t k = 0; k < inspection.sources[i].count; ++k)
+      source[static_cast<std::size_t>(inspection.sources[i].first + k)] = static_cast<std::int32_t>(i);
+  return source;
+}
+
+/// Own slots that other ranks read.
+std::vector<bool> shared_slots(const Plan& plan) {
+  std::vector<bool> shared(static_cast<std::size_t>(plan.inspection.owned));
+  for (const Share& reader : plan.readers)
+    reader.entries.for_each([&](std::int32_t slot) { shared[static_cast<std::size_t>(slot)] = true; });
+  return shared;
+}
+
+void split_own(const Plan& plan, ContributionPlan& result) {
+  const auto shared = shared_slots(plan);
+  std::vector<std::int64_t> alone, alone_slots, in_turn, turn_slots;
+  const auto& slots = plan.inspection.slots;
+  for (std::size_t position = 0; position < slots.size(); ++position) {
+    if (plan.inspection.is_remote(position)) continue;
+    const bool turn = shared[static_cast<std::size_t>(slots[position])];
+    (turn ? in_turn : alone).push_back(static_cast<std::int64_t>(position));
+    (turn ? turn_slots : alone_slots).push_back(slots[position]);
+  }
+  result.alone = Entries(alone), result.alone_slots = Entries(alone_slots);
+  result.in_turn = Entries(in_turn), result.turn_slots = Entries(turn_slots);
+}
+
+}  // namespace
+
+std::size_t ContributionPlan::memory_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto* side : {&out, &in})
+    for (const Share& share : *side) bytes += share.entries.memory_bytes();
+  for (const auto* own : {&alone, &alone_slots, &in_turn, &turn_slots}) bytes += own->memory_bytes();
+  return bytes;
+}
+
+Plan make_plan(mpi::CommView comm, const Distribution& distribution, std::span<const std::int64_t> indices) {
+  Plan plan;
+  mpi::collectively(comm, [&] {
+    check_ranks(distribution, comm);
+    distribution.check(comm.rank(), sampled_indices);
+    plan.inspection = inspect(distribution, comm.rank(), indices);
+  });
+  std::vector<mpi::Packet<std::int64_t>> wanted;
+  for (const Source& source : plan.inspection.sources) {
+    const auto first = plan.inspection.wanted.begin() + source.first;
+    wanted.push_back({source.rank, {first, first + source.count}});
+  }
+  plan.readers = shares_of(mpi::deliver(comm, wanted));
+  return plan;
+}
+
+ContributionPlan make_contribution_plan(mpi::CommView comm, const Plan& plan) {
+  const Inspection& inspection = plan.inspection;
+  const auto source_of = source_of_landing(inspection);
+  std::vector<std::vector<std::int64_t>> positions(inspection.sources.size());
+  std::vector<mpi::Packet<std::int64_t>> targets;
+  for (const Source& source : inspection.sources) targets.push_back({source.rank, {}});
+  for (std::size_t position = 0; position < inspection.slots.size(); ++position) {
+    if (!inspection.is_remote(position)) continue;
+    const auto landing = static_cast<std::size_t>(inspection.slots[position] - inspection.owned);
+    const auto source = static_cast<std::size_t>(source_of[landing]);
+    positions[source].push_back(static_cast<std::int64_t>(position));
+    targets[source].values.push_back(inspection.wanted[landing]);
+  }
+  ContributionPlan result;
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    result.out.push_back({inspection.sources[i].rank, Entries(positions[i])});
+  result.in = shares_of(mpi::deliver(comm, targets));
+  split_own(plan, result);
+  return result;
+}
+
+std::vector<Peer> peers_of(const std::vector<Share>& shares, std::size_t entry_bytes) {
+  std::vector<Peer> peers;
+  for (const Share& share : shares)
+    peers.push_back({share.rank, static_cast<std::size_t>(share.entries.size()) * entry_bytes});
+  return peers;
+}
+
+std::vector<Peer> peers_of(const std::vector<Source>& sources, std::size_t entry_bytes) {
+  std::vector<Peer> peers;
+  for (const Source& source : sources)
+    peers.push_back({source.rank, static_cast<std::size_t>(source.count) * entry_bytes});
+  return peers;
+}
+
+}  // namespace tailrace::exchange

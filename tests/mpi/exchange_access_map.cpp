@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/exchange/access_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "exchange/line.hpp"
+#include "mpi_case.hpp"
+#include "tailrace/error.hpp"
+
+using namespace tailrace;
+using namespace tailrace::exchange;
+
+namespace {
+
+using Indices = std::vector<std::int64_t>;
+
+/// Who reads what: a function of the rank, so that every rank knows all of it.
+struct Pattern {
+  std::string name;
+  std::int64_t size;
+  Indices (*indices)(std::int64_t size, int rank, int ranks);
+};
+
+Indices random_of(std::int64_t size, int rank, int ranks) {
+  SplitMix64 random(static_cast<std::uint64_t>(rank) * 977 + static_cast<std::uint64_t>(ranks));
+  Indices indices(random.next() % 200);
+  for (auto& index : indices)
+    index = static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(size));
+  return indices;
+}
+
+const std::vector<Pattern>& patterns() {
+  static const std::vector<Pattern> list{
+      {"random", 150, random_of},
+      {"fewer indices than ranks", 3, random_of},
+      {"one word per peer", 70,
+       [](std::int64_t size, int rank, int ranks) {
+         Indices indices;
+         for (int other = 0; other < ranks; ++other) indices.push_back((size * other + rank) / ranks % size);
+         return indices;
+       }},
+      {"own values only", 40,
+       [](std::int64_t size, int rank, int ranks) {
+         const Block block(size, ranks);
+         Indices indices;
+         for (std::int64_t i = 0; i < block.count(rank); ++i) indices.push_back(block.global(rank, i));
+         return indices;
+       }},
+      {"all of the first rank", 40,
+       [](std::int64_t size, int, int ranks) {
+         Indices indices;
+         for (std::int64_t i = 0; i < Block(size, ranks).count(0); ++i) indices.push_back(i);
+         return indices;
+       }},
+      {"the last rank reads all", 40,
+       [](std::int64_t size, int rank, int ranks) {
+         Indices indices;
+         for (std::int64_t i = size; rank == ranks - 1 && i > 0; --i) indices.push_back(i - 1);
+         return indices;
+       }},
+      {"ranks without neighbours", 60,
+       [](std::int64_t size, int rank, int ranks) {
+         return rank % 3 == 1 ? Indices{size - 1 - (rank + ranks) % 2, 0, 0} : Indices{};
+       }},
+      {"nobody reads", 10, [](std::int64_t, int, int) { return Indices{}; }}};
+  return list;
+}
+
+std::vector<Distribution> distributions(std::int64_t size, int ranks) {
+  return {Block(size, ranks), Cyclic(size, ranks), ReversedDoubleBlock(size / 3, size - size / 3, ranks)};
+}
+
+std::int64_t value_of(std::int64_t index, int component) {
+  return 1000 * index + component + 1;
+}
+
+template <class T>
+void fill_owned(std::vector<T>& array, const Distribution& distribution, int rank, int components) {
+  for (std::int64_t local = 0; local < distribution.count(rank); ++local)
+    for (int c = 0; c < components; ++c)
+      array[static_cast<std::size_t>(local * components + c)] =
+          static_cast<T>(value_of(distribution.global(rank, local), c));
+}
+
+/// How many positions of an array do not have the value of their index.
+template <class T>
+int wrong_values(const AccessMap& map, const Indices& indices, const std::vector<T>& array, int components) {
+  int wrong = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    for (int c = 0; c < components; ++c)
+      wrong += array[static_cast<std::size_t>(map.slots()[i]) * static_cast<std::size_t>(components) +
+                     static_cast<std::size_t>(c)] != static_cast<T>(value_of(indices[i], c));
+  return wrong;
+}
+
+template <class T>
+std::vector<T> array_for(const AccessMap& map, int components = 1) {
+  return std::vector<T>(static_cast<std::size_t>(map.array_size() * components));
+}
+
+/// What a position contributes: whole numbers, so that sums are exact in any order.
+std::int64_t contribution_of(int rank, std::size_t position) {
+  return 7 * rank + static_cast<std::int64_t>(position) % 13 + 1;
+}
+
+/// What all ranks together contribute to the values of one.
+std::vector<std::int64_t> sums_for(const Pattern& pattern, const Distribution& distribution, int rank) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(distribution.count(rank)));
+  for (int other = 0; other < distribution.ranks(); ++other) {
+    const auto indices = pattern.indices(pattern.size, other, distribution.ranks());
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      if (distribution.is_local(indices[i], rank))
+        sums[static_cast<std::size_t>(distribution.local(indices[i]))] += contribution_of(other, i);
+  }
+  return sums;
+}
+
+void check_gather(AccessMap& map, const Distribution& distribution, const Indices& indices, int rank) {
+  auto x = array_for<double>(map), y = array_for<double>(map);
+  auto k = array_for<std::int32_t>(map, 3);
+  fill_owned(x, distribution, rank, 1);
+  y = x;
+  fill_owned(k, distribution, rank, 3);
+  map.begin_gather(map.view(std::span(x))).finish();
+  CHECK(wrong_values(map, indices, x, 1) == 0);
+  const std::vector<Field> both{map.view(std::span(y)), map.view(std::span(k), 3)};
+  map.begin_gather(both).finish();
+  CHECK(wrong_values(map, indices, y, 1) == 0);
+  CHECK(wrong_values(map, indices, k, 3) == 0);
+}
+
+void check_scatter(AccessMap& map, const std::vector<std::int64_t>& expected, const Indices& indices,
+                   int rank, bool single) {
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < indices.size(); ++i) values.push_back(contribution_of(rank, i));
+  auto sums = array_for<std::int64_t>(map);
+  if (single) {
+    map.begin_scatter_add(Contribution{field(std::span(values)), map.view(std::span(sums))}).finish();
+  } else {
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      sums[static_cast<std::size_t>(map.slots()[i])] += values[i];
+    map.begin_scatter_add(map.view(std::span(sums))).finish();
+  }
+  CHECK(std::equal(expected.begin(), expected.end(), sums.begin()));
+}
+
+AccessMap map_of(mpi::CommView comm, const Distribution& distribution, const Indices& indices,
+                 const std::string& transport, Order order = Order::fixed) {
+  return AccessMap::make(comm, distribution, indices, {.transport = transport, .order = order});
+}
+
+/// Whole numbers of very different sizes, whose sums depend on the order.
+double uneven_value(std::size_t position) {
+  SplitMix64 random(position + 1);
+  return std::ldexp(random.unit() - 0.5, static_cast<int>(random.next() % 60));
+}
+
+ErrorInfo error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.info();
+  }
+  return {};
+}
+
+}  // namespace
+
+MPI_CASE("all patterns are gathered and scattered by every transport, in every order", ranks{1, 2, 3, 4, 7}) {
+  for (const Transport& transport : transports())
+    for (const Pattern& pattern : patterns())
+      for (const Distribution& distribution : distributions(pattern.size, comm.size())) {
+        const auto indices = pattern.indices(pattern.size, comm.rank(), comm.size());
+        const auto expected = sums_for(pattern, distribution, comm.rank());
+        CAPTURE(transport.name);
+        CAPTURE(pattern.name);
+        for (const Order order : {Order::fast, Order::fixed, Order::partition_free}) {
+          auto map = map_of(comm, distribution, indices, std::string(transport.name), order);
+          check_gather(map, distribution, indices, comm.rank());
+          if (order != Order::partition_free) check_scatter(map, expected, indices, comm.rank(), false);
+          check_scatter(map, expected, indices, comm.rank(), true);
+        }
+      }
+}
+
+MPI_CASE("partition_free adds in one global order, with the same bits on any number of ranks",
+         ranks{1, 2, 3, 4, 7}) {
+  constexpr std::int64_t size = 40, positions = 2000;
+  const Block stretches(positions, comm.size());
+  Indices all;
+  std::vector<double> values, expected(size);
+  SplitMix64 random(3);
+  for (std::int64_t i = 0; i < positions; ++i) {
+    all.push_back(static_cast<std::int64_t>(random.next() % size));
+    values.push_back(uneven_value(static_cast<std::size_t>(i)));
+    expected[static_cast<std::size_t>(all.back())] += values.back();
+  }
+  const auto first = stretches.global(comm.rank(), 0), count = stretches.count(comm.rank());
+  const Indices indices(all.begin() + first, all.begin() + first + count);
+  std::vector<double> mine(values.begin() + first, values.begin() + first + count);
+  for (const Transport& transport : transports())
+    for (const Distribution& distribution : distributions(size, comm.size())) {
+      auto map = map_of(comm, distribution, indices, std::string(transport.name), Order::partition_free);
+      auto sums = array_for<double>(map);
+      map.begin_scatter_add(Contribution{field(std::span(mine)), map.view(std::span(sums))}).finish();
+      int wrong = 0;
+      for (std::int64_t local = 0; local < map.owned(); ++local)
+        wrong += sums[static_cast<std::size_t>(local)] !=
+                 expected[static_cast<std::size_t>(distribution.global(comm.rank(), local))];
+      CHECK(wrong == 0);
+    }
+}
+
+MPI_CASE("a scatter-add is the adjoint of a gather", ranks{1, 2, 3, 7}) {
+  const auto indices = random_of(90, comm.rank(), comm.size());
+  const Distribution distribution = Cyclic(90, comm.size());
+  for (const Transport& transport : transports()) {
+    auto map = map_of(comm, distribution, indices, std::string(transport.name));
+    auto x = array_for<std::int64_t>(map), sums = x;
+    fill_owned(x, distribution, comm.rank(), 1);
+    map.begin_gather(map.view(std::span(x))).finish();
+    std::int64_t gathered = 0, scattered = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const auto slot = static_cast<std::size_t>(map.slots()[i]);
+      gathered += x[slot] * contribution_of(comm.rank(), i);
+      sums[slot] += contribution_of(comm.rank(), i);
+    }
+    map.begin_scatter_add(map.view(std::span(sums))).finish();
+    for (std::size_t local = 0; local < static_cast<std::size_t>(map.owned()); ++local)
+      scattered += x[local] * sums[local];
+    CHECK(mpi::sum(comm, gathered) == mpi::sum(comm, scattered));
+  }
+}
+
+MPI_CASE("flights finish in another order than they began, and say what has arrived", ranks{2, 3, 7}) {
+  const auto indices = random_of(90, comm.rank(), comm.size());
+  const Distribution distribution = Block(90, comm.size());
+  for (const Transport& transport : transports()) {
+    auto map = map_of(comm, distribution, indices, std::string(transport.name));
+    auto x = array_for<double>(map), y = x, z = array_for<double>(map, 2);
+    fill_owned(x, distribution, comm.rank(), 1);
+    fill_owned(y, distribution, comm.rank(), 1);
+    fill_owned(z, distribution, comm.rank(), 2);
+    for (int round = 0; round < 3; ++round) {
+      Flight first = map.begin_gather(map.view(std::span(x))),
+             second = map.begin_gather(map.view(std::span(y))),
+             third = map.begin_gather(map.view(std::span(z), 2));
+      std::vector<int> arrivals;
+      second.on_arrival([&](int rank) { arrivals.push_back(rank); });
+      third.progress();
+      third.finish();
+      second.finish();
+      first.finish();
+      CHECK(static_cast<int>(arrivals.size()) == map.describe().reads_from);
+    }
+    CHECK(wrong_values(map, indices, x, 1) + wrong_values(map, indices, y, 1) +
+              wrong_values(map, indices, z, 2) ==
+          0);
+    CHECK(map.counts().flights == 9);
+    CHECK(map.counts().messages == 9 * map.describe().read_by);
+  }
+}
+
+MPI_CASE("a map that is rebuilt has other owners, and refuses arrays of before", ranks{1, 2, 3, 7}) {
+  for (const Transport& transport : transports()) {
+    auto indices = random_of(90, comm.rank(), comm.size());
+    auto map = map_of(comm, Block(90, comm.size()), indices, std::string(transport.name));
+    auto before = array_for<double>(map);
+    const Field old = map.view(std::span(before));
+    map.begin_gather(old).finish();
+    const Distribution changed = Cyclic(120, comm.size());
+    indices = random_of(120, comm.rank() + 1, comm.size());
+    map.rebuild(changed, indices);
+    CHECK(map.generation() == 2);
+    check_gather(map, changed, indices, comm.rank());
+    CHECK(error_of([&] { static_cast<void>(map.begin_gather(old)); }).message ==
+          "an array of build 1 of a map that is in its build 2");
+  }
+}
+
+MPI_CASE("interior and rim share out the positions", ranks{1, 3}) {
+  const auto indices = random_of(90, comm.rank(), comm.size());
+  const Distribution distribution = Block(90, comm.size());
+  const auto map = map_of(comm, distribution, indices, "isend");
+  std::size_t inside = 0, outside = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto position = static_cast<std::int32_t>(i);
+    if (distribution.is_local(indices[i], comm.rank()))
+      CHECK(map.interior()[inside++] == position);
+    else
+      CHECK(map.rim()[outside++] == position);
+  }
+  CHECK(map.interior().size() == inside);
+  CHECK(map.rim().size() == outside);
+  CHECK(map.describe().rim == static_cast<std::int64_t>(outside));
+}
+
+MPI_CASE("maps of different parts of the ranks work at the same time", ranks{4, 7}) {
+  const mpi::Comm half = mpi::Comm::split(comm, comm.rank() % 2);
+  const mpi::CommView part = half;
+  const auto indices = random_of(60, part.rank(), part.size());
+  const Distribution distribution = Cyclic(60, part.size());
+  for (const Transport& transport : transports()) {
+    auto map = map_of(part, distribution, indices, std::string(transport.name));
+    check_gather(map, distribution, indices, part.rank());
+  }
+}
+
+MPI_CASE("what is wrong on one rank is the same error on all", ranks{1, 2, 3}) {
+  const Distribution ten = Block(10, comm.size());
+  const bool last = comm.rank() == comm.size() - 1;
+  const Indices good{0, 9}, bad{0, 12};
+  const auto out_of_range = error_of([&] { map_of(comm, ten, last ? bad : good, "isend"); });
+  CHECK(out_of_range.kind == ErrorKind::input);
+  CHECK(out_of_range.message == "index 12 at position 1 of a space of 10");
+  CHECK(out_of_range.rank == comm.size() - 1);
+  const auto ranks = error_of([&] { map_of(comm, Block(10, comm.size() + 1), good, "isend"); });
+  CHECK(ranks.message.find("a distribution over") == 0);
+  const auto name = error_of([&] { map_of(comm, ten, good, "pigeons"); });
+  CHECK(name.kind == ErrorKind::usage);
+  CHECK(name.hint.find("persistent, isend") != std::string::npos);
+}
+
+MPI_CASE("fields that do not fit are refused", ranks{1, 2}) {
+  const Indices indices{0, 9};
+  auto map = map_of(comm, Block(10, comm.size()), indices, "isend", Order::partition_free);
+  std::vector<double> small(1), values(2), sums = array_for<double>(map);
+  std::vector<std::int32_t> whole(2);
+  const Field into = map.view(std::span(sums));
+  CHECK(error_of([&] {
+          static_cast<void>(map.begin_gather(field(std::span(small))));
+        }).hint.find("one for each slot") != std::string::npos);
+  CHECK(error_of([&] { static_cast<void>(map.begin_scatter_add(into)); }).hint ==
+        "hand in one contribution per position");
+  CHECK(error_of([&] {
+          static_cast<void>(map.begin_scatter_add(Contribution{field(std::span(whole)), into}));
+        }).message.find("different types") != std::string::npos);
+  CHECK(error_of([&] {
+          static_cast<void>(map.begin_scatter_add(Contribution{field(std::span(small)), into}));
+        }).hint.find("one for each position") != std::string::npos);
+}
+
+MPI_CASE("a rank that does not take part is named", ranks{2, 3}) {
+  const Distribution distribution = Block(10, comm.size());
+  const Indices indices{0, 9};
+  auto map = AccessMap::make(comm, distribution, indices, {.transport = "isend", .limit_s = 0.2});
+  auto x = array_for<double>(map);
+  if (!comm.is_root()) {
+    auto flight = map.begin_gather(map.view(std::span(x)));
+    const auto error = error_of([&] { flight.finish(); });
+    CHECK(error.message == "no values came from ranks 0 for 0.2 s");
+  }
+  mpi::barrier(comm);
+}
