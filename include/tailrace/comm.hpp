@@ -41,6 +41,9 @@ class Comm {
   /// The ranks of `parent` that gave the same colour; a negative colour gives an empty communicator.
   /// @collective{parent}
   static Comm split(CommView parent, int colour);
+  /// The ranks of `parent`, for collective operations among neighbours: this rank sends to `to` and receives
+  /// from `from`, as they say of themselves. @collective{parent}
+  static Comm neighbours(CommView parent, const std::vector<int>& to, const std::vector<int>& from);
 
   Comm(Comm&& other) noexcept : view_(std::exchange(other.view_, CommView{})) {}
   Comm& operator=(Comm&& other) noexcept {

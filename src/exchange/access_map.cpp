@@ -17,7 +17,10 @@ namespace tailrace::exchange {
 
 struct AccessMap::State {
   State(mpi::CommView parent, const AccessOptions& wanted)
-      : options(wanted), comm(mpi::Comm::duplicate(parent)), transport(find_transport(wanted.transport)) {}
+      : options(wanted),
+        comm(mpi::Comm::duplicate(parent)),
+        node(comm),
+        transport(find_transport(wanted.transport)) {}
 
   void build(const Distribution& distribution, std::span<const std::int64_t> indices);
   [[nodiscard]] LineConfig line(std::vector<Peer> to, std::vector<Peer> from);
@@ -29,6 +32,7 @@ struct AccessMap::State {
 
   AccessOptions options;
   mpi::Comm comm;
+  mpi::Node node;
   const Transport& transport;
   int next_tag = 0;
   Plan plan;
@@ -59,7 +63,7 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
 LineConfig AccessMap::State::line(std::vector<Peer> to, std::vector<Peer> from) {
   constexpr int tags = 16384;  // of those that every MPI library grants
   next_tag = (next_tag + 1) % tags;
-  return {.comm = comm, .tag = next_tag, .to = std::move(to), .from = std::move(from)};
+  return {.comm = comm, .node = &node, .tag = next_tag, .to = std::move(to), .from = std::move(from)};
 }
 
 FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, std::vector<Peer> to,

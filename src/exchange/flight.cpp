@@ -90,9 +90,13 @@ bool Flight::Work::progress() {
 
 void Flight::Work::finish() {
   const double start_s = monotonic_s();
-  bool complete = false;
+  bool settled = false, complete = false;
   const auto look = [&] {
     complete = complete || progress();
+    if (!settled && unsent_.empty()) {
+      context_.line->settle();
+      settled = true;
+    }
     return complete && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mpi/node.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::exchange {
@@ -24,8 +25,9 @@ struct Peer {
 /// What a line carries: one message to each of `to`, one from each of `from`, by rank; none is to oneself and
 /// none is empty. Whom a rank sends to, expects it.
 struct LineConfig {
-  mpi::CommView comm;  ///< lines alone use it
-  int tag = 0;         ///< of this line alone
+  mpi::CommView comm;               ///< lines alone use it
+  const mpi::Node* node = nullptr;  ///< the ranks of `comm` that share memory with this one
+  int tag = 0;                      ///< of this line alone
   std::vector<Peer> to, from;
 };
 
@@ -49,6 +51,9 @@ class Line {
   [[nodiscard]] virtual std::byte* outgoing(std::size_t i) = 0;
   /// Sends it. @neighbour, does not wait
   virtual void send(std::size_t i) = 0;
+  /// All messages of this rank have been sent, and the caller has nothing else to do: a transport that can
+  /// only wait for the others does so here. All ranks do this in the same order. @neighbour
+  virtual void settle() {}
   /// The number of a sender whose message is there now and was not before. @local, does not wait
   [[nodiscard]] virtual std::optional<std::size_t> arrived() = 0;
   /// Its message, until `end`.

@@ -23,6 +23,9 @@ class MessageArea {
   explicit MessageArea(const std::vector<Peer>& peers)
       : offsets_(message_offsets(peers)), bytes_(offsets_.back()) {}
   [[nodiscard]] std::byte* operator[](std::size_t i) noexcept { return bytes_.data() + offsets_[i]; }
+  [[nodiscard]] const std::byte* operator[](std::size_t i) const noexcept {
+    return bytes_.data() + offsets_[i];
+  }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_.size(); }
 
  private:

@@ -48,6 +48,17 @@ Comm Comm::split(CommView parent, int colour) {
   return Comm(part);
 }
 
+Comm Comm::neighbours(CommView parent, const std::vector<int>& to, const std::vector<int>& from) {
+  MPI_Comm graph = MPI_COMM_NULL;
+  const std::vector<int> to_weights(to.size() + 1, 1), from_weights(from.size() + 1, 1);
+  check(MPI_Dist_graph_create_adjacent(parent.get(), static_cast<int>(from.size()), from.data(),
+                                       from_weights.data(), static_cast<int>(to.size()), to.data(),
+                                       to_weights.data(), MPI_INFO_NULL, 0, &graph),
+        "MPI_Dist_graph_create_adjacent");
+  MPI_Comm_set_errhandler(graph, MPI_ERRORS_RETURN);
+  return Comm(graph);
+}
+
 void Comm::close() {
   MPI_Comm comm = view_.get();
   view_ = CommView{};

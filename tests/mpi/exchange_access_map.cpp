@@ -323,7 +323,7 @@ MPI_CASE("what is wrong on one rank is the same error on all", ranks{1, 2, 3}) {
   CHECK(ranks.message.find("a distribution over") == 0);
   const auto name = error_of([&] { map_of(comm, ten, good, "pigeons"); });
   CHECK(name.kind == ErrorKind::usage);
-  CHECK(name.hint.find("persistent, isend") != std::string::npos);
+  CHECK(name.hint.find("persistent, shared, isend") != std::string::npos);
 }
 
 MPI_CASE("fields that do not fit are refused", ranks{1, 2}) {

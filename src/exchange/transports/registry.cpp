@@ -12,9 +12,19 @@ namespace tailrace::exchange {
 
 namespace {
 
-constexpr std::array<Transport, 2> all{{
+std::unique_ptr<Line> open_shared_and_persistent(LineConfig config) {
+  return open_divided(std::move(config), open_persistent);
+}
+
+constexpr std::array<Transport, 8> all{{
     {"persistent", "two-sided messages, prepared once", open_persistent},
+    {"shared", "loads and stores within a node, persistent beyond", open_shared_and_persistent},
     {"isend", "two-sided messages", open_isend},
+    {"neighbour", "one collective operation among neighbours", open_neighbour},
+    {"rma-lock", "one-sided puts, a flush, then a flag", open_rma_lock},
+    {"rma-pscw", "one-sided puts in epochs that both sides open", open_rma_pscw},
+    {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence},
+    {"get", "one-sided gets once a flag says that there is something", open_get},
 }};
 
 }  // namespace

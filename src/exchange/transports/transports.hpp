@@ -10,5 +10,14 @@ namespace tailrace::exchange {
 
 std::unique_ptr<Line> open_isend(LineConfig config);
 std::unique_ptr<Line> open_persistent(LineConfig config);
+std::unique_ptr<Line> open_neighbour(LineConfig config);
+std::unique_ptr<Line> open_rma_lock(LineConfig config);
+std::unique_ptr<Line> open_rma_pscw(LineConfig config);
+std::unique_ptr<Line> open_rma_fence(LineConfig config);
+std::unique_ptr<Line> open_get(LineConfig config);
+/// For peers of the node only. Null, on all ranks, if the system refuses shared memory to one of them.
+std::unique_ptr<Line> open_shared(LineConfig config);
+/// Shared memory to peers of the node, `far` to the others, and to all where there is no shared memory.
+std::unique_ptr<Line> open_divided(LineConfig config, std::unique_ptr<Line> (*far)(LineConfig));
 
 }  // namespace tailrace::exchange

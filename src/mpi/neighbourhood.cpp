@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/neighbourhood.hpp"
+
+#include <climits>
+
+namespace tailrace::mpi {
+
+namespace {
+
+/// A type of that many bytes, also beyond what a count holds.
+MPI_Datatype type_of(std::size_t bytes) {
+  constexpr std::size_t piece = std::size_t{1} << 30;
+  const std::size_t pieces = bytes / piece, rest = bytes % piece;
+  MPI_Datatype many = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+  check(MPI_Type_vector(static_cast<int>(pieces), static_cast<int>(piece), static_cast<int>(piece), MPI_BYTE,
+                        &many),
+        "MPI_Type_vector");
+  const int lengths[] = {1, static_cast<int>(rest)};
+  const MPI_Aint places[] = {0, static_cast<MPI_Aint>(pieces * piece)};
+  const MPI_Datatype types[] = {many, MPI_BYTE};
+  const int code = MPI_Type_create_struct(2, lengths, places, types, &type);
+  MPI_Type_free(&many);
+  check(code, "MPI_Type_create_struct");
+  check(MPI_Type_commit(&type), "MPI_Type_commit");
+  return type;
+}
+
+}  // namespace
+
+void Neighbourhood::Side::set(std::span<const NeighbourPart> parts) {
+  free_types();
+  counts.clear(), places.clear(), types.clear();
+  for (const NeighbourPart& part : parts) {
+    const bool fits = part.bytes <= INT_MAX;
+    counts.push_back(fits ? static_cast<int>(part.bytes) : 1);
+    types.push_back(fits ? MPI_BYTE : type_of(part.bytes));
+    MPI_Aint place = 0;
+    check(MPI_Get_address(part.first, &place), "MPI_Get_address");
+    places.push_back(place);
+  }
+}
+
+void Neighbourhood::Side::free_types() noexcept {
+  for (MPI_Datatype& type : types)
+    if (type != MPI_BYTE) MPI_Type_free(&type);
+  types.clear();
+}
+
+Neighbourhood::Neighbourhood(CommView comm, const std::vector<int>& to, const std::vector<int>& from)
+    : comm_(Comm::neighbours(comm, to, from)) {}
+
+MPI_Request Neighbourhood::start(std::span<const NeighbourPart> out, std::span<const NeighbourPart> in) {
+  out_.set(out);
+  in_.set(in);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.places.data(), out_.types.data(),
+                                MPI_BOTTOM, in_.counts.data(), in_.places.data(), in_.types.data(),
+                                comm_.view().get(), &request),
+        "MPI_Ineighbor_alltoallw");
+  return request;
+}
+
+}  // namespace tailrace::mpi

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace::mpi {
+
+/// Bytes in memory that MPI sends to one rank, or receives from it.
+struct NeighbourPart {
+  int rank = 0;
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// The ranks with which this one exchanges, as MPI's collective operations among neighbours know them.
+class Neighbourhood {
+ public:
+  /// @collective{comm}, synchronises
+  Neighbourhood(CommView comm, const std::vector<int>& to, const std::vector<int>& from);
+
+  /// Begins to exchange `out` and `in`, in the order of the lists of ranks; the memory belongs to MPI until
+  /// the request is complete. @collective{comm}, does not wait
+  [[nodiscard]] MPI_Request start(std::span<const NeighbourPart> out, std::span<const NeighbourPart> in);
+
+ private:
+  /// What MPI is told of one side; it reads this until the exchange is complete.
+  struct Side {
+    std::vector<int> counts;
+    std::vector<MPI_Aint> places;
+    std::vector<MPI_Datatype> types;
+    Side() = default;
+    Side(const Side&) = delete;
+    Side& operator=(const Side&) = delete;
+    ~Side() { free_types(); }
+    void set(std::span<const NeighbourPart> parts);
+    void free_types() noexcept;
+  };
+  Comm comm_;
+  Side out_, in_;
+};
+
+}  // namespace tailrace::mpi

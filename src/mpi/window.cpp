@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/window.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+namespace tailrace::mpi {
+
+namespace {
+
+constexpr std::size_t longest_bytes = std::size_t{1} << 30;  // MPI 3.1 counts are int
+
+/// Calls `move` for parts of some bytes that fit in a count.
+template <class Bytes, class Move>
+void for_each_part(Bytes bytes, std::size_t offset, Move move) {
+  for (std::size_t at = 0; at < bytes.size(); at += longest_bytes)
+    move(bytes.subspan(at, std::min(longest_bytes, bytes.size() - at)), static_cast<MPI_Aint>(offset + at));
+}
+
+}  // namespace
+
+Group::Group(CommView comm, const std::vector<int>& ranks) : empty_(ranks.empty()) {
+  MPI_Group all = MPI_GROUP_NULL;
+  check(MPI_Comm_group(comm.get(), &all), "MPI_Comm_group");
+  const int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group_);
+  MPI_Group_free(&all);
+  check(code, "MPI_Group_incl");
+}
+
+Group::~Group() {
+  if (group_ != MPI_GROUP_NULL && group_ != MPI_GROUP_EMPTY) MPI_Group_free(&group_);
+}
+
+Window::Window(CommView comm, std::size_t bytes) {
+  const std::size_t some = std::max<std::size_t>(bytes, 1);
+  check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, &window_),
+        "MPI_Win_allocate");
+  check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  std::memset(data_, 0, some);
+  barrier(comm);
+}
+
+Window::~Window() {
+  if (std::uncaught_exceptions() == 0) MPI_Win_free(&window_);
+}
+
+void Window::put(std::span<const std::byte> bytes, int rank, std::size_t offset_bytes) {
+  for_each_part(bytes, offset_bytes, [&](std::span<const std::byte> part, MPI_Aint at) {
+    const int count = static_cast<int>(part.size());
+    check(MPI_Put(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, window_), "MPI_Put");
+  });
+}
+
+void Window::get(std::span<std::byte> bytes, int rank, std::size_t offset_bytes) {
+  for_each_part(bytes, offset_bytes, [&](std::span<std::byte> part, MPI_Aint at) {
+    const int count = static_cast<int>(part.size());
+    check(MPI_Get(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, window_), "MPI_Get");
+  });
+}
+
+void Window::lock_all() {
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+}
+
+void Window::unlock_all() {
+  check(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
+}
+
+void Window::flush(int rank) {
+  check(MPI_Win_flush(rank, window_), "MPI_Win_flush");
+}
+
+void Window::sync() {
+  check(MPI_Win_sync(window_), "MPI_Win_sync");
+}
+
+void Window::fence() {
+  check(MPI_Win_fence(0, window_), "MPI_Win_fence");
+}
+
+void Window::post(const Group& origins) {
+  check(MPI_Win_post(origins.get(), 0, window_), "MPI_Win_post");
+}
+
+void Window::start(const Group& targets) {
+  check(MPI_Win_start(targets.get(), 0, window_), "MPI_Win_start");
+}
+
+void Window::complete() {
+  check(MPI_Win_complete(window_), "MPI_Win_complete");
+}
+
+bool Window::test() {
+  int done = 0;
+  check(MPI_Win_test(window_, &done), "MPI_Win_test");
+  return done != 0;
+}
+
+}  // namespace tailrace::mpi
