@@ -10,6 +10,7 @@
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint_fixture.hpp"
+#include "environment.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
 #include "output_fixture.hpp"
@@ -23,15 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using output::fixture::SharedDir;
-
-/// Nodes of so many ranks.
-class RanksPerNode {
- public:
-  explicit RanksPerNode(int ranks) { setenv("TAILRACE_RANKS_PER_NODE", fmt::format("{}", ranks).c_str(), 1); }
-  RanksPerNode(const RanksPerNode&) = delete;
-  RanksPerNode& operator=(const RanksPerNode&) = delete;
-  ~RanksPerNode() { unsetenv("TAILRACE_RANKS_PER_NODE"); }
-};
 
 layout::Decomposition slabs(int ranks) {
   return layout::Decomposition::slab(fixture::domain, layout::Axis::z, ranks);
@@ -132,7 +124,7 @@ MPI_CASE("what is on nodes comes back on any number of ranks", ranks{1, 2, 3, 4,
   for (const int per_node : {1, 2, 7})
     for (const auto owner : {Owner::of_cell, Owner::of_particle})
       for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}, {all, (all + 1) / 2}}) {
-        const RanksPerNode nodes(per_node);
+        const test::RanksPerNode nodes(per_node);
         const Place place(comm);
         on_first(comm, from, [&](mpi::CommView part) { leave_on_nodes(part, place, false, owner); });
         CHECK(list_checkpoints(place.run()).empty());
@@ -151,7 +143,7 @@ MPI_CASE("what is on nodes comes back on any number of ranks", ranks{1, 2, 3, 4,
 MPI_CASE("compressed parts come back on any number of ranks", ranks{1, 3, 7}) {
   if (!fixture::can_compress()) return;
   const int all = comm.size();
-  const RanksPerNode nodes(2);
+  const test::RanksPerNode nodes(2);
   for (const auto& [from, to] : {std::pair{all, all}, {all, 1}, {1, all}}) {
     const Place place(comm);
     on_first(comm, from, [&](mpi::CommView part) {
@@ -167,7 +159,7 @@ MPI_CASE("compressed parts come back on any number of ranks", ranks{1, 3, 7}) {
 }
 
 MPI_CASE("an asynchronous copy is a checkpoint as any other", ranks{1, 3, 7}) {
-  const RanksPerNode nodes(2);
+  const test::RanksPerNode nodes(2);
   const Place place(comm);
   State state(comm, slabs(comm.size()));
   state.set();
@@ -188,7 +180,7 @@ MPI_CASE("an asynchronous copy is a checkpoint as any other", ranks{1, 3, 7}) {
 }
 
 MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under way continues", ranks{1, 3}) {
-  const RanksPerNode nodes(1);
+  const test::RanksPerNode nodes(1);
   const Place place(comm);
   State state(comm, slabs(comm.size()));
   state.set();
@@ -218,7 +210,7 @@ MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under w
 
 MPI_CASE("a node is lost: its partner has the copies", ranks{3, 4, 7}) {
   for (const int per_node : {1, 2}) {
-    const RanksPerNode nodes(per_node);
+    const test::RanksPerNode nodes(per_node);
     const Place place(comm);
     leave_on_nodes(comm, place, true);
     on_root(comm, [&] { CHECK(fs::remove_all(place.node(1)) > 0); });
@@ -228,7 +220,7 @@ MPI_CASE("a node is lost: its partner has the copies", ranks{3, 4, 7}) {
 }
 
 MPI_CASE("a node is lost without a partner: the warning names what is missing", ranks{3, 7}) {
-  const RanksPerNode nodes(1);
+  const test::RanksPerNode nodes(1);
   const Place place(comm);
   leave_on_nodes(comm, place, false);
   on_root(comm, [&] { CHECK(fs::remove_all(place.node(2)) > 0); });
@@ -240,7 +232,7 @@ MPI_CASE("a node is lost without a partner: the warning names what is missing", 
 }
 
 MPI_CASE("a damaged part does not count, and its copy does", ranks{2, 3}) {
-  const RanksPerNode nodes(1);
+  const test::RanksPerNode nodes(1);
   for (const char* ending : {"bin", "json"}) {
     const Place place(comm);
     leave_on_nodes(comm, place, true);
@@ -260,7 +252,7 @@ MPI_CASE("a damaged part does not count, and its copy does", ranks{2, 3}) {
 }
 
 MPI_CASE("a part without a description does not count: the run was killed before", ranks{2}) {
-  const RanksPerNode nodes(1);
+  const test::RanksPerNode nodes(1);
   const Place place(comm);
   {
     State state(comm, slabs(comm.size()));

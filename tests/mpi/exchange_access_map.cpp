@@ -2,12 +2,14 @@
 #include "tailrace/exchange/access_map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/random.hpp"
+#include "environment.hpp"
 #include "exchange/line.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
@@ -154,7 +156,21 @@ AccessMap map_of(mpi::CommView comm, const Distribution& distribution, const Ind
   return AccessMap::make(comm, distribution, indices, {.transport = transport, .order = order});
 }
 
-/// Whole numbers of very different sizes, whose sums depend on the order.
+constexpr std::array orders{Order::fast, Order::fixed, Order::partition_free};
+
+void check_pattern(mpi::CommView comm, const Transport& transport, const Pattern& pattern,
+                   const Distribution& distribution, Order order) {
+  CAPTURE(transport.name);
+  CAPTURE(pattern.name);
+  const auto indices = pattern.indices(pattern.size, comm.rank(), comm.size());
+  const auto expected = sums_for(pattern, distribution, comm.rank());
+  auto map = map_of(comm, distribution, indices, std::string(transport.name), order);
+  check_gather(map, distribution, indices, comm.rank());
+  if (order != Order::partition_free) check_scatter(map, expected, indices, comm.rank(), false);
+  check_scatter(map, expected, indices, comm.rank(), true);
+}
+
+/// Numbers of very different sizes, whose sums depend on the order.
 double uneven_value(std::size_t position) {
   SplitMix64 random(position + 1);
   return std::ldexp(random.unit() - 0.5, static_cast<int>(random.next() % 60));
@@ -172,20 +188,34 @@ ErrorInfo error_of(const std::function<void()>& action) {
 }  // namespace
 
 MPI_CASE("all patterns are gathered and scattered by every transport, in every order", ranks{1, 2, 3, 4, 7}) {
+  // Every transport meets every pattern on each number of ranks; distributions and orders take turns.
+  auto turn = static_cast<std::size_t>(comm.size());
   for (const Transport& transport : transports())
+    for (const Pattern& pattern : patterns()) {
+      const auto all = distributions(pattern.size, comm.size());
+      check_pattern(comm, transport, pattern, all[turn % all.size()],
+                    orders[turn / all.size() % orders.size()]);
+      ++turn;
+    }
+}
+
+MPI_CASE("full: all patterns with every transport, distribution and order, on nodes of any size",
+         ranks{1, 2, 3, 4, 7}) {
+  for (const int per_node : {1, 2, 7}) {
+    const test::RanksPerNode nodes(per_node);
+    for (const Transport& transport : transports())
+      for (const Pattern& pattern : patterns())
+        for (const Distribution& distribution : distributions(pattern.size, comm.size()))
+          for (const Order order : orders) check_pattern(comm, transport, pattern, distribution, order);
+  }
+}
+
+MPI_CASE("ranks of one node exchange through memory, those of others by messages", ranks{2, 3, 4, 7}) {
+  for (const int per_node : {1, 2}) {
+    const test::RanksPerNode nodes(per_node);
     for (const Pattern& pattern : patterns())
-      for (const Distribution& distribution : distributions(pattern.size, comm.size())) {
-        const auto indices = pattern.indices(pattern.size, comm.rank(), comm.size());
-        const auto expected = sums_for(pattern, distribution, comm.rank());
-        CAPTURE(transport.name);
-        CAPTURE(pattern.name);
-        for (const Order order : {Order::fast, Order::fixed, Order::partition_free}) {
-          auto map = map_of(comm, distribution, indices, std::string(transport.name), order);
-          check_gather(map, distribution, indices, comm.rank());
-          if (order != Order::partition_free) check_scatter(map, expected, indices, comm.rank(), false);
-          check_scatter(map, expected, indices, comm.rank(), true);
-        }
-      }
+      check_pattern(comm, find_transport("shared"), pattern, Cyclic(pattern.size, comm.size()), Order::fixed);
+  }
 }
 
 MPI_CASE("partition_free adds in one global order, with the same bits on any number of ranks",

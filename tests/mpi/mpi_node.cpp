@@ -5,19 +5,13 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "environment.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
 
 using namespace tailrace;
 
 namespace {
-
-/// Sets the variable that limits nodes, and takes it back.
-class RanksPerNode {
- public:
-  explicit RanksPerNode(const char* value) { setenv("TAILRACE_RANKS_PER_NODE", value, 1); }
-  ~RanksPerNode() { unsetenv("TAILRACE_RANKS_PER_NODE"); }
-};
 
 /// Fills this rank's part, then looks at those of all ranks of the node.
 std::int64_t wrong_in(const mpi::Node& node, std::size_t bytes, std::uint8_t salt) {
@@ -53,7 +47,7 @@ MPI_CASE("a rank may have nothing to share", ranks{2, 3}) {
 }
 
 MPI_CASE("nodes can be made smaller than they are", ranks{1, 3, 7}) {
-  const RanksPerNode limit("2");
+  const test::RanksPerNode limit("2");
   const mpi::Node node(comm);
   const int first = comm.rank() / 2 * 2;
   CHECK(node.comm().size() == std::min(2, comm.size() - first));
@@ -64,7 +58,7 @@ MPI_CASE("nodes can be made smaller than they are", ranks{1, 3, 7}) {
 
 MPI_CASE("a size of nodes that is none is refused", ranks{1, 2}) {
   for (const char* value : {"0", "-1", "two", "2x", ""}) {
-    const RanksPerNode limit(value);
+    const test::RanksPerNode limit(value);
     CHECK_THROWS_AS(mpi::Node{comm}, Error);
   }
 }

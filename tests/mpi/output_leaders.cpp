@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/system.hpp"
+#include "environment.hpp"
 #include "h5/file.hpp"
 #include "mpi_case.hpp"
 #include "output_fixture.hpp"
@@ -23,20 +24,6 @@ namespace {
 constexpr Index3 domain{6, 5, 14};
 constexpr Cadence twelve_steps{.first = 1, .every = 1, .last = 12};
 const std::int64_t bytes_of_whole = twelve_steps.last * domain.volume() * std::int64_t{sizeof(float)};
-
-/// Sets an environment variable while it lives.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    setenv(name, value.c_str(), 1);
-  }  // NOLINT: no other thread
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() { unsetenv(name_); }  // NOLINT: no other thread
-
- private:
-  const char* name_;
-};
 
 /// Lets this process open no more files while it lives.
 class NoMoreFiles {
@@ -197,7 +184,7 @@ MPI_CASE("nodes of any number of ranks have leaders of their own", ranks{1, 2, 3
   const SharedDir directory(comm);
   for (const int node : {1, 2, 3})
     for (const Split split : {Split{pattern::slabs}, Split{idle_root}, Split{pattern::one_owner}}) {
-      const Environment environment("TAILRACE_RANKS_PER_NODE", std::to_string(node));
+      const test::RanksPerNode nodes(node);
       const auto account =
           run_whole(comm, directory.file("out.h5"), split, options_of({.strategy = "leaders:4"}));
       check_whole(comm, directory.file("out.h5"));
@@ -305,7 +292,7 @@ MPI_CASE("where the system refuses shared memory, ranks write on threads of thei
 }
 
 MPI_CASE("leaders without members say so, unless that was asked for", ranks{2, 3}) {
-  const Environment environment("TAILRACE_RANKS_PER_NODE", "1");
+  const test::RanksPerNode nodes(1);
   CHECK((Bench(comm, "leaders").warning.find("no rank shares a node") != std::string::npos) ==
         comm.is_root());
   CHECK(Bench(comm, "leaders:1").warning.empty());
