@@ -109,7 +109,7 @@ def test_while_mpi_starts(kill_target, case, tmp_path):
 
 
 # Of the command, from its start: the check of the case, the launcher, MPI's start and the first steps.
-MOMENTS = 40
+MOMENTS = 10
 LAST_S = 1.5
 
 
@@ -133,9 +133,9 @@ def end_all_ranks_at(moment_s: float, case: Path, run_dir: Path) -> None:
     assert "Traceback" not in ended.err, ended
 
 
-@pytest.mark.parametrize("first", range(0, MOMENTS, 10))
+@pytest.mark.parametrize("first", range(0, MOMENTS, 5))
 def test_all_ranks_die_while_the_command_starts_them(first, case, tmp_path):
-    for number, moment_s in enumerate(moments(first, 10, MOMENTS)):
+    for number, moment_s in enumerate(moments(first, 5, MOMENTS)):
         end_all_ranks_at(moment_s, case, tmp_path / f"run{number}")
 
 

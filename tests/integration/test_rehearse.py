@@ -14,7 +14,7 @@ import pytest
 
 import command
 import jobs
-from matrix import Family, pairwise
+from matrix import Family, each_value
 
 # Fewer planes than the largest number of ranks, and odd sizes.
 CELLS = (9, 8, 5)
@@ -124,7 +124,7 @@ def assert_same(path: Path, reference: dict[str, np.ndarray]) -> None:
     assert not different
 
 
-@pairwise("strategy, sink, ranks, decomposition", STRATEGIES, SINKS, RANKS, DECOMPOSITIONS, allowed=served)
+@each_value("strategy, sink, ranks, decomposition", STRATEGIES, SINKS, RANKS, DECOMPOSITIONS, allowed=served)
 def test_every_selection(strategy, sink, ranks, decomposition, tmp_path, reference):
     """All selections at once, on ranks that own much, little or nothing; byte for byte as one rank does."""
     path = tmp_path / "out.h5"
@@ -151,7 +151,7 @@ def test_reductions(kind, tmp_path):
     reduce("threads", "hdf5", tmp_path / "out.h5", *kind)
 
 
-@pairwise("strategy, sink, span", STRATEGIES, SINKS, ["all steps", "the last step"], allowed=served)
+@each_value("strategy, sink, span", STRATEGIES, SINKS, ["all steps", "the last step"], allowed=served)
 def test_values_at_the_end(strategy, sink, span, tmp_path):
     """One value per point, of the last step or over all: to a writer the kinds of the latter are the same."""
     over_all = REDUCTIONS[SERVICES.index((strategy, sink)) % len(REDUCTIONS)]

@@ -30,7 +30,7 @@ from computations import (
     Whole,
     kill_three_times,
 )
-from matrix import each_value, pairwise
+from matrix import each_value
 from test_rehearse import world
 
 FEW = [1, 2, 3]
@@ -44,7 +44,7 @@ def kill_at_26(simulation: str, ranks: int, directory: Path) -> Computation:
     return killed
 
 
-@pairwise("simulation, first, second", list(CASES), MANY, MANY)
+@each_value("simulation, first, second", list(CASES), MANY, MANY)
 def test_segments_on_any_numbers_of_ranks(simulation, first, second, tmp_path, once, whole):
     """Killed after a while, resumed with by as many, more and fewer ranks: bit for bit the same."""
     killed = once(f"killed {simulation} on {first}", partial(kill_at_26, simulation, first))
@@ -176,7 +176,7 @@ def test_a_reader_without_tailrace(compress, tmp_path):
     assert command.tailrace("checkpoint", "verify", path).status == 1
 
 
-@pairwise("simulation, compress, buffers", list(CASES), ["zstd", "zstd:19"], ["1MiB", "6KiB"])
+@each_value("simulation, compress, buffers", list(CASES), ["zstd", "zstd:19"], ["1MiB", "6KiB"])
 def test_compressed_ones_on_other_numbers_of_ranks(simulation, compress, buffers, tmp_path, whole):
     """Killed, and resumed: bit for bit the same, also where buffers keep few of the cells."""
     jobs.needs_zstd()
@@ -357,7 +357,7 @@ def test_the_command(tmp_path, whole):
     assert none.status == 2 and "has no checkpoints" in none.err, none
 
 
-@pairwise(
+@each_value(
     "simulation, ranks, strategy, compress",
     list(CASES),
     FEW,

@@ -112,7 +112,7 @@ def test_signal_to_every_process(case, clean, tmp_path):
 def test_signal_to_one_process_without_a_launcher(small, clean, tmp_path):
     """k-Wave's habits know no status for a stop: 1, but the file is complete."""
     output = tmp_path / "out.h5"
-    job = jobs.Job(["-i", small, "-o", output, "-p", "--p_max", "--quiet", *SLOW])
+    job = jobs.Job(["-i", small, "-o", output, "-p", "--p_max", "--quiet", "--pace", "latency=100ms"])
     job.wait_for(lambda: jobs.recorded_steps(output) >= 5, "recorded step")
     job.send(signal.SIGTERM, rank=0)
     ended = job.wait()

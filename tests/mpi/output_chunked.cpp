@@ -196,7 +196,7 @@ MPI_CASE("the level is that of the option, and the file is smaller", ranks{1, 3}
   CHECK(sizes[2] < sizes[0]);
 }
 
-MPI_CASE("a slow device holds the computation up, and memory stays within what was said", ranks{1, 3}) {
+MPI_CASE("a slow device holds the computation up, and memory stays within what was said", ranks{3}) {
   const Index3 domain{80, 80, 80};  // 2 MiB
   const SharedDir directory(comm);
   const Box own = own_of(domain, comm);

@@ -212,7 +212,10 @@ MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2,
   const Index3 domains[] = {{17, 13, 19}, {3, 1, 2}, {1, 1, 1}};
   auto turn = static_cast<std::size_t>(comm.size());  // so each way meets each domain
   for (const auto& way : ways_on(comm)) {
-    const Index3 domain = domains[turn++ % std::size(domains)];
+    const auto mine = turn++;
+    if (comm.size() > 1 && mine % 2 == 1)
+      continue;  // odd numbers of ranks have half of the ways, even ones the others
+    const Index3 domain = domains[mine % std::size(domains)];
     const Boxes boxes = many_boxes(domain, box_count(way.sink));
     const Fixture run{
         .domain = domain,
@@ -228,13 +231,14 @@ MPI_CASE("a run that stops early has its samples, reductions over them and the l
          ranks{1, 2, 3, 7}) {
   const Index3 domain{11, 7, 5};
   const SharedDir directory(comm);
-  for (const StepIndex steps : {0, 1, 4})
-    for (const auto& way : ways_on(comm)) {
-      const Fixture run{
-          .domain = domain, .streams = streams_of_all_kinds(domain), .steps = steps, .way = way};
-      CHECK(!run_session(comm, directory.file("out.h5"), run));
-      check_file(comm, directory.file("out.h5"), run);
-    }
+  constexpr StepIndex ends[] = {0, 1, 4};
+  auto turn = static_cast<std::size_t>(comm.size());  // so each way meets each end
+  for (const auto& way : ways_on(comm)) {
+    const StepIndex steps = ends[turn++ % std::size(ends)];
+    const Fixture run{.domain = domain, .streams = streams_of_all_kinds(domain), .steps = steps, .way = way};
+    CHECK(!run_session(comm, directory.file("out.h5"), run));
+    check_file(comm, directory.file("out.h5"), run);
+  }
 }
 
 MPI_CASE("reductions larger than a staging buffer are written in batches", ranks{1, 3}) {
