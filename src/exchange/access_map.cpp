@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <optional>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/system.hpp"
@@ -15,12 +17,32 @@
 
 namespace tailrace::exchange {
 
+namespace {
+
+constexpr auto automatic = "auto";
+
+/// The number of binary digits of the most peers, and of the most values, that a rank of the plan reads.
+/// @collective{comm}
+std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
+  const auto digits = [&](std::size_t count) {
+    const auto most = mpi::max(comm, static_cast<std::int64_t>(count));
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most)));
+  };
+  const int peers = digits(plan.inspection.sources.size());
+  return {peers, digits(plan.inspection.wanted.size())};
+}
+
+}  // namespace
+
 struct AccessMap::State {
   State(mpi::CommView parent, const AccessOptions& wanted)
-      : options(wanted),
-        comm(mpi::Comm::duplicate(parent)),
-        node(comm),
-        transport(find_transport(wanted.transport)) {}
+      : options(wanted), comm(mpi::Comm::duplicate(parent)), node(comm) {
+    settings.comm = comm;
+    if (options.transport == automatic)
+      settings.trials = probe(comm, node);
+    else
+      settings.transport = &find_transport(options.transport);
+  }
 
   void build(const Distribution& distribution, std::span<const std::int64_t> indices);
   [[nodiscard]] LineConfig line(std::vector<Peer> to, std::vector<Peer> from);
@@ -33,11 +55,13 @@ struct AccessMap::State {
   AccessOptions options;
   mpi::Comm comm;
   mpi::Node node;
-  const Transport& transport;
+  LineSettings settings;
   int next_tag = 0;
   Plan plan;
   std::optional<ContributionPlan> contributions;
-  Lines to_readers, to_owners, of_contributions;
+  std::pair<int, int>
+      shape;  ///< magnitudes of what is exchanged: the choice of a transport holds for maps alike
+  Lines to_readers{settings}, to_owners{settings}, of_contributions{settings};
   AccessCounts counts;
   std::int64_t generation = 0;
   double build_s = 0;
@@ -54,7 +78,9 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   if (options.order == Order::partition_free) single = make_contribution_plan(comm, made);
   plan = std::move(made);
   contributions = std::move(single);
-  for (Lines* lines : {&to_readers, &to_owners, &of_contributions}) lines->clear();
+  const auto new_shape = shape_of(comm, plan);
+  for (Lines* lines : {&to_readers, &to_owners, &of_contributions}) lines->clear(new_shape == shape);
+  shape = new_shape;
   split = false;
   ++generation;
   build_s = monotonic_s() - start_s;
@@ -68,7 +94,7 @@ LineConfig AccessMap::State::line(std::vector<Peer> to, std::vector<Peer> from) 
 
 FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
                                        std::vector<Peer> from) {
-  auto lease = lines.take(fields.entry_bytes(), [&] { return transport.open(line(to, from)); });
+  auto lease = lines.take(fields.entry_bytes(), [&] { return line(to, from); });
   return {.line = std::move(lease),
           .to = std::move(to),
           .from = std::move(from),
@@ -107,7 +133,9 @@ AccessMap::~AccessMap() = default;
 
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& options) {
-  mpi::collectively(comm, [&] { find_transport(options.transport); });
+  mpi::collectively(comm, [&] {
+    if (options.transport != automatic) find_transport(options.transport);
+  });
   auto state = std::make_unique<State>(comm, options);
   state->build(distribution, indices);
   return AccessMap(std::move(state));
@@ -218,6 +246,19 @@ AccessSummary AccessMap::describe() const {
   if (state.contributions) bytes += state.contributions->memory_bytes();
   summary.memory_bytes = static_cast<std::int64_t>(bytes);
   return summary;
+}
+
+std::vector<TransportChoice> AccessMap::choices() const {
+  std::vector<TransportChoice> list;
+  const auto add = [&](const char* flights, const Lines& lines) {
+    lines.for_each_choice([&](std::size_t entry_bytes, const std::vector<TransportTrial>& trials) {
+      list.push_back({flights, static_cast<std::int64_t>(entry_bytes), trials});
+    });
+  };
+  add("gather", state_->to_readers);
+  add("scatter_add", state_->to_owners);
+  add("contributions", state_->of_contributions);
+  return list;
 }
 
 const AccessCounts& AccessMap::counts() const noexcept {

@@ -60,9 +60,11 @@ Flight::Work::Work(FlightContext context)
 }
 
 void Flight::Work::begin(std::span<std::byte* const> places) {
+  const double start_s = monotonic_s();
   ++context_.counts->flights;
   context_.line->begin(places);
   send_what_fits();
+  cost_s_ += monotonic_s() - start_s;
 }
 
 void Flight::Work::send_what_fits() {
@@ -78,7 +80,13 @@ void Flight::Work::send_what_fits() {
   }
 }
 
-bool Flight::Work::progress() {
+void Flight::Work::progress() {
+  const double start_s = monotonic_s();
+  advance();
+  cost_s_ += monotonic_s() - start_s;
+}
+
+bool Flight::Work::advance() {
   send_what_fits();
   while (const auto i = context_.line->arrived()) {
     here_[*i] = true;
@@ -92,7 +100,7 @@ void Flight::Work::finish() {
   const double start_s = monotonic_s();
   bool settled = false, complete = false;
   const auto look = [&] {
-    complete = complete || progress();
+    complete = complete || advance();
     if (!settled && unsent_.empty()) {
       context_.line->settle();
       settled = true;
@@ -100,8 +108,9 @@ void Flight::Work::finish() {
     return complete && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();
-  context_.counts->wait_s += monotonic_s() - start_s;
-  context_.line.give_back();
+  const double waited_s = monotonic_s() - start_s;
+  context_.counts->wait_s += waited_s;
+  context_.line.give_back(cost_s_ + waited_s);
 }
 
 void Flight::Work::report_silence() const {

@@ -46,8 +46,8 @@ class Flight::Work {
   virtual ~Work() = default;
 
   void notify(std::function<void(int)> arrival) { arrival_ = std::move(arrival); }
-  /// Returns whether all messages have been sent and taken. @local, does not wait
-  bool progress();
+  /// @local, does not wait
+  void progress();
   void finish();
 
  protected:
@@ -63,6 +63,8 @@ class Flight::Work {
   [[nodiscard]] std::size_t senders() const noexcept { return context_.from.size(); }
 
  private:
+  /// Returns whether all messages have been sent and taken.
+  bool advance();
   void send_what_fits();
   [[noreturn]] void report_silence() const;
 
@@ -71,6 +73,7 @@ class Flight::Work {
   std::vector<bool> here_;           ///< messages that have come
   std::size_t missing_;
   std::function<void(int)> arrival_;
+  double cost_s_ = 0;  ///< that it has taken from the computation so far
 };
 
 /// Owned entries to the landing slots of those that read them.

@@ -22,6 +22,8 @@ struct Peer {
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
+[[nodiscard]] std::vector<int> ranks_of(const std::vector<Peer>& peers);
+
 /// What a line carries: one message to each of `to`, one from each of `from`, by rank; none is to oneself and
 /// none is empty. Whom a rank sends to, expects it.
 struct LineConfig {
@@ -67,6 +69,7 @@ class Line {
 /// A way to carry messages.
 struct Transport {
   std::string_view name, description;
+  bool ablation;  ///< there to be compared with; `auto` does not choose it
   /// Opens a line. @collective{config.comm}
   std::unique_ptr<Line> (*open)(LineConfig config);
 };

@@ -1,68 +1,86 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <list>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
+#include "exchange/choice.hpp"
 #include "exchange/line.hpp"
 
 namespace tailrace::exchange {
 
+/// What the lines of a map have in common.
+struct LineSettings {
+  mpi::CommView comm;
+  const Transport* transport = nullptr;  ///< of all lines; null: the fastest of `trials`
+  std::vector<TransportTrial> trials;
+};
+
 /// The lines of one direction of a plan: as many as flights were under way at once, for each size of entries
-/// that they had. A line is opened when none is free, by all ranks alike, as they begin the same flights.
+/// that they had. All ranks begin the same flights in the same order, so they open lines and choose their
+/// transports alike.
 class Lines {
  public:
-  /// A line in use. One that is not given back was left in the middle of a round and is not used again.
-  class Lease {
-   public:
-    Lease(Lines& lines, std::size_t number) : lines_(&lines), number_(number) {}
-    Lease(Lease&& other) noexcept : lines_(std::exchange(other.lines_, nullptr)), number_(other.number_) {}
-    Lease& operator=(Lease&&) = delete;
-    ~Lease() = default;
-    void give_back() noexcept {
-      if (lines_ != nullptr) lines_->all_[number_].used = false;
-      lines_ = nullptr;
-    }
-    Line& operator*() const { return *lines_->all_[number_].line; }
-    Line* operator->() const { return &**this; }
+  class Lease;
+  using Configure = std::function<LineConfig()>;
 
-   private:
-    Lines* lines_;
-    std::size_t number_;
-  };
+  /// `settings` outlive this.
+  explicit Lines(const LineSettings& settings) : settings_(settings) {}
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
 
-  /// A free line for entries of this size, or a new one that `open` makes.
-  template <class Open>
-  Lease take(std::size_t entry_bytes, Open open) {
-    for (std::size_t i = 0; i < all_.size(); ++i)
-      if (!all_[i].used && all_[i].entry_bytes == entry_bytes) return lease(i);
-    all_.push_back({entry_bytes, open(), false});
-    return lease(all_.size() - 1);
-  }
-  [[nodiscard]] bool in_use() const noexcept {
-    return std::any_of(all_.begin(), all_.end(), [](const Entry& entry) { return entry.used; });
-  }
-  void clear() noexcept { all_.clear(); }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept {
-    std::size_t bytes = 0;
-    for (const Entry& entry : all_) bytes += entry.line->memory_bytes();
-    return bytes;
+  /// A free line for entries of this size, or a new one. @collective{settings.comm}; waits when a transport
+  /// is chosen.
+  [[nodiscard]] Lease take(std::size_t entry_bytes, const Configure& configure);
+  [[nodiscard]] bool in_use() const noexcept;
+  /// Drops all lines; what was found out about transports stays if `same_shape`. None is in use. @collective
+  void clear(bool same_shape);
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  /// Calls `visit(entry_bytes, trials)` for each choice that there was. @local
+  template <class Visit>
+  void for_each_choice(Visit visit) const {
+    for (const Group& group : groups_)
+      if (group.choice) visit(group.entry_bytes, group.choice->trials());
   }
 
  private:
   struct Entry {
-    std::size_t entry_bytes;
+    const Transport* transport;
     std::unique_ptr<Line> line;
     bool used;
   };
-  Lease lease(std::size_t number) {
-    all_[number].used = true;
-    return {*this, number};
+  /// The lines for entries of one size.
+  struct Group {
+    std::size_t entry_bytes;
+    std::optional<Choice> choice;
+    std::list<Entry> entries;
+  };
+  Group& group_of(std::size_t entry_bytes);
+  static void drop_losers(Group& group, const Transport& chosen);
+
+  const LineSettings& settings_;
+  std::list<Group> groups_;
+};
+
+/// A line in use. One that is not given back was left in the middle of a round and is not used again.
+class Lines::Lease {
+ public:
+  Lease(Group& group, Entry& entry) : group_(&group), entry_(&entry) { entry.used = true; }
+  /// The line is free again; the flight took `cost_s` from the computation. @local
+  void give_back(double cost_s) {
+    if (group_->choice && !group_->choice->decided()) group_->choice->record(*entry_->transport, cost_s);
+    entry_->used = false;
   }
-  std::vector<Entry> all_;
+  Line& operator*() const { return *entry_->line; }
+  Line* operator->() const { return entry_->line.get(); }
+
+ private:
+  Group* group_;
+  Entry* entry_;
 };
 
 }  // namespace tailrace::exchange

@@ -1,15 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/window.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <string>
+
+#include "base/system.hpp"
 
 namespace tailrace::mpi {
 
 namespace {
 
 constexpr std::size_t longest_bytes = std::size_t{1} << 30;  // MPI 3.1 counts are int
+
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+/// One window at a time is made on a node. Open MPI before 5.0 names the file of a window after the number of
+/// its communicator, which communicators without common ranks share, so that two of them take each other's
+/// file (open-mpi/ompi, issue 9492).
+class Turn {
+ public:
+  /// Waits until it is the turn of these ranks, which are all here then: whoever has a lock waits for nobody
+  /// else. Nodes are locked in an order that all communicators have in common. @collective{comm},
+  /// synchronises
+  explicit Turn(CommView comm) : comm_(comm) {
+    MPI_Comm node = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
+          "MPI_Comm_split_type");
+    const bool leads = CommView(node).is_root();
+    check(MPI_Comm_free(&node), "MPI_Comm_free");
+    const auto order = static_cast<int>(std::hash<std::string>{}(host_name()) >> 33U);
+    MPI_Comm leaders = MPI_COMM_NULL;
+    check(MPI_Comm_split(comm.get(), leads ? 0 : MPI_UNDEFINED, order, &leaders), "MPI_Comm_split");
+    if (leads) {
+      lock_in_turn(CommView(leaders));
+      check(MPI_Comm_free(&leaders), "MPI_Comm_free");
+    }
+    barrier(comm);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (std::uncaught_exceptions() == 0) barrier(comm_);
+    if (file_ >= 0) close(file_);
+  }
+
+ private:
+  void lock_in_turn(CommView leaders) {
+    const auto path = fmt::format("/dev/shm/tailrace-windows-{}", getuid());
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    for (int rank = 0; rank < leaders.size(); ++rank) {
+      if (rank == leaders.rank() && file_ >= 0) flock(file_, LOCK_EX);
+      barrier(leaders);
+    }
+  }
+  CommView comm_;
+  int file_ = -1;
+};
+#else
+struct Turn {
+  explicit Turn(CommView) {}
+};
+#endif
 
 /// Calls `move` for parts of some bytes that fit in a count.
 template <class Bytes, class Move>
@@ -34,8 +92,11 @@ Group::~Group() {
 
 Window::Window(CommView comm, std::size_t bytes) {
   const std::size_t some = std::max<std::size_t>(bytes, 1);
-  check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, &window_),
-        "MPI_Win_allocate");
+  {
+    const Turn turn(comm);
+    check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, &window_),
+          "MPI_Win_allocate");
+  }
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   std::memset(data_, 0, some);
   barrier(comm);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -311,6 +312,48 @@ MPI_CASE("a map that is rebuilt has other owners, and refuses arrays of before",
     CHECK(error_of([&] { static_cast<void>(map.begin_gather(old)); }).message ==
           "an array of build 1 of a map that is in its build 2");
   }
+}
+
+MPI_CASE("auto tries the transports on the first flights, and all ranks keep the same one", ranks{1, 2, 3, 7}) {
+  const auto indices = random_of(90, comm.rank(), comm.size());
+  const Distribution distribution = Cyclic(90, comm.size());
+  auto map = AccessMap::make(comm, distribution, indices);
+  auto x = array_for<double>(map);
+  fill_owned(x, distribution, comm.rank(), 1);
+  const auto exchange = [&](int flights) {
+    for (int i = 0; i < flights; ++i) {
+      std::fill(x.begin() + map.owned(), x.end(), 0);
+      map.begin_gather(map.view(std::span(x))).finish();
+      REQUIRE(wrong_values(map, indices, x, 1) == 0);
+    }
+  };
+  const auto chosen = [&] {
+    std::string names;
+    for (const TransportChoice& choice : map.choices())
+      for (const TransportTrial& trial : choice.trials)
+        if (trial.chosen) names += choice.flights + " " + trial.name;
+    return names;
+  };
+  exchange(4);
+  CHECK(chosen().empty());
+  exchange(56);
+  const std::string name = chosen();
+  CHECK(name.find("gather ") == 0);
+  CHECK(mpi::broadcast(comm, name, 0) == name);
+  const auto choices = map.choices();
+  REQUIRE(choices.size() == 1);
+  for (const TransportTrial& trial : choices.front().trials) {
+    CHECK_MESSAGE(trial.obstacle.empty(), trial.name, ": ", trial.obstacle);
+    CHECK(trial.name != "rma-fence");
+    if (comm.is_root()) CHECK(trial.cost_s > 0);
+  }
+  map.rebuild(distribution, indices);
+  CHECK(chosen() == name);
+  exchange(2);
+  Indices all(9000);
+  std::iota(all.begin(), all.end(), 0);
+  map.rebuild(Block(9000, comm.size()), all);
+  CHECK(chosen() == (comm.size() == 1 ? name : ""));  // with a single rank, the map is as small as before
 }
 
 MPI_CASE("interior and rim share out the positions", ranks{1, 3}) {

@@ -24,7 +24,7 @@ enum class Order : std::uint8_t {
 };
 
 struct AccessOptions {
-  std::string transport = "persistent";
+  std::string transport = "auto";  ///< or a name that `tailrace doctor` lists
   Order order = Order::fixed;
   double limit_s = 60;  ///< after which a rank that waits names those it waits for
 };
@@ -33,6 +33,21 @@ struct AccessOptions {
 struct AccessCounts {
   std::int64_t flights = 0, messages = 0, bytes = 0;  ///< messages sent, and their bytes
   double wait_s = 0;                                  ///< in `finish`
+};
+
+/// What is known of a transport.
+struct TransportTrial {
+  std::string name;
+  std::string obstacle = {};  ///< why it was not tried
+  double cost_s = 0;  ///< that a flight takes from the computation: the median on the slowest rank, on rank 0
+  bool chosen = false;
+};
+
+/// What was found out for the flights of one kind.
+struct TransportChoice {
+  std::string flights;           ///< "gather", "scatter_add" or "contributions"
+  std::int64_t entry_bytes = 0;  ///< of all fields together
+  std::vector<TransportTrial> trials;
 };
 
 /// What a map means for this rank.
@@ -118,7 +133,8 @@ class AccessMap {
   /// Begins to bring the owners' values into the landing slots of `fields`. Owned slots stay as they are,
   /// landing slots are not read, until `finish`. All ranks begin the same flights in the same order, with as
   /// many fields of the same types.
-  /// @collective{comm}, does not wait. Errors (input): a field of another length or generation.
+  /// @collective{comm}, does not wait, but where `auto` compares what the ranks have measured (twice). Errors
+  /// (input): a field of another length or generation.
   [[nodiscard]] Flight begin_gather(std::span<const Field> fields);
   [[nodiscard]] Flight begin_gather(const Field& field) { return begin_gather(std::span(&field, 1)); }
   /// Begins to combine the landing slots of all ranks into the owned slots of their owners, which have this
@@ -141,6 +157,8 @@ class AccessMap {
 
   [[nodiscard]] AccessSummary describe() const;
   [[nodiscard]] const AccessCounts& counts() const noexcept;
+  /// What `auto` has found out so far. @local
+  [[nodiscard]] std::vector<TransportChoice> choices() const;
 
  private:
   struct State;

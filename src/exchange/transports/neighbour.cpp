@@ -7,12 +7,6 @@ namespace tailrace::exchange {
 
 namespace {
 
-std::vector<int> ranks_of(const std::vector<Peer>& peers) {
-  std::vector<int> ranks;
-  for (const Peer& peer : peers) ranks.push_back(peer.rank);
-  return ranks;
-}
-
 /// One collective operation per round, which begins with the last message and ends with all of them.
 class Neighbour final : public Line {
  public:

@@ -22,12 +22,6 @@ std::vector<std::size_t> told(mpi::CommView comm, const std::vector<Peer>& to,
   return numbers;
 }
 
-std::vector<int> ranks_of(const std::vector<Peer>& peers) {
-  std::vector<int> ranks;
-  for (const Peer& peer : peers) ranks.push_back(peer.rank);
-  return ranks;
-}
-
 /// Names all messages at once, when `come` is called.
 class AllAtOnce {
  public:

@@ -17,17 +17,23 @@ std::unique_ptr<Line> open_shared_and_persistent(LineConfig config) {
 }
 
 constexpr std::array<Transport, 8> all{{
-    {"persistent", "two-sided messages, prepared once", open_persistent},
-    {"shared", "loads and stores within a node, persistent beyond", open_shared_and_persistent},
-    {"isend", "two-sided messages", open_isend},
-    {"neighbour", "one collective operation among neighbours", open_neighbour},
-    {"rma-lock", "one-sided puts, a flush, then a flag", open_rma_lock},
-    {"rma-pscw", "one-sided puts in epochs that both sides open", open_rma_pscw},
-    {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence},
-    {"get", "one-sided gets once a flag says that there is something", open_get},
+    {"persistent", "two-sided messages, prepared once", false, open_persistent},
+    {"shared", "loads and stores within a node, persistent beyond", false, open_shared_and_persistent},
+    {"isend", "two-sided messages", false, open_isend},
+    {"neighbour", "one collective operation among neighbours", false, open_neighbour},
+    {"rma-lock", "one-sided puts, a flush, then a flag", false, open_rma_lock},
+    {"rma-pscw", "one-sided puts in epochs that both sides open", false, open_rma_pscw},
+    {"rma-fence", "one-sided puts between fences of all ranks", true, open_rma_fence},
+    {"get", "one-sided gets once a flag says that there is something", true, open_get},
 }};
 
 }  // namespace
+
+std::vector<int> ranks_of(const std::vector<Peer>& peers) {
+  std::vector<int> ranks;
+  for (const Peer& peer : peers) ranks.push_back(peer.rank);
+  return ranks;
+}
 
 std::span<const Transport> transports() noexcept {
   return all;

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <span>
+
+#include "base/system.hpp"
+#include "mpi/look_until.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::exchange {
+
+namespace {
+
+/// Rounds that each candidate is measured in; the one before is not counted.
+constexpr std::size_t rounds = 5;
+/// Seconds in which a message around a ring has to arrive.
+constexpr double ring_limit_s = 5;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Sends messages to the next rank, in rounds, and looks at what comes from the one before.
+class Ring {
+ public:
+  Ring(mpi::CommView comm, const mpi::Node& node, std::size_t bytes) : comm_(comm) {
+    config_ = {.comm = comm, .node = &node, .tag = 0, .to = {}, .from = {}};
+    if (comm.size() == 1) return;
+    config_.to.push_back({(comm.rank() + 1) % comm.size(), bytes});
+    config_.from.push_back({before(), bytes});
+  }
+  /// Returns whether all rounds went well here.
+  [[nodiscard]] bool is_right(const Transport& transport) const {
+    const auto line = transport.open(config_);
+    bool right = true;
+    for (int round = 1; round <= 3; ++round) right = run(*line, round) && right;
+    return right;
+  }
+
+ private:
+  [[nodiscard]] int before() const { return (comm_.rank() + comm_.size() - 1) % comm_.size(); }
+  static std::byte content(int rank, int round) { return static_cast<std::byte>(17 * rank + round); }
+
+  bool run(Line& line, int round) const {
+    line.begin(std::vector<std::byte*>(config_.from.size()));
+    bool sent = config_.to.empty(), come = config_.from.empty(), settled = false, right = true;
+    const auto look = [&] {
+      if (std::byte* const out = sent ? nullptr : line.outgoing(0)) {
+        std::memset(out, static_cast<int>(content(comm_.rank(), round)), config_.to[0].bytes);
+        line.send(0);
+        sent = true;
+      }
+      if (sent && !settled) line.settle(), settled = true;
+      if (!come && line.arrived()) {
+        const std::span in(line.incoming(0), config_.from[0].bytes);
+        right =
+            std::all_of(in.begin(), in.end(), [&](std::byte one) { return one == content(before(), round); });
+        come = true;
+      }
+      return sent && come && line.end();
+    };
+    return mpi::look_until(look, ring_limit_s) && right;
+  }
+
+  mpi::CommView comm_;
+  LineConfig config_;
+};
+
+/// Why a transport is not right here, or nothing. The same on all ranks.
+std::string obstacle_of(const Transport& transport, mpi::CommView comm, const mpi::Node& node) {
+  std::string reason;
+  try {
+    for (const std::size_t bytes : {std::size_t{24}, std::size_t{70000}})
+      if (!Ring(comm, node, bytes).is_right(transport)) reason = "messages around a ring were wrong, or late";
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  const bool right = mpi::min(comm, std::int64_t{reason.empty() ? 1 : 0}) == 1;
+  return right ? "" : reason.empty() ? "it failed on another rank" : reason;
+}
+
+}  // namespace
+
+std::vector<TransportTrial> probe(mpi::CommView comm, const mpi::Node& node) {
+  static std::map<std::string_view, std::string> known;
+  const bool all_know = mpi::min(comm, std::int64_t{known.empty() ? 0 : 1}) == 1;
+  std::vector<TransportTrial> trials;
+  for (const Transport& transport : transports()) {
+    if (transport.ablation) continue;
+    if (!all_know) known[transport.name] = obstacle_of(transport, comm, node);
+    trials.push_back({.name = std::string(transport.name), .obstacle = known[transport.name]});
+  }
+  return trials;
+}
+
+Choice::Choice(mpi::CommView comm, std::vector<TransportTrial> trials)
+    : comm_(comm), consultation_(std::make_unique<mpi::Consultation>(comm)), trials_(std::move(trials)) {
+  for (const auto& trial : trials_)
+    if (trial.obstacle.empty()) candidates_.push_back({&find_transport(trial.name), {}});
+  if (candidates_.size() == 1) decide(trials_.front().name);
+}
+
+const Transport& Choice::next() {
+  if (stage_ == Stage::decided) return *chosen_;
+  if (stage_ == Stage::measuring && measured()) {
+    ask();
+  } else if (stage_ == Stage::asking) {
+    wait();
+    consultation_->answer(comm_.is_root() ? fastest() : "");
+    stage_ = Stage::answering;
+  } else if (stage_ == Stage::answering) {
+    wait();
+    decide(consultation_->text());
+    return *chosen_;
+  }
+  return *candidates_[flights_++ % candidates_.size()].transport;
+}
+
+void Choice::record(const Transport& transport, double cost_s) {
+  for (Candidate& candidate : candidates_)
+    if (candidate.transport == &transport) candidate.costs_s.push_back(cost_s);
+}
+
+bool Choice::measured() const {
+  return std::all_of(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& one) { return one.costs_s.size() > rounds; });
+}
+
+void Choice::ask() {
+  std::vector<double> medians;
+  for (const Candidate& candidate : candidates_)
+    medians.push_back(median({candidate.costs_s.begin() + 1, candidate.costs_s.end()}));
+  consultation_->ask(std::move(medians));
+  stage_ = Stage::asking;
+}
+
+/// On the root: the name of the transport whose slowest rank is the fastest.
+std::string Choice::fastest() {
+  const auto& slowest = consultation_->largest();
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    for (auto& trial : trials_)
+      if (trial.name == candidates_[i].transport->name) trial.cost_s = slowest[i];
+  const auto best = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
+  return std::string(candidates_[static_cast<std::size_t>(best)].transport->name);
+}
+
+void Choice::wait() {
+  if (mpi::look_until([&] { return consultation_->complete(); }, mpi::verdict_limit_s)) return;
+  throw Error(ErrorKind::internal,
+              fmt::format("not all ranks began the same flights within {} s", mpi::verdict_limit_s));
+}
+
+void Choice::decide(const std::string& name) {
+  chosen_ = &find_transport(name);
+  for (auto& trial : trials_) trial.chosen = trial.name == name;
+  stage_ = Stage::decided;
+}
+
+}  // namespace tailrace::exchange
