@@ -4,8 +4,8 @@
 
 A module may use its own files and those of the modules listed for it below, and nothing of a simulation. A
 simulation may use the library and no other simulation. Within a module that is divided into rooms, a room
-may use those of lower levels. What is installed uses only what is installed: headers of ring 1, directly in
-include/tailrace, those of ring 1; headers of ring 2, the frame, both. Include cycles between files are errors
+may use those of lower levels. What is installed uses only what is installed: headers of ring 1, those of
+ring 1; headers of ring 2, the frame in include/tailrace/run, both. Include cycles between files are errors
 too. Prints one line per violation and exits with 1 when there is one.
 """
 
@@ -112,9 +112,9 @@ def upward(include: Include, root: Path) -> str | None:
 
 
 def ring(path: Path, root: Path) -> int:
-    """1 for headers directly in include/tailrace, 2 for those below it, 3 for what is not installed."""
+    """1 for installed headers, 2 for those of the frame, 3 for what is not installed."""
     parts = path.relative_to(root).parts
-    return 3 if parts[0] != "include" else 1 if len(parts) == 3 else 2
+    return 3 if parts[0] != "include" else 2 if parts[2] == "run" else 1
 
 
 def outward(include: Include, root: Path) -> str | None:

@@ -39,7 +39,7 @@ struct AccessMap::State {
       : options(wanted), comm(mpi::Comm::duplicate(parent)), node(comm) {
     settings.comm = comm;
     if (options.transport == automatic)
-      settings.trials = probe(comm, node);
+      settings.timings = probe(comm, node);
     else
       settings.transport = &find_transport(options.transport);
   }
@@ -251,8 +251,8 @@ AccessSummary AccessMap::describe() const {
 std::vector<TransportChoice> AccessMap::choices() const {
   std::vector<TransportChoice> list;
   const auto add = [&](const char* flights, const Lines& lines) {
-    lines.for_each_choice([&](std::size_t entry_bytes, const std::vector<TransportTrial>& trials) {
-      list.push_back({flights, static_cast<std::int64_t>(entry_bytes), trials});
+    lines.for_each_choice([&](std::size_t entry_bytes, const std::vector<TransportTiming>& timings) {
+      list.push_back({flights, static_cast<std::int64_t>(entry_bytes), timings});
     });
   };
   add("gather", state_->to_readers);

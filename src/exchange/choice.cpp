@@ -52,14 +52,14 @@ class Ring {
 
   bool run(Line& line, int round) const {
     line.begin(std::vector<std::byte*>(config_.from.size()));
-    bool sent = config_.to.empty(), come = config_.from.empty(), settled = false, right = true;
+    bool sent = config_.to.empty(), come = config_.from.empty(), waited = false, right = true;
     const auto look = [&] {
       if (std::byte* const out = sent ? nullptr : line.outgoing(0)) {
         std::memset(out, static_cast<int>(content(comm_.rank(), round)), config_.to[0].bytes);
         line.send(0);
         sent = true;
       }
-      if (sent && !settled) line.settle(), settled = true;
+      if (sent && !waited) line.wait_for_others(), waited = true;
       if (!come && line.arrived()) {
         const std::span in(line.incoming(0), config_.from[0].bytes);
         right =
@@ -90,23 +90,23 @@ std::string obstacle_of(const Transport& transport, mpi::CommView comm, const mp
 
 }  // namespace
 
-std::vector<TransportTrial> probe(mpi::CommView comm, const mpi::Node& node) {
+std::vector<TransportTiming> probe(mpi::CommView comm, const mpi::Node& node) {
   static std::map<std::string_view, std::string> known;
   const bool all_know = mpi::min(comm, std::int64_t{known.empty() ? 0 : 1}) == 1;
-  std::vector<TransportTrial> trials;
+  std::vector<TransportTiming> timings;
   for (const Transport& transport : transports()) {
     if (transport.ablation) continue;
     if (!all_know) known[transport.name] = obstacle_of(transport, comm, node);
-    trials.push_back({.name = std::string(transport.name), .obstacle = known[transport.name]});
+    timings.push_back({.name = std::string(transport.name), .obstacle = known[transport.name]});
   }
-  return trials;
+  return timings;
 }
 
-Choice::Choice(mpi::CommView comm, std::vector<TransportTrial> trials)
-    : comm_(comm), consultation_(std::make_unique<mpi::Consultation>(comm)), trials_(std::move(trials)) {
-  for (const auto& trial : trials_)
-    if (trial.obstacle.empty()) candidates_.push_back({&find_transport(trial.name), {}});
-  if (candidates_.size() == 1) decide(trials_.front().name);
+Choice::Choice(mpi::CommView comm, std::vector<TransportTiming> timings)
+    : comm_(comm), consultation_(std::make_unique<mpi::Consultation>(comm)), timings_(std::move(timings)) {
+  for (const auto& timing : timings_)
+    if (timing.obstacle.empty()) candidates_.push_back({&find_transport(timing.name), {}});
+  if (candidates_.size() == 1) decide(timings_.front().name);
 }
 
 const Transport& Choice::next() {
@@ -147,8 +147,8 @@ void Choice::ask() {
 std::string Choice::fastest() {
   const auto& slowest = consultation_->largest();
   for (std::size_t i = 0; i < candidates_.size(); ++i)
-    for (auto& trial : trials_)
-      if (trial.name == candidates_[i].transport->name) trial.cost_s = slowest[i];
+    for (auto& timing : timings_)
+      if (timing.name == candidates_[i].transport->name) timing.cost_s = slowest[i];
   const auto best = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
   return std::string(candidates_[static_cast<std::size_t>(best)].transport->name);
 }
@@ -161,7 +161,7 @@ void Choice::wait() {
 
 void Choice::decide(const std::string& name) {
   chosen_ = &find_transport(name);
-  for (auto& trial : trials_) trial.chosen = trial.name == name;
+  for (auto& timing : timings_) timing.chosen = timing.name == name;
   stage_ = Stage::decided;
 }
 

@@ -14,15 +14,15 @@ namespace tailrace::exchange {
 /// The transports that `auto` chooses from, those first that are right on this machine: each has carried
 /// messages around a ring of the ranks, whole and in time. The others are named with the reason.
 /// @collective{comm}, synchronises. Cost: the first call of a process tries each of them.
-std::vector<TransportTrial> probe(mpi::CommView comm, const mpi::Node& node);
+std::vector<TransportTiming> probe(mpi::CommView comm, const mpi::Node& node);
 
 /// Finds the fastest of some transports on the flights of one kind, which take turns at first. What counts is
 /// the time that a flight takes from the computation, its median, on the rank where that is longest. All
 /// ranks choose alike.
 class Choice {
  public:
-  /// Of the trials without an obstacle. With a single one there is nothing to choose.
-  Choice(mpi::CommView comm, std::vector<TransportTrial> trials);
+  /// Of the timings without an obstacle. With a single one there is nothing to choose.
+  Choice(mpi::CommView comm, std::vector<TransportTiming> timings);
 
   /// The transport of the next flight. @collective{comm}. Waits twice, when what all ranks measured is
   /// compared.
@@ -33,7 +33,7 @@ class Choice {
   [[nodiscard]] bool decided() const noexcept { return stage_ == Stage::decided; }
   /// What was tried; once it is decided, with the medians of the slowest ranks. On rank 0; elsewhere those of
   /// this rank.
-  [[nodiscard]] const std::vector<TransportTrial>& trials() const noexcept { return trials_; }
+  [[nodiscard]] const std::vector<TransportTiming>& timings() const noexcept { return timings_; }
 
  private:
   enum class Stage { measuring, asking, answering, decided };
@@ -50,7 +50,7 @@ class Choice {
 
   mpi::CommView comm_;
   std::unique_ptr<mpi::Consultation> consultation_;
-  std::vector<TransportTrial> trials_;
+  std::vector<TransportTiming> timings_;
   std::vector<Candidate> candidates_;
   std::size_t flights_ = 0;
   Stage stage_ = Stage::measuring;

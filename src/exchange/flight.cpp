@@ -98,12 +98,12 @@ bool Flight::Work::advance() {
 
 void Flight::Work::finish() {
   const double start_s = monotonic_s();
-  bool settled = false, complete = false;
+  bool waited = false, complete = false;
   const auto look = [&] {
     complete = complete || advance();
-    if (!settled && unsent_.empty()) {
-      context_.line->settle();
-      settled = true;
+    if (!waited && unsent_.empty()) {
+      context_.line->wait_for_others();
+      waited = true;
     }
     return complete && context_.line->end();
   };

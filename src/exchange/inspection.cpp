@@ -61,23 +61,23 @@ struct Remote {
   std::int64_t local;
 };
 
-constexpr auto most_slots = static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::max());
+constexpr auto max_slots = static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::max());
 
 void check_slots(std::int64_t slots, int rank) {
-  if (slots > most_slots)
+  if (slots > max_slots)
     throw Error(ErrorKind::resource,
-                fmt::format("rank {} owns and reads more than {} values", rank, most_slots),
+                fmt::format("rank {} owns and reads more than {} values", rank, max_slots),
                 "distribute them over more ranks");
 }
 
-/// Locates the indices in pieces that fit in a cache.
+/// Locates the indices in batches that fit in a cache.
 template <class Visit>
 void for_each_place(const Distribution& distribution, std::span<const std::int64_t> indices, Visit visit) {
-  constexpr std::size_t piece = 1024;
-  std::array<int, piece> owners;
-  std::array<std::int64_t, piece> locals;
-  for (std::size_t first = 0; first < indices.size(); first += piece) {
-    const std::size_t count = std::min(piece, indices.size() - first);
+  constexpr std::size_t batch_size = 1024;
+  std::array<int, batch_size> owners;
+  std::array<std::int64_t, batch_size> locals;
+  for (std::size_t first = 0; first < indices.size(); first += batch_size) {
+    const std::size_t count = std::min(batch_size, indices.size() - first);
     distribution.locate(indices.subspan(first, count), std::span(owners).first(count),
                         std::span(locals).first(count));
     for (std::size_t i = 0; i < count; ++i) visit(first + i, owners[i], locals[i]);

@@ -55,7 +55,7 @@ class Line {
   virtual void send(std::size_t i) = 0;
   /// All messages of this rank have been sent, and the caller has nothing else to do: a transport that can
   /// only wait for the others does so here. All ranks do this in the same order. @neighbour
-  virtual void settle() {}
+  virtual void wait_for_others() {}
   /// The number of a sender whose message is there now and was not before. @local, does not wait
   [[nodiscard]] virtual std::optional<std::size_t> arrived() = 0;
   /// Its message, until `end`.

@@ -10,7 +10,7 @@ Lines::Group& Lines::group_of(std::size_t entry_bytes) {
                                   [&](const Group& group) { return group.entry_bytes == entry_bytes; });
   if (found != groups_.end()) return *found;
   groups_.push_back({entry_bytes, {}, {}});
-  if (settings_.transport == nullptr) groups_.back().choice.emplace(settings_.comm, settings_.trials);
+  if (settings_.transport == nullptr) groups_.back().choice.emplace(settings_.comm, settings_.timings);
   return groups_.back();
 }
 

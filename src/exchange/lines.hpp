@@ -16,8 +16,8 @@ namespace tailrace::exchange {
 /// What the lines of a map have in common.
 struct LineSettings {
   mpi::CommView comm;
-  const Transport* transport = nullptr;  ///< of all lines; null: the fastest of `trials`
-  std::vector<TransportTrial> trials;
+  const Transport* transport = nullptr;  ///< of all lines; null: the fastest of `timings`
+  std::vector<TransportTiming> timings;
 };
 
 /// The lines of one direction of a plan: as many as flights were under way at once, for each size of entries
@@ -40,11 +40,11 @@ class Lines {
   /// Drops all lines; what was found out about transports stays if `same_shape`. None is in use. @collective
   void clear(bool same_shape);
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  /// Calls `visit(entry_bytes, trials)` for each choice that there was. @local
+  /// Calls `visit(entry_bytes, timings)` for each choice that there was. @local
   template <class Visit>
   void for_each_choice(Visit visit) const {
     for (const Group& group : groups_)
-      if (group.choice) visit(group.entry_bytes, group.choice->trials());
+      if (group.choice) visit(group.entry_bytes, group.choice->timings());
   }
 
  private:

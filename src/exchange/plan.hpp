@@ -24,8 +24,8 @@ struct Plan {
   std::vector<Share> readers;  ///< which of its own values others read
 };
 
-/// Inspects, and tells each owner what is wanted of it. @collective{comm}, synchronises. Errors: of `inspect`
-/// and of `Distribution::check`, the same on all ranks.
+/// Inspects, and lets each owner know what is wanted of it. @collective{comm}, synchronises. Errors: of
+/// `inspect` and of `Distribution::check`, the same on all ranks.
 Plan make_plan(mpi::CommView comm, const Distribution& distribution, std::span<const std::int64_t> indices);
 
 /// Which single contributions go where, for sums in the order (rank, position).

@@ -9,14 +9,14 @@ namespace {
 
 /// A type of that many bytes, also beyond what a count holds.
 MPI_Datatype type_of(std::size_t bytes) {
-  constexpr std::size_t piece = std::size_t{1} << 30;
-  const std::size_t pieces = bytes / piece, rest = bytes % piece;
+  constexpr std::size_t part = std::size_t{1} << 30;
+  const std::size_t parts = bytes / part, rest = bytes % part;
   MPI_Datatype many = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
-  check(MPI_Type_vector(static_cast<int>(pieces), static_cast<int>(piece), static_cast<int>(piece), MPI_BYTE,
+  check(MPI_Type_vector(static_cast<int>(parts), static_cast<int>(part), static_cast<int>(part), MPI_BYTE,
                         &many),
         "MPI_Type_vector");
   const int lengths[] = {1, static_cast<int>(rest)};
-  const MPI_Aint places[] = {0, static_cast<MPI_Aint>(pieces * piece)};
+  const MPI_Aint places[] = {0, static_cast<MPI_Aint>(parts * part)};
   const MPI_Datatype types[] = {many, MPI_BYTE};
   const int code = MPI_Type_create_struct(2, lengths, places, types, &type);
   MPI_Type_free(&many);

@@ -27,7 +27,7 @@ class Neighbourhood {
   [[nodiscard]] MPI_Request start(std::span<const NeighbourPart> out, std::span<const NeighbourPart> in);
 
  private:
-  /// What MPI is told of one side; it reads this until the exchange is complete.
+  /// What MPI knows of one side; it reads this until the exchange is complete.
   struct Side {
     std::vector<int> counts;
     std::vector<MPI_Aint> places;

@@ -222,7 +222,7 @@ MPI_CASE("ranks of one node exchange through memory, those of others by messages
 MPI_CASE("partition_free adds in one global order, with the same bits on any number of ranks",
          ranks{1, 2, 3, 4, 7}) {
   constexpr std::int64_t size = 40, positions = 2000;
-  const Block stretches(positions, comm.size());
+  const Block extents(positions, comm.size());
   Indices all;
   std::vector<double> values, expected(size);
   SplitMix64 random(3);
@@ -231,7 +231,7 @@ MPI_CASE("partition_free adds in one global order, with the same bits on any num
     values.push_back(uneven_value(static_cast<std::size_t>(i)));
     expected[static_cast<std::size_t>(all.back())] += values.back();
   }
-  const auto first = stretches.global(comm.rank(), 0), count = stretches.count(comm.rank());
+  const auto first = extents.global(comm.rank(), 0), count = extents.count(comm.rank());
   const Indices indices(all.begin() + first, all.begin() + first + count);
   std::vector<double> mine(values.begin() + first, values.begin() + first + count);
   for (const Transport& transport : transports())
@@ -314,7 +314,8 @@ MPI_CASE("a map that is rebuilt has other owners, and refuses arrays of before",
   }
 }
 
-MPI_CASE("auto tries the transports on the first flights, and all ranks keep the same one", ranks{1, 2, 3, 7}) {
+MPI_CASE("auto tries the transports on the first flights, and all ranks keep the same one",
+         ranks{1, 2, 3, 7}) {
   const auto indices = random_of(90, comm.rank(), comm.size());
   const Distribution distribution = Cyclic(90, comm.size());
   auto map = AccessMap::make(comm, distribution, indices);
@@ -330,8 +331,8 @@ MPI_CASE("auto tries the transports on the first flights, and all ranks keep the
   const auto chosen = [&] {
     std::string names;
     for (const TransportChoice& choice : map.choices())
-      for (const TransportTrial& trial : choice.trials)
-        if (trial.chosen) names += choice.flights + " " + trial.name;
+      for (const TransportTiming& timing : choice.timings)
+        if (timing.chosen) names += choice.flights + " " + timing.name;
     return names;
   };
   exchange(4);
@@ -342,10 +343,10 @@ MPI_CASE("auto tries the transports on the first flights, and all ranks keep the
   CHECK(mpi::broadcast(comm, name, 0) == name);
   const auto choices = map.choices();
   REQUIRE(choices.size() == 1);
-  for (const TransportTrial& trial : choices.front().trials) {
-    CHECK_MESSAGE(trial.obstacle.empty(), trial.name, ": ", trial.obstacle);
-    CHECK(trial.name != "rma-fence");
-    if (comm.is_root()) CHECK(trial.cost_s > 0);
+  for (const TransportTiming& timing : choices.front().timings) {
+    CHECK_MESSAGE(timing.obstacle.empty(), timing.name, ": ", timing.obstacle);
+    CHECK(timing.name != "rma-fence");
+    if (comm.is_root()) CHECK(timing.cost_s > 0);
   }
   map.rebuild(distribution, indices);
   CHECK(chosen() == name);

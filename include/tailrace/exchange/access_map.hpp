@@ -19,7 +19,7 @@ namespace tailrace::exchange {
 enum class Order : std::uint8_t {
   fast,            ///< as they come: results differ in their last bits from run to run
   fixed,           ///< first the owner's own, then those of other ranks by rank: the same bits in every run
-  partition_free,  ///< by rank and position: ranks that hold contiguous stretches of one global order get the
+  partition_free,  ///< by rank and position: ranks that hold contiguous extents of one global order get the
                    ///< same bits however many they are
 };
 
@@ -36,7 +36,7 @@ struct AccessCounts {
 };
 
 /// What is known of a transport.
-struct TransportTrial {
+struct TransportTiming {
   std::string name;
   std::string obstacle = {};  ///< why it was not tried
   double cost_s = 0;  ///< that a flight takes from the computation: the median on the slowest rank, on rank 0
@@ -47,7 +47,7 @@ struct TransportTrial {
 struct TransportChoice {
   std::string flights;           ///< "gather", "scatter_add" or "contributions"
   std::int64_t entry_bytes = 0;  ///< of all fields together
-  std::vector<TransportTrial> trials;
+  std::vector<TransportTiming> timings;
 };
 
 /// What a map means for this rank.

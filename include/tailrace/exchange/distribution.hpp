@@ -23,7 +23,7 @@ concept Ownership = std::copy_constructible<D> && requires(const D& d, std::int6
   { d.count(rank) } -> std::same_as<std::int64_t>;
 };
 
-/// Pieces of equal size, contiguous: the first `size % ranks` ranks have one index more.
+/// Shares of equal size, contiguous: the first `size % ranks` ranks have one index more.
 class Block {
  public:
   Block(std::int64_t size, int ranks);
@@ -48,7 +48,7 @@ class Block {
   int ranks_;
 };
 
-/// Blocks of `block` indices dealt out in turn; the last one may be shorter.
+/// Blocks of `block` indices dealt out by turns; the last one may be shorter.
 class BlockCyclic {
  public:
   BlockCyclic(std::int64_t size, int ranks, std::int64_t block);
@@ -76,7 +76,7 @@ class Cyclic : public BlockCyclic {
   Cyclic(std::int64_t size, int ranks) : BlockCyclic(size, ranks, 1) {}
 };
 
-/// Contiguous pieces of any size. Memory: 8 bytes per rank, shared by copies.
+/// Contiguous shares of any size. Memory: 8 bytes per rank, shared by copies.
 class Starts {
  public:
   /// `starts`: the first index of each rank, ascending from 0, and the size of the space behind them.
@@ -98,8 +98,8 @@ class Starts {
   std::shared_ptr<const std::vector<std::int64_t>> starts_;
 };
 
-/// Two ranges of indices, 0 to `first` - 1 and the `second` ones after them, each in pieces of equal size: a
-/// rank owns its piece of both. Evens out spaces whose halves are asked for unequally often.
+/// Two ranges of indices, 0 to `first` - 1 and the `second` ones after them, each in shares of equal size: a
+/// rank owns its share of both. Evens out spaces whose halves are asked for unequally often.
 class DoubleBlock {
  public:
   DoubleBlock(std::int64_t first, std::int64_t second, int ranks)
@@ -132,7 +132,7 @@ class DoubleBlock {
   bool reversed_;
 };
 
-/// The same with the pieces of the second range handed out from the last rank to the first.
+/// The same with the shares of the second range handed out from the last rank to the first.
 class ReversedDoubleBlock : public DoubleBlock {
  public:
   ReversedDoubleBlock(std::int64_t first, std::int64_t second, int ranks)

@@ -33,8 +33,8 @@ class Divided final : public Line {
   }
   std::byte* outgoing(std::size_t i) override { return to_[i].line->outgoing(to_[i].number); }
   void send(std::size_t i) override { to_[i].line->send(to_[i].number); }
-  void settle() override {
-    for (Side& side : sides_) side.line->settle();
+  void wait_for_others() override {
+    for (Side& side : sides_) side.line->wait_for_others();
   }
   std::optional<std::size_t> arrived() override {
     for (Side& side : sides_)

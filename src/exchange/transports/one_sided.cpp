@@ -12,9 +12,9 @@ namespace tailrace::exchange {
 
 namespace {
 
-/// Tells each of `to` a number; returns what this rank is told, by rank. @collective{comm}
-std::vector<std::size_t> told(mpi::CommView comm, const std::vector<Peer>& to,
-                              const std::vector<std::size_t>& mine) {
+/// Sends each of `to` a number; returns those that come, by rank. @collective{comm}
+std::vector<std::size_t> numbers_from_peers(mpi::CommView comm, const std::vector<Peer>& to,
+                                            const std::vector<std::size_t>& mine) {
   std::vector<mpi::Packet<std::size_t>> packets;
   for (std::size_t i = 0; i < to.size(); ++i) packets.push_back({to[i].rank, {mine[i]}});
   std::vector<std::size_t> numbers;
@@ -47,7 +47,7 @@ class Pscw final : public Line {
         out_(config_.to),
         places_(message_offsets(config_.from)),
         window_(config_.comm, places_.back()),
-        offsets_(told(config_.comm, config_.from, places_)),
+        offsets_(numbers_from_peers(config_.comm, config_.from, places_)),
         arrivals_(config_.from.size()) {}
 
   void begin(std::span<std::byte* const>) override {
@@ -93,7 +93,7 @@ class Fence final : public Line {
         out_(config_.to),
         places_(message_offsets(config_.from)),
         window_(config_.comm, places_.back()),
-        offsets_(told(config_.comm, config_.from, places_)),
+        offsets_(numbers_from_peers(config_.comm, config_.from, places_)),
         arrivals_(config_.from.size()) {}
 
   void begin(std::span<std::byte* const>) override {
@@ -105,7 +105,7 @@ class Fence final : public Line {
   void send(std::size_t i) override {
     window_.put({out_[i], config_.to[i].bytes}, config_.to[i].rank, offsets_[i]);
   }
-  void settle() override {
+  void wait_for_others() override {
     window_.fence();
     open_ = false;
     arrivals_.come();
@@ -155,8 +155,8 @@ class Passive : public Line {
     for (std::size_t i = 0; i < config_.from.size(); ++i) there_at.push_back(Counters::size_bytes(i));
     for (std::size_t i = 0; i < config_.to.size(); ++i)
       read_at.push_back(Counters::size_bytes(config_.from.size() + i));
-    there_at_ = told(config_.comm, config_.from, there_at);
-    read_at_ = told(config_.comm, config_.to, read_at);
+    there_at_ = numbers_from_peers(config_.comm, config_.from, there_at);
+    read_at_ = numbers_from_peers(config_.comm, config_.to, read_at);
     window_.lock_all();
   }
   ~Passive() override {
@@ -178,7 +178,7 @@ class Passive : public Line {
     return {};
   }
   bool end() override {
-    for (std::size_t i = 0; i < config_.from.size(); ++i) tell(config_.from[i].rank, read_at_[i]);
+    for (std::size_t i = 0; i < config_.from.size(); ++i) notify(config_.from[i].rank, read_at_[i]);
     return true;
   }
 
@@ -190,7 +190,7 @@ class Passive : public Line {
     window_.sync();
     return counters_[config_.from.size() + i] + 1 >= round_;
   }
-  void tell_receiver(std::size_t i) { tell(config_.to[i].rank, there_at_[i]); }
+  void notify_receiver(std::size_t i) { notify(config_.to[i].rank, there_at_[i]); }
   [[nodiscard]] const LineConfig& config() const noexcept { return config_; }
   [[nodiscard]] mpi::Window& window() noexcept { return window_; }
   /// Where message i is in this rank's window, and its memory.
@@ -205,7 +205,7 @@ class Passive : public Line {
 
  private:
   /// Writes the number of the round into another rank's window.
-  void tell(int rank, std::size_t offset) {
+  void notify(int rank, std::size_t offset) {
     window_.put(std::as_bytes(std::span(&round_, 1)), rank, offset);
     window_.flush(rank);
   }
@@ -227,13 +227,13 @@ class Lock final : public Passive {
   explicit Lock(LineConfig config)
       : Passive(config, config.from),
         out_(config.to),
-        offsets_(told(config.comm, config.from, places(config.from.size()))) {}
+        offsets_(numbers_from_peers(config.comm, config.from, places(config.from.size()))) {}
   std::byte* outgoing(std::size_t i) override { return was_read(i) ? out_[i] : nullptr; }
   void send(std::size_t i) override {
     const auto [rank, bytes] = config().to[i];
     window().put({out_[i], bytes}, rank, offsets_[i]);
     window().flush(rank);
-    tell_receiver(i);
+    notify_receiver(i);
   }
   const std::byte* incoming(std::size_t i) const override { return stored(i); }
   std::size_t memory_bytes() const noexcept override { return window_bytes() + out_.size_bytes(); }
@@ -249,11 +249,11 @@ class Get final : public Passive {
   explicit Get(LineConfig config)
       : Passive(config, config.to),
         in_(config.from),
-        offsets_(told(config.comm, config.to, places(config.to.size()))) {}
+        offsets_(numbers_from_peers(config.comm, config.to, places(config.to.size()))) {}
   std::byte* outgoing(std::size_t i) override { return was_read(i) ? stored(i) : nullptr; }
   void send(std::size_t i) override {
     window().sync();
-    tell_receiver(i);
+    notify_receiver(i);
   }
   const std::byte* incoming(std::size_t i) const override { return in_[i]; }
   std::size_t memory_bytes() const noexcept override { return window_bytes() + in_.size_bytes(); }

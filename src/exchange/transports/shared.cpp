@@ -90,7 +90,7 @@ class Shared final : public Line {
       at += Slot::size_bytes(peer.bytes);
     }
   }
-  /// Every receiver tells its senders where their slots are.
+  /// Every receiver lets its senders know where their slots are.
   void find_outgoing() {
     std::vector<mpi::Packet<std::int64_t>> mine;
     for (std::size_t i = 0; i < in_.size(); ++i)
