@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tailrace/exchange/distribution.hpp"
+
+namespace tailrace::bench {
+
+/// What a rank reads of a distributed index space: the load of a measurement.
+struct IndexLoad {
+  exchange::Distribution distribution;
+  std::vector<std::int64_t> indices;
+};
+
+/// ua-A, ua-C (UA's meshes after half of the run, owned by the lowest rank), random, stencil (7 points),
+/// power-law and banded (sparse matrices), one-word (one value per peer).
+const std::vector<std::string>& index_loads();
+IndexLoad index_load(const std::string& name, int rank, int ranks);
+
+}  // namespace tailrace::bench

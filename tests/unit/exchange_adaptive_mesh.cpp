@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adaptive_mesh.hpp"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include "exchange/inspection.hpp"
+#include "exchange_ownership.hpp"
+
+using namespace tailrace;
+using namespace tailrace::bench;
+
+/// Against the numbers of elements that NPB's UA prints, and of points and remote values that a program
+/// independent of this one counted (tests/data/README.md).
+namespace {
+
+/// The mesh after a step: time is added up step by step.
+std::vector<Leaf> leaves_after(char name, int steps) {
+  const UaClass which = ua_class(name);
+  double time_s = 0;
+  for (int step = 0; step < steps; ++step) time_s += which.step_s();
+  return ua_leaves(which, time_s);
+}
+
+}  // namespace
+
+TEST_CASE("meshes of UA have the elements that the benchmark prints") {
+  const std::vector<std::size_t> small{141, 134, 246, 190, 120, 204, 204, 120, 190, 246},
+      workstation{561, 568, 526, 561, 477, 477, 589, 554, 484, 589,
+                  540, 512, 498, 575, 533, 505, 568, 505, 358, 526};
+  for (std::size_t i = 0; i < small.size(); ++i)
+    CHECK(leaves_after('S', 5 * static_cast<int>(i)).size() == small[i]);
+  for (std::size_t i = 0; i < workstation.size(); ++i)
+    CHECK(leaves_after('W', 5 * static_cast<int>(i)).size() == workstation[i]);
+  CHECK(leaves_after('A', 0).size() == 2003);
+  CHECK(leaves_after('A', 20).size() == 1933);
+}
+
+TEST_CASE("they have as many mortar points as were counted elsewhere") {
+  CHECK(ua_mortars(leaves_after('S', 0)).points == 6990);
+  CHECK(ua_mortars(leaves_after('W', 0)).points == 25474);
+  CHECK(ua_mortars(leaves_after('A', 0)).points == 85456);
+  CHECK(ua_mortars(leaves_after('C', 100)).points == 1253739);
+}
+
+TEST_CASE("as many values are remote under each rule of ownership as were counted elsewhere") {
+  struct Row {
+    const char* rule;
+    double at_8, at_64;
+  };
+  const Mortars mortars = ua_mortars(leaves_after('C', 100));
+  for (const auto& [rule, at_8, at_64] :
+       {Row{"block", 0.25, 1.02}, Row{"cyclic", 0.95, 1.20}, Row{"double_block", 0.14, 0.62},
+        Row{"reversed_double_block", 1.05, 1.20}, Row{"lowest_rank", 0.090, 0.219}})
+    for (const auto& [ranks, wanted] : {std::pair{8, at_8}, std::pair{64, at_64}}) {
+      const OwnedMortars owned = own(mortars, rule, ranks);
+      std::size_t remote = 0;
+      for (int rank = 0; rank < ranks; ++rank)
+        remote += exchange::inspect(owned.distribution, rank, owned.of_rank(mortars, rank)).wanted.size();
+      const double per_point = static_cast<double>(remote) / static_cast<double>(mortars.points);
+      CHECK_MESSAGE(per_point == doctest::Approx(wanted).epsilon(0.03), rule, " on ", ranks, " ranks");
+    }
+}
