@@ -130,6 +130,9 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
 /// Waits for all ranks, leaving the core to others meanwhile. @collective{comm}
 void barrier(CommView comm);
 
+/// Begins a barrier, which is complete when all ranks have begun it. @collective{comm}, does not wait
+[[nodiscard]] MPI_Request start_barrier(CommView comm);
+
 /// Waits for a set of requests, yielding and then sleeping, so that a waiting rank leaves its core to writers
 /// and to other ranks on the same core. @local. Errors: MPI's own.
 void wait_all(std::span<MPI_Request> requests);

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/check.hpp"
@@ -32,6 +33,14 @@ std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
   return {peers, digits(plan.inspection.wanted.size())};
 }
 
+/// All ranks with which this one exchanges, in either direction.
+std::vector<int> peer_ranks(const Plan& plan) {
+  std::set<int> ranks;
+  for (const Source& source : plan.inspection.sources) ranks.insert(source.rank);
+  for (const Share& reader : plan.readers) ranks.insert(reader.rank);
+  return {ranks.begin(), ranks.end()};
+}
+
 }  // namespace
 
 struct AccessMap::State {
@@ -49,8 +58,19 @@ struct AccessMap::State {
   [[nodiscard]] FlightContext flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
                                      std::vector<Peer> from);
   [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields);
+  /// What `check` throws, the peers learn too. A flight has its line by then: that may have been opened by
+  /// all ranks.
+  template <class Check>
+  void shared(Check check) {
+    try {
+      check();
+    } catch (const Error& error) {
+      notes.fail(error.info());
+    }
+  }
   void check_field(const Field& field, std::int64_t entries, const char* what) const;
-  [[nodiscard]] Fields checked(std::span<const Field> fields) const;
+  void check(std::span<const Field> fields) const;
+  void check(std::span<const Contribution> contributions) const;
 
   AccessOptions options;
   mpi::Comm comm;
@@ -63,6 +83,7 @@ struct AccessMap::State {
       shape;  ///< magnitudes of what is exchanged: the choice of a transport holds for maps alike
   Lines to_readers{settings}, to_owners{settings}, of_contributions{settings};
   AccessCounts counts;
+  FailureNotes notes{comm};
   std::int64_t generation = 0;
   double build_s = 0;
   bool split = false;                       ///< whether the two lists below are made
@@ -70,6 +91,7 @@ struct AccessMap::State {
 };
 
 void AccessMap::State::build(const Distribution& distribution, std::span<const std::int64_t> indices) {
+  TAILRACE_CHECK(!notes.failed(), "a map whose flight has failed is of no more use");
   TAILRACE_CHECK(!to_readers.in_use() && !to_owners.in_use() && !of_contributions.in_use(),
                  "a map is rebuilt after its flights have finished");
   const double start_s = monotonic_s();
@@ -81,6 +103,7 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   const auto new_shape = shape_of(comm, plan);
   for (Lines* lines : {&to_readers, &to_owners, &of_contributions}) lines->clear(new_shape == shape);
   shape = new_shape;
+  notes.set_peers(peer_ranks(plan));
   split = false;
   ++generation;
   build_s = monotonic_s() - start_s;
@@ -99,7 +122,8 @@ FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, std::
           .to = std::move(to),
           .from = std::move(from),
           .limit_s = options.limit_s,
-          .counts = &counts};
+          .counts = &counts,
+          .notes = &notes};
 }
 
 FlightContext AccessMap::State::owner_bound_flight(const Fields& fields) {
@@ -120,16 +144,32 @@ void AccessMap::State::check_field(const Field& field, std::int64_t entries, con
                 fmt::format("{} entries, {}", entries, what));
 }
 
-Fields AccessMap::State::checked(std::span<const Field> fields) const {
+void AccessMap::State::check(std::span<const Field> fields) const {
   for (const Field& field : fields)
     check_field(field, plan.inspection.array_size(), "one for each slot of the map");
-  return Fields(fields);
+}
+
+void AccessMap::State::check(std::span<const Contribution> contributions) const {
+  for (const auto& [values, into] : contributions) {
+    check_field(values, static_cast<std::int64_t>(plan.inspection.slots.size()),
+                "one for each position of the map");
+    check_field(into, plan.inspection.owned, "one for each owned slot of the map");
+    if (values.number != into.number || values.components != into.components)
+      throw Error(ErrorKind::input, "contributions and what they are added to are of different types",
+                  "the same numbers, as many per entry");
+  }
 }
 
 AccessMap::AccessMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AccessMap::AccessMap(AccessMap&&) noexcept = default;
 AccessMap& AccessMap::operator=(AccessMap&&) noexcept = default;
-AccessMap::~AccessMap() = default;
+AccessMap::~AccessMap() {
+  // What is under way would reach the communicator that gets the number of this one: all is left to the end
+  // of the process.
+  if (!state_ || !state_->notes.failed()) return;
+  for (Lines* lines : {&state_->to_readers, &state_->to_owners, &state_->of_contributions}) lines->cancel();
+  static_cast<void>(state_.release());
+}
 
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& options) {
@@ -182,11 +222,12 @@ std::span<const std::int32_t> AccessMap::rim() const {
 
 Flight AccessMap::begin_gather(std::span<const Field> fields) {
   State& state = *state_;
-  Fields checked = state.checked(fields);
-  const std::size_t bytes = checked.entry_bytes();
-  auto context = state.flight(state.to_readers, checked, peers_of(state.plan.readers, bytes),
+  const Fields given(fields);
+  const std::size_t bytes = given.entry_bytes();
+  auto context = state.flight(state.to_readers, given, peers_of(state.plan.readers, bytes),
                               peers_of(state.plan.inspection.sources, bytes));
-  return Flight(start_gather(std::move(context), state.plan, std::move(checked)));
+  state.shared([&] { state.check(fields); });
+  return Flight(start_gather(std::move(context), state.plan, given));
 }
 
 Flight AccessMap::begin_scatter_add(std::span<const Field> fields, Reduction reduction) {
@@ -194,37 +235,34 @@ Flight AccessMap::begin_scatter_add(std::span<const Field> fields, Reduction red
   if (state.options.order == Order::partition_free)
     throw Error(ErrorKind::usage, "sums of a rank cannot be added in the order partition_free",
                 "hand in one contribution per position");
-  Fields checked = state.checked(fields);
-  auto context = state.owner_bound_flight(checked);
-  return Flight(start_scatter(std::move(context), state.plan, std::move(checked), reduction,
-                              state.options.order == Order::fixed));
+  const Fields given(fields);
+  auto context = state.owner_bound_flight(given);
+  state.shared([&] { state.check(fields); });
+  return Flight(
+      start_scatter(std::move(context), state.plan, given, reduction, state.options.order == Order::fixed));
 }
 
 Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions, Reduction reduction) {
   State& state = *state_;
   std::vector<Field> given, wanted;
-  for (const auto& [values, into] : contributions) {
-    state.check_field(values, static_cast<std::int64_t>(slots().size()), "one for each position of the map");
-    state.check_field(into, owned(), "one for each owned slot of the map");
-    if (values.number != into.number || values.components != into.components)
-      throw Error(ErrorKind::input, "contributions and what they are added to are of different types",
-                  "the same numbers, as many per entry");
-    given.push_back(values);
-    wanted.push_back(into);
+  for (const auto& [from, to] : contributions) {
+    given.push_back(from);
+    wanted.push_back(to);
   }
-  Fields values(given), into(wanted);
+  const Fields values(given), into(wanted);
   if (state.options.order != Order::partition_free) {
     auto context = state.owner_bound_flight(values);
-    return Flight(start_scatter_of_positions(std::move(context), state.plan, std::move(values),
-                                             std::move(into), reduction,
+    state.shared([&] { state.check(contributions); });
+    return Flight(start_scatter_of_positions(std::move(context), state.plan, values, into, reduction,
                                              state.options.order == Order::fixed));
   }
   const std::size_t bytes = values.entry_bytes();
   const ContributionPlan& single = *state.contributions;
   auto context =
       state.flight(state.of_contributions, values, peers_of(single.out, bytes), peers_of(single.in, bytes));
-  return Flight(start_contributions(std::move(context), single, state.comm.view().rank(), std::move(values),
-                                    std::move(into), reduction));
+  state.shared([&] { state.check(contributions); });
+  return Flight(
+      start_contributions(std::move(context), single, state.comm.view().rank(), values, into, reduction));
 }
 
 AccessSummary AccessMap::describe() const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "exchange/failure_notes.hpp"
 #include "exchange/lines.hpp"
 #include "exchange/plan.hpp"
 #include "tailrace/exchange/access_map.hpp"
@@ -35,6 +36,7 @@ struct FlightContext {
   std::vector<Peer> to, from;
   double limit_s;
   AccessCounts* counts;
+  FailureNotes* notes;
 };
 
 /// A flight under way: packs what the line has room for, takes what comes.

@@ -62,6 +62,9 @@ class Line {
   [[nodiscard]] virtual const std::byte* incoming(std::size_t i) const = 0;
   /// Lets the round end; returns whether it has. What came in has been read. @local, does not wait
   [[nodiscard]] virtual bool end() = 0;
+  /// Gives up the round, as an error ends the program: nothing more is written into the memory of callers.
+  /// Collective operations cannot be given up. @local
+  virtual void cancel() noexcept {}
   /// Memory of the messages. @local
   [[nodiscard]] virtual std::size_t memory_bytes() const noexcept = 0;
 };

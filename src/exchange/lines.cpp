@@ -40,6 +40,11 @@ void Lines::clear(bool same_shape) {
   for (Group& group : groups_) group.entries.clear();
 }
 
+void Lines::cancel() noexcept {
+  for (Group& group : groups_)
+    for (Entry& entry : group.entries) entry.line->cancel();
+}
+
 std::size_t Lines::memory_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const Group& group : groups_)

@@ -39,6 +39,8 @@ class Lines {
   [[nodiscard]] bool in_use() const noexcept;
   /// Drops all lines; what was found out about transports stays if `same_shape`. None is in use. @collective
   void clear(bool same_shape);
+  /// Writes nothing into the memory of callers any more, where that can be had. @local
+  void cancel() noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// Calls `visit(entry_bytes, timings)` for each choice that there was. @local
   template <class Visit>

@@ -250,8 +250,15 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
   return texts;
 }
 
+MPI_Request start_barrier(CommView comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Ibarrier(comm.get(), &request), "MPI_Ibarrier");
+  return request;
+}
+
 void barrier(CommView comm) {
-  complete([&](MPI_Request* request) { return MPI_Ibarrier(comm.get(), request); }, "MPI_Ibarrier");
+  MPI_Request request = start_barrier(comm);
+  wait_all({&request, 1});
 }
 
 bool test_all(std::span<MPI_Request> requests) {

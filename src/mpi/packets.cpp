@@ -70,7 +70,7 @@ void receive_all(CommView comm, Inbox& inbox, std::vector<MPI_Request>& sends) {
     if (inbox.look()) continue;
     if (!found_mine && test_all(sends)) {
       found_mine = true;
-      check(MPI_Ibarrier(comm.get(), &all_found), "MPI_Ibarrier");
+      all_found = start_barrier(comm);
     }
     if (found_mine && test_all({&all_found, 1})) return;
     backoff.pause();

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import jobs
+from built_examples import Examples
 from computations import Whole
 from kwave_input import small_input
 from native import cannot, needs
@@ -95,6 +96,12 @@ def commit_mark_small(small: Path, ranks: int, directory: Path) -> Path:
 def whole(once) -> Whole:
     """What each computation writes that nobody stops."""
     return Whole(once)
+
+
+@pytest.fixture(scope="session")
+def build_example(once) -> Examples:
+    """Builds an example: `build_example(NAME, PROGRAM)`."""
+    return Examples(once)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def coarse(once) -> Path:
     def make(directory: Path) -> Path:
         path = directory / "quickstart.h5"
         script = ROOT / "examples/make_quickstart_input.py"
-        subprocess.run([sys.executable, script, path, "--scale", "0.5"], check=True)
+        subprocess.run([sys.executable, script, path, "--scale", "0.7"], check=True)
         return path
 
     return once("coarse quickstart", make)

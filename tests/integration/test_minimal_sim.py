@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """examples/minimal_sim: a simulation of one's own on the installed library, built, run and resumed."""
 
-import re
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -12,37 +9,9 @@ import numpy as np
 import pytest
 
 import jobs
+from built_examples import EXAMPLES
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SOURCE = EXAMPLES / "minimal_sim"
-BUILD_LIMIT_S = 300
-
-
-def command(*words) -> None:
-    done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, check=False, timeout=BUILD_LIMIT_S
-    )
-    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-
-
-@pytest.fixture(scope="module")
-def build_example(tmp_path_factory) -> Callable[[str], Path]:
-    """Builds an example as a user would, against what `cmake --install` made, and returns its program."""
-    build = jobs.REHEARSE.parent.parent
-    cache = build / "CMakeCache.txt"
-    if not cache.is_file():
-        pytest.skip("the programs are not in a build directory")
-    directory = tmp_path_factory.mktemp("examples")
-    command("cmake", "--install", build, "--prefix", directory / "prefix", "--component", "devel")
-    compiler = re.search(r"^MPI_CXX_COMPILER:\w+=(.+)$", cache.read_text(), re.MULTILINE)[1]
-    words = ["-G", "Ninja", f"-DCMAKE_PREFIX_PATH={directory / 'prefix'}", f"-DMPI_CXX_COMPILER={compiler}"]
-
-    def built(name: str, program: str) -> Path:
-        command("cmake", "-S", EXAMPLES / name, "-B", directory / name, *words)
-        command("cmake", "--build", directory / name)
-        return directory / name / program
-
-    return built
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,9 @@ def test_auto_is_the_default_and_accounts_for_itself(ranks, tmp_path):
     changes = [b["step"] for a, b in pairwise(plan["decisions"]) if a["strategy"] != b["strategy"]]
     assert all(later - earlier >= 10 for earlier, later in pairwise(changes))
     assert plan["decisions"][1]["predicted_output_s"] > 0
-    assert {"blocking", "threads:2", "uring:2"} <= {entry["strategy"] for entry in plan["predictions"]}
+    # With how many buffers depends on what else the machine does.
+    predicted = {entry["strategy"].split(":")[0] for entry in plan["predictions"]}
+    assert {"blocking", "threads", "uring"} <= predicted
     assert plan["measured"]["bytes_per_output"] == 12 * 10 * 9 * 8
     assert plan["reasons"]
 

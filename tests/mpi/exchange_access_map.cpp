@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/exchange/access_map.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/system.hpp"
 #include "environment.hpp"
 #include "exchange/line.hpp"
 #include "mpi_case.hpp"
@@ -417,6 +420,24 @@ MPI_CASE("fields that do not fit are refused", ranks{1, 2}) {
   CHECK(error_of([&] {
           static_cast<void>(map.begin_scatter_add(Contribution{field(std::span(small)), into}));
         }).hint.find("one for each position") != std::string::npos);
+}
+
+MPI_CASE("a field that does not fit on one rank is the same error on all that wait for it", ranks{2, 3, 7}) {
+  Indices all(21);
+  std::iota(all.begin(), all.end(), 0);
+  const int failing = comm.size() - 1;
+  for (const char* transport : {"persistent", "shared", "isend", "neighbour", "rma-lock"}) {
+    auto map = map_of(comm, Block(21, comm.size()), all, transport);
+    auto x = array_for<double>(map);
+    const auto field = map.view(std::span(x).first(comm.rank() == failing ? 1 : x.size()));
+    const double start_s = monotonic_s();
+    const auto error = error_of([&] { map.begin_gather(field).finish(); });
+    CHECK(error.message == fmt::format("an array of 1 entries of 1 numbers on rank {}", failing));
+    CHECK(error.hint == "21 entries, one for each slot of the map");
+    CHECK(error.rank == failing);
+    CHECK(monotonic_s() - start_s < 30);  // of the 60 after which silence would be reported
+    mpi::barrier(comm);
+  }
 }
 
 MPI_CASE("a rank that does not take part is named", ranks{2, 3}) {

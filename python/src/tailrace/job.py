@@ -259,8 +259,12 @@ def is_alive(pid: int) -> bool:
 
 def descendants(pid: int) -> list[int]:
     """All children of a process, and theirs."""
+    try:
+        listings = list(Path(f"/proc/{pid}/task").glob("*/children"))
+    except OSError:  # it ended meanwhile
+        return []
     found: list[int] = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+    for listing in listings:
         try:
             children = [int(word) for word in listing.read_text().split()]
         except OSError:

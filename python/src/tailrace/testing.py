@@ -107,7 +107,7 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
         done = subprocess.run(
             [*command, option, str(results)],
             cwd=checkout_root(),
-            env=workers() | quick_start() | os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
+            env=workers() | os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             check=False,
@@ -124,11 +124,6 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
 def workers() -> dict[str, str]:
     """Three more than cores: those who start jobs sleep for most of a short one."""
     return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 3)}
-
-
-def quick_start() -> dict[str, str]:
-    """What Open MPI chooses on one machine anyway: looking at the others takes half of a launch."""
-    return {"OMPI_MCA_pml": "ob1"}
 
 
 @contextmanager
