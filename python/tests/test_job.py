@@ -87,3 +87,11 @@ def test_a_complete_run_is_complete_whatever_its_launcher_died_of(returncode, st
     """The verdict that `tailrace resume` has too."""
     account = None if status is None else {"status": status}
     assert exit_status(JobResult(returncode, []), account) == expected
+
+
+def test_a_process_that_ends_while_its_children_are_listed_has_none(monkeypatch):
+    def vanished(self, pattern):
+        raise FileNotFoundError(f"{self}/{pattern}")
+
+    monkeypatch.setattr(Path, "glob", vanished)
+    assert job.descendants(os.getpid()) == []

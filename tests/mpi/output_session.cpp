@@ -213,15 +213,12 @@ MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2,
   auto turn = static_cast<std::size_t>(comm.size());  // so each way meets each domain
   for (const auto& way : ways_on(comm)) {
     const auto mine = turn++;
-    if (comm.size() > 1 && mine % 2 == 1)
-      continue;  // odd numbers of ranks have half of the ways, even ones the others
+    if (comm.size() > 1 && mine % 2 == 1) continue;  // odd numbers of ranks leave these ways to even ones
     const Index3 domain = domains[mine % std::size(domains)];
     const Boxes boxes = many_boxes(domain, box_count(way.sink));
-    const Fixture run{
-        .domain = domain,
-        .streams = {stream("p", boxes, Reduction::none, domain), stream("m", boxes, Reduction::max, domain)},
-        .split = pattern::pencils,
-        .way = way};
+    const std::vector streams{stream("p", boxes, Reduction::none, domain),
+                              stream("m", boxes, Reduction::max, domain)};
+    const Fixture run{.domain = domain, .streams = streams, .split = pattern::pencils, .way = way};
     CHECK(!run_session(comm, directory.file("out.h5"), run));
     check_file(comm, directory.file("out.h5"), run);
   }
