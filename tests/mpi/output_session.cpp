@@ -194,6 +194,12 @@ void check_samples(const h5::File& file, Index3 domain, StepIndex count) {
   CHECK(wrong == 0);
 }
 
+/// A run without faults, and its file.
+void check_session(mpi::CommView comm, const SharedDir& directory, const Fixture& run) {
+  CHECK(!run_session(comm, directory.file("out.h5"), run));
+  check_file(comm, directory.file("out.h5"), run);
+}
+
 }  // namespace
 
 MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks{1, 2, 3, 4, 7}) {
@@ -203,8 +209,7 @@ MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks
   for (const auto& way : ways_on(comm)) {
     const Fixture run{
         .domain = domain, .streams = streams_of_all_kinds(domain), .split = next_split(turn++), .way = way};
-    CHECK(!run_session(comm, directory.file("out.h5"), run));
-    check_file(comm, directory.file("out.h5"), run);
+    check_session(comm, directory, run);
   }
 }
 
@@ -220,8 +225,7 @@ MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2,
     const std::vector streams{stream("p", boxes, Reduction::none, domain),
                               stream("m", boxes, Reduction::max, domain)};
     const Fixture run{.domain = domain, .streams = streams, .split = pattern::pencils, .way = way};
-    CHECK(!run_session(comm, directory.file("out.h5"), run));
-    check_file(comm, directory.file("out.h5"), run);
+    check_session(comm, directory, run);
   }
 }
 
@@ -233,8 +237,7 @@ MPI_CASE("a run that stops early has its samples, reductions over them and the l
   for (const auto& way : ways_on(comm)) {
     const StepIndex steps = std::array{0, 1, 4}[turn++ % 3];
     const Fixture run{.domain = domain, .streams = streams_of_all_kinds(domain), .steps = steps, .way = way};
-    CHECK(!run_session(comm, directory.file("out.h5"), run));
-    check_file(comm, directory.file("out.h5"), run);
+    check_session(comm, directory, run);
   }
 }
 
@@ -249,8 +252,7 @@ MPI_CASE("reductions larger than a staging buffer are written in batches", ranks
                                   stream("last", Whole{}, Reduction::final, domain, two)},
                       .steps = 2,
                       .way = {.strategy = "", .sink = sink}};
-    CHECK(!run_session(comm, directory.file("out.h5"), run));
-    check_file(comm, directory.file("out.h5"), run);
+    check_session(comm, directory, run);
   }
 }
 
@@ -348,8 +350,7 @@ MPI_CASE("short writes and stalls change nothing in the file", ranks{1, 3}) {
                       .streams = streams_of_all_kinds(domain),
                       .way = way,
                       .fault = "short:probability=0.5,seed=3;stall:nth=3,s=10ms"};
-    CHECK(!run_session(comm, directory.file("out.h5"), run));
-    check_file(comm, directory.file("out.h5"), run);
+    check_session(comm, directory, run);
   }
 }
 
