@@ -169,3 +169,19 @@ MPI_CASE("a hint that MPI cannot hold is the same error on all ranks", ranks{1, 
   mpi::barrier(comm);
   CHECK(!std::filesystem::exists(directory.file("out.h5")));
 }
+
+MPI_CASE("the memory of each sink is bounded and known", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  const Index3 domain{8, 8, 8};
+  const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  trace::Log log("main");
+  const auto plan = make_plan({stream("p", Whole{}, Reduction::none, domain)}, own, domain);
+  for (const auto& sink : sinks) {
+    const Options options = options_of({.strategy = sink == "hdf5" ? "threads:3" : "", .sink = sink});
+    Session session(comm, directory.file("out.h5"), plan, head(), options, log);
+    const auto beside = session.memory_bytes() - plan.memory_bytes(buffer_count(options));
+    CHECK((sink == "hdf5-chunked" ? beside >= 8 << 20 && beside < 9 << 20 : beside == 0));
+    CHECK(session.memory_bytes() >= buffer_count(options) * 4 * own.volume());
+    session.finish(0, tail(0));
+  }
+}
