@@ -107,7 +107,8 @@ struct Contestant {
 std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, int components,
                                     Samples& samples) {
   std::vector<std::string> names{"auto"};
-  for (const auto& transport : exchange::transports()) names.emplace_back(transport.name);
+  for (const auto& transport : exchange::transports())
+    if (transport.obstacle.empty()) names.emplace_back(transport.name);
   std::vector<Contestant> all;
   for (const auto& name : names) {
     Contestant one{name, nullptr, {}};

@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/check.hpp"
@@ -33,14 +32,6 @@ std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
   return {peers, digits(plan.inspection.wanted.size())};
 }
 
-/// All ranks with which this one exchanges, in either direction.
-std::vector<int> peer_ranks(const Plan& plan) {
-  std::set<int> ranks;
-  for (const Source& source : plan.inspection.sources) ranks.insert(source.rank);
-  for (const Share& reader : plan.readers) ranks.insert(reader.rank);
-  return {ranks.begin(), ranks.end()};
-}
-
 }  // namespace
 
 struct AccessMap::State {
@@ -58,15 +49,11 @@ struct AccessMap::State {
   [[nodiscard]] FlightContext flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
                                      std::vector<Peer> from);
   [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields);
-  /// What `check` throws, the peers learn too. A flight has its line by then: that may have been opened by
-  /// all ranks.
+  /// Before a flight with these lines: all ranks check together where they have to meet anyway, to open a
+  /// line; after that, each checks by itself.
   template <class Check>
-  void shared(Check check) {
-    try {
-      check();
-    } catch (const Error& error) {
-      notes.fail(error.info());
-    }
+  void before_flight(const Lines& lines, const Fields& fields, Check check) {
+    lines.has_free(fields.entry_bytes()) ? check() : mpi::collectively(comm, check);
   }
   void check_field(const Field& field, std::int64_t entries, const char* what) const;
   void check(std::span<const Field> fields) const;
@@ -83,7 +70,6 @@ struct AccessMap::State {
       shape;  ///< magnitudes of what is exchanged: the choice of a transport holds for maps alike
   Lines to_readers{settings}, to_owners{settings}, of_contributions{settings};
   AccessCounts counts;
-  FailureNotes notes{comm};
   std::int64_t generation = 0;
   double build_s = 0;
   bool split = false;                       ///< whether the two lists below are made
@@ -91,7 +77,6 @@ struct AccessMap::State {
 };
 
 void AccessMap::State::build(const Distribution& distribution, std::span<const std::int64_t> indices) {
-  TAILRACE_CHECK(!notes.failed(), "a map whose flight has failed is of no more use");
   TAILRACE_CHECK(!to_readers.in_use() && !to_owners.in_use() && !of_contributions.in_use(),
                  "a map is rebuilt after its flights have finished");
   const double start_s = monotonic_s();
@@ -103,7 +88,6 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   const auto new_shape = shape_of(comm, plan);
   for (Lines* lines : {&to_readers, &to_owners, &of_contributions}) lines->clear(new_shape == shape);
   shape = new_shape;
-  notes.set_peers(peer_ranks(plan));
   split = false;
   ++generation;
   build_s = monotonic_s() - start_s;
@@ -122,8 +106,7 @@ FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, std::
           .to = std::move(to),
           .from = std::move(from),
           .limit_s = options.limit_s,
-          .counts = &counts,
-          .notes = &notes};
+          .counts = &counts};
 }
 
 FlightContext AccessMap::State::owner_bound_flight(const Fields& fields) {
@@ -163,13 +146,7 @@ void AccessMap::State::check(std::span<const Contribution> contributions) const 
 AccessMap::AccessMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AccessMap::AccessMap(AccessMap&&) noexcept = default;
 AccessMap& AccessMap::operator=(AccessMap&&) noexcept = default;
-AccessMap::~AccessMap() {
-  // What is under way would reach the communicator that gets the number of this one: all is left to the end
-  // of the process.
-  if (!state_ || !state_->notes.failed()) return;
-  for (Lines* lines : {&state_->to_readers, &state_->to_owners, &state_->of_contributions}) lines->cancel();
-  static_cast<void>(state_.release());
-}
+AccessMap::~AccessMap() = default;
 
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& options) {
@@ -223,10 +200,10 @@ std::span<const std::int32_t> AccessMap::rim() const {
 Flight AccessMap::begin_gather(std::span<const Field> fields) {
   State& state = *state_;
   const Fields given(fields);
+  state.before_flight(state.to_readers, given, [&] { state.check(fields); });
   const std::size_t bytes = given.entry_bytes();
   auto context = state.flight(state.to_readers, given, peers_of(state.plan.readers, bytes),
                               peers_of(state.plan.inspection.sources, bytes));
-  state.shared([&] { state.check(fields); });
   return Flight(start_gather(std::move(context), state.plan, given));
 }
 
@@ -236,8 +213,8 @@ Flight AccessMap::begin_scatter_add(std::span<const Field> fields, Reduction red
     throw Error(ErrorKind::usage, "sums of a rank cannot be added in the order partition_free",
                 "hand in one contribution per position");
   const Fields given(fields);
+  state.before_flight(state.to_owners, given, [&] { state.check(fields); });
   auto context = state.owner_bound_flight(given);
-  state.shared([&] { state.check(fields); });
   return Flight(
       start_scatter(std::move(context), state.plan, given, reduction, state.options.order == Order::fixed));
 }
@@ -250,19 +227,18 @@ Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions,
     wanted.push_back(to);
   }
   const Fields values(given), into(wanted);
-  if (state.options.order != Order::partition_free) {
-    auto context = state.owner_bound_flight(values);
-    state.shared([&] { state.check(contributions); });
-    return Flight(start_scatter_of_positions(std::move(context), state.plan, values, into, reduction,
-                                             state.options.order == Order::fixed));
-  }
+  const bool single = state.options.order == Order::partition_free;
+  state.before_flight(single ? state.of_contributions : state.to_owners, values,
+                      [&] { state.check(contributions); });
+  if (!single)
+    return Flight(start_scatter_of_positions(state.owner_bound_flight(values), state.plan, values, into,
+                                             reduction, state.options.order == Order::fixed));
   const std::size_t bytes = values.entry_bytes();
-  const ContributionPlan& single = *state.contributions;
+  const ContributionPlan& plan = *state.contributions;
   auto context =
-      state.flight(state.of_contributions, values, peers_of(single.out, bytes), peers_of(single.in, bytes));
-  state.shared([&] { state.check(contributions); });
+      state.flight(state.of_contributions, values, peers_of(plan.out, bytes), peers_of(plan.in, bytes));
   return Flight(
-      start_contributions(std::move(context), single, state.comm.view().rank(), values, into, reduction));
+      start_contributions(std::move(context), plan, state.comm.view().rank(), values, into, reduction));
 }
 
 AccessSummary AccessMap::describe() const {

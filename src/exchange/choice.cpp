@@ -96,7 +96,9 @@ std::vector<TransportTiming> probe(mpi::CommView comm, const mpi::Node& node) {
   std::vector<TransportTiming> timings;
   for (const Transport& transport : transports()) {
     if (transport.ablation) continue;
-    if (!all_know) known[transport.name] = obstacle_of(transport, comm, node);
+    if (!all_know)
+      known[transport.name] =
+          transport.obstacle.empty() ? obstacle_of(transport, comm, node) : std::string(transport.obstacle);
     timings.push_back({.name = std::string(transport.name), .obstacle = known[transport.name]});
   }
   return timings;

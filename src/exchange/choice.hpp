@@ -31,6 +31,8 @@ class Choice {
   void record(const Transport& transport, double cost_s);
 
   [[nodiscard]] bool decided() const noexcept { return stage_ == Stage::decided; }
+  /// Null until it is decided.
+  [[nodiscard]] const Transport* chosen() const noexcept { return chosen_; }
   /// What was tried; once it is decided, with the medians of the slowest ranks. On rank 0; elsewhere those of
   /// this rank.
   [[nodiscard]] const std::vector<TransportTiming>& timings() const noexcept { return timings_; }

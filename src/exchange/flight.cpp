@@ -98,7 +98,6 @@ bool Flight::Work::advance() {
 
 void Flight::Work::finish() {
   const double start_s = monotonic_s();
-  constexpr double patience_s = 5e-3;  // most waits end within microseconds
   bool waited = false, complete = false;
   const auto look = [&] {
     complete = complete || advance();
@@ -106,9 +105,7 @@ void Flight::Work::finish() {
       context_.line->wait_for_others();
       waited = true;
     }
-    if (complete && context_.line->end()) return true;
-    if (monotonic_s() - start_s > patience_s) context_.notes->look();
-    return false;
+    return complete && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();
   const double waited_s = monotonic_s() - start_s;

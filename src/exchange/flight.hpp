@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "exchange/failure_notes.hpp"
 #include "exchange/lines.hpp"
 #include "exchange/plan.hpp"
 #include "tailrace/exchange/access_map.hpp"
@@ -36,7 +35,6 @@ struct FlightContext {
   std::vector<Peer> to, from;
   double limit_s;
   AccessCounts* counts;
-  FailureNotes* notes;
 };
 
 /// A flight under way: packs what the line has room for, takes what comes.

@@ -62,9 +62,6 @@ class Line {
   [[nodiscard]] virtual const std::byte* incoming(std::size_t i) const = 0;
   /// Lets the round end; returns whether it has. What came in has been read. @local, does not wait
   [[nodiscard]] virtual bool end() = 0;
-  /// Gives up the round, as an error ends the program: nothing more is written into the memory of callers.
-  /// Collective operations cannot be given up. @local
-  virtual void cancel() noexcept {}
   /// Memory of the messages. @local
   [[nodiscard]] virtual std::size_t memory_bytes() const noexcept = 0;
 };
@@ -72,14 +69,15 @@ class Line {
 /// A way to carry messages.
 struct Transport {
   std::string_view name, description;
-  bool ablation;  ///< there to be compared with; `auto` does not choose it
   /// Opens a line. @collective{config.comm}
   std::unique_ptr<Line> (*open)(LineConfig config);
+  std::string_view obstacle = {};  ///< why it cannot be used with this MPI library
+  bool ablation = false;           ///< there to be compared with; `auto` does not choose it
 };
 
 /// The transports of this build, the default first.
 std::span<const Transport> transports() noexcept;
-/// Errors (usage): no transport has this name; the message lists those that there are.
+/// Errors (usage): no transport has this name, or it has an obstacle; the fix lists those that can be used.
 const Transport& find_transport(std::string_view name);
 
 }  // namespace tailrace::exchange

@@ -28,6 +28,15 @@ Lines::Lease Lines::take(std::size_t entry_bytes, const Configure& configure) {
   return {group, group.entries.back()};
 }
 
+bool Lines::has_free(std::size_t entry_bytes) const noexcept {
+  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+    const Transport* const transport = transport_of(group);
+    return group.entry_bytes == entry_bytes && transport != nullptr &&
+           std::any_of(group.entries.begin(), group.entries.end(),
+                       [&](const Entry& entry) { return !entry.used && entry.transport == transport; });
+  });
+}
+
 bool Lines::in_use() const noexcept {
   return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
     return std::any_of(group.entries.begin(), group.entries.end(),
@@ -38,11 +47,6 @@ bool Lines::in_use() const noexcept {
 void Lines::clear(bool same_shape) {
   if (!same_shape) return groups_.clear();
   for (Group& group : groups_) group.entries.clear();
-}
-
-void Lines::cancel() noexcept {
-  for (Group& group : groups_)
-    for (Entry& entry : group.entries) entry.line->cancel();
 }
 
 std::size_t Lines::memory_bytes() const noexcept {

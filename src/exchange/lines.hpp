@@ -36,11 +36,12 @@ class Lines {
   /// A free line for entries of this size, or a new one. @collective{settings.comm}; waits when a transport
   /// is chosen.
   [[nodiscard]] Lease take(std::size_t entry_bytes, const Configure& configure);
+  /// Returns whether `take` will find a line, of a transport that is decided on. The same on all ranks.
+  /// @local
+  [[nodiscard]] bool has_free(std::size_t entry_bytes) const noexcept;
   [[nodiscard]] bool in_use() const noexcept;
   /// Drops all lines; what was found out about transports stays if `same_shape`. None is in use. @collective
   void clear(bool same_shape);
-  /// Writes nothing into the memory of callers any more, where that can be had. @local
-  void cancel() noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// Calls `visit(entry_bytes, timings)` for each choice that there was. @local
   template <class Visit>
@@ -62,6 +63,10 @@ class Lines {
     std::list<Entry> entries;
   };
   Group& group_of(std::size_t entry_bytes);
+  /// The transport of a group, or null while it is being chosen.
+  [[nodiscard]] const Transport* transport_of(const Group& group) const noexcept {
+    return group.choice ? group.choice->chosen() : settings_.transport;
+  }
   static void drop_losers(Group& group, const Transport& chosen);
 
   const LineSettings& settings_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/neighbourhood.hpp"
 
+#include <algorithm>
 #include <climits>
 
 namespace tailrace::mpi {
@@ -40,6 +41,14 @@ void Neighbourhood::Side::set(std::span<const NeighbourPart> parts) {
   }
 }
 
+/// Has entries for so many parts, those behind the last one empty: MPICH 4.0 looks at the types of one side
+/// for each rank of the other, and at null pointers.
+void Neighbourhood::Side::fill_up(std::size_t parts) {
+  counts.resize(parts, 0);
+  places.resize(parts, 0);
+  types.resize(parts, MPI_BYTE);
+}
+
 void Neighbourhood::Side::free_types() noexcept {
   for (MPI_Datatype& type : types)
     if (type != MPI_BYTE) MPI_Type_free(&type);
@@ -52,6 +61,9 @@ Neighbourhood::Neighbourhood(CommView comm, const std::vector<int>& to, const st
 MPI_Request Neighbourhood::start(std::span<const NeighbourPart> out, std::span<const NeighbourPart> in) {
   out_.set(out);
   in_.set(in);
+  const std::size_t parts = std::max(out.size(), in.size()) + 1;
+  out_.fill_up(parts);
+  in_.fill_up(parts);
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.places.data(), out_.types.data(),
                                 MPI_BOTTOM, in_.counts.data(), in_.places.data(), in_.types.data(),

@@ -37,6 +37,7 @@ class Neighbourhood {
     Side& operator=(const Side&) = delete;
     ~Side() { free_types(); }
     void set(std::span<const NeighbourPart> parts);
+    void fill_up(std::size_t parts);
     void free_types() noexcept;
   };
   Comm comm_;

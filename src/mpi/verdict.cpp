@@ -13,7 +13,9 @@
 
 namespace tailrace::mpi {
 
-std::string to_text(const ErrorInfo& info) {
+namespace {
+
+std::string packed(const ErrorInfo& info) {
   return nlohmann::json{{"kind", static_cast<int>(info.kind)},
                         {"message", info.message},
                         {"path", info.path},
@@ -23,7 +25,7 @@ std::string to_text(const ErrorInfo& info) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-ErrorInfo error_from(const std::string& text) {
+ErrorInfo unpacked(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   return {.kind = static_cast<ErrorKind>(json.at("kind").get<int>()),
           .message = json.at("message"),
@@ -32,8 +34,6 @@ ErrorInfo error_from(const std::string& text) {
           .rank = json.at("rank"),
           .hint = json.at("hint")};
 }
-
-namespace {
 
 /// After an expired verdict: every rank that is still there reports to rank 0, which names the others.
 std::string missing_ranks(CommView comm) {
@@ -87,9 +87,9 @@ void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) 
   if (comm.rank() == ranks->lowest) {
     ErrorInfo info = *mine;
     if (info.rank < 0) info.rank = comm.rank();
-    text = to_text(info);
+    text = packed(info);
   }
-  throw Error(error_from(broadcast(comm, text, ranks->lowest)));
+  throw Error(unpacked(broadcast(comm, text, ranks->lowest)));
 }
 
 void collectively(CommView comm, const std::function<void()>& action, double limit_s) {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
@@ -15,10 +14,6 @@ namespace tailrace::mpi {
 
 /// Seconds after which ranks stop waiting for a common verdict and report who is missing.
 inline constexpr double verdict_limit_s = 60;
-
-/// An error as a text for another rank, and back.
-std::string to_text(const ErrorInfo& info);
-ErrorInfo error_from(const std::string& text);
 
 /// Makes the failure of any rank the failure of all: returns if no rank brings an error, otherwise throws on
 /// every rank the error of the lowest failing rank. A rank that does not take part within `limit_s` is named

@@ -90,7 +90,7 @@ Group::~Group() {
   if (group_ != MPI_GROUP_NULL && group_ != MPI_GROUP_EMPTY) MPI_Group_free(&group_);
 }
 
-Window::Window(CommView comm, std::size_t bytes) {
+Window::Window(CommView comm, std::size_t bytes) : comm_(comm) {
   const std::size_t some = std::max<std::size_t>(bytes, 1);
   {
     const Turn turn(comm);
@@ -133,6 +133,9 @@ void Window::flush(int rank) {
 }
 
 void Window::sync() {
+  constexpr int unused_tag = 32002;
+  int found = 0;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, unused_tag, comm_.get(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
   check(MPI_Win_sync(window_), "MPI_Win_sync");
 }
 

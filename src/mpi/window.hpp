@@ -48,7 +48,8 @@ class Window {
   void unlock_all();
   /// Waits until what was started towards `rank` is done there. @local
   void flush(int rank);
-  /// Makes what others have written visible to this rank's reads. @local
+  /// Lets MPI continue, which others may need to write here, and makes what they have written visible to this
+  /// rank's reads. @local
   void sync();
 
   /// Ends an epoch and begins one, on all ranks. @collective{comm}, synchronises
@@ -64,6 +65,7 @@ class Window {
   [[nodiscard]] bool test();
 
  private:
+  CommView comm_;
   MPI_Win window_ = MPI_WIN_NULL;
   std::byte* data_ = nullptr;
 };

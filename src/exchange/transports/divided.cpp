@@ -47,9 +47,6 @@ class Divided final : public Line {
     const bool near = sides_[0].line->end(), far = sides_[1].line->end();
     return near && far;
   }
-  void cancel() noexcept override {
-    for (Side& side : sides_) side.line->cancel();
-  }
   std::size_t memory_bytes() const noexcept override {
     return sides_[0].line->memory_bytes() + sides_[1].line->memory_bytes();
   }

@@ -66,7 +66,6 @@ class TwoSided : public Line {
   }
   const std::byte* incoming(std::size_t i) const override { return places_[i]; }
   bool end() override { return mpi::test_all(sends_.list); }
-  void cancel() noexcept override { mpi::abandon(receives_.list, {}); }
   std::size_t memory_bytes() const noexcept override {
     return out_.size_bytes() + (in_ ? in_->size_bytes() : 0);
   }
