@@ -24,7 +24,7 @@ enum class Order : std::uint8_t {
 };
 
 struct AccessOptions {
-  std::string transport = "auto";  ///< or a name that `tailrace doctor` lists
+  std::string transport = "auto";  ///< or one of docs/explain/exchange.md
   Order order = Order::fixed;
   double limit_s = 60;  ///< after which a rank that waits names those it waits for
 };
