@@ -9,6 +9,7 @@
 #include "checkpoint/store.hpp"
 #include "checkpoint_damage.hpp"
 #include "checkpoint_fixture.hpp"
+#include "error_of.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
 #include "output_fixture.hpp"
@@ -75,15 +76,6 @@ void check_restored(mpi::CommView comm, State& state) {
                                                 state.particles.id_sum()});
   CHECK(all[0] == 1000);
   CHECK(all[1] == state.particles.id_sum_of_all());
-}
-
-std::optional<ErrorInfo> failure_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.info();
-  }
-  return {};
 }
 
 }  // namespace
@@ -232,7 +224,7 @@ MPI_CASE("it gets its name asynchronously", ranks{1, 3}) {
   if (comm.is_root()) CHECK(there == std::vector{checkpoint_path(directory.path(), 4)});
   CHECK(there.size() == (comm.is_root() ? 1 : 0));
   const auto lose_it = [&] { std::filesystem::remove_all(partial_path(directory.path(), 5)); };
-  CHECK(failure_of([&] { finish_without_waiting(5, lose_it, [&] { there.clear(); }); }));
+  CHECK(test::error_of([&] { finish_without_waiting(5, lose_it, [&] { there.clear(); }); }));
   CHECK(there.size() == (comm.is_root() ? 1 : 0));
   State found(comm, slabs(comm.size()));
   CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == 4);
@@ -267,8 +259,8 @@ MPI_CASE("a checkpoint that cannot be written leaves the older ones", ranks{1, 3
     for (const char* strategy : {"blocking", "threads", "leaders"}) {
       CAPTURE(strategy);
       CAPTURE(fault);
-      CHECK(
-          failure_of([&] { save(comm, directory.path(), 2, state, fixture::options_of(strategy, fault)); }));
+      CHECK(test::error_of(
+          [&] { save(comm, directory.path(), 2, state, fixture::options_of(strategy, fault)); }));
       if (comm.is_root()) {
         CHECK(list_checkpoints(directory.path()).size() == 1);
         CHECK_FALSE(std::filesystem::exists(partial_path(directory.path(), 2)));
@@ -310,7 +302,7 @@ MPI_CASE("any byte that changes is found", ranks{1}) {
     save(comm, directory.path(), ++step, state, fixture::options_of("blocking"), packing);
     const auto path = checkpoint_path(directory.path(), step);
     fixture::damage_a_thousand_bytes(path, [&] {
-      const auto error = failure_of([&] { Checkpoint(comm, path, "test").restore(passing(state)); });
+      const auto error = test::error_of([&] { Checkpoint(comm, path, "test").restore(passing(state)); });
       REQUIRE(error);
       CHECK(error->kind == ErrorKind::input);
     });
@@ -333,7 +325,7 @@ struct Refusals {
   }
   [[nodiscard]] std::string path() const { return checkpoint_path(directory.path(), 1); }
   [[nodiscard]] std::string reason(const StateFunction& function, const char* simulation = "test") const {
-    const auto error = failure_of([&] { Checkpoint(comm, path(), simulation).restore(function); });
+    const auto error = test::error_of([&] { Checkpoint(comm, path(), simulation).restore(function); });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::input);
     return error->message;
@@ -382,8 +374,8 @@ MPI_CASE("what a program does not ask for is named, and what is not there refuse
   });
   CHECK(std::find(left.begin(), left.end(), "molecules/argon") != left.end());
   CHECK(std::find(left.begin(), left.end(), "run/seed") != left.end());
-  CHECK(failure_of([&] { Checkpoint(comm, refusals.path() + "0", "test"); }));
-  const auto none = failure_of(
+  CHECK(test::error_of([&] { Checkpoint(comm, refusals.path() + "0", "test"); }));
+  const auto none = test::error_of(
       [&] { restore_newest(comm, refusals.directory.path() + "/nix", "test", passing(refusals.state)); });
   REQUIRE(none);
   check_words(none->message, "no checkpoint to resume from");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "base/random.hpp"
 #include "base/system.hpp"
 #include "environment.hpp"
+#include "error_of.hpp"
 #include "exchange/line.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
@@ -187,13 +187,10 @@ double uneven_value(std::size_t position) {
   return std::ldexp(random.unit() - 0.5, static_cast<int>(random.next() % 60));
 }
 
-ErrorInfo error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.info();
-  }
-  return {};
+/// The error of an action that fails.
+template <class Action>
+ErrorInfo error_of(const Action& action) {
+  return test::error_of(action).value_or(ErrorInfo{});
 }
 
 }  // namespace

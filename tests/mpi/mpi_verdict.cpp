@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/system.hpp"
+#include "error_of.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
 
@@ -11,16 +12,7 @@ using namespace tailrace;
 
 namespace {
 
-/// The error that `action` throws, or nothing.
-template <class Action>
-std::optional<ErrorInfo> error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.info();
-  }
-  return {};
-}
+using test::error_of;
 
 /// Returns how often this thread gave its core up to wait for something.
 long times_slept() {

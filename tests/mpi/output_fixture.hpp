@@ -6,6 +6,7 @@
 #include <span>
 
 #include "../unit/output_pattern.hpp"
+#include "error_of.hpp"
 #include "h5/file.hpp"
 #include "h5/parallel.hpp"
 #include "mpi/verdict.hpp"
@@ -238,14 +239,6 @@ std::optional<ErrorInfo> with_io_servers(mpi::CommView comm, Options options, co
   return {};
 }
 
-template <class Action>
-std::optional<ErrorInfo> error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.info();
-  }
-  return {};
-}
+using test::error_of;
 
 }  // namespace tailrace::output::fixture

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::test {
+
+/// The error that `action` throws, or nothing.
+template <class Action>
+std::optional<ErrorInfo> error_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.info();
+  }
+  return {};
+}
+
+}  // namespace tailrace::test
