@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 
+#include "base/aligned.hpp"
 #include "base/system.hpp"
 
 namespace tailrace::mpi {
@@ -54,7 +55,7 @@ class Turn {
  private:
   void lock_in_turn(CommView leaders) {
     const auto path = fmt::format("/dev/shm/tailrace-windows-{}", getuid());
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     for (int rank = 0; rank < leaders.size(); ++rank) {
       if (rank == leaders.rank() && file_ >= 0) flock(file_, LOCK_EX);
       barrier(leaders);
@@ -78,7 +79,7 @@ void for_each_part(Bytes bytes, std::size_t offset, Move move) {
 
 }  // namespace
 
-Group::Group(CommView comm, const std::vector<int>& ranks) : empty_(ranks.empty()) {
+Group::Group(CommView comm, const std::vector<int>& ranks) {
   MPI_Group all = MPI_GROUP_NULL;
   check(MPI_Comm_group(comm.get(), &all), "MPI_Comm_group");
   const int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group_);
@@ -91,7 +92,9 @@ Group::~Group() {
 }
 
 Window::Window(CommView comm, std::size_t bytes) : comm_(comm) {
-  const std::size_t some = std::max<std::size_t>(bytes, 1);
+  // MPICH 4.0 looks for the parts of the ranks of a node at places rounded otherwise than those where they
+  // are, unless sizes are multiples of 16.
+  const std::size_t some = padded<std::byte>(std::max<std::size_t>(bytes, 1));
   {
     const Turn turn(comm);
     check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, &window_),

@@ -18,11 +18,9 @@ class Group {
   Group& operator=(const Group&) = delete;
   ~Group();
   [[nodiscard]] MPI_Group get() const noexcept { return group_; }
-  [[nodiscard]] bool empty() const noexcept { return empty_; }
 
  private:
   MPI_Group group_ = MPI_GROUP_NULL;
-  bool empty_;
 };
 
 /// Memory of every rank that the others write to and read from without its taking part (MPI-3 one-sided
