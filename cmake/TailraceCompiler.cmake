@@ -37,8 +37,7 @@ if(TAILRACE_SANITIZE)
   target_link_options(tailrace_flags INTERFACE -fsanitize=${TAILRACE_SANITIZE})
 endif()
 
-# tailrace_compile_quickly(TARGET): for code in which no time is spent, such as tests and the reading of options. An optimised
-# build of it takes two thirds of the time so.
+# tailrace_compile_quickly(TARGET): for code in which no time is spent, such as tests and the reading of options.
 function(tailrace_compile_quickly TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-Og>)
 endfunction()

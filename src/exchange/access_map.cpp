@@ -45,15 +45,18 @@ struct AccessMap::State {
   }
 
   void build(const Distribution& distribution, std::span<const std::int64_t> indices);
-  [[nodiscard]] LineConfig line(std::vector<Peer> to, std::vector<Peer> from);
-  [[nodiscard]] FlightContext flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
-                                     std::vector<Peer> from);
-  [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields);
+  /// A flight on these lines; `to` and `from` are what one of them is opened with, if there is none.
+  template <class To, class From>
+  [[nodiscard]] FlightContext flight(Lines& lines, const Fields& fields, const To& to, const From& from);
+  [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields) {
+    return flight(to_owners, fields, plan.inspection.sources, plan.readers);
+  }
   /// Before a flight with these lines: all ranks check together where they have to meet anyway, to open a
   /// line; after that, each checks by itself.
   template <class Check>
   void before_flight(const Lines& lines, const Fields& fields, Check check) {
-    lines.has_free(fields.entry_bytes()) ? check() : mpi::collectively(comm, check);
+    if (!lines.has_free(fields.entry_bytes())) return mpi::collectively(comm, check);
+    check();
   }
   void check_field(const Field& field, std::int64_t entries, const char* what) const;
   void check(std::span<const Field> fields) const;
@@ -93,25 +96,19 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   build_s = monotonic_s() - start_s;
 }
 
-LineConfig AccessMap::State::line(std::vector<Peer> to, std::vector<Peer> from) {
-  constexpr int tags = 16384;  // of those that every MPI library grants
-  next_tag = (next_tag + 1) % tags;
-  return {.comm = comm, .node = &node, .tag = next_tag, .to = std::move(to), .from = std::move(from)};
-}
-
-FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, std::vector<Peer> to,
-                                       std::vector<Peer> from) {
-  auto lease = lines.take(fields.entry_bytes(), [&] { return line(to, from); });
-  return {.line = std::move(lease),
-          .to = std::move(to),
-          .from = std::move(from),
-          .limit_s = options.limit_s,
-          .counts = &counts};
-}
-
-FlightContext AccessMap::State::owner_bound_flight(const Fields& fields) {
+template <class To, class From>
+FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, const To& to, const From& from) {
   const std::size_t bytes = fields.entry_bytes();
-  return flight(to_owners, fields, peers_of(plan.inspection.sources, bytes), peers_of(plan.readers, bytes));
+  const auto configure = [&]() -> LineConfig {
+    constexpr int tags = 16384;  // of those that every MPI library grants
+    next_tag = (next_tag + 1) % tags;
+    return {.comm = comm,
+            .node = &node,
+            .tag = next_tag,
+            .to = peers_of(to, bytes),
+            .from = peers_of(from, bytes)};
+  };
+  return {.line = lines.take(bytes, configure), .limit_s = options.limit_s, .counts = &counts};
 }
 
 void AccessMap::State::check_field(const Field& field, std::int64_t entries, const char* what) const {
@@ -201,9 +198,7 @@ Flight AccessMap::begin_gather(std::span<const Field> fields) {
   State& state = *state_;
   const Fields given(fields);
   state.before_flight(state.to_readers, given, [&] { state.check(fields); });
-  const std::size_t bytes = given.entry_bytes();
-  auto context = state.flight(state.to_readers, given, peers_of(state.plan.readers, bytes),
-                              peers_of(state.plan.inspection.sources, bytes));
+  auto context = state.flight(state.to_readers, given, state.plan.readers, state.plan.inspection.sources);
   return Flight(start_gather(std::move(context), state.plan, given));
 }
 
@@ -233,10 +228,8 @@ Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions,
   if (!single)
     return Flight(start_scatter_of_positions(state.owner_bound_flight(values), state.plan, values, into,
                                              reduction, state.options.order == Order::fixed));
-  const std::size_t bytes = values.entry_bytes();
   const ContributionPlan& plan = *state.contributions;
-  auto context =
-      state.flight(state.of_contributions, values, peers_of(plan.out, bytes), peers_of(plan.in, bytes));
+  auto context = state.flight(state.of_contributions, values, plan.out, plan.in);
   return Flight(
       start_contributions(std::move(context), plan, state.comm.view().rank(), values, into, reduction));
 }

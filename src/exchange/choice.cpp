@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <span>
 
@@ -108,7 +107,10 @@ Choice::Choice(mpi::CommView comm, std::vector<TransportTiming> timings)
     : comm_(comm), consultation_(std::make_unique<mpi::Consultation>(comm)), timings_(std::move(timings)) {
   for (const auto& timing : timings_)
     if (timing.obstacle.empty()) candidates_.push_back({&find_transport(timing.name), {}});
-  if (candidates_.size() == 1) decide(timings_.front().name);
+  if (candidates_.empty())
+    throw Error(ErrorKind::internal, "no exchange transport carries messages around a ring of the ranks",
+                "name one, to see what it fails with");
+  if (candidates_.size() == 1) decide(std::string(candidates_.front().transport->name));
 }
 
 const Transport& Choice::next() {

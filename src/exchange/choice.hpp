@@ -21,7 +21,8 @@ std::vector<TransportTiming> probe(mpi::CommView comm, const mpi::Node& node);
 /// ranks choose alike.
 class Choice {
  public:
-  /// Of the timings without an obstacle. With a single one there is nothing to choose.
+  /// Of the timings without an obstacle. With a single one there is nothing to choose. Errors (internal):
+  /// there is none.
   Choice(mpi::CommView comm, std::vector<TransportTiming> timings);
 
   /// The transport of the next flight. @collective{comm}. Waits twice, when what all ranks measured is

@@ -55,8 +55,8 @@ void Fields::copy_in(std::int64_t first, std::int64_t count, const std::byte* me
 }
 
 Flight::Work::Work(FlightContext context)
-    : context_(std::move(context)), here_(context_.from.size()), missing_(context_.from.size()) {
-  for (std::size_t i = context_.to.size(); i > 0; --i) unsent_.push_back(i - 1);
+    : context_(std::move(context)), here_(senders()), missing_(senders()) {
+  for (std::size_t i = context_.line.to().size(); i > 0; --i) unsent_.push_back(i - 1);
 }
 
 void Flight::Work::begin(std::span<std::byte* const> places) {
@@ -75,7 +75,7 @@ void Flight::Work::send_what_fits() {
     pack(i, message);
     context_.line->send(i);
     ++context_.counts->messages;
-    context_.counts->bytes += static_cast<std::int64_t>(context_.to[i].bytes);
+    context_.counts->bytes += static_cast<std::int64_t>(context_.line.to()[i].bytes);
     unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(left) - 1);
   }
 }
@@ -116,8 +116,8 @@ void Flight::Work::finish() {
 void Flight::Work::report_silence() const {
   std::vector<int> silent;
   for (std::size_t i = 0; i < here_.size(); ++i)
-    if (!here_[i]) silent.push_back(context_.from[i].rank);
-  for (const std::size_t i : unsent_) silent.push_back(context_.to[i].rank);
+    if (!here_[i]) silent.push_back(context_.line.from()[i].rank);
+  for (const std::size_t i : unsent_) silent.push_back(context_.line.to()[i].rank);
   throw Error(ErrorKind::internal,
               fmt::format("no values came from ranks {} for {} s", fmt::join(silent, ", "), context_.limit_s),
               "look at what these ranks are doing: all ranks begin the same flights");

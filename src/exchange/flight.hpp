@@ -32,7 +32,6 @@ class Fields {
 /// What flights of a map have in common.
 struct FlightContext {
   Lines::Lease line;
-  std::vector<Peer> to, from;
   double limit_s;
   AccessCounts* counts;
 };
@@ -57,10 +56,10 @@ class Flight::Work {
   /// The message of sender i is there.
   virtual void take(std::size_t i) = 0;
   void arrived(std::size_t i) const {
-    if (arrival_) arrival_(context_.from[i].rank);
+    if (arrival_) arrival_(context_.line.from()[i].rank);
   }
   [[nodiscard]] const std::byte* message(std::size_t i) const { return context_.line->incoming(i); }
-  [[nodiscard]] std::size_t senders() const noexcept { return context_.from.size(); }
+  [[nodiscard]] std::size_t senders() const noexcept { return context_.line.from().size(); }
 
  private:
   /// Returns whether all messages have been sent and taken.

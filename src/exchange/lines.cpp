@@ -24,7 +24,8 @@ Lines::Lease Lines::take(std::size_t entry_bytes, const Configure& configure) {
   if (group.choice && group.choice->decided()) drop_losers(group, transport);
   for (Entry& entry : group.entries)
     if (!entry.used && entry.transport == &transport) return {group, entry};
-  group.entries.push_back({&transport, transport.open(configure()), false});
+  const LineConfig config = configure();
+  group.entries.push_back({&transport, config, transport.open(config), false});
   return {group, group.entries.back()};
 }
 

@@ -53,6 +53,7 @@ class Lines {
  private:
   struct Entry {
     const Transport* transport;
+    LineConfig config;
     std::unique_ptr<Line> line;
     bool used;
   };
@@ -82,8 +83,9 @@ class Lines::Lease {
     if (group_->choice && !group_->choice->decided()) group_->choice->record(*entry_->transport, cost_s);
     entry_->used = false;
   }
-  Line& operator*() const { return *entry_->line; }
   Line* operator->() const { return entry_->line.get(); }
+  [[nodiscard]] const std::vector<Peer>& to() const noexcept { return entry_->config.to; }
+  [[nodiscard]] const std::vector<Peer>& from() const noexcept { return entry_->config.from; }
 
  private:
   Group* group_;

@@ -28,15 +28,15 @@ MPI_Datatype type_of(std::size_t bytes) {
 
 }  // namespace
 
-void Neighbourhood::Side::set(std::span<const NeighbourPart> parts) {
+void Neighbourhood::Side::set(std::span<const std::span<std::byte>> parts) {
   free_types();
   counts.clear(), places.clear(), types.clear();
-  for (const NeighbourPart& part : parts) {
-    const bool fits = part.bytes <= INT_MAX;
-    counts.push_back(fits ? static_cast<int>(part.bytes) : 1);
-    types.push_back(fits ? MPI_BYTE : type_of(part.bytes));
+  for (const auto part : parts) {
+    const bool fits = part.size() <= INT_MAX;
+    counts.push_back(fits ? static_cast<int>(part.size()) : 1);
+    types.push_back(fits ? MPI_BYTE : type_of(part.size()));
     MPI_Aint place = 0;
-    check(MPI_Get_address(part.first, &place), "MPI_Get_address");
+    check(MPI_Get_address(part.data(), &place), "MPI_Get_address");
     places.push_back(place);
   }
 }
@@ -58,7 +58,8 @@ void Neighbourhood::Side::free_types() noexcept {
 Neighbourhood::Neighbourhood(CommView comm, const std::vector<int>& to, const std::vector<int>& from)
     : comm_(Comm::neighbours(comm, to, from)) {}
 
-MPI_Request Neighbourhood::start(std::span<const NeighbourPart> out, std::span<const NeighbourPart> in) {
+MPI_Request Neighbourhood::start(std::span<const std::span<std::byte>> out,
+                                 std::span<const std::span<std::byte>> in) {
   out_.set(out);
   in_.set(in);
   const std::size_t parts = std::max(out.size(), in.size()) + 1;

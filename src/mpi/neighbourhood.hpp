@@ -9,13 +9,6 @@
 
 namespace tailrace::mpi {
 
-/// Bytes in memory that MPI sends to one rank, or receives from it.
-struct NeighbourPart {
-  int rank = 0;
-  std::byte* first = nullptr;
-  std::size_t bytes = 0;
-};
-
 /// The ranks with which this one exchanges, as MPI's collective operations among neighbours know them.
 class Neighbourhood {
  public:
@@ -24,7 +17,8 @@ class Neighbourhood {
 
   /// Begins to exchange `out` and `in`, in the order of the lists of ranks; the memory belongs to MPI until
   /// the request is complete. @collective{comm}, does not wait
-  [[nodiscard]] MPI_Request start(std::span<const NeighbourPart> out, std::span<const NeighbourPart> in);
+  [[nodiscard]] MPI_Request start(std::span<const std::span<std::byte>> out,
+                                  std::span<const std::span<std::byte>> in);
 
  private:
   /// What MPI knows of one side; it reads this until the exchange is complete.
@@ -36,7 +30,7 @@ class Neighbourhood {
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
     ~Side() { free_types(); }
-    void set(std::span<const NeighbourPart> parts);
+    void set(std::span<const std::span<std::byte>> parts);
     void fill_up(std::size_t parts);
     void free_types() noexcept;
   };

@@ -41,11 +41,9 @@ class Neighbour final : public Line {
 
  private:
   void exchange() {
-    std::vector<mpi::NeighbourPart> out, in;
-    for (std::size_t i = 0; i < config_.to.size(); ++i)
-      out.push_back({config_.to[i].rank, out_[i], config_.to[i].bytes});
-    for (std::size_t i = 0; i < config_.from.size(); ++i)
-      in.push_back({config_.from[i].rank, places_[i], config_.from[i].bytes});
+    std::vector<std::span<std::byte>> out, in;
+    for (std::size_t i = 0; i < config_.to.size(); ++i) out.emplace_back(out_[i], config_.to[i].bytes);
+    for (std::size_t i = 0; i < config_.from.size(); ++i) in.emplace_back(places_[i], config_.from[i].bytes);
     request_ = neighbourhood_.start(out, in);
   }
 

@@ -22,107 +22,96 @@ std::vector<std::size_t> numbers_from_peers(mpi::CommView comm, const std::vecto
   return numbers;
 }
 
-/// Names all messages at once, when `come` is called.
-class AllAtOnce {
+/// What both transports of active targets share: puts into the receivers' windows, all of whose messages are
+/// there when an epoch ends.
+class Active : public Line {
  public:
-  explicit AllAtOnce(std::size_t messages) : messages_(messages), named_(messages) {}
-  void begin() noexcept { named_ = messages_; }
-  void come() noexcept { named_ = 0; }
-  std::optional<std::size_t> next() {
-    if (named_ == messages_) return {};
-    return named_++;
-  }
-
- private:
-  std::size_t messages_, named_;
-};
-
-/// Puts into the receivers' windows in epochs that both sides open: post - start - complete - wait.
-class Pscw final : public Line {
- public:
-  explicit Pscw(LineConfig config)
-      : config_(std::move(config)),
-        origins_(config_.comm, ranks_of(config_.from)),
-        targets_(config_.comm, ranks_of(config_.to)),
-        out_(config_.to),
-        places_(message_offsets(config_.from)),
-        window_(config_.comm, places_.back()),
-        offsets_(numbers_from_peers(config_.comm, config_.from, places_)),
-        arrivals_(config_.from.size()) {}
-
-  void begin(std::span<std::byte* const>) override {
-    arrivals_.begin();
-    unsent_ = config_.to.size();
-    exposed_ = !config_.from.empty();
-    if (exposed_) window_.post(origins_);
-    if (unsent_ > 0) window_.start(targets_);
-  }
-  std::byte* outgoing(std::size_t i) override { return out_[i]; }
-  void send(std::size_t i) override {
-    window_.put({out_[i], config_.to[i].bytes}, config_.to[i].rank, offsets_[i]);
-    if (--unsent_ == 0) window_.complete();
-  }
-  std::optional<std::size_t> arrived() override {
-    if (exposed_ && window_.test()) {
-      exposed_ = false;
-      arrivals_.come();
-    }
-    return arrivals_.next();
-  }
-  const std::byte* incoming(std::size_t i) const override { return window_.data() + places_[i]; }
-  bool end() override { return !exposed_; }
-  std::size_t memory_bytes() const noexcept override { return out_.size_bytes() + places_.back(); }
-
- private:
-  LineConfig config_;
-  mpi::Group origins_, targets_;
-  MessageArea out_;
-  std::vector<std::size_t> places_;  ///< of incoming messages, in this rank's window
-  mpi::Window window_;
-  std::vector<std::size_t> offsets_;  ///< of outgoing ones, in the receivers' windows
-  AllAtOnce arrivals_;
-  std::size_t unsent_ = 0;
-  bool exposed_ = false;  ///< others may still write here
-};
-
-/// Puts between two fences of all ranks: the baseline.
-class Fence final : public Line {
- public:
-  explicit Fence(LineConfig config)
+  explicit Active(LineConfig config)
       : config_(std::move(config)),
         out_(config_.to),
         places_(message_offsets(config_.from)),
         window_(config_.comm, places_.back()),
         offsets_(numbers_from_peers(config_.comm, config_.from, places_)),
-        arrivals_(config_.from.size()) {}
+        named_(config_.from.size()) {}
 
-  void begin(std::span<std::byte* const>) override {
-    arrivals_.begin();
-    window_.fence();
-    open_ = true;
-  }
   std::byte* outgoing(std::size_t i) override { return out_[i]; }
   void send(std::size_t i) override {
     window_.put({out_[i], config_.to[i].bytes}, config_.to[i].rank, offsets_[i]);
   }
-  void wait_for_others() override {
-    window_.fence();
-    open_ = false;
-    arrivals_.come();
-  }
-  std::optional<std::size_t> arrived() override { return arrivals_.next(); }
   const std::byte* incoming(std::size_t i) const override { return window_.data() + places_[i]; }
   bool end() override { return !open_; }
   std::size_t memory_bytes() const noexcept override { return out_.size_bytes() + places_.back(); }
 
+ protected:
+  /// Others may write here until `close`.
+  void open() noexcept { open_ = true; }
+  void close() noexcept {
+    open_ = false;
+    named_ = 0;
+  }
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+  /// The number of the next message that the caller does not know of.
+  std::optional<std::size_t> next() noexcept {
+    if (open_ || named_ == config_.from.size()) return {};
+    return named_++;
+  }
+  [[nodiscard]] const LineConfig& config() const noexcept { return config_; }
+  [[nodiscard]] mpi::Window& window() noexcept { return window_; }
+
  private:
   LineConfig config_;
   MessageArea out_;
-  std::vector<std::size_t> places_;
+  std::vector<std::size_t> places_;  ///< of incoming messages, in this rank's window
   mpi::Window window_;
-  std::vector<std::size_t> offsets_;
-  AllAtOnce arrivals_;
+  std::vector<std::size_t> offsets_;  ///< of outgoing ones, in the receivers' windows
+  std::size_t named_;                 ///< messages of this round that the caller knows of
   bool open_ = false;
+};
+
+/// In epochs that both sides open: post - start - complete - wait.
+class Pscw final : public Active {
+ public:
+  explicit Pscw(const LineConfig& config)
+      : Active(config),
+        origins_(config.comm, ranks_of(config.from)),
+        targets_(config.comm, ranks_of(config.to)) {}
+
+  void begin(std::span<std::byte* const>) override {
+    unsent_ = config().to.size();
+    if (!config().from.empty()) {
+      open();
+      window().post(origins_);
+    }
+    if (unsent_ > 0) window().start(targets_);
+  }
+  void send(std::size_t i) override {
+    Active::send(i);
+    if (--unsent_ == 0) window().complete();
+  }
+  std::optional<std::size_t> arrived() override {
+    if (is_open() && window().test()) close();
+    return next();
+  }
+
+ private:
+  mpi::Group origins_, targets_;
+  std::size_t unsent_ = 0;
+};
+
+/// Between two fences of all ranks: the baseline.
+class Fence final : public Active {
+ public:
+  using Active::Active;
+
+  void begin(std::span<std::byte* const>) override {
+    window().fence();
+    open();
+  }
+  void wait_for_others() override {
+    window().fence();
+    close();
+  }
+  std::optional<std::size_t> arrived() override { return next(); }
 };
 
 /// Counters of rounds in a window, each on a cache line of its own. Whoever writes one does so with a put.
@@ -215,8 +204,8 @@ class Passive : public Line {
   std::size_t counters_bytes_;
   mpi::Window window_;
   Counters counters_;
-  std::vector<std::size_t> there_at_,
-      read_at_;  ///< where the counters for this rank's news are, in other windows
+  /// Where the counters for this rank's news are, in other windows.
+  std::vector<std::size_t> there_at_, read_at_;
   std::vector<bool> named_;
   std::uint64_t round_ = 0;
 };
@@ -271,7 +260,7 @@ class Get final : public Passive {
 }  // namespace
 
 std::unique_ptr<Line> open_rma_pscw(LineConfig config) {
-  return std::make_unique<Pscw>(std::move(config));
+  return std::make_unique<Pscw>(config);
 }
 std::unique_ptr<Line> open_rma_fence(LineConfig config) {
   return std::make_unique<Fence>(std::move(config));
