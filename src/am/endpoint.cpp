@@ -27,7 +27,7 @@ Endpoint::Endpoint(std::unique_ptr<Transport> transport, const Options& options)
                  .send_ready =
                      [this](int to, const Readiness& readiness) {
                        outgoing_.append(to, Lane::control,
-                                        {RecordType::ready, own_module, 0, sizeof readiness},
+                                        {EntryType::ready, own_module, 0, sizeof readiness},
                                         {.body = std::as_bytes(std::span(&readiness, 1))});
                      }}),
       sink_(
@@ -55,9 +55,9 @@ void Endpoint::send(int to, int number, const Contents& contents, Completion on_
   if (to == rank()) return send_to_self(number, contents, on_complete);
   if (contents.body.size() > options_.rendezvous_bytes)
     return announce(to, number, contents, std::move(on_complete));
-  const RecordHeader header{RecordType::message, static_cast<std::uint8_t>(number),
-                            static_cast<std::uint16_t>(contents.head.size()),
-                            static_cast<std::uint32_t>(contents.body.size())};
+  const EntryHeader header{EntryType::message, static_cast<std::uint8_t>(number),
+                           static_cast<std::uint16_t>(contents.head.size()),
+                           static_cast<std::uint32_t>(contents.body.size())};
   outgoing_.append(to, lane, header, contents);
   if (on_complete) on_complete();
 }
@@ -73,8 +73,8 @@ void Endpoint::announce(int to, int number, const Contents& contents, Completion
   const Announcement announcement{
       .sender = announced_.insert({.body = contents.body, .on_complete = std::move(on_complete)}),
       .body_bytes = contents.body.size()};
-  const RecordHeader header{RecordType::announce, static_cast<std::uint8_t>(number),
-                            static_cast<std::uint16_t>(contents.head.size()), sizeof announcement};
+  const EntryHeader header{EntryType::announce, static_cast<std::uint8_t>(number),
+                           static_cast<std::uint16_t>(contents.head.size()), sizeof announcement};
   outgoing_.append(to, module(number).lane, header,
                    {.head = contents.head, .body = std::as_bytes(std::span(&announcement, 1))});
 }
@@ -111,20 +111,20 @@ void Endpoint::receive(int source, Lane lane, std::span<const std::byte> frame) 
   ++frames_received_;
   const auto header = value_at<FrameHeader>(frame);
   outgoing_.take_credit(source, header);
-  for_each_record(frame, [&](const RecordHeader& record, auto head, auto body) {
-    receive_record(source, record, {.head = head, .body = body});
+  for_each_entry(frame, [&](const EntryHeader& entry, auto head, auto body) {
+    receive_entry(source, entry, {.head = head, .body = body});
   });
   if (header.counted != 0) outgoing_.give_credit(source, lane);
 }
 
-void Endpoint::receive_record(int source, const RecordHeader& record, const Contents& contents) {
-  switch (record.type) {
-    case RecordType::message:
-      return incoming_.take(source, record.module, contents);
-    case RecordType::announce:
-      return incoming_.take_announced(source, record.module, contents.head,
+void Endpoint::receive_entry(int source, const EntryHeader& entry, const Contents& contents) {
+  switch (entry.type) {
+    case EntryType::message:
+      return incoming_.take(source, entry.module, contents);
+    case EntryType::announce:
+      return incoming_.take_announced(source, entry.module, contents.head,
                                       value_at<Announcement>(contents.body));
-    case RecordType::ready:
+    case EntryType::ready:
       return send_announced(source, value_at<Readiness>(contents.body));
   }
 }

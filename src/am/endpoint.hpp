@@ -98,7 +98,7 @@ class Endpoint {
 
   Module& module(int number);
   void receive(int source, Lane lane, std::span<const std::byte> frame);
-  void receive_record(int source, const RecordHeader& record, const Contents& contents);
+  void receive_entry(int source, const EntryHeader& entry, const Contents& contents);
   void send_to_self(int number, const Contents& contents, const Completion& on_complete);
   void announce(int to, int number, const Contents& contents, Completion on_complete);
   void send_announced(int to, const Readiness& readiness);

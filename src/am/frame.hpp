@@ -25,16 +25,16 @@ struct Token {
   friend bool operator==(const Token&, const Token&) = default;
 };
 
-/// Describes what a record says.
-enum class RecordType : std::uint8_t {
+/// Describes what an entry says.
+enum class EntryType : std::uint8_t {
   message,   ///< a whole message
   announce,  ///< a message whose body is sent when the receiver has memory for it
   ready,     ///< the memory is there
 };
 
 /// Stands before each message; head and body follow, each padded to 8 bytes.
-struct RecordHeader {
-  RecordType type = RecordType::message;
+struct EntryHeader {
+  EntryType type = EntryType::message;
   std::uint8_t module = 0;
   std::uint16_t head_bytes = 0;
   std::uint32_t body_bytes = 0;
@@ -62,29 +62,29 @@ struct FrameHeader {
 constexpr std::size_t padded8(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
 }
-/// Bytes that a record takes.
-constexpr std::size_t record_bytes(std::size_t head, std::size_t body) noexcept {
-  return sizeof(RecordHeader) + padded8(head) + padded8(body);
+/// Bytes that an entry takes.
+constexpr std::size_t entry_bytes(std::size_t head, std::size_t body) noexcept {
+  return sizeof(EntryHeader) + padded8(head) + padded8(body);
 }
 
-/// Appends a record to a frame.
-inline void append_record(Bytes& frame, const RecordHeader& header, std::span<const std::byte> head,
-                          std::span<const std::byte> body) {
+/// Appends an entry to a frame.
+inline void append_entry(Bytes& frame, const EntryHeader& header, std::span<const std::byte> head,
+                         std::span<const std::byte> body) {
   const std::size_t first = frame.size(), head_at = first + sizeof header;
-  frame.resize(first + record_bytes(head.size(), body.size()));
+  frame.resize(first + entry_bytes(head.size(), body.size()));
   put_at(frame, first, header);
   if (!head.empty()) std::memcpy(frame.data() + head_at, head.data(), head.size());
   if (!body.empty()) std::memcpy(frame.data() + head_at + padded8(head.size()), body.data(), body.size());
 }
 
-/// Calls visit(header, head, body) for the records of a frame in their order.
+/// Calls visit(header, head, body) for the entries of a frame in their order.
 template <class Visit>
-void for_each_record(std::span<const std::byte> frame, Visit visit) {
+void for_each_entry(std::span<const std::byte> frame, Visit visit) {
   for (std::size_t at = sizeof(FrameHeader); at < frame.size();) {
-    const auto header = value_at<RecordHeader>(frame, at);
+    const auto header = value_at<EntryHeader>(frame, at);
     const auto head = frame.subspan(at + sizeof header, header.head_bytes);
     visit(header, head, frame.subspan(at + sizeof header + padded8(header.head_bytes), header.body_bytes));
-    at += record_bytes(header.head_bytes, header.body_bytes);
+    at += entry_bytes(header.head_bytes, header.body_bytes);
   }
 }
 

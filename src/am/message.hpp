@@ -25,7 +25,7 @@ struct Options {
   /// Memory that each frame fits into, in whole cache lines.
   [[nodiscard]] std::size_t max_frame_bytes() const noexcept {
     const std::size_t body = rendezvous_bytes > frame_bytes ? rendezvous_bytes : frame_bytes;
-    return padded<std::byte>(sizeof(FrameHeader) + record_bytes(max_head_bytes, body));
+    return padded<std::byte>(sizeof(FrameHeader) + entry_bytes(max_head_bytes, body));
   }
 };
 

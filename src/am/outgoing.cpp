@@ -34,10 +34,10 @@ PeerTally Outgoing::tally(int rank) const noexcept {
   return found ? found->tally : PeerTally{};
 }
 
-void Outgoing::append(int to, Lane lane, const RecordHeader& header, const Contents& contents) {
+void Outgoing::append(int to, Lane lane, const EntryHeader& header, const Contents& contents) {
   Peer& receiver = peer(to);
   Way& way = receiver.ways[index_of(lane)];
-  const std::size_t bytes = record_bytes(contents.head.size(), contents.body.size());
+  const std::size_t bytes = entry_bytes(contents.head.size(), contents.body.size());
   if (!way.open.empty() && way.open.size() + bytes > options_.frame_bytes) close_frame(way);
   if (way.open.empty()) {
     way.open = transport_->empty_frame();
@@ -45,7 +45,7 @@ void Outgoing::append(int to, Lane lane, const RecordHeader& header, const Conte
     put_at(way.open, 0, FrameHeader{.kind = header.module, .counted = 1});
     way.since_s = lane == Lane::data ? monotonic_s() : 0;
   }
-  append_record(way.open, header, contents.head, contents.body);
+  append_entry(way.open, header, contents.head, contents.body);
   if (++way.messages >= options_.messages_per_frame || way.open.size() >= options_.frame_bytes)
     close_frame(way);
   if (!std::exchange(receiver.busy, true)) busy_.push_back(&receiver);

@@ -20,8 +20,8 @@ class Outgoing {
  public:
   Outgoing(Transport& transport, const Options& options);
 
-  /// Adds a record to the frame that is being filled for a rank.
-  void append(int to, Lane lane, const RecordHeader& header, const Contents& contents);
+  /// Adds an entry to the frame that is being filled for a rank.
+  void append(int to, Lane lane, const EntryHeader& header, const Contents& contents);
   /// Sends what waits, as far as there is credit: all of it; what is on the lane `control` or has waited for
   /// `Options::max_age_s`.
   void flush();
