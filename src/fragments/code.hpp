@@ -84,7 +84,7 @@ struct CountRule {
 struct PushRule {
   Code name, to;
 };
-/// What recommendations, `>>` and `-->` ask of the fragment at which they stand.
+/// What recommendations, `>>` and `-->` ask of their fragment.
 struct Rules {
   std::vector<CountRule> counts;
   std::vector<Code> requests, deletes, sets;

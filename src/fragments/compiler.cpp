@@ -76,7 +76,7 @@ void find_written(Image& image) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto statement = image.statements.rbegin(); statement != image.statements.rend(); ++statement)
-      collect_written(*statement);  // inner ones stand behind those around them
+      collect_written(*statement);  // inner ones come after those around them
     for (auto& [name, subroutine] : image.subroutines) changed = mark_written(subroutine) || changed;
   }
 }

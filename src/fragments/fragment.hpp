@@ -29,7 +29,7 @@ struct Name {
 /// What a slot of a frame holds.
 using Slot = std::variant<std::monostate, Value, Name>;
 
-/// A call that is being executed, for messages: where it stands, what it looks like, and who called it.
+/// A call that is being executed, for messages: where it is, what it looks like, and who called it.
 struct Call {
   std::uint32_t statement = 0;
   std::uint32_t depth = 0;

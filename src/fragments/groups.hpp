@@ -11,7 +11,7 @@
 
 namespace tailrace::fragments {
 
-/// Who writes or deletes: a statement, and the calls that it stands in.
+/// Who writes or deletes: a statement, and the calls that it is part of.
 struct Origin {
   const Statement* statement = nullptr;
   std::shared_ptr<const Call> call;

@@ -27,7 +27,7 @@ Machine::Machine(std::shared_ptr<const Image> image, const Bodies& bodies, const
 
 namespace {
 
-/// The statement that calls `main`: it stands nowhere, and its arguments are in its frame.
+/// The statement that calls `main`: it is nowhere in the source, and its arguments are in its frame.
 Statement call_of_main(const Subroutine& main) {
   Statement statement;
   statement.at = main.at, statement.callee = &main, statement.number = ~0U;

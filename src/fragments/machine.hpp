@@ -35,7 +35,7 @@ struct Effects {
   std::vector<Removal> deletes;
   std::vector<std::pair<Name, Name>> pushes;
   std::vector<GroupToken> finished;  ///< whom to notify
-  std::optional<Fragment> again;     ///< the fragment itself, which goes on
+  std::optional<Fragment> again;     ///< the fragment itself, which continues
   std::optional<Fault> fault;
 };
 

@@ -50,7 +50,7 @@ void Compiler::indexed_rule(Rules& rules, const Node& node) {
 
 void Compiler::nfargument(const Node& node, Statement* call) {
   if (call == nullptr || call->callee == nullptr)
-    return node.problem("nfparam with a value stands at a call");
+    return node.problem("nfparam with a value belongs to a call");
   const auto& known = call->callee->nfparams;
   const auto found = std::ranges::find(known, node.text("ref"));
   if (found == known.end())

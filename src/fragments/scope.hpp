@@ -11,7 +11,7 @@
 
 namespace tailrace::fragments {
 
-/// What an identifier stands for where it is read.
+/// What an identifier means where it is read.
 struct Symbol {
   enum class Kind { value, name, label, let, nfparam };
   Kind kind = Kind::value;

@@ -119,7 +119,7 @@ TEST_CASE("verdict: of many causes twenty are shown") {
   CHECK(ending.errors.back() == "and 10 further errors");
 }
 
-TEST_CASE("verdict: deleted and exhausted names are told from those that nobody writes") {
+TEST_CASE("verdict: deleted and exhausted names are distinguished from those that nobody writes") {
   CHECK(error_of_program("sub d(name v) {\n nothing() @ { request v; delete v; }; }\nsub main() { df x, y;\n "
                          "set(1, x); set(1, y);\n d(x) >> (y[1]);\n if y[1] show(\"\", x); }") ==
         "test.fa:6:10: error: the program cannot finish: 1 fragment waits. x was deleted at test.fa:2:2. "

@@ -47,7 +47,7 @@ class Value {
   [[nodiscard]] bool is_set() const noexcept { return type_ != Type::unset; }
   [[nodiscard]] std::int32_t integer() const noexcept { return integer_; }
   [[nodiscard]] double real() const noexcept { return real_; }
-  /// The text of a string, behind which stands a 0.
+  /// The text of a string, with a 0 behind it.
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(buffer_.data()), buffer_.size() - 1};
   }

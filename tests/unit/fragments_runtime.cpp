@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs on several ranks, which are threads of this process, against the interpreter.
+#include "fragments/runtime.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "am/launch.hpp"
+#include "error_of.hpp"
+#include "fragments_meaning.hpp"
+#include "random_fragments.hpp"
+
+namespace tailrace::test {
+
+namespace {
+
+struct Run {
+  fragments::Ending ending;
+  std::string printed;
+};
+
+Run run_interpreted(const std::string& program, const std::vector<std::string>& words = {}) {
+  Printed printed;
+  auto ending = fragments::interpret(test_image(program), test_bodies(printed), words);
+  return {std::move(ending), printed.sorted()};
+}
+
+Run run_on(int ranks, const std::optional<am::Faults>& faults, const std::string& program,
+           const std::vector<std::string>& words = {}) {
+  Printed printed;
+  const auto image = test_image(program);
+  const auto bodies = test_bodies(printed);
+  std::vector<fragments::Ending> endings(static_cast<std::size_t>(ranks));
+  am::launch_local({.local_ranks = ranks, .faults = faults, .options = {}}, [&](am::Endpoint& endpoint) {
+    endings[static_cast<std::size_t>(endpoint.rank())] = fragments::run(endpoint, image, bodies, words);
+  });
+  for (const auto& ending : endings) CHECK(ending.errors == endings[0].errors);
+  for (std::size_t rank = 1; rank < endings.size(); ++rank) endings[0].executed += endings[rank].executed;
+  return {endings[0], printed.sorted()};
+}
+
+void check_same(const Run& run, const Run& expected) {
+  CHECK(run.printed == expected.printed);
+  CHECK(run.ending.errors == expected.ending.errors);
+  CHECK(run.ending.executed == expected.ending.executed);
+  CHECK(run.ending.waiting == expected.ending.waiting);
+  CHECK(run.ending.left_count == expected.ending.left_count);
+  CHECK(run.ending.left_bytes == expected.ending.left_bytes);
+}
+
+void check_random(std::uint64_t first, std::uint64_t last) {
+  for (auto seed = first; seed <= last; ++seed) {
+    CAPTURE(seed);
+    const auto program = RandomFragments(seed).program();
+    const auto expected = run_interpreted(program);
+    REQUIRE_MESSAGE(expected.ending.succeeded(), program);
+    const am::Faults faults{
+        .seed = seed, .delayed = 0.5, .max_looks = 30, .slow_rank = seed % 3 == 0 ? 1 : -1};
+    check_same(run_on(2 + static_cast<int>(seed % 4), faults, program), expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("meaning: each sentence on 1, 2, 3 and 7 ranks as on one thread, errors included") {
+  for (const auto& row : meanings) {
+    CAPTURE(row.what);
+    const auto expected = run_interpreted(row.program, row.words);
+    for (const int ranks : {1, 2, 3, 7}) {
+      CAPTURE(ranks);
+      check_same(run_on(ranks, {}, row.program, row.words), expected);
+    }
+  }
+}
+
+TEST_CASE(
+    "random graphs with delayed messages have the interpreter's results, and end neither early nor never") {
+  check_random(1, 100);
+}
+TEST_CASE("full: random graphs with delayed messages") {
+  check_random(1000, 6000);
+}
+
+TEST_CASE("a cycle over several ranks, and what waits for it elsewhere") {
+  const std::string program =
+      "sub main() { df x; for i=0..6 copy(x[(i + 6) % 7], x[i]) @ { locator_cyclic: i; }; show(\"\", x[3]); "
+      "}";
+  const auto expected = run_interpreted(program);
+  REQUIRE(expected.ending.errors.size() == 1);
+  for (const int ranks : {2, 4})
+    check_same(run_on(ranks, am::Faults{.seed = 5, .delayed = 0.5}, program), expected);
+}
+
+TEST_CASE("bodies without a recommendation run on all ranks") {
+  std::mutex mutex;
+  std::map<std::thread::id, int> bodies_of;
+  const auto image = test_image("sub main() { df x; for i=1..40 set(i, x[i]); }");
+  Printed printed;
+  auto bodies = test_bodies(printed);
+  bodies["set"] = [&](tailrace_call& call) {
+    const std::scoped_lock lock(mutex);
+    ++bodies_of[std::this_thread::get_id()];
+    fragments::set_output(call, 1, call.parameters[0].value);
+  };
+  am::launch_local({.local_ranks = 4, .faults = {}, .options = {}},
+                   [&](am::Endpoint& endpoint) { fragments::run(endpoint, image, bodies, {}); });
+  REQUIRE(bodies_of.size() == 4);
+  for (const auto& [thread, count] : bodies_of) CHECK(count == 10);
+}
+
+TEST_CASE("ranks whose programs differ are refused") {
+  Printed printed;
+  const auto bodies = test_bodies(printed);
+  const auto error = error_of([&] {
+    am::launch_local({.local_ranks = 2, .faults = {}, .options = {}}, [&](am::Endpoint& endpoint) {
+      const std::string name = endpoint.rank() == 0 ? "x" : "y";
+      const auto image = test_image("sub main() { df " + name + "; for i=1..9 set(i, " + name + "[i]); }");
+      fragments::run(endpoint, image, bodies, {});
+    });
+  });
+  REQUIRE(error);
+  CHECK(error->message.find("all ranks run the same program") != std::string::npos);
+}
+
+}  // namespace tailrace::test
