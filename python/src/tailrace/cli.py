@@ -15,6 +15,7 @@ COMMANDS = (
     "resume",
     "report",
     "trace",
+    "profile",
     "list",
     "inspect",
     "checkpoint",
