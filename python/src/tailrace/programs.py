@@ -12,7 +12,7 @@ from pathlib import Path
 from tailrace.console import CommandError
 
 PACKAGE = Path(__file__).resolve().parent
-NOT_SIMULATIONS = ("bench", "checkpoint", "placement", "writer")
+NOT_SIMULATIONS = ("bench", "checkpoint", "fragments", "placement", "writer")
 
 
 @dataclass(frozen=True)
