@@ -15,6 +15,7 @@ COMMANDS = (
     "report",
     "trace",
     "profile",
+    "revisions",
     "list",
     "inspect",
     "checkpoint",
