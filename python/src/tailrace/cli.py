@@ -11,6 +11,7 @@ from tailrace import __version__
 COMMANDS = (
     "run",
     "case",
+    "compile",
     "resume",
     "report",
     "trace",

@@ -80,24 +80,10 @@ def revisions(
 
     if clean or compare:
         raise typer.Exit(other_work(repo, compare))
-    if not words:
-        raise CommandError("no test. Give one of revisions.toml, or a command in quotes, then revisions.")
+    test, *wanted = words or [""]
+    files = {"json": json, "junit": junit, "markdown": markdown, "page": page}
     budget = Budget(seconds(time), rounds, seed)
-    request = Request(
-        words[0],
-        words[1:],
-        repo,
-        build,
-        number or [],
-        bisect,
-        every,
-        since,
-        budget,
-        json,
-        junit,
-        markdown,
-        page,
-    )
+    request = Request(test, wanted, repo, build, number or [], bisect, every, since, budget, **files)
     raise typer.Exit(measure_revisions(request))
 
 
