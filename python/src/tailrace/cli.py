@@ -11,9 +11,11 @@ from tailrace import __version__
 COMMANDS = (
     "run",
     "case",
+    "compile",
     "resume",
     "report",
     "trace",
+    "profile",
     "list",
     "inspect",
     "checkpoint",
