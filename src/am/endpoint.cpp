@@ -172,17 +172,18 @@ void Endpoint::flush() {
 
 bool Endpoint::wait(double limit_s) {
   constexpr int looks_before_yield = 50, looks_before_pause = 300;
+  constexpr double longest_yielding_s = 1e-3;  // a yield takes milliseconds on a busy machine, a pause does not
   const int looks_before_sleep = transport_->arrivals_ring() ? looks_before_yield : looks_before_pause;
-  const double end_s = monotonic_s() + limit_s;
+  const double start_s = monotonic_s();
   Doorbell& bell = transport_->bell();
   Backoff backoff;
   for (int looks = 1;; ++looks) {
     const std::uint32_t rings = bell.rings();
     throw_if_silent();
     if (progress() || woken_.exchange(false)) return true;
-    const double left_s = end_s - monotonic_s();
+    const double waited_s = monotonic_s() - start_s, left_s = limit_s - waited_s;
     if (left_s <= 0) return false;
-    if (looks >= looks_before_sleep) {
+    if (looks >= looks_before_sleep || waited_s > longest_yielding_s) {
       ++sleeps_;
       bell.sleep(rings, std::min(left_s, transport_->arrivals_ring() ? longest_sleep_s_of(options_)
                                                                      : backoff.next_s()));
