@@ -172,7 +172,8 @@ void Endpoint::flush() {
 
 bool Endpoint::wait(double limit_s) {
   constexpr int looks_before_yield = 50, looks_before_pause = 300;
-  constexpr double longest_yielding_s = 1e-3;  // a yield takes milliseconds on a busy machine, a pause does not
+  constexpr double longest_yielding_s =
+      1e-3;  // a yield takes milliseconds on a busy machine, a pause does not
   const int looks_before_sleep = transport_->arrivals_ring() ? looks_before_yield : looks_before_pause;
   const double start_s = monotonic_s();
   Doorbell& bell = transport_->bell();
