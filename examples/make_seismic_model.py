@@ -15,8 +15,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-CELLS = (96, 40, 72)  # x, y, z, as domain.cells of seismic.toml
-SPACING_M = 12.5
+CELLS = (200, 32, 160)  # x, y, z, as domain.cells of seismic.toml
+SPACING_M = 6.25
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def compile_command(build: Path) -> list[str]:
-    """The compiler with the union of all include directories, definitions and language flags of the build."""
+    """The C++ compiler with the include directories, definitions and language flags of the whole build."""
     compiler, flags = "c++", dict[str, None]()
     for entry in json.loads((build / "compile_commands.json").read_text()):
+        if entry["file"].endswith(".c"):
+            continue
         words = shlex.split(entry["command"])
         compiler = next(word for word in words if not Path(word).name.startswith("ccache"))
         for index, word in enumerate(words):

@@ -30,10 +30,12 @@ void sleep_s(double seconds) noexcept;
 /// the core to others, and that adds a thousandth to a long wait.
 class Backoff {
  public:
-  void pause() noexcept {
+  void pause() noexcept { sleep_s(next_s()); }
+  /// The length of the next pause, for a caller who makes it.
+  double next_s() noexcept {
     const double pause_s = std::clamp(paused_s_ * 1e-3, shortest_s, longest_s);
-    sleep_s(pause_s);
     paused_s_ += pause_s;
+    return pause_s;
   }
 
  private:

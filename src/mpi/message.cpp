@@ -90,6 +90,15 @@ std::span<const int> test_some(std::span<MPI_Request> requests, std::vector<int>
   return std::span(numbers).first(static_cast<std::size_t>(count));
 }
 
+std::optional<Received> test_receive(MPI_Request& request) {
+  int done = 0, bytes = 0;
+  MPI_Status status;
+  check(MPI_Test(&request, &done, &status), "MPI_Test");
+  if (done == 0) return {};
+  check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+  return Received{status.MPI_SOURCE, bytes};
+}
+
 std::optional<Arrival> find_arrival(CommView comm, int tag) {
   int found = 0, bytes = 0;
   Arrival arrival;

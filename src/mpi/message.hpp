@@ -62,6 +62,17 @@ void free_request(MPI_Request& request) noexcept;
 /// there are none or nothing is under way. @local, does not wait.
 std::span<const int> test_some(std::span<MPI_Request> requests, std::vector<int>& numbers);
 
+/// Takes the place of a rank: a message from any rank is received.
+inline constexpr int any_source = MPI_ANY_SOURCE;
+
+/// Describes a message that has been received.
+struct Received {
+  int source = 0;
+  std::int64_t bytes = 0;
+};
+/// Lets MPI continue; returns what the receive has received if it is complete. @local, does not wait.
+std::optional<Received> test_receive(MPI_Request& request);
+
 /// A message on its way that only its finder can receive any more.
 struct Arrival {
   int source = 0;

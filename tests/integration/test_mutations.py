@@ -32,10 +32,13 @@ def base(choose: random.Random) -> KwaveInput:
 
 def change_value(case: KwaveInput, choose: random.Random) -> None:
     values = case.datasets[choose.choice(sorted(case.datasets))]
+    if values.size == 0:  # of an earlier change
+        return
     place = tuple(choose.randrange(extent) for extent in values.shape)
     if np.issubdtype(values.dtype, np.integer):
         near = int(values[place]) + choose.choice([-1, 1])
-        values[place] = choose.choice([*EXTREMES, max(near, 0)])
+        changed = choose.choice([*EXTREMES, max(near, 0)])
+        values[place] = np.uint64(min(changed, EXTREMES[-1])).astype(values.dtype)
     else:
         with np.errstate(over="ignore"):
             values[place] = choose.choice(REALS)
@@ -48,9 +51,9 @@ def change_shape(case: KwaveInput, choose: random.Random) -> None:
         [
             values.reshape(-1),
             values.reshape(1, -1),
-            values.transpose(2, 1, 0).copy(),
-            values[..., :0],
-            np.concatenate([values, values], axis=choose.randrange(3)),
+            values.T.copy(),
+            np.atleast_1d(values)[..., :0],
+            np.concatenate([np.atleast_1d(values)] * 2, axis=choose.randrange(max(values.ndim, 1))),
             np.zeros((), values.dtype),
             values[None],
         ]
@@ -59,7 +62,8 @@ def change_shape(case: KwaveInput, choose: random.Random) -> None:
 
 def change_type(case: KwaveInput, choose: random.Random) -> None:
     name = choose.choice(sorted(case.datasets))
-    case.datasets[name] = case.datasets[name].astype(choose.choice(TYPES))
+    with np.errstate(invalid="ignore", over="ignore"):
+        case.datasets[name] = case.datasets[name].astype(choose.choice(TYPES))
 
 
 def remove(case: KwaveInput, choose: random.Random) -> None:

@@ -92,13 +92,25 @@ def write_failed_account(
     if output.is_file():
         account["steps_recorded"] = recorded_steps(output)
         account["output_bytes"] = output.stat().st_size
+    write_account(run_dir, account)
+    return account
+
+
+def add_to_account(run_dir: Path, account: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """The account with one more entry, also in run.json."""
+    account = account | {name: value}
+    write_account(run_dir, account)
+    return account
+
+
+def write_account(run_dir: Path, account: dict[str, Any]) -> None:
+    """Writes run.json; if it cannot be written, that is reported on standard error."""
     partial = run_dir / ".run.json.partial"
     try:
         partial.write_text(json.dumps(account, indent=2) + "\n")
         partial.replace(run_dir / "run.json")
     except OSError as failure:  # such as the full disk that ended the run
         print(f"tailrace: {run_dir / 'run.json'}: cannot be written: {failure.strerror}", file=sys.stderr)
-    return account
 
 
 def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ COMMANDS = (
     "resume",
     "report",
     "trace",
+    "profile",
     "list",
     "inspect",
     "checkpoint",

@@ -71,6 +71,13 @@ def found_program(name: str) -> Path | None:
     return None
 
 
+def find_library(name: str) -> Path | None:
+    """The library libNAME.so that is loaded into programs of others, built first in a checkout."""
+    build(name)
+    paths = (directory / f"lib{name}.so" for directory in program_directories())
+    return next((path.absolute() for path in paths if path.is_file()), None)
+
+
 def simulations_of_checkout() -> set[str]:
     """The simulations whose programs the checkout would build: a directory of `sims` each."""
     root = checkout_root()

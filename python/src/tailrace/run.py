@@ -6,11 +6,12 @@ import os
 import re
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tailrace.account import (
+    add_to_account,
     how_it_ended,
     read_account,
     summary,
@@ -38,11 +39,16 @@ from tailrace.launch import (
     launch_command,
     resolve_bind,
 )
+from tailrace.messages.balance import summary as summary_of_messages
+from tailrace.messages.counts import read_profile
+from tailrace.messages.preload import clear, profiled
 from tailrace.programs import launch_info, simulation_program
 from tailrace.progress import make_progress
 
 # Files by which a run describes itself: those of a replaced run must not be taken for the new one's.
 ACCOUNT_FILES = ("run.json", "progress.json", "report.html")
+# The directory of a run that has what the message profiler counted.
+MESSAGES = "messages"
 # How a run ended that wrote all that it had to.
 COMPLETE = ("finished", "stopped")
 
@@ -62,6 +68,7 @@ class RunRequest:
     oversubscribe: bool = False
     allow_outside: bool = False
     overwrite: bool = False
+    profile: str | None = None
     report: bool = True
     json: bool = False
 
@@ -98,13 +105,22 @@ def writers(strategy: str | None, kind: str) -> int:
 def run_case(request: RunRequest) -> int:
     """The whole command; returns the exit status."""
     plan = make_plan(request)
+    program = profiled_program(request, plan)
     make_input(plan.case)
     status = check_case(plan)
     if status != EXIT_OK:
         return status
     for name in ACCOUNT_FILES:
         (plan.run_dir / name).unlink(missing_ok=True)
-    return carry_out(request, plan)
+    clear(plan.run_dir / MESSAGES)
+    return carry_out(request, replace(plan, program=program))
+
+
+def profiled_program(request: RunRequest, plan: Plan) -> list[str]:
+    """The words of the program, behind those that start it with the profiler."""
+    if request.profile not in (None, "messages"):
+        raise CommandError(f"--profile {request.profile}: unknown. There is: messages.")
+    return profiled(plan.run_dir / MESSAGES, plan.program) if request.profile else plan.program
 
 
 def carry_out(request: RunRequest, plan: Plan) -> int:
@@ -122,6 +138,8 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
     if died_late(result, account):
         reason, _ = how_it_ended(result.returncode, result.messages)
         print(f"tailrace: warning: {reason}, after the run had {account['status']}.", file=sys.stderr)
+    if request.profile:
+        account = add_to_account(plan.run_dir, account, "messages", counted_messages(plan.run_dir))
     print_summary(request, plan.run_dir, account)
     return exit_status(result, account)
 
@@ -214,6 +232,16 @@ def died_late(result: JobResult, account: dict[str, Any] | None) -> bool:
     run writes, once all ranks have agreed on how it ended.
     """
     return was_killed(result.returncode, result.messages) and (account or {}).get("status") in COMPLETE
+
+
+def counted_messages(run_dir: Path) -> dict[str, Any]:
+    """Totals of the messages for run.json; what is wrong with them is said."""
+    found = summary_of_messages(read_profile(run_dir / MESSAGES))
+    for line in [*found["problems"], *found["differences"]]:
+        print(f"tailrace: warning: messages: {line}", file=sys.stderr)
+    if not found["ranks"]:
+        print("tailrace: warning: messages: no rank has counted any", file=sys.stderr)
+    return found
 
 
 def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:

@@ -36,6 +36,10 @@ Starter = Annotated[
         help="mpirun or srun (default: the one of the MPI it was built with).",
     ),
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="WHAT", help="messages: count who sends what to whom."),
+]
 Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Start more than 4 processes per core.")]
 
 AllowOutside = Annotated[

@@ -13,6 +13,7 @@ from tailrace.commands.options import (
     Fault,
     Oversubscribe,
     Pace,
+    Profile,
     Ranks,
     Settings,
     Sink,
@@ -52,6 +53,7 @@ def run(
     fault: Fault = None,
     pace: Pace = None,
     trace: Trace = None,
+    profile: Profile = None,
     wall_limit: WallLimit = None,
     overwrite: Overwrite = False,
     no_report: NoReport = False,
@@ -63,24 +65,29 @@ def run(
     """
     from tailrace.run import RunRequest, run_case
 
-    options = {"write": write, "sink": sink, "fault": fault, "pace": pace, "trace": trace}
-    options["wall-limit"] = wall_limit
+    native = given(write=write, sink=sink, fault=fault, pace=pace, trace=trace, wall_limit=wall_limit)
     request = RunRequest(
         case=case,
         ranks=ranks,
         threads=threads,
         out=out,
         settings=settings or [],
-        native_options={name: value for name, value in options.items() if value is not None},
+        native_options=native,
         bind=bind,
         launcher=launcher,
         oversubscribe=oversubscribe,
         allow_outside=allow_outside,
         overwrite=overwrite,
+        profile=profile,
         report=not no_report,
         json=json,
     )
     raise typer.Exit(run_case(request))
+
+
+def given(**options: str | None) -> dict[str, str]:
+    """The options that were given, by the names that the native programs have for them."""
+    return {name.replace("_", "-"): value for name, value in options.items() if value is not None}
 
 
 def register(app: typer.Typer) -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -14,6 +15,7 @@ from tailrace.data.directory import case_file_of
 from tailrace.kwave import FileError
 from tailrace.report.advice import advise
 from tailrace.report.load import Run, load_run
+from tailrace.report.messages_section import run_messages_section
 from tailrace.report.output_section import output_section
 from tailrace.report.parts import Number, Picture, Section, Table, TimelineView
 from tailrace.report.performance import performance_numbers, performance_section
@@ -55,14 +57,11 @@ def render(run: Run) -> str:
         result,
         performance_section(run),
         output_section(run),
+        run_messages_section(run),
         plan_section(run),
         segments_section(run),
     ]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["code"] = _code
-    return environment.get_template("page.html.j2").render(
+    return page_text(
         title=run.title,
         status=run.status,
         status_text=STATUS_TEXT.get(run.status, run.status),
@@ -71,11 +70,32 @@ def render(run: Run) -> str:
         notes=run.notes,
         subtitle=_subtitle(run),
         numbers=result_numbers + performance_numbers(run) + _progress_number(run),
-        sections=[_with_json(section) for section in sections if section.pictures or section.notes],
+        sections=sections,
         advice=advise(run),
         config=toml_text(run.account.get("config") or {}),
         command=reproduce_command(run),
         facts=_facts(run),
+    )
+
+
+def write_page(path: Path, title: str, subtitle: str, sections: list[Section], **more: Any) -> None:
+    """Writes a page that is not of a run; `more`: further values of the template, such as facts."""
+    partial = path.with_name(path.name + ".part")
+    values = {"title": title, "subtitle": subtitle, "sections": sections, "advice": None, **more}
+    partial.write_text(page_text(**values), encoding="utf-8")
+    partial.replace(path)
+
+
+def page_text(sections: list[Section], **values: Any) -> str:
+    """The page with these sections; values that are not given are empty."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["code"] = _code
+    empty = {"status": "", "status_text": "", "reason": "", "error": "", "config": "", "command": ""}
+    return environment.get_template("page.html.j2").render(
+        **empty | {"notes": [], "numbers": [], "facts": []} | values,
+        sections=[_with_json(section) for section in sections if section.pictures or section.notes],
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         script="".join((_HERE / name).read_text(encoding="utf-8") for name in ("timeline.js", "page.js")),
         plotly=get_plotlyjs(),

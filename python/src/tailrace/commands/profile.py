@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tailrace profile`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailrace.commands.options import Bind, Json, Oversubscribe, Ranks, Starter
+
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- PROGRAM [ARG]...", help="Any MPI program, with its arguments."),
+]
+Directory = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Where the counts go (default: messages, messages-2, ...)."),
+]
+Classes = Annotated[
+    str,
+    typer.Option(
+        "--classes",
+        metavar="CLASSES",
+        help="Classes of sizes: powers (of two), darshan, or sizes such as 32-40,69-80.",
+    ),
+]
+Measured = Annotated[
+    Path | None,
+    typer.Option(
+        "--rates", metavar="FILE", help='JSON with measured "rates": pairs of size and messages per second.'
+    ),
+]
+Known = Annotated[
+    Path | None,
+    typer.Option(
+        "--read", metavar="PATH", help="Show this instead: a directory of counts, or a text of count:size."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(no_args_is_help=True, help="Who sends which messages to whom.")
+    group.callback()(lambda: None)
+    group.command("messages")(messages)
+    app.add_typer(group, name="profile")
+
+
+def messages(
+    program: Program = None,
+    ranks: Ranks = 1,
+    out: Directory = None,
+    classes: Classes = "powers",
+    rates: Measured = None,
+    read: Known = None,
+    bind: Bind = "auto",
+    launcher: Starter = None,
+    oversubscribe: Oversubscribe = False,
+    json: Json = False,
+) -> None:
+    """Count the messages of an MPI program: of which sizes, from whom to whom, and when.
+
+    The program is started as it is, with a library in front of its MPI. Its directory of counts gets a page.
+    """
+    from tailrace.profile import Request, Start, show_known, start_and_show
+
+    request = Request(classes=classes, rates=rates, json=json)
+    if read is not None:
+        show_known(read, request, program or [])
+        return
+    start = Start(program or [], ranks, out, bind, launcher, oversubscribe)
+    raise typer.Exit(start_and_show(start, request))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts the message profiler in front of a program."""
+
+import os
+from pathlib import Path
+
+from tailrace.console import CommandError
+from tailrace.programs import find_library
+
+LIBRARY = "tailrace_messages"
+
+
+def profiled(directory: Path, program: list[str]) -> list[str]:
+    """The words that start the program with the profiler, on any node: its files go to the directory. `env`
+    sets what the launcher would not hand on to other nodes, and leaves the launcher itself alone.
+    """
+    others = [one] if (one := os.environ.get("LD_PRELOAD")) else []
+    settings = [
+        f"LD_PRELOAD={':'.join([str(profiler()), *others])}",
+        f"TAILRACE_MESSAGES={directory.absolute()}",
+    ]
+    return ["env", *settings, *program]
+
+
+def profiler() -> Path:
+    library = find_library(LIBRARY)
+    if library is None:
+        raise CommandError(
+            f"the message profiler, lib{LIBRARY}.so, is not built. "
+            "Fix: install again, or set TAILRACE_BIN_DIR to the programs of a build"
+        )
+    if set(str(library)) & set(" :"):
+        raise CommandError(
+            f"{library}: LD_PRELOAD takes no path with a space or colon. Fix: install elsewhere"
+        )
+    return library
+
+
+def clear(directory: Path) -> None:
+    """Removes counts of an earlier program."""
+    for pattern in ("rank-*.json", "started-*.json", "*.partial"):
+        for path in directory.glob(pattern):
+            path.unlink()

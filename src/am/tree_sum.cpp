@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "am/tree_sum.hpp"
+
+#include "am/endpoint.hpp"
+
+namespace tailrace::am {
+
+TreeSum::TreeSum(Endpoint& endpoint, int module) : endpoint_(&endpoint), module_(module) {
+  endpoint.set_handler(module, Lane::control, [this](Message& message) { receive(message); });
+}
+
+int TreeSum::children() const noexcept {
+  const int first = 2 * endpoint_->rank() + 1;
+  return (first < endpoint_->size() ? 1 : 0) + (first + 1 < endpoint_->size() ? 1 : 0);
+}
+
+void TreeSum::start(const Values& mine) {
+  started_ = true;
+  for (std::size_t i = 0; i < count; ++i) sum_[i] += mine[i];
+  ++contributions_;
+  send_up_if_whole();
+}
+
+void TreeSum::receive(const Message& message) {
+  const auto values = value_at<Values>(message.body());
+  if (message.source() < endpoint_->rank()) return send_down(values);
+  for (std::size_t i = 0; i < count; ++i) sum_[i] += values[i];
+  ++contributions_;
+  send_up_if_whole();
+}
+
+void TreeSum::send_up_if_whole() {
+  if (contributions_ < children() + 1) return;
+  const Values whole = std::exchange(sum_, {});
+  contributions_ = 0;
+  if (endpoint_->rank() == 0)
+    send_down(whole);
+  else
+    send((endpoint_->rank() - 1) / 2, whole);
+}
+
+void TreeSum::send_down(const Values& sum) {
+  const int first = 2 * endpoint_->rank() + 1;
+  for (int child = first; child < first + children(); ++child) send(child, sum);
+  result_ = sum;
+  started_ = false;
+}
+
+void TreeSum::send(int to, const Values& values) {
+  endpoint_->send(to, module_, {.body = std::as_bytes(std::span(values))});
+}
+
+Termination::Termination(Endpoint& endpoint) : endpoint_(&endpoint) {}
+
+bool Termination::reached(bool passive) {
+  TreeSum& sums = endpoint_->sums();
+  if (under_way_ && sums.complete()) {
+    under_way_ = false;
+    const auto [sent, handled, unused, unused_too] = sums.result();
+    reached_ = sent == handled && sent == last_;
+    last_ = sent == handled ? sent : -1;
+  }
+  if (reached_ || !passive || under_way_) return reached_;
+  under_way_ = true;
+  ++waves_;
+  sums.start({endpoint_->messages_sent(), endpoint_->messages_handled()});
+  return false;
+}
+
+}  // namespace tailrace::am

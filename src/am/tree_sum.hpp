@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace tailrace::am {
+
+class Endpoint;
+class Message;
+
+/// Sums of numbers of all ranks that nobody waits for: up a binary tree of ranks and down again, at most
+/// three messages per rank to send and three to receive, 2 log2(ranks) one after the other.
+class TreeSum {
+ public:
+  static constexpr std::size_t count = 4;
+  using Values = std::array<std::int64_t, count>;
+
+  /// Sets the handler of a module, which is its own. @local
+  TreeSum(Endpoint& endpoint, int module);
+  TreeSum(const TreeSum&) = delete;
+  TreeSum& operator=(const TreeSum&) = delete;
+
+  /// Contributes to the next sum. The sum before is complete. @collective{ranks}, does not wait
+  void start(const Values& mine);
+  /// Returns whether the sum is complete, which the endpoint's `progress` makes it. @local
+  [[nodiscard]] bool complete() const noexcept { return !started_; }
+  [[nodiscard]] const Values& result() const noexcept { return result_; }
+
+ private:
+  void receive(const Message& message);
+  void send_up_if_whole();
+  void send_down(const Values& sum);
+  void send(int to, const Values& values);
+  [[nodiscard]] int children() const noexcept;
+
+  Endpoint* endpoint_;
+  int module_;
+  Values sum_{}, result_{};
+  int contributions_ = 0;
+  bool started_ = false;
+};
+
+/// Finds out that no message is under way and no rank has anything to do, exactly: two sums that follow each
+/// other, of the messages that were sent and of those that were handled, are the same four times over
+/// (Mattern: Algorithms for distributed termination detection, 1987). Never early, however late a message is.
+class Termination {
+ public:
+  explicit Termination(Endpoint& endpoint);
+
+  /// Says that this rank has nothing to do (`passive`) or has; returns whether all is over, the same on all
+  /// ranks. To be called again and again between calls of `progress`; sums are started while passive.
+  /// @collective{ranks}, does not wait
+  bool reached(bool passive);
+  /// Sums so far.
+  [[nodiscard]] int waves() const noexcept { return waves_; }
+
+ private:
+  Endpoint* endpoint_;
+  bool under_way_ = false, reached_ = false;
+  std::int64_t last_ = -1;
+  int waves_ = 0;
+};
+
+}  // namespace tailrace::am

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fragments/diagnosis.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fragments/compiler.hpp"
+
+namespace tailrace::fragments {
+
+bool Pattern::matches(const Id& id) const {
+  const auto others = id.indices();
+  if (!(id.base() == base) || others.size() < indices.size() || (!open && others.size() > indices.size()))
+    return false;
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    if (indices[i] && *indices[i] != others[i]) return false;
+  return true;
+}
+
+namespace {
+
+/// The indices that a reference adds to its name, where they do not depend on what is not known yet.
+std::vector<std::optional<std::int32_t>> known_indices(const Image& image, const Fragment& fragment,
+                                                       const Code& name) {
+  const auto count = name.tokens.back().indices;
+  std::vector<std::optional<std::int32_t>> indices(count);
+  auto last = name.tokens.end() - 1;
+  for (std::size_t i = count; i-- > 0;) {  // the tokens of an index end where those of the next begin
+    Code index;
+    for (int wanted = 1; wanted > 0;) {
+      --last;
+      wanted += operand_count(*last) - 1;
+      index.tokens.insert(index.tokens.begin(), *last);
+    }
+    const bool unknown = std::ranges::any_of(index.tokens, [&](const Token& token) {
+      const bool reads = token.kind == Token::Kind::slot || token.kind == Token::Kind::name;
+      return reads && (token.number >= fragment.frame->slots.size() ||
+                       std::holds_alternative<std::monostate>(fragment.frame->slots[token.number]));
+    });
+    if (unknown) continue;
+    const auto result = Evaluation(image, *fragment.frame, fragment.inputs).evaluate(index);
+    if (result.known() && result.value.type() == Type::integer) indices[i] = result.value.integer();
+  }
+  return indices;
+}
+
+std::vector<Pattern> writes_of(const Image& image, const Fragment& fragment) {
+  std::vector<Pattern> patterns;
+  for (const auto* name : fragment.statement->written) {
+    const auto slot = name->tokens.back().number;
+    const auto* const base =
+        slot < fragment.frame->slots.size() ? std::get_if<Name>(&fragment.frame->slots[slot]) : nullptr;
+    if (base == nullptr) continue;  // declared within the fragment
+    Pattern pattern{base->id.base(), {base->id.indices().begin(), base->id.indices().end()}, true};
+    for (const auto& index : known_indices(image, fragment, *name)) pattern.indices.push_back(index);
+    const auto& statement = *fragment.statement;
+    pattern.open = statement.callee == nullptr || !statement.callee->external;
+    patterns.push_back(std::move(pattern));
+  }
+  return patterns;
+}
+
+std::string moment_of(const Fragment& fragment) {
+  const auto& statement = *fragment.statement;
+  return statement.kind == Kind::repeat && fragment.started
+             ? fmt::format(" at {} = {}", statement.variable_name, fragment.next)
+             : "";
+}
+
+}  // namespace
+
+Stuck describe(const Image& image, const Fragment& fragment, const std::vector<Name>& missing) {
+  Stuck stuck;
+  stuck.statement = fragment.statement->number, stuck.at = fragment.statement->at;
+  stuck.calls = calls_of(image, fragment.frame->call);
+  for (const auto& name : missing) stuck.missing.push_back({name.id, text_of(image, name)});
+  stuck.writes = writes_of(image, fragment);
+  stuck.when = moment_of(fragment);
+  stuck.group = fragment.inner.exists() ? fragment.inner : fragment.group;
+  return stuck;
+}
+
+void add_groups(const Image& image, std::int32_t rank, const Groups& groups, std::vector<Stuck>& stuck) {
+  for (const auto& [slot, group] : groups.all()) {
+    auto& entry = stuck.emplace_back();
+    entry.statement = group.origin.statement->number, entry.at = group.origin.statement->at;
+    entry.calls = calls_of(image, group.origin.call);
+    for (const auto& set : group.after.sets) {
+      const auto indices = set.name.id.indices();
+      entry.writes.push_back({set.name.id.base(), {indices.begin(), indices.end()}, false});
+    }
+    entry.group = group.parent, entry.own = {rank, slot};
+  }
+}
+
+std::vector<Id> missing_of(const std::vector<Stuck>& stuck) {
+  std::set<Id> ids;
+  for (const auto& fragment : stuck)
+    for (const auto& data : fragment.missing) ids.insert(data.id);
+  return {ids.begin(), ids.end()};
+}
+
+void add_knowledge(const Image& image, const Store& store, const std::vector<Id>& missing,
+                   Situation& situation) {
+  std::set<Id> bases;
+  for (const auto& id : missing) {
+    bases.insert(id.base());
+    const auto found = store.entries().find(id);
+    if (found == store.entries().end() || found->second.state == Stored::State::expected) continue;
+    const auto& stored = found->second;
+    Missing known{id, stored.state, stored.count_at, {}, {}};
+    if (stored.remover.statement != nullptr)
+      known.deleted_at = stored.remover.statement->at,
+      known.deleted_calls = calls_of(image, stored.remover.call);
+    situation.missing.push_back(std::move(known));
+  }
+  for (const auto& [id, stored] : store.entries())
+    if (stored.state != Stored::State::expected && bases.contains(id.base()))
+      situation.written.push_back({id, stored.writer.statement->at, calls_of(image, stored.writer.call)});
+}
+
+namespace {
+
+/// The whole of a verdict while it is being made.
+class Judgement {
+ public:
+  Judgement(const Image& image, const Situation& situation)
+      : image_(image), stuck_(situation.stuck), situation_(situation) {
+    std::ranges::stable_sort(stuck_,
+                             [](const Stuck& a, const Stuck& b) { return order_of(a) < order_of(b); });
+    for (std::size_t i = 0; i < stuck_.size(); ++i)
+      if (stuck_[i].group.exists()) parts_[key_of(stuck_[i].group)].push_back(i);
+    for (std::size_t i = 0; i < stuck_.size(); ++i)
+      for (const auto& pattern : stuck_[i].writes)
+        if (auto& of_base = writers_[pattern.base]; of_base.empty() || of_base.back() != i)
+          of_base.push_back(i);
+  }
+
+  std::vector<Message> messages() {
+    for (const auto& fragment : stuck_) add_roots(fragment);
+    explained_.resize(stuck_.size());
+    for (std::size_t i = 0; i < stuck_.size(); ++i) explained_[i] = stuck_[i].failed || has_root(stuck_[i]);
+    spread();
+    for (std::size_t i = 0; i < stuck_.size(); ++i) {
+      if (explained_[i]) continue;
+      add_cycle(i);
+      spread();
+    }
+    return finish();
+  }
+
+ private:
+  static std::pair<Place, std::string> order_of(const Stuck& fragment) {
+    return {fragment.at, fragment.missing.empty() ? "" : fragment.missing[0].text};
+  }
+
+  /// The fragments that may write a name, but for one.
+  [[nodiscard]] std::vector<std::size_t> writers_of(const Id& id, const Stuck* reader) const {
+    std::vector<std::size_t> writers;
+    const auto candidates = writers_.find(id.base());
+    if (candidates == writers_.end()) return {};
+    for (const auto i : candidates->second) {
+      const bool writes = std::ranges::any_of(stuck_[i].writes, [&](const Pattern& pattern) {
+        const bool exact = !pattern.open &&
+                           std::ranges::all_of(pattern.indices, [](auto index) { return index.has_value(); });
+        return pattern.matches(id) && (&stuck_[i] != reader || exact);
+      });
+      if (writes) writers.push_back(i);
+    }
+    return writers;
+  }
+  [[nodiscard]] const Missing* known(const Id& id) const {
+    const auto found =
+        std::ranges::find_if(situation_.missing, [&](const Missing& entry) { return entry.id == id; });
+    return found == situation_.missing.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] bool is_root(const Stuck& fragment, const NamedData& data) const {
+    return known(data.id) != nullptr || writers_of(data.id, &fragment).empty();
+  }
+  [[nodiscard]] bool has_root(const Stuck& fragment) const {
+    return std::ranges::any_of(fragment.missing,
+                               [&](const NamedData& data) { return is_root(fragment, data); });
+  }
+
+  void add_roots(const Stuck& fragment) {
+    for (const auto& data : fragment.missing) {
+      if (fragment.failed || !is_root(fragment, data)) continue;
+      const auto [place, fresh] = roots_.emplace(data.id, messages_.size());
+      if (fresh)
+        messages_.push_back(root(fragment, data));
+      else
+        add_reader(messages_[place->second], fragment, data);
+    }
+  }
+  void add_reader(Message& message, const Stuck& fragment, const NamedData& data) const {
+    message.lines.push_back(
+        fmt::format("{} needs {}{} too", text_of(image_, fragment.at), data.text, fragment.when));
+    for (const auto& call : fragment.calls) message.lines.push_back("  " + call);
+  }
+
+  Message root(const Stuck& fragment, const NamedData& data) const {
+    Message message{fragment.at,    "", "", fmt::format("needs {}{}", data.text, fragment.when),
+                    fragment.calls, {}};
+    const auto* const entry = known(data.id);
+    if (entry == nullptr) {
+      message.text = fmt::format("Nobody writes {}.", data.text), message.code = "SEM3";
+      add_written(message, data);
+    } else if (entry->state == Stored::State::deleted) {
+      message.text = fmt::format("{} was deleted at {}.", data.text, text_of(image_, entry->deleted_at));
+      message.code = "SEM3.6";
+      for (const auto& call : entry->deleted_calls) message.lines.push_back("deleted: " + call);
+    } else {
+      message.text = fmt::format("The use count of {} is exhausted, it is set at {}.", data.text,
+                                 text_of(image_, entry->count_at));
+      message.code = "SEM3.5";
+    }
+    return message;
+  }
+
+  /// Where names with the same base are written.
+  void add_written(Message& message, const NamedData& data) const {
+    std::map<std::pair<Place, std::vector<std::string>>, std::vector<Id>> by_writer;
+    for (const auto& written : situation_.written)
+      if (written.id.base() == data.id.base()) by_writer[{written.at, written.calls}].push_back(written.id);
+    if (by_writer.empty()) return;
+    const auto name = data.text.substr(0, data.text.find('['));
+    std::vector<std::string> parts;
+    for (auto& [writer, ids] : by_writer) {
+      std::sort(ids.begin(), ids.end());
+      auto part = fmt::format("{} at {}", ranges_of(name, ids), text_of(image_, writer.first));
+      for (const auto& call : writer.second) part += ", " + call;
+      parts.push_back(std::move(part));
+    }
+    const auto verb = by_writer.size() == 1 && by_writer.begin()->second.size() > 1 ? "are" : "is";
+    parts[0] = parts[0].insert(parts[0].find(" at "), fmt::format(" {} written", verb));
+    message.lines.push_back(fmt::format("{}", fmt::join(parts, ", ")));
+  }
+
+  /// `y[0..6][0]`, if the names differ in one index only and have no gap, otherwise the first and the last.
+  static std::string ranges_of(const std::string& name, const std::vector<Id>& ids) {
+    const auto first = ids.front().indices(), last = ids.back().indices();
+    std::size_t differing = 0, at = 0;
+    for (std::size_t i = 0; i < std::min(first.size(), last.size()); ++i)
+      if (first[i] != last[i]) ++differing, at = i;
+    const bool range = ids.size() > 1 && first.size() == last.size() && differing == 1 &&
+                       static_cast<std::size_t>(last[at] - first[at]) + 1 == ids.size();
+    const auto write = [&](std::span<const std::int32_t> indices) {
+      auto text = name;
+      for (std::size_t i = 0; i < indices.size(); ++i)
+        text +=
+            range && i == at ? fmt::format("[{}..{}]", first[at], last[at]) : fmt::format("[{}]", indices[i]);
+      return text;
+    };
+    if (range || ids.size() == 1) return write(first);
+    return fmt::format("{} to {} ({} names)", write(first), write(last), ids.size());
+  }
+
+  /// Those that wait for somebody whose waiting is explained need no cause of their own.
+  void spread() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = 0; i < stuck_.size(); ++i) {
+        if (explained_[i] || !waits_for_explained(i)) continue;
+        explained_[i] = changed = true;
+      }
+    }
+  }
+  [[nodiscard]] bool waits_for_explained(std::size_t reader) const {
+    const auto awaited = awaited_by(reader);
+    return std::ranges::any_of(awaited, [&](std::size_t other) { return explained_[other]; });
+  }
+  /// The fragments that may write what one misses, or the parts of one that waits for its parts.
+  [[nodiscard]] std::vector<std::size_t> awaited_by(std::size_t reader) const {
+    const auto& fragment = stuck_[reader];
+    if (fragment.own.exists())
+      return parts_.contains(key_of(fragment.own)) ? parts_.at(key_of(fragment.own))
+                                                   : std::vector<std::size_t>{};
+    std::vector<std::size_t> awaited;
+    for (const auto& data : fragment.missing)
+      std::ranges::copy(writers_of(data.id, &fragment), std::back_inserter(awaited));
+    return awaited;
+  }
+  static std::pair<std::int32_t, std::uint64_t> key_of(const GroupToken& token) {
+    return {token.rank, token.slot};
+  }
+
+  /// Follows first writers from a fragment until one comes again.
+  void add_cycle(std::size_t from) {
+    std::vector<std::size_t> path;
+    while (std::ranges::find(path, from) == path.end()) {
+      path.push_back(from);
+      const auto awaited = awaited_by(from);
+      if (awaited.empty()) return void(explained_[from] = true);
+      from = awaited.front();
+    }
+    path.erase(path.begin(), std::ranges::find(path, from));
+    std::ranges::rotate(path, std::ranges::min_element(path));
+    Message message{stuck_[path[0]].at,
+                    "cycle: these fragments wait for each other.",
+                    "SEM3",
+                    "",
+                    stuck_[path[0]].calls,
+                    {}};
+    message.note = needs(stuck_[path[0]]);
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      const auto& member = stuck_[path[i]];
+      message.lines.push_back(fmt::format("{} {}", text_of(image_, member.at), needs(member)));
+      for (const auto& call : member.calls) message.lines.push_back("  " + call);
+    }
+    messages_.push_back(std::move(message));
+    for (const auto member : path) explained_[member] = true;
+  }
+  static std::string needs(const Stuck& fragment) {
+    if (fragment.own.exists()) return "waits for all that it created";
+    return fmt::format("needs {}{}", fragment.missing[0].text, fragment.when);
+  }
+
+  std::vector<Message> finish() {
+    const auto waiting = std::ranges::count_if(
+        stuck_, [](const Stuck& fragment) { return !fragment.failed && !fragment.own.exists(); });
+    std::ranges::stable_sort(messages_, {}, &Message::at);
+    if (messages_.empty()) return {};
+    messages_[0].text = fmt::format("the program cannot finish: {} {}. {}", waiting,
+                                    waiting == 1 ? "fragment waits" : "fragments wait", messages_[0].text);
+    return std::move(messages_);
+  }
+
+  const Image& image_;
+  std::vector<Stuck> stuck_;
+  const Situation& situation_;
+  std::vector<bool> explained_;
+  std::map<std::pair<std::int32_t, std::uint64_t>, std::vector<std::size_t>> parts_;  ///< of groups
+  std::map<Id, std::vector<std::size_t>> writers_;                                    ///< by base name
+  std::map<Id, std::size_t> roots_;
+  std::vector<Message> messages_;
+};
+
+}  // namespace
+
+std::vector<Message> verdict(const Image& image, const Situation& situation) {
+  return Judgement(image, situation).messages();
+}
+
+}  // namespace tailrace::fragments

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fragments/evaluation.hpp"
+#include "fragments/store.hpp"
+
+/// Why a program could not finish: all fragments that wait, reduced to what the others wait for.
+namespace tailrace::fragments {
+
+/// Data fragments to which a fragment writes or may write: a name and indices, of which some are not known.
+struct Pattern {
+  Id base;
+  std::vector<std::optional<std::int32_t>> indices;
+  bool open = false;  ///< further indices may follow
+  [[nodiscard]] bool matches(const Id& id) const;
+};
+
+/// A data fragment in messages.
+struct NamedData {
+  Id id;
+  std::string text;
+};
+
+/// A fragment that waits or that failed, in values that can be sent to another rank.
+struct Stuck {
+  std::uint32_t statement = 0;
+  Place at;
+  std::vector<std::string> calls;  ///< "called from FILE:LINE:COLUMN as powers(x, 3)", innermost first
+  std::vector<NamedData> missing;
+  std::vector<Pattern> writes;
+  std::string when;  ///< " at k = 4"
+  bool failed = false;
+  GroupToken group;  ///< of which it is a part
+  GroupToken own;    ///< of a structured fragment that waits for those that it created
+};
+
+/// What the home of a missing data fragment knows.
+struct Missing {
+  Id id;
+  Stored::State state = Stored::State::expected;
+  Place count_at, deleted_at;
+  std::vector<std::string> deleted_calls;
+};
+
+/// Data fragments with the same base name that were written.
+struct Written {
+  Id id;
+  Place at;
+  std::vector<std::string> calls;
+};
+
+/// All that a verdict is made of.
+struct Situation {
+  std::vector<Stuck> stuck;
+  std::vector<Missing> missing;
+  std::vector<Written> written;
+};
+
+/// A message of the form FILE:LINE:COLUMN: error: TEXT [CODE], with the line, a caret and what follows.
+struct Message {
+  Place at;
+  std::string text, code;
+  std::string note;  ///< behind the caret
+  std::vector<std::string> lines;
+  std::string fix;
+};
+std::string text_of(const Image& image, const Message& message);
+inline constexpr std::size_t messages_shown = 20;
+
+/// "called from ..." for each call, the innermost first; at most eight.
+std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const Call>& call);
+/// The account of a fragment that waits for `missing`, or that failed.
+Stuck describe(const Image& image, const Fragment& fragment, const std::vector<Name>& missing);
+/// The accounts of all structured fragments of a rank that wait for what they created.
+void add_groups(const Image& image, std::int32_t rank, const Groups& groups, std::vector<Stuck>& stuck);
+/// What a store has to say about the data fragments that somebody misses.
+void add_knowledge(const Image& image, const Store& store, const std::vector<Id>& missing,
+                   Situation& situation);
+/// All data fragments that fragments miss, each once.
+std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
+
+/// The messages of failed fragments.
+Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const Call>& call);
+/// A second write.
+Message written_twice(const Image& image, const Stored& first, const Post& second);
+/// The texts of messages, in the order of their places; at most 20, then a count.
+std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages);
+/// The root causes, in the order of their places.
+std::vector<Message> verdict(const Image& image, const Situation& situation);
+
+}  // namespace tailrace::fragments

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fragments/fragment.hpp"
+
+namespace tailrace::fragments {
+
+/// What is wrong in a program at run time: a place, a sentence, a code, and what can be done.
+struct Fault {
+  Place at;
+  std::string text;
+  std::string code;
+  std::string fix;
+};
+
+/// The result of an expression: a value, or that values are missing, or a fault.
+struct Result {
+  enum class State { known, missing, faulty };
+  State state = State::missing;
+  Value value;
+  std::uint32_t fault = 0;  ///< number in `Evaluation::faults`
+  [[nodiscard]] bool known() const noexcept { return state == State::known; }
+};
+
+/// Evaluates the expressions of one fragment, and finds what it needs.
+class Evaluation {
+ public:
+  Evaluation(const Image& image, const Frame& frame, const std::vector<Input>& inputs)
+      : image_(&image), frame_(&frame), inputs_(&inputs) {}
+
+  Result evaluate(const Code& code);
+  /// The data fragment that a reference names; nothing if an index is not known.
+  std::optional<Name> name(const Code& code);
+  /// Adds a data fragment to those that the fragment needs. Returns its value if it is there.
+  const Value* need(const Name& name);
+  /// Data fragments that need not be there: the fragment's own outputs.
+  void exempt(const Id& id) { exempt_.push_back(id); }
+  /// The value of a variable that is not in the frame: of the condition of a `while`.
+  void bind(std::uint32_t slot, std::int32_t value) { bound_slot_ = slot, bound_ = value, binds_ = true; }
+
+  [[nodiscard]] std::vector<Name>& missing() noexcept { return missing_; }
+  [[nodiscard]] const std::vector<Fault>& faults() const noexcept { return faults_; }
+  [[nodiscard]] bool faulty() const noexcept { return fault_.has_value(); }
+  /// The first fault that counts.
+  [[nodiscard]] const Fault& fault() const { return *fault_; }
+  void set_fault(Fault fault) {
+    if (!fault_) fault_ = std::move(fault);
+  }
+  /// Has the fault of a result count. Returns whether the value is known.
+  bool accept(const Result& result);
+  /// Whether a need was used, in the order of the inputs.
+  [[nodiscard]] const std::vector<bool>& used() const noexcept { return used_; }
+
+  [[nodiscard]] const Image& image() const noexcept { return *image_; }
+  [[nodiscard]] const Frame& frame() const noexcept { return *frame_; }
+
+ private:
+  void push(const Token& token);
+  void push_slot(const Token& token);
+  void push_name(const Token& token);
+  std::optional<Name> take_name(const Token& token);
+  void push_fault(const Place& at, std::string text, std::string code);
+  void apply(const Token& token);
+  void choose();
+  void combine(const Token& token);
+  void convert(const Token& token);
+
+  const Image* image_;
+  const Frame* frame_;
+  const std::vector<Input>* inputs_;
+  std::vector<Result> stack_;
+  std::vector<Name> missing_;
+  std::vector<Id> exempt_;
+  std::vector<Fault> faults_;
+  std::optional<Fault> fault_;
+  std::vector<bool> used_;
+  std::uint32_t bound_slot_ = 0;
+  std::int32_t bound_ = 0;
+  bool binds_ = false;
+};
+
+/// An operator on two values, or a cast of one: the value, or why there is none.
+struct Outcome {
+  Value value;
+  std::string problem;
+  std::string code;
+};
+Outcome combine(Op op, const Value& a, const Value& b);
+Outcome convert(Op op, const Value& value);
+
+/// The value of an argument for a parameter; `single` says that the argument is a name or parameter alone and
+/// no formula, `is_data` that it is a data fragment.
+enum class ArgumentForm { formula, parameter, data };
+Outcome convert_argument(const Value& value, ParameterType type, ArgumentForm form);
+/// Converts a word of the command line for a parameter of `main`.
+std::optional<Value> parse_word(const std::string& word, ParameterType type);
+
+/// `grid[4][1]`, by the name that it was declared with.
+std::string text_of(const Image& image, const Name& name);
+/// A value in a message: numbers, strings in quotes, blocks by their size.
+std::string text_of(const Value& value);
+/// `powers(x, 3)`.
+std::string text_of(const Image& image, const Call& call);
+
+}  // namespace tailrace::fragments

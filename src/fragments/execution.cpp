@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "fragments/machine.hpp"
+
+/// What fragments do once they have all that they need.
+namespace tailrace::fragments {
+
+Effects Machine::execute(Fragment fragment, Resolution resolution) {
+  if (resolution.fault) {
+    Effects effects;
+    effects.fault = std::move(resolution.fault);
+    return effects;
+  }
+  const auto& statement = *fragment.statement;
+  if (statement.kind == Kind::execute && statement.callee->external) {
+    fragment.inputs.clear();
+    return call_body(fragment, resolution);
+  }
+  Effects effects;
+  unfold(std::move(fragment), resolution, effects);
+  return effects;
+}
+
+/// The exception that is being handled, as the end of a body.
+static Fault fault_of_exception(const Fragment& fragment) {
+  const auto& name = fragment.statement->callee->name;
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return {fragment.statement->at, fmt::format("{} failed: {}", name, error.what()), "", {}};
+  } catch (...) {
+    return {fragment.statement->at, fmt::format("{} threw an exception of an unknown type", name), "", {}};
+  }
+}
+
+Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) {
+  const auto& callee = *fragment.statement->callee;
+  tailrace_call call{image_.get(), &callee, {}};
+  call.parameters.resize(callee.parameters.size());
+  for (std::size_t i = 0; i < call.parameters.size(); ++i) {
+    auto& parameter = call.parameters[i];
+    parameter.type = callee.parameters[i].type;
+    parameter.data = std::get_if<Name>(&resolution.arguments[i]);
+    if (auto* const value = std::get_if<Value>(&resolution.arguments[i])) parameter.value = std::move(*value);
+  }
+  Effects effects;
+  try {
+    bodies_[callee.number](call);
+    set_outputs(fragment, resolution, call, effects);
+  } catch (...) {
+    effects.posts.clear();
+    effects.fault = fault_of_exception(fragment);
+  }
+  if (!effects.fault) conclude(std::move(resolution.after), fragment.group, effects);
+  return effects;
+}
+
+namespace {
+
+/// The number of uses that recommendations give the outputs of a fragment. They may read these outputs.
+void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>& posts, Effects& effects) {
+  const auto& rules = fragment.statement->rules.counts;
+  if (rules.empty()) return;
+  std::vector<Input> inputs = fragment.inputs;
+  for (const auto& post : posts) inputs.push_back({post.name.id, post.value});
+  Evaluation evaluation(image, *fragment.frame, inputs);
+  for (const auto& rule : rules) {
+    const auto name = evaluation.name(rule.name);
+    const auto count = evaluation.evaluate(rule.count);
+    if (!name || !evaluation.accept(count)) continue;
+    if (count.value.type() != Type::integer || count.value.integer() < 0)
+      evaluation.set_fault({rule.at,
+                            fmt::format("the use count of {} is {}, it must be an int from 0",
+                                        text_of(image, *name), text_of(count.value)),
+                            "",
+                            {}});
+    for (auto& post : posts)
+      if (post.name.id == name->id) post.uses = count.value.integer(), post.count_at = rule.at;
+  }
+  if (evaluation.faulty()) effects.fault = evaluation.fault();
+}
+
+}  // namespace
+
+void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tailrace_call& call,
+                          Effects& effects) const {
+  const Origin origin{fragment.statement, fragment.frame->call};
+  for (auto& parameter : call.parameters) {
+    if (!parameter.is_output()) continue;
+    if (!parameter.value.is_set()) {
+      effects.fault = Fault{fragment.statement->at,
+                            fmt::format("{} has not set its output {}", call.subroutine->name,
+                                        text_of(*image_, *parameter.data)),
+                            "",
+                            {}};
+      break;
+    }
+    effects.posts.push_back({*parameter.data, std::move(parameter.value), -1, {}, origin});
+  }
+  if (!effects.fault) {
+    std::ranges::move(resolution.after.sets, std::back_inserter(effects.posts));
+    resolution.after.sets.clear();
+    count_uses(*image_, fragment, effects.posts, effects);
+  }
+  if (effects.fault) effects.posts.clear();
+}
+
+void Machine::conclude(AfterActions after, const GroupToken& group, Effects& effects) {
+  std::ranges::move(after.sets, std::back_inserter(effects.posts));
+  std::ranges::move(after.deletes, std::back_inserter(effects.deletes));
+  std::ranges::move(after.pushes, std::back_inserter(effects.pushes));
+  if (group.exists()) effects.finished.push_back(group);
+}
+
+Effects Machine::child_finished(const GroupToken& group) {
+  Effects effects;
+  if (auto closed = groups_.finished(group.slot)) conclude(std::move(closed->after), closed->parent, effects);
+  return effects;
+}
+
+void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects) {
+  const auto& statement = *fragment.statement;
+  const bool follows = !resolution.after.empty() || fragment.group.exists();
+  if (follows && !fragment.inner.exists()) {
+    fragment.inner = {options_.rank, groups_.open({&statement, fragment.frame->call}, fragment.group,
+                                                  std::move(resolution.after))};
+    groups_.expect(fragment.inner.slot, 1);  // the fragment itself
+  }
+  if (!fragment.started && (statement.kind == Kind::loop || statement.kind == Kind::repeat)) {
+    fragment.started = true, fragment.next = resolution.first, fragment.last = resolution.last;
+  }
+  if (statement.kind == Kind::execute)
+    unfold_call(fragment, resolution, effects);
+  else if (statement.kind == Kind::loop)
+    unfold_loop(fragment, effects);
+  else if (statement.kind == Kind::repeat)
+    unfold_repeat(fragment, resolution, effects);
+  else if (resolution.holds)
+    create(statement.block, std::make_shared<Frame>(*fragment.frame), effects);
+  if (!fragment.inner.exists()) return;
+  for (auto& child : effects.created) child.group = fragment.inner;
+  groups_.expect(fragment.inner.slot, static_cast<std::int64_t>(effects.created.size()));
+  if (!effects.again && !effects.fault) effects.finished.push_back(fragment.inner);
+  if (effects.again) effects.again->inner = fragment.inner;
+}
+
+void Machine::unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects) {
+  const auto& frame = resolution.callee_frame;
+  if (frame->call && frame->call->depth >= options_.depth) {
+    effects.fault = Fault{fragment.statement->at,
+                          fmt::format("calls are nested more than {} deep", options_.depth),
+                          "SEM8",
+                          {}};
+    return;
+  }
+  create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), effects);
+}
+
+std::shared_ptr<Frame> Machine::iteration(const Fragment& fragment) const {
+  auto frame = std::make_shared<Frame>(*fragment.frame);
+  frame->slots[fragment.statement->variable] = Value(fragment.next);
+  return frame;
+}
+
+void Machine::unfold_loop(Fragment& fragment, Effects& effects) {
+  const auto& statement = *fragment.statement;
+  std::int32_t left = options_.batch;
+  for (; fragment.next <= fragment.last && (left > 0 || statement.rules.at_once); --left) {
+    create(statement.block, iteration(fragment), effects);
+    if (fragment.next == fragment.last) return;  // it may be the largest int
+    ++fragment.next;
+  }
+  if (fragment.next <= fragment.last) effects.again = fragment;
+}
+
+void Machine::unfold_repeat(Fragment& fragment, const Resolution& resolution, Effects& effects) {
+  const auto& statement = *fragment.statement;
+  if (!resolution.holds) {
+    effects.posts.push_back(
+        {*resolution.out, Value(fragment.next), -1, {}, {&statement, fragment.frame->call}});
+    count_uses(*image_, fragment, effects.posts, effects);
+    if (effects.fault) effects.posts.clear();
+    return;
+  }
+  create(statement.block, iteration(fragment), effects);
+  if (__builtin_add_overflow(fragment.next, 1, &fragment.next)) {
+    effects.fault = Fault{statement.at, "the variable of this loop is beyond the range of int", "", {}};
+    return;
+  }
+  effects.again = fragment;
+  auto& inputs = effects.again->inputs;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (i < resolution.used.size() && resolution.used[i] && kept++ != i)
+      inputs[kept - 1] = std::move(inputs[i]);
+  inputs.resize(kept);
+}
+
+std::shared_ptr<const Home> Machine::home_of(const Declaration& declaration, const Frame& frame) const {
+  if (declaration.home < 0) return {};
+  auto home = std::make_shared<Home>();
+  home->rule = static_cast<std::uint32_t>(declaration.home);
+  for (const auto slot : image_->homes[home->rule].captured)
+    home->captured.push_back(std::get<Value>(frame.slots[slot]));
+  return home;
+}
+
+void Machine::create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects) {
+  for (const auto number : block.declarations) {
+    const auto& declaration = image_->declarations[number];
+    frame->slots[declaration.slot] = Name{Id(options_.rank, ++names_), number, home_of(declaration, *frame)};
+  }
+  for (const auto* statement : block.statements) {
+    auto& fragment = effects.created.emplace_back();
+    fragment.statement = statement;
+    fragment.frame = frame;
+  }
+}
+
+}  // namespace tailrace::fragments

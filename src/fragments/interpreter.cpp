@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fragments/interpreter.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "fragments/diagnosis.hpp"
+#include "fragments/machine.hpp"
+
+namespace tailrace::fragments {
+
+namespace {
+
+class Interpreter {
+ public:
+  Interpreter(const std::shared_ptr<const Image>& image, const Bodies& bodies)
+      : machine_(image, bodies, {}) {}
+
+  Ending run(const std::vector<std::string>& words) {
+    ready_.push_back(machine_.start(words));
+    while (!ready_.empty() || !unfolding_.empty()) {
+      auto& queue = ready_.empty() ? unfolding_ : ready_;  // what is there runs before loops create more
+      auto fragment = std::move(queue.front());
+      queue.pop_front();
+      step(std::move(fragment));
+    }
+    return finish();
+  }
+
+ private:
+  struct Waiting {
+    Fragment fragment;
+    std::vector<Name> missing;
+    std::size_t count = 0;
+  };
+
+  void step(Fragment fragment) {
+    auto resolution = machine_.resolve(fragment);
+    if (!resolution.ready()) return wait(std::move(fragment), std::move(resolution.missing));
+    auto effects = machine_.execute(fragment, std::move(resolution));
+    if (effects.fault) fail(fragment, *effects.fault);
+    if (!effects.fault && !effects.again) ++ending_.executed;
+    apply(std::move(effects));
+  }
+
+  void fail(const Fragment& fragment, const Fault& fault) {
+    failures_.push_back(message_of(machine_.image(), fault, fragment.frame->call));
+    failed_.push_back(describe(machine_.image(), fragment, {}));
+    failed_.back().failed = true;
+  }
+
+  void wait(Fragment fragment, std::vector<Name> missing) {
+    const auto token = ++tokens_;
+    auto& waiting = waiting_[token];
+    for (const auto& name : missing) {
+      if (auto value = store_.request(name, {0, token}))
+        fragment.inputs.push_back({name.id, std::move(*value)});
+      else
+        ++waiting.count;
+    }
+    waiting.fragment = std::move(fragment), waiting.missing = std::move(missing);
+    if (waiting.count == 0) resume(token);
+  }
+  void resume(std::uint64_t token) {
+    ready_.push_back(std::move(waiting_.at(token).fragment));
+    waiting_.erase(token);
+  }
+  void deliver(const Id& id, const std::vector<Delivery>& deliveries) {
+    for (const auto& delivery : deliveries) {
+      auto& waiting = waiting_.at(delivery.to.token);
+      waiting.fragment.inputs.push_back({id, delivery.value});
+      if (--waiting.count == 0) resume(delivery.to.token);
+    }
+  }
+
+  void apply(Effects effects) {
+    for (auto& post : effects.posts) write(std::move(post));
+    for (const auto& removal : effects.deletes) store_.remove(removal);
+    std::ranges::move(effects.created, std::back_inserter(ready_));
+    if (effects.again) {
+      auto& queue = effects.again->statement->kind == Kind::loop ? unfolding_ : ready_;
+      queue.push_back(std::move(*effects.again));
+    }
+    for (const auto& group : effects.finished) apply(machine_.child_finished(group));
+  }
+  void write(Post post) {
+    std::vector<Delivery> deliveries;
+    const auto id = post.name.id;
+    const auto copy = post;
+    if (const auto* const earlier = store_.post(std::move(post), deliveries))
+      failures_.push_back(written_twice(machine_.image(), *earlier, copy));
+    deliver(id, deliveries);
+  }
+
+  Ending finish() {
+    const auto& image = machine_.image();
+    Situation situation;
+    for (const auto& [token, waiting] : waiting_)
+      situation.stuck.push_back(describe(image, waiting.fragment, still_missing(waiting)));
+    add_groups(image, machine_.rank(), machine_.groups(), situation.stuck);
+    situation.stuck.insert(situation.stuck.end(), failed_.begin(), failed_.end());
+    add_knowledge(image, store_, missing_of(situation.stuck), situation);
+    ending_.waiting = static_cast<std::int64_t>(waiting_.size());
+    ending_.left_count = store_.live_count(), ending_.left_bytes = store_.live_bytes();
+    auto messages = verdict(image, situation);
+    std::ranges::move(failures_, std::back_inserter(messages));
+    ending_.errors = texts_of(image, std::move(messages));
+    return std::move(ending_);
+  }
+  static std::vector<Name> still_missing(const Waiting& waiting) {
+    std::vector<Name> missing;
+    for (const auto& name : waiting.missing)
+      if (std::ranges::none_of(waiting.fragment.inputs,
+                               [&](const Input& input) { return input.id == name.id; }))
+        missing.push_back(name);
+    return missing;
+  }
+
+  Machine machine_;
+  Store store_;
+  std::deque<Fragment> ready_, unfolding_;
+  std::map<std::uint64_t, Waiting> waiting_;
+  std::uint64_t tokens_ = 0;
+  std::vector<Message> failures_;
+  std::vector<Stuck> failed_;
+  Ending ending_;
+};
+
+}  // namespace
+
+Ending interpret(const std::shared_ptr<const Image>& image, const Bodies& bodies,
+                 const std::vector<std::string>& words) {
+  return Interpreter(image, bodies).run(words);
+}
+
+}  // namespace tailrace::fragments

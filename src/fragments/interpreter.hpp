@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fragments/body_call.hpp"
+
+namespace tailrace::fragments {
+
+/// What a run of a program came to.
+struct Ending {
+  std::vector<std::string> errors;  ///< whole messages, in the order of their places; empty if all has run
+  std::vector<std::string> notes;
+  std::int64_t executed = 0;                    ///< fragments that ran or unfolded to their end
+  std::int64_t waiting = 0;                     ///< fragments that can never run
+  std::int64_t left_count = 0, left_bytes = 0;  ///< data fragments at the end
+  [[nodiscard]] bool succeeded() const noexcept { return errors.empty(); }
+};
+
+/// Runs a program on this thread, without MPI. It defines what programs mean: every other way to run one is
+/// compared with it. @local. Errors (usage, input): arguments or bodies that do not fit; what goes wrong in
+/// the program itself is in the ending.
+Ending interpret(const std::shared_ptr<const Image>& image, const Bodies& bodies,
+                 const std::vector<std::string>& words);
+
+}  // namespace tailrace::fragments

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fragments/body_call.hpp"
+#include "fragments/evaluation.hpp"
+#include "fragments/groups.hpp"
+
+namespace tailrace::fragments {
+
+/// What a fragment needs, or what it is about to do.
+struct Resolution {
+  std::vector<Name> missing;
+  std::optional<Fault> fault;
+  std::vector<Slot> arguments;                ///< of a call, converted
+  std::vector<Value> nfarguments;             ///< of a call
+  std::shared_ptr<const Frame> callee_frame;  ///< of a structured call
+  AfterActions after;
+  std::optional<std::int32_t> rank;   ///< where `locator_cyclic` wants it
+  std::optional<Name> out;            ///< of a repeat
+  std::int32_t first = 0, last = -1;  ///< of a loop; of a repeat, first is k
+  bool holds = false;                 ///< of a repeat or condition
+  std::vector<bool> used;             ///< inputs that were used
+  [[nodiscard]] bool ready() const noexcept { return missing.empty(); }
+};
+
+/// What the execution of a fragment leads to, in the order in which it takes place.
+struct Effects {
+  std::vector<Post> posts;
+  std::vector<Fragment> created;
+  std::vector<Removal> deletes;
+  std::vector<std::pair<Name, Name>> pushes;
+  std::vector<GroupToken> finished;  ///< whom to notify
+  std::optional<Fragment> again;     ///< the fragment itself, which goes on
+  std::optional<Fault> fault;
+};
+
+struct MachineOptions {
+  std::int32_t rank = 0;
+  std::int32_t batch = 64;       ///< iterations that a loop creates at once
+  std::uint32_t depth = 10'000;  ///< calls within each other
+};
+
+/// Executes fragments of one rank: the meaning of programs, without queues, stores and messages.
+class Machine {
+ public:
+  /// @local. Errors (input): a body that is not there
+  Machine(std::shared_ptr<const Image> image, const Bodies& bodies, const MachineOptions& options);
+
+  [[nodiscard]] const Image& image() const noexcept { return *image_; }
+  /// The call of `main`. @local. Errors (usage): words of other number or form than its parameters
+  Fragment start(const std::vector<std::string>& words);
+
+  /// What a fragment still needs, or all that its execution takes. @local
+  [[nodiscard]] Resolution resolve(const Fragment& fragment) const;
+  /// Executes a fragment that is ready. The body of an external subroutine runs on this thread. @local
+  Effects execute(Fragment fragment, Resolution resolution);
+  /// One of the fragments that a group waits for has run. @local
+  Effects child_finished(const GroupToken& group);
+
+  /// Structured fragments that wait for what they created. @local
+  [[nodiscard]] const Groups& groups() const noexcept { return groups_; }
+  [[nodiscard]] std::int32_t rank() const noexcept { return options_.rank; }
+
+  /// The rank that a recommendation gives a fragment that was created, if that needs no data fragment. @local
+  [[nodiscard]] std::optional<std::int32_t> wanted_rank(const Fragment& fragment) const;
+  /// The home of a data fragment by the rule of its declaration, or nothing. @local
+  [[nodiscard]] std::optional<std::int32_t> wanted_home(const Name& name) const;
+
+ private:
+  Effects call_body(const Fragment& fragment, Resolution& resolution);
+  void set_outputs(const Fragment& fragment, Resolution& resolution, tailrace_call& call,
+                   Effects& effects) const;
+  void unfold(Fragment fragment, Resolution& resolution, Effects& effects);
+  void unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects);
+  void unfold_loop(Fragment& fragment, Effects& effects);
+  void unfold_repeat(Fragment& fragment, const Resolution& resolution, Effects& effects);
+  std::shared_ptr<Frame> iteration(const Fragment& fragment) const;
+  void create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects);
+  [[nodiscard]] std::shared_ptr<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
+  void conclude(AfterActions after, const GroupToken& group, Effects& effects);
+
+  std::shared_ptr<const Image> image_;
+  std::vector<Body> bodies_;  ///< by number of the subroutine
+  MachineOptions options_;
+  Groups groups_;
+  Statement main_call_;
+  std::uint64_t names_ = 0;
+};
+
+}  // namespace tailrace::fragments

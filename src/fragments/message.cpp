@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "fragments/compiler.hpp"
+#include "fragments/diagnosis.hpp"
+
+namespace tailrace::fragments {
+
+namespace {
+
+/// A line of a source; nothing if the source is not known.
+std::optional<std::string> line_of(const Image& image, const Place& at) {
+  if (at.file < 0 || static_cast<std::size_t>(at.file) >= image.files.size()) return {};
+  const auto& text = image.files[static_cast<std::size_t>(at.file)].text;
+  std::size_t first = 0;
+  for (int line = 1; line < at.line && first < text.size(); ++line) {
+    const auto end = text.find('\n', first);
+    first = end == std::string::npos ? text.size() : end + 1;
+  }
+  if (first >= text.size()) return {};
+  auto line = text.substr(first, text.find('\n', first) - first);
+  std::ranges::replace(line, '\t', ' ');
+  std::erase(line, '\r');
+  return line;
+}
+
+}  // namespace
+
+std::string text_of(const Image& image, const Message& message) {
+  auto text = fmt::format("{}: error: {}", text_of(image, message.at), message.text);
+  if (!message.code.empty()) text += fmt::format(" [{}]", message.code);
+  if (const auto line = line_of(image, message.at)) {
+    text += fmt::format("\n{}\n{:{}}^", *line, "", std::max(0, message.at.column - 1));
+    if (!message.note.empty()) text += " " + message.note;
+  } else if (!message.note.empty()) {
+    text += "\n  " + message.note;
+  }
+  for (const auto& line : message.lines) text += "\n  " + line;
+  if (!message.fix.empty()) text += "\n  Fix: " + message.fix;
+  return text;
+}
+
+std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages) {
+  std::ranges::stable_sort(messages, {}, &Message::at);
+  std::vector<std::string> texts;
+  for (const auto& message : messages) {
+    if (texts.size() == messages_shown) {
+      texts.push_back(fmt::format("and {} further errors", messages.size() - messages_shown));
+      break;
+    }
+    texts.push_back(text_of(image, message));
+  }
+  return texts;
+}
+
+std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const Call>& call) {
+  constexpr std::size_t shown = 8;
+  std::vector<std::string> lines;
+  for (const auto* current = call.get(); current != nullptr; current = current->caller.get()) {
+    if (lines.size() == shown) {
+      lines.push_back(fmt::format("and from {} further calls", current->depth + 1));
+      break;
+    }
+    lines.push_back(fmt::format("called from {} as {}",
+                                text_of(image, image.statements[current->statement].at),
+                                text_of(image, *current)));
+  }
+  return lines;
+}
+
+Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const Call>& call) {
+  return {fault.at, fault.text, fault.code, {}, calls_of(image, call), fault.fix};
+}
+
+Message written_twice(const Image& image, const Stored& first, const Post& second) {
+  const auto place = [&](const Origin& origin) { return origin.statement->at; };
+  const Origin* earlier = &first.writer;
+  const Origin* later = &second.writer;
+  if (place(*later) < place(*earlier)) std::swap(earlier, later);  // which came first depends on chance
+  Message message{
+      place(*later), fmt::format("{} is written twice", text_of(image, second.name)), "SEM2.1", {}, {}, {}};
+  message.lines = calls_of(image, later->call);
+  message.lines.push_back(fmt::format("also written at {}", text_of(image, place(*earlier))));
+  for (auto& line : calls_of(image, earlier->call)) message.lines.push_back("  " + line);
+  return message;
+}
+
+}  // namespace tailrace::fragments

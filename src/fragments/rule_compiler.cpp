@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fragments/compiler.hpp"
+
+/// Recommendations.
+namespace tailrace::fragments {
+
+void Compiler::rules(Rules& rules, const Json& list, const Node& node, Statement* call) {
+  for (const auto& json : list) rule(rules, node.below(json), call);
+}
+
+void Compiler::rule(Rules& rules, const Node& node, Statement* call) {
+  const auto type = node.text("ruletype"), property = node.text("property");
+  node.allow({"ruletype", "property", "expr", "ref", "refs", "indices", "to"});
+  if (type == "indexed") return indexed_rule(rules, node);
+  if (type == "map" && property == "nfparam") return nfargument(node, call);
+  if (type == "map" && (property == "locator_cyclic" || property == "locator_replicating"))
+    return;  // `home_rules`
+  if (type == "expr" && property == "locator_cyclic") {
+    rules.rank = expressions().expression(node.list("expr"), node.at(), true);
+  } else if (type == "assign" && property == "req_count") {
+    rules.counts.push_back({expressions().reference(node.list("ref"), node.at()),
+                            expressions().expression(node.list("expr"), node.at(), true), node.at()});
+  } else if (type == "afterpush" && property == "afterpush") {
+    rules.pushes.push_back({expressions().reference(node.list("ref"), node.at()),
+                            expressions().reference(node.list("to"), node.at(), true)});
+  } else if (type == "flags" && property == "stealable") {
+    rules.stealable = true;
+  } else if (type == "flags" && property == "unroll_at_once") {
+    rules.at_once = true;
+  } else {
+    warn(node.at(), fmt::format("unknown recommendation '{}' ({})", property, type));
+  }
+}
+
+void Compiler::indexed_rule(Rules& rules, const Node& node) {
+  const auto property = node.text("property");
+  std::vector<Code> names;
+  for (const auto& json : node.list("refs")) names.push_back(expressions().reference(json, node.at()));
+  if (property == "request" || property == "wait")
+    rules.requests.insert(rules.requests.end(), names.begin(), names.end());
+  else if (property == "delete")
+    rules.deletes.insert(rules.deletes.end(), names.begin(), names.end());
+  else if (property != "req_unlimited")
+    warn(node.at(), fmt::format("unknown recommendation '{}' (indexed)", property));
+}
+
+void Compiler::nfargument(const Node& node, Statement* call) {
+  if (call == nullptr || call->callee == nullptr)
+    return node.problem("nfparam with a value stands at a call");
+  const auto& known = call->callee->nfparams;
+  const auto found = std::ranges::find(known, node.text("ref"));
+  if (found == known.end())
+    return node.problem(fmt::format("{} has no nfparam '{}'", call->callee->name, node.text("ref")));
+  call->nfarguments[static_cast<std::size_t>(found - known.begin())] =
+      expressions().expression(node.list("expr"), node.at(), true);
+}
+
+void Compiler::home_rules(const Json& list, const Node& node) {
+  for (const auto& json : list) {
+    const auto rule = node.below(json);
+    if (!rule.has("ruletype") || rule.text("ruletype") != "map") continue;
+    if (rule.text("property") == "locator_cyclic") home_rule(rule);
+    if (rule.text("property") == "locator_replicating") warn(rule.at(), "locator_replicating has no effect");
+  }
+}
+
+void Compiler::home_rule(const Node& node) {
+  const auto name = node.text("ref");
+  const auto* const symbol = scopes_->find(name);
+  if (symbol == nullptr) return node.problem(fmt::format("unknown name '{}'", name));
+  const auto* const own = scopes_->find_innermost(name);
+  if (own == nullptr || own->declaration < 0) return;  // a wish
+  const auto declaration = static_cast<std::size_t>(own->declaration);
+  HomeRule home;
+  scopes_->open();
+  home.first_index = scopes_->slots();
+  for (const auto& json : node.list("indices")) {
+    declare(json.is_string() ? json.get<std::string>() : "", node.at(),
+            {Symbol::Kind::value, scopes_->new_slot(), -1, {}});
+    ++home.index_count;
+  }
+  home.rank = expressions().expression(node.list("expr"), node.at(), true);
+  scopes_->close();
+  bool reads = false;
+  for (const auto& token : home.rank.tokens) {
+    reads = reads || token.kind == Token::Kind::name;
+    const bool index = token.number >= home.first_index && token.number < home.first_index + home.index_count;
+    if (token.kind == Token::Kind::slot && !index) home.captured.push_back(token.number);
+  }
+  if (reads) return warn(node.at(), "a locator that reads data fragments has no effect");
+  std::ranges::sort(home.captured);
+  home.captured.erase(std::ranges::unique(home.captured).begin(), home.captured.end());
+  image_.declarations[declaration].home = static_cast<std::int32_t>(image_.homes.size());
+  image_.homes.push_back(std::move(home));
+}
+
+}  // namespace tailrace::fragments

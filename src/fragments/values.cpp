@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "base/text.hpp"
+#include "fragments/evaluation.hpp"
+
+/// Operators, casts and conversions.
+namespace tailrace::fragments {
+
+namespace {
+
+Outcome failure(std::string problem, std::string code) {
+  return {{}, std::move(problem), std::move(code)};
+}
+Outcome truth(bool value) {
+  return {Value(std::int32_t{value}), {}, {}};
+}
+double number(const Value& value) {
+  return value.type() == Type::integer ? value.integer() : value.real();
+}
+std::string digits(const Value& value) {
+  if (value.type() == Type::string) return std::string(value.text());
+  return value.type() == Type::integer ? fmt::format("{}", value.integer())
+                                       : fmt::format("{:f}", value.real());
+}
+
+template <class T>
+std::optional<bool> compare(Op op, const T& a, const T& b) {
+  switch (op) {
+    case Op::less:
+      return a < b;
+    case Op::less_equal:
+      return a <= b;
+    case Op::greater:
+      return a > b;
+    case Op::greater_equal:
+      return a >= b;
+    case Op::equal:
+      return a == b;
+    case Op::not_equal:
+      return a != b;
+    default:
+      return {};
+  }
+}
+
+Outcome divide(Op op, std::int32_t a, std::int32_t b) {
+  if (b == 0) return failure("division by zero", "");
+  if (a == std::numeric_limits<std::int32_t>::min() && b == -1) return failure("int overflow", "");
+  return {Value(op == Op::divide ? a / b : a % b), {}, {}};
+}
+
+Outcome integers(Op op, std::int32_t a, std::int32_t b) {
+  if (const auto answer = compare(op, a, b)) return truth(*answer);
+  if (op == Op::divide || op == Op::remainder) return divide(op, a, b);
+  std::int32_t result = 0;
+  const bool overflow = op == Op::add        ? __builtin_add_overflow(a, b, &result)
+                        : op == Op::subtract ? __builtin_sub_overflow(a, b, &result)
+                                             : __builtin_mul_overflow(a, b, &result);
+  return overflow ? failure("int overflow", "") : Outcome{Value(result), {}, {}};
+}
+
+Outcome reals(Op op, double a, double b) {
+  if (const auto answer = compare(op, a, b)) return truth(*answer);
+  if (op == Op::remainder) return failure("invalid operation on reals: %", "SEM1");
+  if (op == Op::divide && b == 0) return failure("division by zero", "");
+  const double result = op == Op::add        ? a + b
+                        : op == Op::subtract ? a - b
+                        : op == Op::multiply ? a * b
+                                             : a / b;
+  return {Value(result), {}, {}};
+}
+
+Outcome strings(Op op, const Value& a, const Value& b) {
+  if (op == Op::add) return {Value(std::string_view(digits(a) + digits(b))), {}, {}};
+  if (op == Op::equal) return truth(digits(a) == digits(b));
+  if (op == Op::not_equal) return truth(digits(a) != digits(b));
+  return failure(fmt::format("invalid operation on strings: {}", to_string(op)), "SEM1");
+}
+
+}  // namespace
+
+Outcome combine(Op op, const Value& a, const Value& b) {
+  if (a.type() == Type::block || b.type() == Type::block)
+    return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1");
+  if (a.type() == Type::string || b.type() == Type::string) return strings(op, a, b);
+  if (op == Op::both) return truth(number(a) != 0 && number(b) != 0);
+  if (op == Op::either) return truth(number(a) != 0 || number(b) != 0);
+  if (a.type() == Type::integer && b.type() == Type::integer) return integers(op, a.integer(), b.integer());
+  return reals(op, number(a), number(b));
+}
+
+static Outcome negated(const Value& value) {
+  if (value.type() == Type::real) return {Value(-value.real()), {}, {}};
+  if (value.type() == Type::integer) return integers(Op::subtract, 0, value.integer());
+  return failure(fmt::format("invalid operation on {}s: -", to_string(value.type())), "SEM1");
+}
+
+static Outcome to_integer(const Value& value) {
+  if (value.type() == Type::integer) return {value, {}, {}};
+  if (value.type() == Type::string) {
+    const auto parsed = parse_number<int>(value.text());
+    return parsed ? Outcome{Value(std::int32_t{*parsed}), {}, {}}
+                  : failure(fmt::format("{} is no int", text_of(value)), "");
+  }
+  const double whole = std::trunc(value.real());
+  if (!(whole >= std::numeric_limits<std::int32_t>::min() &&
+        whole <= std::numeric_limits<std::int32_t>::max()))
+    return failure(fmt::format("{} is out of the range of int", value.real()), "");
+  return {Value(static_cast<std::int32_t>(whole)), {}, {}};
+}
+
+static Outcome to_real_number(const Value& value) {
+  if (value.type() != Type::string) return {Value(number(value)), {}, {}};
+  const auto parsed = parse_number<double>(value.text());
+  return parsed ? Outcome{Value(*parsed), {}, {}} : failure(fmt::format("{} is no real", text_of(value)), "");
+}
+
+Outcome convert(Op op, const Value& value) {
+  if (value.type() == Type::block)
+    return failure(fmt::format("a value cannot become {}", op == Op::negate ? "negative" : to_string(op)),
+                   "SEM1");
+  if (op == Op::negate) return negated(value);
+  if (op == Op::to_int) return to_integer(value);
+  if (op == Op::to_real) return to_real_number(value);
+  return {Value(std::string_view(digits(value))), {}, {}};
+}
+
+static Outcome wrong_type(const Value& value, const char* wanted) {
+  return failure(fmt::format("has type {}, wanted is {}", to_string(value.type()), wanted), "SEM1");
+}
+
+Outcome convert_argument(const Value& value, ParameterType type, ArgumentForm form) {
+  const Outcome same{value, {}, {}};
+  switch (type) {
+    case ParameterType::integer:
+      if (value.type() == Type::integer) return same;
+      if (value.type() == Type::real && form == ArgumentForm::formula) return to_integer(value);
+      return wrong_type(value, "int");
+    case ParameterType::real:
+      if (value.type() == Type::real) return same;
+      return value.type() == Type::integer ? to_real_number(value) : wrong_type(value, "real");
+    case ParameterType::string:
+      if (value.type() == Type::string) return same;
+      if (value.type() == Type::integer || (value.type() == Type::real && form == ArgumentForm::data))
+        return convert(Op::to_string, value);
+      return wrong_type(value, "string");
+    default:
+      return same;
+  }
+}
+
+std::optional<Value> parse_word(const std::string& word, ParameterType type) {
+  if (type == ParameterType::string) return Value(std::string_view(word));
+  if (type == ParameterType::integer) {
+    const auto parsed = parse_number<int>(word);
+    return parsed ? std::optional(Value(std::int32_t{*parsed})) : std::nullopt;
+  }
+  if (type != ParameterType::real) return {};
+  const auto parsed = parse_number<double>(word);
+  return parsed && std::isfinite(*parsed) ? std::optional(Value(*parsed)) : std::nullopt;
+}
+
+std::string text_of(const Value& value) {
+  if (value.type() == Type::integer) return fmt::format("{}", value.integer());
+  if (value.type() == Type::real) return fmt::format("{}", value.real());
+  if (value.type() == Type::string) return fmt::format("\"{}\"", value.text());
+  return value.is_set() ? fmt::format("a value of {} bytes", value.bytes().size()) : "unset";
+}
+
+std::string text_of(const Image& image, const Name& name) {
+  std::string text = image.declarations[name.declaration].name;
+  for (const auto index : name.id.indices()) text += fmt::format("[{}]", index);
+  return text;
+}
+
+std::string text_of(const Image& image, const Call& call) {
+  std::string text = image.statements[call.statement].callee->name + "(";
+  const char* separator = "";
+  for (const auto& argument : call.arguments) {
+    text += separator;
+    separator = ", ";
+    if (const auto* const value = std::get_if<Value>(&argument)) text += text_of(*value);
+    if (const auto* const name = std::get_if<Name>(&argument)) text += text_of(image, *name);
+  }
+  return text + ")";
+}
+
+}  // namespace tailrace::fragments

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest/doctest.h>
+
+#include "am/launch.hpp"
+#include "am/slot_table.hpp"
+#include "am_conformance.hpp"
+#include "error_of.hpp"
+
+using namespace tailrace;
+
+namespace {
+
+am::Choice local(int ranks, std::optional<am::Faults> faults = {}) {
+  am::Choice choice;
+  choice.local_ranks = ranks;
+  choice.faults = faults;
+  return choice;
+}
+
+}  // namespace
+
+TEST_CASE("a token names an entry until it is taken") {
+  am::SlotTable<int> table;
+  const am::Token first = table.insert(7), second = table.insert(8);
+  CHECK(table.at(first) == 7);
+  CHECK(table.take(first) == 7);
+  CHECK(table.size() == 1);
+  const am::Token reused = table.insert(9);
+  CHECK(reused.slot == first.slot);
+  CHECK_THROWS_AS(table.at(first), Error);
+  CHECK_THROWS_AS(table.take({.slot = 5, .generation = 0}), Error);
+  CHECK(table.at(reused) == 9);
+  CHECK(table.at(second) == 8);
+}
+
+TEST_CASE("size classes divide by eight") {
+  CHECK(am::size_class(0) == 0);
+  CHECK(am::size_class(8) == 0);
+  CHECK(am::size_class(9) == 1);
+  CHECK(am::size_class(64) == 1);
+  CHECK(am::size_class(65) == 2);
+  CHECK(am::size_class(4096) == 3);
+  CHECK(am::size_class(4097) == 4);
+  CHECK(am::size_class(std::size_t{1} << 21U) == 6);
+  CHECK(am::size_class(std::size_t{1} << 40U) == 7);
+}
+
+TEST_CASE("transports and faults are read, and what is wrong with them is named") {
+  CHECK(am::parse_transport("mpi").local_ranks == 0);
+  CHECK(am::parse_transport("local:7").local_ranks == 7);
+  for (const char* text : {"local", "local:", "local:0", "local:-1", "local:2x", "tcp", ""}) {
+    const auto error = test::error_of([&] { am::parse_transport(text); });
+    REQUIRE(error);
+    CHECK(error->kind == ErrorKind::usage);
+    CHECK(error->message.find(text) != std::string::npos);
+    CHECK(error->hint.find("local:N") != std::string::npos);
+  }
+  CHECK(am::parse_faults("") == am::Faults{});
+  CHECK(am::parse_faults("delayed=0.25,max_looks=3,slow_rank=1,slow_looks=9,seed=12") ==
+        am::Faults{.seed = 12, .delayed = 0.25, .max_looks = 3, .slow_rank = 1, .slow_looks = 9});
+  const auto error = test::error_of([] { am::parse_faults("delayed=2,dealyed=0.1,max_looks=0"); });
+  REQUIRE(error);
+  for (const char* word : {"'delayed=2'", "'dealyed=0.1'", "'max_looks=0'", "from 0 to 1", "one of seed"})
+    CHECK(error->message.find(word) != std::string::npos);
+}
+
+TEST_CASE("threads: order, contents and counters of all sizes on both lanes") {
+  for (const int ranks : {1, 2, 3, 7}) {
+    const std::size_t largest = ranks == 2 ? std::size_t{1} << 22U : 20'000;
+    am::launch_local(local(ranks), [&](am::Endpoint& e) { test::all_to_all(e, 18, largest); });
+  }
+}
+
+TEST_CASE("threads: with small frames, little credit and few bodies at a time") {
+  am::Choice choice = local(3);
+  choice.options = {
+      .frame_bytes = 200, .rendezvous_bytes = 500, .frames_in_flight = 2, .bodies_in_flight = 1};
+  am::launch_local(choice, [](am::Endpoint& e) { test::all_to_all(e, 60, 5000); });
+}
+
+TEST_CASE("threads: messages may overtake each other, but not those of one module from one rank") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const am::Faults faults{
+        .seed = seed, .delayed = 0.4, .max_looks = 30, .slow_rank = seed % 2 == 0 ? 1 : -1};
+    am::launch_local(local(3, faults), [](am::Endpoint& e) { test::all_to_all(e, 18, 20'000); });
+  }
+}
+
+TEST_CASE("threads: a slow receiver is not drowned") {
+  am::launch_local(local(2), test::slow_receiver);
+  am::launch_local(local(5), test::slow_receiver);
+}
+
+TEST_CASE("threads: many to one, itself included") {
+  for (const int ranks : {1, 2, 7}) am::launch_local(local(ranks), test::many_to_one);
+}
+
+TEST_CASE("threads: workers hand over") {
+  for (const int ranks : {1, 2}) am::launch_local(local(ranks), test::handed_over);
+  am::launch_local(local(2, am::Faults{.delayed = 0.3}), test::handed_over);
+}
+
+TEST_CASE("threads: who waits sleeps until something arrives") {
+  am::launch_local(local(2), test::waiting_is_cheap);
+  am::launch_local(local(1), [](am::Endpoint& e) {
+    while (e.progress()) {
+    }
+    e.wait(0.1);
+    CHECK(e.costs().sleeps <= 2);  // nothing rang: one sleep of the whole limit, or one that ended early
+  });
+}
+
+TEST_CASE("a message to oneself is handled by progress, not by send") {
+  am::launch_local(local(1), [](am::Endpoint& e) {
+    bool handled = false, complete = false;
+    am::Bytes body(100'000, std::byte{3});
+    e.set_handler(0, am::Lane::data, [&](am::Message& message) {
+      handled = message.take_body() == am::Bytes(100'000, std::byte{3});
+    });
+    e.send(0, 0, {.body = body}, [&] { complete = true; });
+    CHECK(complete);
+    CHECK_FALSE(handled);
+    body.assign(body.size(), std::byte{0});  // it is the sender's again
+    CHECK_FALSE(e.quiet());
+    CHECK(e.progress());
+    CHECK(handled);
+    CHECK(e.quiet());
+  });
+}
+
+TEST_CASE("a large message is not copied on its way, and small ones of its module wait for it") {
+  am::launch_local(local(2), [](am::Endpoint& e) {
+    std::vector<std::size_t> sizes;
+    e.set_handler(0, am::Lane::data, [&](am::Message& message) { sizes.push_back(message.body().size()); });
+    const am::Bytes large(1U << 20U), small(8);
+    if (e.rank() == 0) {
+      e.send(1, 0, {.body = large});
+      e.send(1, 0, {.body = small});
+      test::wait_until(e, [&] { return e.quiet(); });
+      CHECK(e.costs().bodies_sent == 1);
+    } else {
+      test::wait_until(e, [&] { return sizes.size() == 2; });
+      CHECK(sizes == std::vector<std::size_t>{1U << 20U, 8});
+      CHECK(e.costs().bodies_received == 1);
+    }
+  });
+}
+
+TEST_CASE("small messages to one rank travel together") {
+  am::launch_local(local(2), [](am::Endpoint& e) {
+    int handled = 0;
+    e.set_handler(0, am::Lane::data, [&](am::Message&) { ++handled; });
+    if (e.rank() == 0) {
+      for (int i = 0; i < 100; ++i) e.send(1, 0, {.head = std::as_bytes(std::span(&i, 1))});
+      CHECK(e.costs().frames_sent == 0);
+      e.flush();
+      CHECK(e.costs().frames_sent == 1);
+    } else {
+      test::wait_until(e, [&] { return handled == 100; });
+      CHECK(e.costs().frames_received == 1);
+    }
+  });
+}
+
+TEST_CASE("control overtakes the data that waits") {
+  am::Choice choice = local(2);
+  choice.options.frames_in_flight = 2;
+  am::launch_local(choice, [](am::Endpoint& e) {
+    std::vector<int> order;
+    e.set_handler(0, am::Lane::data, [&](am::Message&) { order.push_back(0); });
+    e.set_handler(1, am::Lane::control, [&](am::Message&) { order.push_back(1); });
+    const am::Bytes body(3000);
+    if (e.rank() == 0) {
+      for (int i = 0; i < 10; ++i) e.send(1, 0, {.body = body});
+      e.send(1, 1, {});
+    } else {
+      test::wait_until(e, [&] { return order.size() == 11; });
+      CHECK(std::find(order.begin(), order.end(), 1) - order.begin() <= 2);
+    }
+  });
+}
+
+TEST_CASE("the end is never found before the last message, however late it is") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const am::Faults faults{.seed = seed,
+                            .delayed = seed % 3 == 0 ? 0.05 : 0.5,
+                            .max_looks = seed % 5 == 0 ? 100 : 20,
+                            .slow_rank = static_cast<int>(seed % 4) - 1,
+                            .slow_looks = 15};
+    am::launch_local(local(1 + static_cast<int>(seed % 5), faults),
+                     [&](am::Endpoint& e) { test::Avalanche(e, seed).run(); });
+  }
+}
+
+TEST_CASE("an exception on one rank ends all, and is the one that is reported") {
+  const auto error = test::error_of([] {
+    am::launch_local(local(4), [](am::Endpoint& e) {
+      if (e.rank() == 2) throw Error(ErrorKind::input, "on purpose");
+      for (;;) e.wait();
+    });
+  });
+  REQUIRE(error);
+  CHECK(error->message == "on purpose");
+}
+
+TEST_CASE("misuse is refused") {
+  am::launch_local(local(1), [](am::Endpoint& e) {
+    CHECK_THROWS_AS(e.send(1, 0, {}), Error);
+    CHECK_THROWS_AS(e.send(0, 99, {}), Error);
+    CHECK_THROWS_AS(e.send(0, 0, {.head = am::Bytes(am::max_head_bytes + 1)}), Error);
+  });
+}
