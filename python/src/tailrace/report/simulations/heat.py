@@ -29,7 +29,7 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
     if not isinstance(results, dict):
         return numbers
     section.pictures += [picture for picture in [_mesh_over_time(results)] if picture is not None]
-    section.tables += _phases(results)
+    section.pictures += _phases(results)
     return numbers + _verification(results)
 
 
