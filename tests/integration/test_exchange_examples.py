@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The examples of exchange on the installed library, against NumPy."""
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +100,26 @@ def test_elements_are_assembled_with_the_same_bits_on_any_number_of_ranks(build_
         results.add((tmp_path / "load.txt").read_bytes())
     assert len(results) == 1
     assert np.allclose(np.loadtxt(tmp_path / "load.txt"), loads(nodes, elements), rtol=1e-12, atol=0)
+
+
+def test_a_vector_goes_around_a_ring_in_symmetric_memory(build_example):
+    for ranks in RANKS:
+        ended = start(build_example("shmem_ring", "shmem_ring"), "20", ranks=ranks)
+        assert ended.status == 0, ended
+        total = ranks * (ranks + 1) // 2
+        assert ended.out == f"sum {total} ... {1000 * total}\n"
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7])
+def test_a_job_ends_when_a_rank_is_killed_while_the_others_wait_for_its_signal(ranks, build_example):
+    if ranks > max(RANKS):
+        pytest.skip("ranks that wait never leave their cores under this MPI")
+    program = str(build_example("shmem_ring", "shmem_ring"))
+    job = jobs.Job([10**9], ranks, command=[program])
+    job.wait_for(lambda: len(job.processes_of("shmem_ring")) == ranks, "process of each rank")
+    time.sleep(0.5)
+    job.blow = time.monotonic()
+    os.kill(job.processes_of("shmem_ring")[-1], signal.SIGKILL)
+    ended = job.wait()
+    assert ended.status != 0, ended
+    assert ended.seconds < jobs.ENDS_WITHIN_S, ended

@@ -11,10 +11,12 @@ from tailrace import __version__
 COMMANDS = (
     "run",
     "case",
+    "compile",
     "resume",
     "report",
     "trace",
     "profile",
+    "revisions",
     "list",
     "inspect",
     "checkpoint",

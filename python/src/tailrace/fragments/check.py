@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All passes that need neither a compiler nor a run, in their order."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailrace.fragments.names import Bound, bind
+from tailrace.fragments.parse import parse
+from tailrace.fragments.preprocess import preprocess
+from tailrace.fragments.problems import Problems
+from tailrace.fragments.ranges import check_ranges
+from tailrace.fragments.source import Place, read_source
+from tailrace.fragments.tree import Program
+from tailrace.fragments.types import check_types
+from tailrace.fragments.usage import check_usage
+
+# The passes descend into expressions, at most `build_tree.MAX_DEPTH` levels.
+RECURSION = 20_000
+
+
+def check_program(path: Path, defines: Sequence[str] = ()) -> tuple[Bound, Problems]:
+    """Checks a program; raises CommandError for a file that cannot be read at all."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
+    problems = Problems()
+    source = read_source(path, str(path))
+    expanded = preprocess(source, defines, problems)
+    if problems.errors and not expanded.text:
+        return Bound(Program([], set()), expanded), problems
+    program = parse(expanded, problems)
+    if not program.items and not problems.errors:
+        problems.error(
+            Place(source, 0), "the program is empty", "SYN7", "sub main() { ... } is where it begins"
+        )
+        return Bound(program, expanded), problems
+    bound = bind(program, expanded, problems)
+    check_types(bound, problems)
+    if not problems.errors:
+        check_usage(bound, problems)
+        check_ranges(bound, problems)
+    return bound, problems
