@@ -12,5 +12,6 @@ BENCHMARKS = {
     "output": "every strategy under about 60 loads; many boxes against one",
     "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",
     "study": "a reference study (ultrasound, seismic), scaled down, on one page",
+    "network": "latency, bandwidth and message rate of two ranks through each way to send, over blocking MPI",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }
