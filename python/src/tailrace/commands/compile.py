@@ -8,16 +8,14 @@ from typing import Annotated
 import typer
 
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_OK
 
 
 def register(app: typer.Typer) -> None:
     app.command("compile")(compile_program)
 
 
-Programs = Annotated[
-    list[Path], typer.Argument(metavar="PROGRAM", help="Programs of the fragment language (.fa).")
-]
+Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program of the fragment language (.fa).")]
 Defines = Annotated[
     list[str] | None,
     typer.Option("-D", metavar="NAME=VALUE", help="Define a macro, as #define before the first line does."),
@@ -32,29 +30,54 @@ Warnings = Annotated[
 ]
 
 
+CppDirectories = Annotated[
+    str,
+    typer.Option(
+        "--cpp-dir", metavar="A:B", help="Where the C++ sources are (default: the program's directory)."
+    ),
+]
+CppSources = Annotated[str, typer.Option("--cpp-source", metavar="F:G", help="Further C++ sources.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="FILE.so: the bodies and the serialised program; FILE.json: the serialised program alone "
+        "(default: PROGRAM.so in the current directory).",
+    ),
+]
+
+
 def compile_program(
-    programs: Programs,
+    program: Program,
     check: Annotated[bool, typer.Option("--check", help="Only look for errors.")] = False,
+    output: Output = None,
     defines: Defines = None,
     warnings: Warnings = "on",
+    cpp_directories: CppDirectories = "",
+    cpp_sources: CppSources = "",
     as_json: Json = False,
 ) -> None:
-    """Check programs of the fragment language.
+    """Check a program of the fragment language and compile it.
 
-    All errors come out together, each with its place, its line and a fix, before anything is run.
+    All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
+    Only bodies and sources that have changed are compiled again.
     """
     from tailrace.fragments.check import check_program
+    from tailrace.fragments.compile import build_object, sources_of, write_document
 
-    if not check:
-        raise CommandError("nothing to do. Fix: --check")
-    status = EXIT_OK
-    for path in programs:
-        problems = check_program(path, defines or ())[1].steered(warnings)
-        if as_json:
-            typer.echo(
-                json.dumps({"program": str(path), "problems": [one.as_dict() for one in problems.shown()]})
-            )
-        elif text := problems.as_text():
-            typer.echo(text, err=True)
-        status = EXIT_BAD_INPUT if problems.errors else status
-    raise typer.Exit(status)
+    bound, problems = check_program(program, defines or ())
+    problems = problems.steered(warnings)
+    target = output or Path(program.stem + ".so")
+    if not problems.errors and not check:
+        if target.suffix == ".json":
+            write_document(bound, target)
+        else:
+            build_object(bound, sources_of(program, cpp_directories, cpp_sources), target, problems)
+    if as_json:
+        found = [one.as_dict() for one in problems.shown()]
+        typer.echo(json.dumps({"program": str(program), "problems": found}))
+    elif text := problems.as_text():
+        typer.echo(text, err=True)
+    raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
