@@ -13,5 +13,6 @@ BENCHMARKS = {
     "exchange": "values at arbitrary indices by every transport against messages written by hand",
     "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",
     "study": "a reference study (ultrasound, seismic), scaled down, on one page",
+    "network": "latency, bandwidth and message rate of two ranks through each way to send, over blocking MPI",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }

@@ -479,6 +479,27 @@ def known_words(option: str, given: list[str] | None, known: tuple[str, ...]) ->
     return tuple(given or known)
 
 
+def network(
+    size: Annotated[
+        list[int] | None,
+        typer.Option(metavar="BYTES", min=0, max=1 << 30, help="Of a message (default: 10 from 0 to 4 MiB)."),
+    ] = None,
+    windows: Annotated[int, typer.Option(metavar="N", min=6, help="Windows of each size.")] = 50,
+    messages: Annotated[int, typer.Option(metavar="N", min=2, help="Messages of a window.")] = 64,
+    json: JsonFile = None,
+) -> None:
+    """Messages between two ranks of this machine through each adapter: ping-pong and streaming."""
+    from tailrace.bench import document
+    from tailrace.units import wide_console
+    from tailrace_bench import network as benchmark
+
+    document.check_writable(json)
+    sizes = tuple(size or (0, 1, 8, 64, 512, 4096, 1 << 15, 1 << 18, 1 << 20, 1 << 22))
+    found = benchmark.measure(benchmark.Request(sizes, windows, messages))
+    document.write_document(found, json)
+    benchmark.print_document(found, wide_console())
+
+
 def benchmarks() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(invoke_without_command=True, add_completion=False)
@@ -495,5 +516,6 @@ def benchmarks() -> typer.Typer:
     group.add_typer(studies, name="study")
     group.command("exchange")(exchange)
     group.command("checkpoint")(checkpoint)
+    group.command("network")(network)
     group.command("trace")(trace)
     return group
