@@ -85,6 +85,8 @@ def compile_program(
     bound, problems = check_program(program, defines or ())
     problems = problems.steered(warnings)
     target = output or Path(program.stem + ".so")
+    if not target.parent.is_dir():
+        raise CommandError(f"-o {target}: there is no directory {target.parent}. Fix: make it")
     if not problems.errors and not check:
         if target.suffix == ".json":
             write_document(bound, target)
