@@ -21,6 +21,18 @@ double longest_sleep_s_of(const Options& options) noexcept {
 }
 constexpr double idle_check_s = 1e-2;
 
+/// A flag that is raised until the end of a scope.
+class Raised {
+ public:
+  explicit Raised(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+  ~Raised() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
 }  // namespace
 
 Endpoint::Endpoint(std::unique_ptr<Transport> transport, const Options& options)
@@ -153,7 +165,8 @@ bool Endpoint::deliver_to_self() {
 }
 
 bool Endpoint::progress() {
-  TAILRACE_CHECK(!std::exchange(in_progress_, true), "no handler calls progress");
+  TAILRACE_CHECK(!in_progress_, "no handler calls progress");
+  const Raised in_progress(in_progress_);
   ++looks_;
   bool active = send_handed_over();
   active = deliver_to_self() || active;
@@ -162,7 +175,6 @@ bool Endpoint::progress() {
     outgoing_.flush_urgent();
   else
     outgoing_.flush();
-  in_progress_ = false;
   return active;
 }
 

@@ -55,7 +55,8 @@ class Endpoint {
 
   /// Runs the handlers of what has arrived, sends what was handed over, and lets messages move. What waits to
   /// travel together with others is sent when nothing has arrived, or when it is old. Returns whether
-  /// anything was done. @local, does not wait. Errors: the transport's, and what handlers throw.
+  /// anything was done. @local, does not wait. Errors: the transport's, and what handlers throw, which loses
+  /// the messages that arrived together with that one: it is for errors that end the program.
   bool progress();
   /// Sends what waits to travel with others, as far as receivers have given credit. @local, does not wait.
   void flush();

@@ -203,6 +203,23 @@ TEST_CASE("an exception on one rank ends all, and is the one that is reported") 
   CHECK(error->message == "on purpose");
 }
 
+TEST_CASE("what a handler throws leaves progress, which may be called again") {
+  am::launch_local(local(1), [](am::Endpoint& e) {
+    e.set_handler(0, am::Lane::data, [&](am::Message&) { throw Error(ErrorKind::input, "on purpose"); });
+    int handled = 0;
+    e.set_handler(1, am::Lane::data, [&](am::Message&) { ++handled; });
+    e.set_handler(2, am::Lane::data, [&](am::Message&) { CHECK_THROWS_AS(e.progress(), Error); });
+    e.send(0, 0, {});
+    const auto error = test::error_of([&] { e.progress(); });
+    REQUIRE(error);
+    CHECK(error->message == "on purpose");
+    e.send(0, 1, {});
+    e.send(0, 2, {});
+    CHECK(e.progress());
+    CHECK(handled == 1);
+  });
+}
+
 TEST_CASE("misuse is refused") {
   am::launch_local(local(1), [](am::Endpoint& e) {
     CHECK_THROWS_AS(e.send(1, 0, {}), Error);
