@@ -191,3 +191,5 @@ def test_the_document_alone_needs_no_compiler(monkeypatch):
     assert json.loads(Path("q.json").read_text())["name"] == "p"
     answer = command.tailrace("compile", "p.fa")
     assert answer.status == 2 and "set CXX" in answer.err and not Path("p.so").exists()
+    answer = command.tailrace("compile", "p.fa", "-o", "none/p.json")
+    assert answer.status == 2 and "there is no directory none" in answer.err

@@ -8,14 +8,19 @@ from typing import Annotated
 import typer
 
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_BAD_INPUT, EXIT_OK
+from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 
 def register(app: typer.Typer) -> None:
     app.command("compile")(compile_program)
 
 
-Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program of the fragment language (.fa).")]
+Programs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PROGRAM", help="A program of the fragment language (.fa); several with --format."
+    ),
+]
 Defines = Annotated[
     list[str] | None,
     typer.Option("-D", metavar="NAME=VALUE", help="Define a macro, as #define before the first line does."),
@@ -50,9 +55,16 @@ Output = Annotated[
 
 
 def compile_program(
-    program: Program,
+    programs: Programs,
     check: Annotated[bool, typer.Option("--check", help="Only look for errors.")] = False,
     output: Output = None,
+    layout: Annotated[
+        bool, typer.Option("--format", help="Give programs the canonical layout, in place.")
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="With --format: only show what would change; exit status 1 if anything."),
+    ] = False,
     defines: Defines = None,
     warnings: Warnings = "on",
     cpp_directories: CppDirectories = "",
@@ -64,12 +76,17 @@ def compile_program(
     All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
     Only bodies and sources that have changed are compiled again.
     """
+    if layout or diff or len(programs) > 1:
+        raise typer.Exit(format_programs(programs, layout, diff))
     from tailrace.fragments.check import check_program
     from tailrace.fragments.compile import build_object, sources_of, write_document
 
+    program = programs[0]
     bound, problems = check_program(program, defines or ())
     problems = problems.steered(warnings)
     target = output or Path(program.stem + ".so")
+    if not target.parent.is_dir():
+        raise CommandError(f"-o {target}: there is no directory {target.parent}. Fix: make it")
     if not problems.errors and not check:
         if target.suffix == ".json":
             write_document(bound, target)
@@ -81,3 +98,16 @@ def compile_program(
     elif text := problems.as_text():
         typer.echo(text, err=True)
     raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
+
+
+def format_programs(programs: list[Path], layout: bool, diff: bool) -> int:
+    from tailrace.fragments.layout import reformat
+
+    if not layout:
+        raise CommandError(
+            "--diff and several programs belong to --format. Fix: add --format, or name one program"
+        )
+    changes = [reformat(path, writes=not diff) for path in programs]
+    if diff:
+        typer.echo("".join(changes), nl=False)
+    return EXIT_NO if diff and any(changes) else EXIT_OK
