@@ -57,13 +57,13 @@ std::vector<std::string> npb_settings(const CommandLine& line) {
   std::vector<std::string> settings{"case.simulation=\"heat\"",
                                     fmt::format("heat.class=\"{}\"", line.npb_class)};
   if (line.npb_input.empty()) return settings;
-  struct Row {
+  struct NpbLine {
     const char *key, *meaning;
   };
-  constexpr std::array rows{Row{"heat.adapt_every", "the adaptation interval"},
-                            Row{"time.steps", "the number of steps"},
-                            Row{"heat.cg_iterations", "the iterations of conjugate gradients"},
-                            Row{"heat.radius", "the radius of the ball"}};
+  constexpr std::array rows{NpbLine{"heat.adapt_every", "the adaptation interval"},
+                            NpbLine{"time.steps", "the number of steps"},
+                            NpbLine{"heat.cg_iterations", "the iterations of conjugate gradients"},
+                            NpbLine{"heat.radius", "the radius of the ball"}};
   Problems problems(line.npb_input);
   std::ifstream file(line.npb_input);
   if (!file) problems.add("cannot be read", "the path of an inputua.data");
