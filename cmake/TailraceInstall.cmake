@@ -7,6 +7,8 @@ endforeach()
 list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE targets)
 install(TARGETS ${targets} tailrace_flags EXPORT tailrace ARCHIVE DESTINATION lib COMPONENT devel)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tailrace DESTINATION include COMPONENT devel)
+# The interface of bodies, for `tailrace compile` of an installed package.
+install(FILES ${CMAKE_SOURCE_DIR}/include/tailrace/fragments/body.h DESTINATION fragments/include/tailrace/fragments COMPONENT programs)
 install(EXPORT tailrace NAMESPACE tailrace:: FILE tailraceTargets.cmake DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/tailraceBuild.cmake @ONLY CONTENT [[
 set(TAILRACE_MPI "@TAILRACE_MPI@")

@@ -5,9 +5,11 @@
 # TAILRACE_PARALLEL_HDF5  imported target of a parallel HDF5, or empty
 # TAILRACE_PNETCDF        imported target of PnetCDF, or empty
 # TAILRACE_ADIOS2         imported target of ADIOS2 with MPI, or empty
+# TAILRACE_P4EST          target of p4est, for the simulation heat, or empty
 set(TAILRACE_PARALLEL_HDF5 "")
 set(TAILRACE_PNETCDF "")
 set(TAILRACE_ADIOS2 "")
+set(TAILRACE_P4EST "")
 
 # The MPI libraries that a shared library names, such as libmpi.so.40; nothing for other files.
 function(tailrace_mpi_libraries_of FILE RESULT)
@@ -88,4 +90,18 @@ if(ADIOS2_FOUND AND TARGET adios2::core_mpi)
     endif()
   endforeach()
 endif()
-message(STATUS "Parallel HDF5: ${TAILRACE_PARALLEL_HDF5}; PnetCDF: ${TAILRACE_PNETCDF}; ADIOS2: ${TAILRACE_ADIOS2}")
+# p4est has no file for pkg-config in Debian; its support library comes with it, and is not Debian's package libsc-dev.
+find_path(P4EST_INCLUDE_DIR p8est_extended.h)
+find_library(P4EST_LIBRARY p4est)
+if(P4EST_INCLUDE_DIR AND P4EST_LIBRARY)
+  cmake_path(GET P4EST_LIBRARY PARENT_PATH p4est_directory)
+  find_library(P4EST_SC_LIBRARY sc PATHS ${p4est_directory} NO_DEFAULT_PATH)
+  tailrace_match_mpi("${P4EST_LIBRARY}" P4EST_MATCHES)
+  if(P4EST_SC_LIBRARY AND P4EST_MATCHES)
+    add_library(tailrace_p4est INTERFACE)
+    target_include_directories(tailrace_p4est SYSTEM INTERFACE ${P4EST_INCLUDE_DIR})
+    target_link_libraries(tailrace_p4est INTERFACE ${P4EST_LIBRARY} ${P4EST_SC_LIBRARY} MPI::MPI_CXX)
+    set(TAILRACE_P4EST tailrace_p4est)
+  endif()
+endif()
+message(STATUS "Parallel HDF5: ${TAILRACE_PARALLEL_HDF5}; PnetCDF: ${TAILRACE_PNETCDF}; ADIOS2: ${TAILRACE_ADIOS2}; p4est: ${TAILRACE_P4EST}")

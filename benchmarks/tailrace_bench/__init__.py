@@ -10,7 +10,9 @@ BENCHMARKS = {
     "seismic": "points per second against the memory's bandwidth and, where given, Devito's generated code",
     "molecules": "time and memory per molecule and, where given, LAMMPS from the same start",
     "output": "every strategy under about 60 loads; many boxes against one",
+    "exchange": "values at arbitrary indices by every transport against messages written by hand",
     "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",
     "study": "a reference study (ultrasound, seismic), scaled down, on one page",
+    "network": "latency, bandwidth and message rate of two ranks through each way to send, over blocking MPI",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }

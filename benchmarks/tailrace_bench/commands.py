@@ -366,6 +366,39 @@ def seismic(
     seismic_tables.print_document(found, wide_console())
 
 
+def exchange(
+    load: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Index vectors to measure (default: all).")
+    ] = None,
+    components: Annotated[
+        list[int] | None, typer.Option(metavar="N", min=1, help="Numbers per value (default: 1 and 4).")
+    ] = None,
+    ranks: Annotated[int, ranks_option("2")] = 2,
+    rounds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="In which all take turns (default: 30).")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Three loads, ten rounds: a look.")] = False,
+    json: JsonFile = None,
+) -> None:
+    """Gathers and scatter-adds by every transport and `auto`, against messages written by hand."""
+    from tailrace.bench import document
+    from tailrace.units import wide_console
+    from tailrace_bench import exchange as benchmark
+    from tailrace_bench import exchange_tables
+
+    document.check_writable(json)
+    loads = known_words("--load", load, benchmark.LOADS)
+    request = benchmark.Request(
+        loads=benchmark.QUICK_LOADS if quick and not load else loads,
+        components=tuple(components or ((1,) if quick else (1, 4))),
+        ranks=ranks,
+        rounds=rounds or (10 if quick else 30),
+    )
+    found = benchmark.measure(request)
+    document.write_document(found, json)
+    exchange_tables.print_document(found, wide_console())
+
+
 def study_ultrasound(
     ranks: Annotated[int, ranks_option()] = 2,
     outputs: Outputs = 50,
@@ -446,6 +479,27 @@ def known_words(option: str, given: list[str] | None, known: tuple[str, ...]) ->
     return tuple(given or known)
 
 
+def network(
+    size: Annotated[
+        list[int] | None,
+        typer.Option(metavar="BYTES", min=0, max=1 << 30, help="Of a message (default: 10 from 0 to 4 MiB)."),
+    ] = None,
+    windows: Annotated[int, typer.Option(metavar="N", min=6, help="Windows of each size.")] = 50,
+    messages: Annotated[int, typer.Option(metavar="N", min=2, help="Messages of a window.")] = 64,
+    json: JsonFile = None,
+) -> None:
+    """Messages between two ranks of this machine through each adapter: ping-pong and streaming."""
+    from tailrace.bench import document
+    from tailrace.units import wide_console
+    from tailrace_bench import network as benchmark
+
+    document.check_writable(json)
+    sizes = tuple(size or (0, 1, 8, 64, 512, 4096, 1 << 15, 1 << 18, 1 << 20, 1 << 22))
+    found = benchmark.measure(benchmark.Request(sizes, windows, messages))
+    document.write_document(found, json)
+    benchmark.print_document(found, wide_console())
+
+
 def benchmarks() -> typer.Typer:
     """The group of commands."""
     group = typer.Typer(invoke_without_command=True, add_completion=False)
@@ -460,6 +514,8 @@ def benchmarks() -> typer.Typer:
     studies.command("ultrasound")(study_ultrasound)
     studies.command("seismic")(study_seismic)
     group.add_typer(studies, name="study")
+    group.command("exchange")(exchange)
     group.command("checkpoint")(checkpoint)
+    group.command("network")(network)
     group.command("trace")(trace)
     return group

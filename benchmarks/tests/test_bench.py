@@ -17,6 +17,7 @@ from tailrace.console import CommandError
 from tailrace.programs import find_program
 from tailrace_bench import (
     BENCHMARKS,
+    exchange,
     forecast,
     model,
     output,
@@ -280,6 +281,32 @@ def test_trace_benchmark(tmp_path):
     assert row["records"] >= 2 * 30 and row["bytes"] >= 48 * row["records"]
     assert len(row["time_ratio"]["samples"]) == len(row["cpu_ratio"]["samples"]) == 2
     assert {line.split("--trace ")[1] for line in found["commands"]} == {"on", "off"}
+
+
+@needs("tailrace-bench-exchange")
+def test_exchange_benchmark(tmp_path):
+    file = tmp_path / "exchange.json"
+    options = ["--load", "one-word", "--components", "3", "--rounds", "4"]
+    done = command("bench", "exchange", *options, "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "one-word, 3" in done.stdout and "best transport" in done.stdout
+    found = json.loads(file.read_text())
+    (row,) = found["rows"]
+    assert (row["load"], row["components"], found["settings"]["ranks"]) == ("one-word", 3, 2)
+    assert row["best"] != "auto" and {"auto", "persistent", "isend", row["best"]} <= set(row["against_hand"])
+    for name in ("gather by hand", "gather auto", "scatter_add persistent"):
+        assert len(row["time_s"][name]["samples"]) == 4
+    hand, auto = (row["time_s"][f"gather {name}"]["samples"] for name in ("by hand", "auto"))
+    assert row["against_hand"]["auto"]["samples"] == [a / b for a, b in zip(auto, hand, strict=True)]
+    assert command("bench", "exchange", "--load", "nothing").returncode == 2
+
+
+@needs("tailrace-bench-exchange")
+def test_loads_of_the_exchange_benchmark_are_those_of_its_program():
+    said = subprocess.run(
+        [str(find_program("tailrace-bench-exchange")), "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "{" + ",".join(exchange.LOADS) + "}" in said
 
 
 def test_experiments_of_the_study():

@@ -39,7 +39,7 @@ def test_the_image_holds_the_libraries_that_the_programs_need():
     """Every package of a library that is built with has its package to run with."""
     text = (RECIPES / "Dockerfile").read_text()
     build, run = text.split("FROM")[1:]
-    for library in ("hdf5", "zlib", "hwloc", "xxhash", "pugixml", "fmt", "uring", "zstd"):
+    for library in ("hdf5", "zlib", "hwloc", "xxhash", "pugixml", "fmt", "uring", "zstd", "p4est"):
         assert library in build and library in run, library
 
 

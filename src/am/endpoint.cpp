@@ -4,17 +4,34 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.hpp"
 #include "base/system.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::am {
 
 namespace {
 
-constexpr double longest_sleep_s = 1;  ///< where arrivals ring
+/// Where arrivals ring.
+double longest_sleep_s_of(const Options& options) noexcept {
+  return std::min(1.0, options.silence_limit_s / 8);
+}
 constexpr double idle_check_s = 1e-2;
+
+/// A flag that is raised until the end of a scope.
+class Raised {
+ public:
+  explicit Raised(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+  ~Raised() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
 
 }  // namespace
 
@@ -71,7 +88,7 @@ void Endpoint::send_to_self(int number, const Contents& contents, const Completi
 
 void Endpoint::announce(int to, int number, const Contents& contents, Completion on_complete) {
   const Announcement announcement{
-      .sender = announced_.insert({.body = contents.body, .on_complete = std::move(on_complete)}),
+      .sender = announced_.insert({.to = to, .body = contents.body, .on_complete = std::move(on_complete)}),
       .body_bytes = contents.body.size()};
   const EntryHeader header{EntryType::announce, static_cast<std::uint8_t>(number),
                            static_cast<std::uint16_t>(contents.head.size()), sizeof announcement};
@@ -148,7 +165,8 @@ bool Endpoint::deliver_to_self() {
 }
 
 bool Endpoint::progress() {
-  TAILRACE_CHECK(!std::exchange(in_progress_, true), "no handler calls progress");
+  TAILRACE_CHECK(!in_progress_, "no handler calls progress");
+  const Raised in_progress(in_progress_);
   ++looks_;
   bool active = send_handed_over();
   active = deliver_to_self() || active;
@@ -157,7 +175,6 @@ bool Endpoint::progress() {
     outgoing_.flush_urgent();
   else
     outgoing_.flush();
-  in_progress_ = false;
   return active;
 }
 
@@ -167,22 +184,46 @@ void Endpoint::flush() {
 
 bool Endpoint::wait(double limit_s) {
   constexpr int looks_before_yield = 50, looks_before_pause = 300;
+  constexpr double longest_yielding_s =
+      1e-3;  // a yield takes milliseconds on a busy machine, a pause does not
   const int looks_before_sleep = transport_->arrivals_ring() ? looks_before_yield : looks_before_pause;
-  const double end_s = monotonic_s() + limit_s;
+  const double start_s = monotonic_s();
   Doorbell& bell = transport_->bell();
   Backoff backoff;
   for (int looks = 1;; ++looks) {
     const std::uint32_t rings = bell.rings();
+    throw_if_silent();
     if (progress() || woken_.exchange(false)) return true;
-    const double left_s = end_s - monotonic_s();
+    const double waited_s = monotonic_s() - start_s, left_s = limit_s - waited_s;
     if (left_s <= 0) return false;
-    if (looks >= looks_before_sleep) {
+    if (looks >= looks_before_sleep || waited_s > longest_yielding_s) {
       ++sleeps_;
-      bell.sleep(rings, std::min(left_s, transport_->arrivals_ring() ? longest_sleep_s : backoff.next_s()));
+      bell.sleep(rings, std::min(left_s, transport_->arrivals_ring() ? longest_sleep_s_of(options_)
+                                                                     : backoff.next_s()));
     } else if (looks >= looks_before_yield) {
       sched_yield();
     }
   }
+}
+
+std::vector<Silence> Endpoint::silences(double limit_s) {
+  std::vector<Debt> debts;
+  outgoing_.add_debts(debts);
+  announced_.for_each(
+      [&](const Announced& sent) { debts.push_back(outgoing_.debt(sent.to, "a body's memory")); });
+  incoming_.for_each_source([&](int source) { debts.push_back(outgoing_.debt(source, "a body")); });
+  for (const int rank : sums_.missing()) debts.push_back(outgoing_.debt(rank, "a sum"));
+  return silence_watch_.look(debts, monotonic_s(), limit_s);
+}
+
+void Endpoint::throw_if_silent() {
+  constexpr double looks_per_limit = 8;
+  if (std::isinf(options_.silence_limit_s)) return;
+  const double now_s = monotonic_s();
+  if (now_s - silence_look_s_ < options_.silence_limit_s / looks_per_limit) return;
+  silence_look_s_ = now_s;
+  const auto found = silences(options_.silence_limit_s);
+  if (!found.empty()) throw Error(ErrorKind::internal, to_text(found));
 }
 
 void Endpoint::wake() {

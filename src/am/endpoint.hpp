@@ -55,12 +55,14 @@ class Endpoint {
 
   /// Runs the handlers of what has arrived, sends what was handed over, and lets messages move. What waits to
   /// travel together with others is sent when nothing has arrived, or when it is old. Returns whether
-  /// anything was done. @local, does not wait. Errors: the transport's, and what handlers throw.
+  /// anything was done. @local, does not wait. Errors: the transport's, and what handlers throw, which loses
+  /// the messages that arrived together with that one: it is for errors that end the program.
   bool progress();
   /// Sends what waits to travel with others, as far as receivers have given credit. @local, does not wait.
   void flush();
   /// Calls `progress` until something was done, `wake` was called, or `limit_s` seconds are over; leaves the
-  /// core to others and sleeps meanwhile. Returns whether anything was done or `wake` called. @local
+  /// core to others and sleeps meanwhile. Returns whether anything was done or `wake` called. @local. Errors
+  /// (internal): a rank was silent for `Options::silence_limit_s`, and is named.
   bool wait(double limit_s = std::numeric_limits<double>::infinity());
   /// Ends a `wait`, or the next one if none is under way. Any thread. @local
   void wake();
@@ -86,6 +88,9 @@ class Endpoint {
   [[nodiscard]] Costs costs() const noexcept;
   /// Bytes of messages that wait here for credit. @local
   [[nodiscard]] std::int64_t waiting_bytes() const noexcept { return outgoing_.waiting_bytes(); }
+  /// Ranks that have owed this one an answer for `limit_s` seconds and have sent nothing since: credit, a
+  /// body, or their part of a sum. Counts from the first call on. @local
+  [[nodiscard]] std::vector<Silence> silences(double limit_s);
   /// Sums over all ranks, of which one can be under way. @local
   [[nodiscard]] TreeSum& sums() noexcept { return sums_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -106,7 +111,10 @@ class Endpoint {
   bool send_handed_over();
   bool deliver_to_self();
 
+  void throw_if_silent();
+
   struct Announced {
+    int to = 0;
     std::span<const std::byte> body;
     Completion on_complete;
   };
@@ -126,6 +134,8 @@ class Endpoint {
   FrameSink sink_;
   Tallies sent_, received_;
   TreeSum sums_;
+  SilenceWatch silence_watch_;
+  double silence_look_s_ = 0;  ///< when it was looked for
   std::int64_t frames_received_ = 0, bodies_sent_ = 0, looks_ = 0, sleeps_ = 0;
   std::atomic<bool> woken_{false};
   bool in_progress_ = false;

@@ -30,6 +30,11 @@ class Incoming {
                       const Announcement& announcement);
 
   [[nodiscard]] bool empty() const noexcept { return sequences_.empty(); }
+  /// Calls visit(source) for each rank with a body that is to come.
+  template <class Visit>
+  void for_each_source(Visit visit) const {
+    for (const auto& [key, waiting] : sequences_) visit(key.first);
+  }
   [[nodiscard]] std::int64_t bodies_received() const noexcept { return bodies_received_; }
 
  private:

@@ -22,6 +22,10 @@ struct Options {
   int bodies_in_flight = 32;  ///< bodies that a rank receives at a time
   double max_age_s = 20e-6;   ///< for which a message waits for others while others arrive
 
+  /// After which a `wait` ends with an error if a rank owes an answer and sends nothing. A rank that computes
+  /// without looking is silent, too: only a program that knows how long can set it.
+  double silence_limit_s = std::numeric_limits<double>::infinity();
+
   /// Memory that each frame fits into, in whole cache lines.
   [[nodiscard]] std::size_t max_frame_bytes() const noexcept {
     const std::size_t body = rendezvous_bytes > frame_bytes ? rendezvous_bytes : frame_bytes;

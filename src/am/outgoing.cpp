@@ -108,7 +108,19 @@ void Outgoing::flush_urgent() {
   flush_if([old_s](Lane lane, double since_s) { return lane == Lane::control || since_s <= old_s; });
 }
 
+Debt Outgoing::debt(int rank, std::string owed) const {
+  const auto& found = peers_[static_cast<std::size_t>(rank)];
+  return {rank, std::move(owed), found ? found->frames_received : 0};
+}
+
+void Outgoing::add_debts(std::vector<Debt>& debts) const {
+  for (const Peer* to : busy_)
+    if (std::ranges::any_of(to->ways, [](const Way& way) { return way.credits == 0; }))
+      debts.push_back(debt(to->rank, "credit"));
+}
+
 void Outgoing::take_credit(int from, const FrameHeader& header) {
+  ++peer(from).frames_received;
   for (const Lane lane : {Lane::control, Lane::data}) {
     if (header.credits[index_of(lane)] == 0) continue;
     Peer& to = peer(from);

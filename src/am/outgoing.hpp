@@ -9,6 +9,7 @@
 
 #include "am/counters.hpp"
 #include "am/message.hpp"
+#include "am/silence.hpp"
 #include "am/transport.hpp"
 
 namespace tailrace::am {
@@ -38,6 +39,9 @@ class Outgoing {
   /// What passed between this rank and another.
   [[nodiscard]] PeerTally& tally(int rank) { return peer(rank).tally; }
   [[nodiscard]] PeerTally tally(int rank) const noexcept;
+  /// Adds the ranks whose credit is used up, and what others owe with how much they have sent.
+  void add_debts(std::vector<Debt>& debts) const;
+  [[nodiscard]] Debt debt(int rank, std::string owed) const;
 
  private:
   /// Describes one lane to a peer.
@@ -52,6 +56,7 @@ class Outgoing {
   struct Peer {
     int rank = 0;
     bool busy = false;
+    std::int64_t frames_received = 0;
     std::array<Way, lane_count> ways;
     PeerTally tally;
   };

@@ -39,6 +39,12 @@ class SlotTable {
     free_.push_back(token.slot);
     return value;
   }
+  /// Calls visit(value) for each entry.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_)
+      if (slot.used) visit(slot.value);
+  }
   [[nodiscard]] std::size_t size() const noexcept { return slots_.size() - free_.size(); }
 
  private:

@@ -25,14 +25,26 @@ void TreeSum::receive(const Message& message) {
   const auto values = value_at<Values>(message.body());
   if (message.source() < endpoint_->rank()) return send_down(values);
   for (std::size_t i = 0; i < count; ++i) sum_[i] += values[i];
+  has_contributed_[static_cast<std::size_t>(message.source() - 2 * endpoint_->rank() - 1)] = true;
   ++contributions_;
   send_up_if_whole();
+}
+
+std::vector<int> TreeSum::missing() const {
+  if (complete()) return {};
+  if (contributions_ == 0) return {(endpoint_->rank() - 1) / 2};  // it has been sent up
+  std::vector<int> ranks;
+  for (int child = 0; child < children(); ++child)
+    if (!has_contributed_[static_cast<std::size_t>(child)])
+      ranks.push_back(2 * endpoint_->rank() + 1 + child);
+  return ranks;
 }
 
 void TreeSum::send_up_if_whole() {
   if (contributions_ < children() + 1) return;
   const Values whole = std::exchange(sum_, {});
   contributions_ = 0;
+  has_contributed_ = {};
   if (endpoint_->rank() == 0)
     send_down(whole);
   else

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tailrace::am {
 
@@ -27,6 +28,8 @@ class TreeSum {
   /// Returns whether the sum is complete, which the endpoint's `progress` makes it. @local
   [[nodiscard]] bool complete() const noexcept { return !started_; }
   [[nodiscard]] const Values& result() const noexcept { return result_; }
+  /// The ranks whose contribution, or whose result, this rank waits for.
+  [[nodiscard]] std::vector<int> missing() const;
 
  private:
   void receive(const Message& message);
@@ -39,6 +42,7 @@ class TreeSum {
   int module_;
   Values sum_{}, result_{};
   int contributions_ = 0;
+  std::array<bool, 2> has_contributed_{};  ///< the children
   bool started_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -30,6 +31,15 @@ std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
   };
   const int peers = digits(plan.inspection.sources.size());
   return {peers, digits(plan.inspection.wanted.size())};
+}
+
+/// What the program asks for, or where it leaves the choice open the environment variable of the first rank.
+/// @collective{comm}
+AccessOptions with_environment(mpi::CommView comm, AccessOptions options) {
+  if (options.transport != automatic) return options;
+  const char* const text = std::getenv("TAILRACE_EXCHANGE");
+  options.transport = mpi::broadcast(comm, text == nullptr ? automatic : text, 0);
+  return options;
 }
 
 }  // namespace
@@ -146,7 +156,8 @@ AccessMap& AccessMap::operator=(AccessMap&&) noexcept = default;
 AccessMap::~AccessMap() = default;
 
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
-                          std::span<const std::int64_t> indices, const AccessOptions& options) {
+                          std::span<const std::int64_t> indices, const AccessOptions& wanted) {
+  const AccessOptions options = with_environment(comm, wanted);
   mpi::collectively(comm, [&] {
     if (options.transport != automatic) find_transport(options.transport);
   });

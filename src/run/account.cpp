@@ -117,6 +117,7 @@ json head(const RunAccount& run) {
           {"strategy", run.strategy},
           {"sink", run.sink},
           {"plan", run.plan},
+          {"results", run.results},
           {"warnings", run.warnings},
           {"wall_s", monotonic_s() - run.start_s},
           {"resumed_from", run.resumed_from},

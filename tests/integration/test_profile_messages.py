@@ -2,6 +2,7 @@
 """The message profiler in front of programs whose messages are known, call by call."""
 
 import json
+import shutil
 import subprocess
 from collections import defaultdict
 from pathlib import Path
@@ -22,22 +23,18 @@ INT = 4
 pytestmark = pytest.mark.skipif(find_library("tailrace_messages") is None, reason="profiler not built")
 
 
-def compiled(source: str, directory: Path) -> Path:
-    """The program, by the compiler of the MPI that the profiler was built with."""
+def compiler_of(*names: str) -> str | None:
+    """The compiler of the MPI that the profiler was built with."""
     mpi = launch_info(profiler()).implementation
-    compilers = {".c": ("mpicc",), ".f90": ("mpifort", "mpif90")}[Path(source).suffix]
+    return next((word for name in names for word in (f"{name}.{mpi}", name) if shutil.which(word)), None)
+
+
+def compiled(source: str, directory: Path) -> Path:
+    names = {".c": ("mpicc",), ".f90": ("mpifort", "mpif90")}[Path(source).suffix]
+    compiler = compiler_of(*names) or cannot(f"there is no {names[0]}")
     program = directory / Path(source).stem
-    for compiler in compilers:
-        for name in (f"{compiler}.{mpi}", compiler):
-            try:
-                done = subprocess.run(
-                    [name, SOURCES / source, "-w", "-o", program], capture_output=True, text=True, check=False
-                )
-            except FileNotFoundError:
-                continue
-            assert done.returncode == 0, done.stderr
-            return program
-    return cannot(f"there is no {compilers[0]}")
+    subprocess.run([compiler, SOURCES / source, "-w", "-o", program], check=True)
+    return program
 
 
 def counted(program: Path, *arguments: str, ranks: int = RANKS, status: int = 0) -> Profile:
@@ -171,6 +168,34 @@ def test_a_program_without_mpi_is_named(tmp_path):
     answer = process("profile", "messages", "--out", tmp_path / "counts", "--", "true", directory=tmp_path)
     assert answer.status == 3
     assert "no process has counted a message" in answer.err
+
+
+PROGRAM = """
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int number = 0;
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < COUNT; ++i)
+    MPI_Sendrecv_replace(&number, 1, MPI_INT, 0, 0, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_one_more_message_of_a_revision_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    repository = tmp_path / "repository"
+    words = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", repository]
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    for count in (40, 41):
+        (repository / "program.c").write_text(PROGRAM.replace("COUNT", str(count)))
+        subprocess.run([*words, "add", "."], check=True)
+        subprocess.run([*words, "commit", "-qm", f"{count} messages"], check=True)
+    compiler = compiler_of("mpicc") or cannot("there is no mpicc")
+    build = ["--build", f"{compiler} program.c -o program", "--number", "messages"]
+    answer = process("revisions", "./program", "HEAD~1", "HEAD", "--repo", repository, *build)
+    assert answer.status == 1 and "1.025" in answer.out and "slower" in answer.out, answer
 
 
 @needs("tailrace-seismic")

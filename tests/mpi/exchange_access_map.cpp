@@ -321,6 +321,29 @@ MPI_CASE("a map that is rebuilt has other owners, and refuses arrays of before",
   }
 }
 
+MPI_CASE("the environment of the first rank names the transport where the program leaves it open",
+         ranks{1, 2, 3}) {
+  const auto indices = random_of(90, comm.rank(), comm.size());
+  const Distribution distribution = Cyclic(90, comm.size());
+  const auto choices_after_a_flight = [&](const std::string& transport) {
+    auto map = map_of(comm, distribution, indices, transport);
+    auto x = array_for<double>(map);
+    fill_owned(x, distribution, comm.rank(), 1);
+    map.begin_gather(map.view(std::span(x))).finish();
+    CHECK(wrong_values(map, indices, x, 1) == 0);
+    return map.choices().size();
+  };
+  {
+    const test::Environment wanted("TAILRACE_EXCHANGE", comm.is_root() ? "isend" : "no such transport");
+    CHECK(choices_after_a_flight("auto") == 0);
+  }
+  const test::Environment wanted("TAILRACE_EXCHANGE", "no such transport");
+  const auto error = error_of([&] { map_of(comm, distribution, indices, "auto"); });
+  CHECK(error.kind == ErrorKind::usage);
+  CHECK(error.message == "no exchange transport is called \"no such transport\"");
+  CHECK(choices_after_a_flight("persistent") == 0);
+}
+
 MPI_CASE("auto tries the transports on the first flights, and all ranks keep the same one",
          ranks{1, 2, 3, 7}) {
   const auto indices = random_of(90, comm.rank(), comm.size());

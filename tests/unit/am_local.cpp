@@ -203,10 +203,72 @@ TEST_CASE("an exception on one rank ends all, and is the one that is reported") 
   CHECK(error->message == "on purpose");
 }
 
+TEST_CASE("what a handler throws leaves progress, which may be called again") {
+  am::launch_local(local(1), [](am::Endpoint& e) {
+    e.set_handler(0, am::Lane::data, [&](am::Message&) { throw Error(ErrorKind::input, "on purpose"); });
+    int handled = 0;
+    e.set_handler(1, am::Lane::data, [&](am::Message&) { ++handled; });
+    e.set_handler(2, am::Lane::data, [&](am::Message&) { CHECK_THROWS_AS(e.progress(), Error); });
+    e.send(0, 0, {});
+    const auto error = test::error_of([&] { e.progress(); });
+    REQUIRE(error);
+    CHECK(error->message == "on purpose");
+    e.send(0, 1, {});
+    e.send(0, 2, {});
+    CHECK(e.progress());
+    CHECK(handled == 1);
+  });
+}
+
 TEST_CASE("misuse is refused") {
   am::launch_local(local(1), [](am::Endpoint& e) {
     CHECK_THROWS_AS(e.send(1, 0, {}), Error);
     CHECK_THROWS_AS(e.send(0, 99, {}), Error);
     CHECK_THROWS_AS(e.send(0, 0, {.head = am::Bytes(am::max_head_bytes + 1)}), Error);
   });
+}
+
+TEST_CASE("silence counts from when an answer was owed, or from the last frame") {
+  am::SilenceWatch watch;
+  CHECK(watch.look({{3, "credit", 5}, {4, "a body", 2}}, 100, 10).empty());
+  CHECK(watch.look({{3, "credit", 5}, {4, "a body", 3}}, 109, 10).empty());
+  const auto silent = watch.look({{3, "credit", 5}, {4, "a body", 3}, {6, "a sum", 0}}, 112, 10);
+  REQUIRE(silent.size() == 1);
+  CHECK(am::to_text(silent) == "rank 3 has not answered for 12 s (credit)");
+  CHECK(watch.look({{4, "a body", 3}}, 113, 10).empty());
+  CHECK(watch.look({{3, "credit", 5}, {4, "a body", 3}}, 120, 10).size() == 1);  // 3 had paid in between
+}
+
+TEST_CASE("a rank that stops answering is named with what it owes") {
+  struct Debtor {
+    const char* owed;
+    std::size_t bytes;
+    int messages;
+  };
+  for (const Debtor& debtor :
+       {Debtor{"(credit)", 3000, 100}, Debtor{"(a body's memory)", 100'000, 1}, Debtor{"(a sum)", 0, 0}}) {
+    am::Choice choice = local(2);
+    choice.options.silence_limit_s = 0.1;
+    std::atomic<bool> found{false};
+    const auto error = test::error_of([&] {
+      am::launch_local(choice, [&](am::Endpoint& e) {
+        const am::Bytes body(debtor.bytes);
+        e.set_handler(0, am::Lane::data, [](am::Message&) {});
+        // Rank 1 stops looking for messages, until somebody has noticed.
+        while (e.rank() == 1 && !found.load()) sleep_s(1e-3);
+        if (e.rank() != 0) return;
+        for (int i = 0; i < debtor.messages; ++i) e.send(1, 0, {.body = body});
+        try {
+          e.sums().start({});
+          while (true) e.wait();
+        } catch (const Error&) {
+          found = true;
+          throw;
+        }
+      });
+    });
+    REQUIRE(error);
+    CHECK(error->message.find("rank 1 has not answered for 0.") == 0);
+    CHECK(error->message.find(debtor.owed) != std::string::npos);
+  }
 }

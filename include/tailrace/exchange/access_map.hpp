@@ -24,7 +24,9 @@ enum class Order : std::uint8_t {
 };
 
 struct AccessOptions {
-  std::string transport = "auto";  ///< or one of docs/explain/exchange.md
+  /// Or one of docs/explain/exchange.md. The environment variable TAILRACE_EXCHANGE of the first rank names
+  /// what to take instead of "auto".
+  std::string transport = "auto";
   Order order = Order::fixed;
   double limit_s = 60;  ///< after which a rank that waits names those it waits for
 };

@@ -32,6 +32,7 @@ struct RunAccount {
   int threads = 1;
   std::string strategy, sink;
   nlohmann::json plan{{"mode", "fixed"}};  ///< see `describe_plan`
+  nlohmann::json results = nlohmann::json::object();  ///< what the simulation found out, by its own names
   std::vector<std::string> warnings;
 };
 

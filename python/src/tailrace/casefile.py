@@ -2,6 +2,7 @@
 """What the launcher must know of a case: which program runs it, and which input to make first."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,8 @@ HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Native inputs that are cases by themselves, and the simulation they belong to.
 KWAVE_SIMULATION = "ultrasound"
 MARDYN_SIMULATION = "molecules"
+NPB_CASE = re.compile(r"heat:([A-Z])")
+NPB_CLASSES = "SWABCDE"
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,19 @@ class Case:
     input_script: Path | None = None
     strategy: str | None = None
     """[write] strategy, unchanged there."""
+    npb_class: str | None = None
+    """The class of NPB's benchmark that the case is, instead of a file."""
+
+    def words(self) -> list[str]:
+        """The words that name the case to the native program."""
+        return [self.npb_class] if self.npb_class else ["--case", str(self.path)]
 
 
 def read_case(path: Path, settings: list[str]) -> Case:
     """Reads as much of a case as the launcher needs; the native program checks the rest."""
     if not path.is_file():
+        if named := NPB_CASE.fullmatch(path.name):
+            return Case(path, "heat", npb_class=named[1])
         raise CommandError(f"{path}: there is no such case file.")
     with path.open("rb") as file:
         start = file.read(len(HDF5_SIGNATURE))
@@ -64,6 +75,11 @@ def is_mardyn_configuration(path: Path) -> bool:
     lines = (line.partition("#")[0].split() for line in text.splitlines())
     words = [word for line in lines for word in line]
     return text.lstrip().startswith("<") or words[:1] in (["MDProjectConfig"], ["MDPProjectConfig"])
+
+
+def npb_case(words: list[str]) -> str | None:
+    """The case that a native command line names by a class of NPB alone."""
+    return f"heat:{words[0]}" if words and len(words[0]) == 1 and words[0] in NPB_CLASSES else None
 
 
 def lookup(table: dict[str, Any], *keys: str) -> Any:

@@ -16,6 +16,7 @@ COMMANDS = (
     "report",
     "trace",
     "profile",
+    "revisions",
     "list",
     "inspect",
     "checkpoint",

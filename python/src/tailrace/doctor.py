@@ -41,7 +41,10 @@ OPTIONAL = (
     ("liburing", ["liburing"], [], ["liburing.h"], "the strategy uring"),
     ("zstd", ["libzstd"], [], ["zstd.h"], "compressed checkpoints"),
     ("PAPI", ["papi"], ["papi_avail"], ["papi.h"], "hardware counters in traces"),
+    ("p4est", [], [], ["p8est.h"], "the simulation heat, with Open MPI (GPL)"),
     ("ADIOS2", ["adios2"], ["adios2-config"], ["adios2.h"], "the sink adios2"),
+    ("perf", [], ["perf"], [], "instructions of revisions, where it may count"),
+    ("valgrind", [], ["valgrind"], [], "instructions of revisions"),
 )
 COMPILERS = ("g++", "clang++", "gfortran", "mpicxx", "cmake", "ninja", "ccache")
 

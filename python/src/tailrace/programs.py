@@ -12,6 +12,8 @@ from pathlib import Path
 from tailrace.console import CommandError
 
 PACKAGE = Path(__file__).resolve().parent
+# What the programs of some simulations need beside what all need.
+NEEDS = {"heat": "p4est for the MPI in use (Debian: libp4est-dev, for Open MPI)"}
 NOT_SIMULATIONS = ("bench", "checkpoint", "fragments", "placement", "writer")
 
 
@@ -102,6 +104,8 @@ def simulation_program(simulation: str, origin: str) -> Path:
     program = find_program(f"tailrace-{simulation}")
     if program is not None:
         return program
+    if simulation in NEEDS:
+        raise CommandError(f"{origin}: tailrace-{simulation} was not built: it needs {NEEDS[simulation]}.")
     known = known_simulations()
     if not known:
         places = ", ".join(str(directory) for directory in program_directories())

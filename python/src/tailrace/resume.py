@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailrace.account import read_account
-from tailrace.casefile import read_case
+from tailrace.casefile import npb_case, read_case
 from tailrace.console import EXIT_OK, CommandError
 from tailrace.launch import Layout, Machine, check_processes, default_threads, find_launcher
 from tailrace.programs import find_program, launch_info
@@ -113,7 +113,7 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     program = find_program(start.program) or start.executable
     if program is None:
         raise CommandError(f"{start.program} is not found. Build it, or set TAILRACE_BIN_DIR.")
-    case_name = start.value("--case")
+    case_name = start.value("--case") or npb_case(start.arguments)
     if case_name is None:
         raise CommandError(
             f"{request.run_dir}: the run had no case file; start {start.program} with --resume."

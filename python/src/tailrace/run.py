@@ -21,6 +21,7 @@ from tailrace.account import (
 from tailrace.casefile import Case, make_input, read_case
 from tailrace.console import (
     EXIT_BAD_INPUT,
+    EXIT_NO,
     EXIT_OK,
     EXIT_RUN_FAILED,
     EXIT_STOPPED,
@@ -153,7 +154,7 @@ def make_plan(request: RunRequest) -> Plan:
     ranks = request.ranks + writers(strategy, "ranks")
     launcher = find_launcher(launch_info(program), request.launcher, ranks)
     run_dir = choose_run_dir(request)
-    words = [str(program), "--case", str(request.case), "--out", str(run_dir), "-t", str(threads)]
+    words = [str(program), *case.words(), "--out", str(run_dir), "-t", str(threads)]
     for setting in request.settings:
         words += ["--set", setting]
     for name, value in request.native_options.items():
@@ -178,7 +179,7 @@ def choose_run_dir(request: RunRequest) -> Path:
                 f"{request.out} exists already. Name another --out, or replace it with --overwrite."
             )
         return request.out
-    first = Path("runs") / request.case.stem
+    first = Path("runs") / request.case.stem.replace(":", "-")
     if request.overwrite or not first.exists():
         return first
     number = 2
@@ -248,6 +249,8 @@ def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:
     status = (account or {}).get("status")
     if (result.returncode == EXIT_OK and status in COMPLETE) or died_late(result, account):
         return EXIT_OK if status == "finished" else EXIT_STOPPED
+    if result.returncode == EXIT_NO and status == "finished":
+        return EXIT_NO  # the result is there, and is not what it should be
     if result.returncode in (EXIT_BAD_INPUT, EXIT_STOPPED):
         return result.returncode
     return EXIT_RUN_FAILED

@@ -32,8 +32,8 @@ def from_dict(values: dict[str, Any]) -> Spread:
     return Spread(values["median"], low, high, values["coverage"], tuple(values["samples"]))
 
 
-def spread(samples: list[float]) -> Spread:
-    """Median and the narrowest symmetric interval of order statistics with at least 95 % coverage.
+def spread(samples: list[float], level: float = LEVEL) -> Spread:
+    """Median and the narrowest symmetric interval of order statistics that covers it with at least `level`.
 
     The median lies between the k-th smallest and the k-th largest of n samples unless fewer than k samples
     fall on one of its sides, which is a matter of n tosses of a coin. With fewer than six samples even the
@@ -42,7 +42,7 @@ def spread(samples: list[float]) -> Spread:
     ordered = sorted(samples)
     n = len(ordered)
     k = 1
-    while 2 * (k + 1) <= n and coverage(n, k + 1) >= LEVEL:
+    while 2 * (k + 1) <= n and coverage(n, k + 1) >= level:
         k += 1
     middle = 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])
     return Spread(middle, ordered[k - 1], ordered[n - k], coverage(n, k), tuple(samples))
@@ -53,6 +53,6 @@ def coverage(n: int, k: int) -> float:
     return 1.0 - 2.0 * sum(comb(n, i) for i in range(k)) / 2.0**n
 
 
-def ratios(above: list[float], below: list[float]) -> Spread:
+def ratios(above: list[float], below: list[float], level: float = LEVEL) -> Spread:
     """Spread of the ratios of samples that were taken one after the other."""
-    return spread([a / b for a, b in zip(above, below, strict=True)])
+    return spread([a / b for a, b in zip(above, below, strict=True)], level)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tailrace.commands.options import Json
-from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +16,10 @@ def register(app: typer.Typer) -> None:
 
 
 Programs = Annotated[
-    list[Path], typer.Argument(metavar="PROGRAM", help="Programs of the fragment language (.fa).")
+    list[Path],
+    typer.Argument(
+        metavar="PROGRAM", help="A program of the fragment language (.fa); several with --format."
+    ),
 ]
 Defines = Annotated[
     list[str] | None,
@@ -32,29 +35,79 @@ Warnings = Annotated[
 ]
 
 
+CppDirectories = Annotated[
+    str,
+    typer.Option(
+        "--cpp-dir", metavar="A:B", help="Where the C++ sources are (default: the program's directory)."
+    ),
+]
+CppSources = Annotated[str, typer.Option("--cpp-source", metavar="F:G", help="Further C++ sources.")]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="FILE.so: the bodies and the serialised program; FILE.json: the serialised program alone "
+        "(default: PROGRAM.so in the current directory).",
+    ),
+]
+
+
 def compile_program(
     programs: Programs,
     check: Annotated[bool, typer.Option("--check", help="Only look for errors.")] = False,
+    output: Output = None,
+    layout: Annotated[
+        bool, typer.Option("--format", help="Give programs the canonical layout, in place.")
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="With --format: only show what would change; exit status 1 if anything."),
+    ] = False,
     defines: Defines = None,
     warnings: Warnings = "on",
+    cpp_directories: CppDirectories = "",
+    cpp_sources: CppSources = "",
     as_json: Json = False,
 ) -> None:
-    """Check programs of the fragment language.
+    """Check a program of the fragment language and compile it.
 
-    All errors come out together, each with its place, its line and a fix, before anything is run.
+    All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
+    Only bodies and sources that have changed are compiled again.
     """
+    if layout or diff or len(programs) > 1:
+        raise typer.Exit(format_programs(programs, layout, diff))
     from tailrace.fragments.check import check_program
+    from tailrace.fragments.compile import build_object, sources_of, write_document
 
-    if not check:
-        raise CommandError("nothing to do. Fix: --check")
-    status = EXIT_OK
-    for path in programs:
-        problems = check_program(path, defines or ())[1].steered(warnings)
-        if as_json:
-            typer.echo(
-                json.dumps({"program": str(path), "problems": [one.as_dict() for one in problems.shown()]})
-            )
-        elif text := problems.as_text():
-            typer.echo(text, err=True)
-        status = EXIT_BAD_INPUT if problems.errors else status
-    raise typer.Exit(status)
+    program = programs[0]
+    bound, problems = check_program(program, defines or ())
+    problems = problems.steered(warnings)
+    target = output or Path(program.stem + ".so")
+    if not target.parent.is_dir():
+        raise CommandError(f"-o {target}: there is no directory {target.parent}. Fix: make it")
+    if not problems.errors and not check:
+        if target.suffix == ".json":
+            write_document(bound, target)
+        else:
+            build_object(bound, sources_of(program, cpp_directories, cpp_sources), target, problems)
+    if as_json:
+        found = [one.as_dict() for one in problems.shown()]
+        typer.echo(json.dumps({"program": str(program), "problems": found}))
+    elif text := problems.as_text():
+        typer.echo(text, err=True)
+    raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
+
+
+def format_programs(programs: list[Path], layout: bool, diff: bool) -> int:
+    from tailrace.fragments.layout import reformat
+
+    if not layout:
+        raise CommandError(
+            "--diff and several programs belong to --format. Fix: add --format, or name one program"
+        )
+    changes = [reformat(path, writes=not diff) for path in programs]
+    if diff:
+        typer.echo("".join(changes), nl=False)
+    return EXIT_NO if diff and any(changes) else EXIT_OK

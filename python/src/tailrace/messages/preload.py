@@ -14,12 +14,16 @@ def profiled(directory: Path, program: list[str]) -> list[str]:
     """The words that start the program with the profiler, on any node: its files go to the directory. `env`
     sets what the launcher would not hand on to other nodes, and leaves the launcher itself alone.
     """
+    return ["env", *(f"{name}={value}" for name, value in preload(directory).items()), *program]
+
+
+def preload(directory: Path) -> dict[str, str]:
+    """What the environment of a program has so that it is profiled."""
     others = [one] if (one := os.environ.get("LD_PRELOAD")) else []
-    settings = [
-        f"LD_PRELOAD={':'.join([str(profiler()), *others])}",
-        f"TAILRACE_MESSAGES={directory.absolute()}",
-    ]
-    return ["env", *settings, *program]
+    return {
+        "LD_PRELOAD": ":".join([str(profiler()), *others]),
+        "TAILRACE_MESSAGES": str(directory.absolute()),
+    }
 
 
 def profiler() -> Path:

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a checked program to the file that runs: the serialised form, alone or with the bodies."""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailrace.console import CommandError
+from tailrace.fragments.build import Builder, Failure, find_compiler, link, program_text
+from tailrace.fragments.folders import cache_folder
+from tailrace.fragments.lower import lower
+from tailrace.fragments.names import Bound
+from tailrace.fragments.problems import Problems
+from tailrace.fragments.units import TYPES, Unit, units_of
+
+
+def sources_of(program: Path, folders: str, files: str) -> list[Path]:
+    """All C++ sources of the program's directory, or of others, and further files; with colons between."""
+    places = [Path(name) for name in folders.split(":") if name] or [program.parent]
+    further = [Path(name) for name in files.split(":") if name]
+    for path in (*places, *further):
+        if not path.exists():
+            raise CommandError(
+                f"{path}: there is no such file or directory\n  Fix: --cpp-dir A:B, --cpp-source F:G"
+            )
+    found = [source for place in places for source in sorted(place.glob("*.cpp"))]
+    return list(dict.fromkeys([*found, *further]))
+
+
+def write_document(bound: Bound, target: Path) -> None:
+    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as file:
+        json.dump(lower(bound), file)
+    Path(file.name).chmod(0o644)
+    Path(file.name).replace(target)
+
+
+def build_object(bound: Bound, sources: Sequence[Path], target: Path, problems: Problems) -> list[str]:
+    """Builds the shared object; errors go to `problems`. Returns the names of compiled units."""
+    units = units_of(bound, sources, problems)
+    if problems.errors:
+        return []
+    folder = cache_folder("objects")
+    if folder is None:
+        raise CommandError(
+            "the cache for objects cannot be made\n  Fix: set XDG_CACHE_HOME to a directory of yours"
+        )
+    builder = Builder(folder, find_compiler(), [])
+    objects, failures = builder.objects([*units, Unit("program", program_text(lower(bound)))])
+    for failure in failures:
+        report(bound, failure, problems)
+    if not failures and (said := link(builder.compiler, objects, target)):
+        raise CommandError(
+            f"{said.strip()}\n{target}: error: the bodies cannot be linked\n  Fix: see above; LDFLAGS"
+        )
+    builder.prune()
+    return builder.compiled
+
+
+def report(bound: Bound, failure: Failure, problems: Problems) -> None:
+    """Imports with another signature are named; anything else is as the compiler said it."""
+    wrong = [item for item in failure.unit.imports if item.name in failure.wrong_imports]
+    for item in wrong:
+        params = ", ".join(TYPES[param.type].strip() for param in item.params)
+        text = f"the C++ function {item.function} in {failure.unit.name} has other parameters"
+        fix = f'extern "C" void {item.function}({params})'
+        problems.error(bound.expanded.place(item.at), text, "SYN12", fix)
+    if not wrong:
+        raise CommandError(f"{failure.text.strip()}\n{failure.unit.name}: error: C++ that does not compile")

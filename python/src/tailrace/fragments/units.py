@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""C++ of a program: one unit per body and per source file, with a function of the interface for each.
+
+In: `Bound` and the source files; out: `Unit`s. Positions of bodies are those of the program's text.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.fragments import tree
+from tailrace.fragments.lower import symbol_of
+from tailrace.fragments.names import Bound
+from tailrace.fragments.problems import Problems
+from tailrace.fragments.source import Foreign
+
+HEADER = "#include <ucenv.h>\n"
+# What a body's parameter is in C++, and how it is made in the function of the interface.
+TYPES = {"int": "int", "real": "double", "string": "const char *", "name": "OutputDF &"}
+TYPES |= {"value": "const InputDF &", "value &": "InputDF &"}
+GETTERS = {
+    "int": "t->get_int(c, {0})",
+    "real": "t->get_real(c, {0})",
+    "string": "t->get_string(c, {0}, nullptr)",
+}
+# What the parameters of imported functions may be; those that are passed by value may be const.
+INPUT = "(std::is_same_v<{0}, const InputDF &> || std::is_same_v<{0}, InputDF &>)"
+ACCEPTED = {
+    "int": "std::is_same_v<std::remove_cv_t<{0}>, int>",
+    "real": "std::is_same_v<std::remove_cv_t<{0}>, double>",
+    "string": "std::is_same_v<std::remove_cv_t<{0}>, const char *>",
+    "name": "std::is_same_v<{0}, OutputDF &>",
+    "value": INPUT,
+    "value &": INPUT,
+}
+SIGNATURE = "tailrace_signature"
+PARAMETERS = f"""#include <tuple>
+template <class F> struct {SIGNATURE} {{ static constexpr int count = -1; }};
+template <class... P> struct {SIGNATURE}<void (*)(P...)> {{
+  static constexpr int count = sizeof...(P);
+  template <int I> using type = std::tuple_element_t<I, std::tuple<P...>>;
+}};
+"""
+COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:[^"\\]|\\.)*")', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A source to be compiled; `imports` are checked in it against the functions that it includes."""
+
+    name: str
+    text: str
+    imports: tuple[tree.Import, ...] = ()
+
+
+def units_of(bound: Bound, sources: Sequence[Path], problems: Problems) -> list[Unit]:
+    """All units of a program; imports of functions that are in no source are errors."""
+    heads = "".join(
+        foreign_text(bound.expanded.foreign[item.text])
+        for item in bound.program.items
+        if isinstance(item, tree.CppHead)
+    )
+    units = [
+        Unit(item.name, HEADER + heads + body(item, bound))
+        for item in bound.program.items
+        if isinstance(item, tree.CppSub)
+    ]
+    texts = {source: COMMENTS.sub(r"\1", source.read_text(errors="replace")) for source in sources}
+    wanted: dict[Path, list[tree.Import]] = {source: [] for source in sources}
+    for item in bound.program.items:
+        if not isinstance(item, tree.Import):
+            continue
+        if not item.cpu:
+            text = f"{item.function} runs on GPUs only (NOCPU), and this is a build without them"
+            problems.error(
+                bound.expanded.place(item.at), text, "SYN10", "remove NOCPU, and have a C++ function"
+            )
+        elif (source := defined_in(item.function, texts)) is not None:
+            wanted[source].append(item)
+        else:
+            looked = (
+                f"looked in {', '.join(str(source) for source in sources)}"
+                if sources
+                else "there is no *.cpp"
+            )
+            text = f"there is no C++ function {item.function}"
+            problems.error(bound.expanded.place(item.at), text, "SYN10", looked)
+    return units + [source_unit(source, imports) for source, imports in wanted.items()]
+
+
+def defined_in(function: str, texts: dict[Path, str]) -> Path | None:
+    definition = re.compile(rf"\b{function}\s*\([^;{{}}]*\)\s*(?:noexcept\s*)?\{{")
+    return next((source for source, text in texts.items() if definition.search(text)), None)
+
+
+def foreign_text(foreign: Foreign) -> str:
+    """The text of a foreign block at its line and column."""
+    line, column = foreign.place.line_and_column
+    name = json.dumps(foreign.place.file.name, ensure_ascii=False)
+    return f"#line {line} {name}\n{' ' * (column - 1)}{foreign.text}\n"
+
+
+def body(item: tree.CppSub, bound: Bound) -> str:
+    params = ", ".join(f"{TYPES[param.type]} {param.name}" for param in item.params)
+    text = foreign_text(bound.expanded.foreign[item.body])
+    return (
+        f'static void body_of_{item.name}({params}) {{\n{text}\n#line 1 "body of {item.name}"\n}}\n'
+        + function(symbol_of(item.name), f"body_of_{item.name}", item.params)
+    )
+
+
+def function(symbol: str, target: str, params: Sequence[tree.Param]) -> str:
+    """The function of the interface that calls a body."""
+    made, passed = "", []
+    for number, param in enumerate(params):
+        if param.type in GETTERS:
+            passed.append(GETTERS[param.type].format(number))
+            continue
+        kind = "OutputDF" if param.type == "name" else "InputDF"
+        changes = "true" if param.type == "value &" else "false"
+        made += f"  luna::ucenv::{kind} p{number}(t, c, {number}, {changes});\n"
+        passed.append(f"p{number}")
+    head = f'extern "C" void {symbol}(const tailrace_body_interface *t, tailrace_call *c)'
+    return f"{head} {{\n  (void)t, (void)c;\n{made}  {target}({', '.join(passed)});\n}}\n"
+
+
+def source_unit(source: Path, imports: Sequence[tree.Import]) -> Unit:
+    """A source of the program, with a check of each import and the functions that call them."""
+    text = f"{HEADER}#include {json.dumps(str(source.resolve()))}\n{PARAMETERS}"
+    for item in imports:
+        text += checked(item) + function(symbol_of(item.name), f"::{item.function}", item.params)
+    return Unit(source.name, text, tuple(imports))
+
+
+def checked(item: tree.Import) -> str:
+    of = f"{SIGNATURE}<decltype(&::{item.function})>"
+    lines = [f'static_assert({of}::count == {len(item.params)}, "{mark(item)}");\n']
+    for number, param in enumerate(item.params):
+        found = f"{of}::type<{number}>"
+        lines.append(f'static_assert({ACCEPTED[param.type].format(found)}, "{mark(item)}");\n')
+    return "".join(lines)
+
+
+def mark(item: tree.Import) -> str:
+    """By this text a message of the compiler is known to be that of an import's check."""
+    return f"{SIGNATURE}: {item.name}"

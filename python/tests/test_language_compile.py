@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: E501
+"""The serialised form and the bodies of programs mean what their text says; only what changed is compiled again."""
+
+import ctypes
+import json
+from pathlib import Path
+
+import pytest
+
+import command
+from fragment_evaluator import Evaluator, bodies_of
+from tailrace.fragments.check import check_program
+from tailrace.fragments.compile import build_object, sources_of
+from tailrace.fragments.lower import lower
+from tailrace.fragments.problems import Problems
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fragment_language.md"
+POWERS = PAGE.read_text().split("```fragments\n")[1].split("```")[0]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("CXX_FLAGS", "-O0")
+    monkeypatch.chdir(tmp_path)
+
+
+def built(text: str, **sources: str) -> tuple[list[str], Problems, dict]:
+    """Builds p.so of a program; the units that were compiled, the problems, the document."""
+    Path("p.fa").write_text(text)
+    for name, source in sources.items():
+        Path(f"{name}.cpp").write_text(source)
+    bound, problems = check_program(Path("p.fa"))
+    assert problems.errors == [], problems.as_text()
+    compiled = build_object(bound, sources_of(Path("p.fa"), "", ""), Path("p.so"), problems)
+    return compiled, problems, lower(bound)
+
+
+def evaluated(document: dict, bodies: dict, *words: object) -> tuple[int, list]:
+    """How many fragments wait for ever, and what the body `show` was given, sorted."""
+    seen: list = []
+    show = {"show": lambda *inputs: seen.append(inputs) or []}
+    return Evaluator(document, bodies | show).run(*words), sorted(seen)
+
+
+def meaning(statements: str, *words: object) -> list:
+    """What `show(value)` is given by a main(int n) with df x, y."""
+    bodies = "C++ sub set(value v, name r) ${{ r = v; $}} C++ sub show(value v) ${{ v; $}}\n"
+    Path("p.fa").write_text(f"{bodies}sub main(int n) {{ df x, y; {statements} }}\n")
+    bound, problems = check_program(Path("p.fa"))
+    assert problems.errors == [], problems.as_text()
+    waiting, seen = evaluated(lower(bound), {"set": lambda v: [v]}, *words)
+    assert waiting == 0
+    return [value for (value,) in seen]
+
+
+MEANINGS = [
+    ("show(7 / 2 * 2 + -7 / 2 - -7 % 3);", [4]),
+    ("show(1 ? 2 : 0 ? 3 : 4);", [3]),
+    ("show(n - 1 - 1); show(2 < 3 == 1); show(1 + 2 * 3);", [1, 1, 7]),
+    ("show(1 || 0 && 0);", [1]),
+    ("for i = 1..n set(i * i, x[i]); for i = 1..n show(x[i]);", [1, 4, 9]),
+    ("for i = n..1 show(i);", []),
+    ("set(5, x[-1][2]); set(2, y); show(x[1 - y][y]);", [5]),
+    ("let a = n + 1, b = a * 2 show(b + a);", [12]),
+    ("let a = x[1] { set(4, a); show(a); }", [4]),
+    ("while k < n, k = 1..out y show(k); show(y);", [1, 2, 3]),
+    ("while 0, k = 7..out y show(k); show(y);", [7]),
+    ("if n > 2 && n != 4 show(1); if 0 show(2);", [1]),
+    ('show(string(n) + "a" + string(1.5)); show(int("12") + 1 + "b");', ["13b", "3a1.500000"]),
+    ('show("a\\n\\"\\t\\\\ \\\nb");', ['a\n"\t\\ b']),
+    ("show(real(n) / 2 + 1e-1); show(-2147483648 + 0.0);", [-2147483648.0, 1.6]),
+    ("for i = 1..2 { df z; set(i, z); show(z); }", [1, 2]),
+    ("set(1, x) >> (y[n]); show(y[3] + x);", [2]),
+]
+
+
+@pytest.mark.parametrize(("statements", "expected"), MEANINGS, ids=range(len(MEANINGS)))
+def test_statements_mean_what_they_say(statements, expected):
+    assert meaning(statements, 3) == expected
+
+
+def test_places_and_recommendations_are_in_the_document():
+    Path("p.fa").write_text(POWERS)
+    document = lower(check_program(Path("p.fa"))[0])
+    loop = document["subs"]["powers"]["body"][2]
+    call = loop["body"][0]
+    assert (loop["at"], call["at"]) == ([0, 6, 5], [0, 6, 28])
+    assert call["id"][-1] == {"id": "step", "at": [0, 6, 19], "n": 1}
+    (rule,) = document["subs"]["powers"]["rules"]
+    assert (rule["ruletype"], rule["ref"], rule["indices"]) == ("map", "x", ["i"])
+    assert document["files"][0]["text"] == POWERS
+
+
+def test_a_program_with_its_bodies(capfd):
+    compiled, problems, document = built(POWERS)
+    assert sorted(compiled) == ["double_it", "one", "program", "show"] and problems.errors == []
+    bodies = bodies_of(Path("p.so"), document)
+    waiting, seen = evaluated(document, bodies, 10)
+    assert waiting == 0
+    assert seen == sorted([("even", 2), ("even", 8), ("even", 32), ("first over 100:", 128)])
+    assert evaluated(document, bodies, 3) == (2, [("even", 2), ("even", 8)])
+    library = ctypes.CDLL(str(Path("p.so").resolve()))
+    size = ctypes.c_ulonglong.in_dll(library, "tailrace_fragments_program_size").value
+    text = (ctypes.c_char * size).in_dll(library, "tailrace_fragments_program").raw
+    assert json.loads(text) == document
+
+
+BLOCKS = """C++ head ${{
+#include <numeric>
+$}}
+import c_fill(int n, name r) as fill;
+import c_sum(value, real, name) as sum;
+C++ sub twice(value &v, name r) ${<END}
+  double *a = v.getData<double>();
+  for (size_t i = 0; i < v.getSize() / sizeof(double); ++i) a[i] *= 2;
+  r.copy(v);
+END
+C++ sub text(string s, name r) ${{ r = std::string(s) + "!"; $}}
+C++ sub show(string s) ${{ puts(s); $}}
+sub main(int n) { df a, b, s, t; fill(n, a); twice(a, b); sum(b, 0.5, s); text("sum " + s, t); show(t); }
+"""
+SOURCE = """#include <ucenv.h>
+// void c_fill(int) {}
+extern "C" void c_fill(int n, OutputDF &out) {
+  double *a = out.create<double>(n, 1.5);
+  if (n > 1) a[1] = 2;
+}
+extern "C" void c_sum(const InputDF &in, const double more, OutputDF &out) {
+  double sum = more;
+  for (size_t i = 0; i < in.getSize() / 8; ++i) sum += in.getData<double>()[i];
+  out = sum;
+}
+"""
+
+
+def test_blocks_and_imported_functions():
+    _, problems, document = built(BLOCKS, bodies=SOURCE)
+    assert problems.errors == []
+    bodies = bodies_of(Path("p.so"), document)
+    assert evaluated(document, bodies, 3) == (0, [("sum 10.500000!",)])
+
+
+def test_imports_are_checked_against_the_functions():
+    text = "import f(int, name);\nimport g(value) as h;\nimport nowhere(int) as f2;\nsub main() f2(1);\n"
+    Path("p.fa").write_text(text)
+    Path("p.cpp").write_text(
+        '#include <ucenv.h>\nextern "C" void f(double, OutputDF &) {}\nvoid g(InputDF &) {}\n'
+    )
+    answer = command.tailrace("compile", "p.fa", "--json")
+    problems = [one for one in json.loads(answer.out)["problems"] if one["severity"] == "error"]
+    assert [(one["code"], one["line"], one["column"]) for one in problems] == [("SYN10", 3, 8)]
+    Path("p.fa").write_text("import f(int, name);\nimport g(value) as h;\nsub main() h(1);\n")
+    answer = command.tailrace("compile", "p.fa")
+    assert (
+        answer.status == 2
+        and "p.fa:1:8: error: the C++ function f in p.cpp has other parameters [SYN12]" in answer.err
+    )
+    assert 'Fix: extern "C" void f(int, OutputDF &)' in answer.err and ":2:8" not in answer.err
+    assert not Path("p.so").exists()
+
+
+def test_the_compiler_points_into_the_program():
+    Path("p.fa").write_text("sub main() f(1);\n\n  C++ sub f(int a) ${{ int b = a +\n   nonsense; $}}\n")
+    answer = command.tailrace("compile", "p.fa")
+    assert answer.status == 2 and "p.fa:4:4: error" in answer.err
+    assert not Path("p.so").exists()
+
+
+def test_only_what_changed_is_compiled_again():
+    Path("more.h").write_text("#define MORE 0.5\n")
+    source = SOURCE.replace("double sum = more", "double sum = more + MORE").replace(
+        "<ucenv.h>", '"more.h"', 0
+    )
+    source = '#include "more.h"\n' + source
+    assert sorted(built(BLOCKS, bodies=source)[0]) == ["bodies.cpp", "program", "show", "text", "twice"]
+    assert built(BLOCKS, bodies=source)[0] == []
+    assert sorted(built(BLOCKS.replace('"!"', '"?"'), bodies=source)[0]) == ["program", "text"]
+    Path("more.h").write_text("#define MORE 1.5\n")
+    assert built(BLOCKS, bodies=source)[0] == ["bodies.cpp"]
+    (kept, *_) = sorted(Path("cache").rglob("*.o"))
+    kept.write_bytes(b"damaged")
+    assert len(built(BLOCKS, bodies=source)[0]) == 1
+
+
+def test_the_document_alone_needs_no_compiler(monkeypatch):
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    Path("p.fa").write_text(POWERS)
+    assert command.tailrace("compile", "p.fa", "-o", "q.json").status == 0
+    assert json.loads(Path("q.json").read_text())["name"] == "p"
+    answer = command.tailrace("compile", "p.fa")
+    assert answer.status == 2 and "set CXX" in answer.err and not Path("p.so").exists()
+    answer = command.tailrace("compile", "p.fa", "-o", "none/p.json")
+    assert answer.status == 2 and "there is no directory none" in answer.err

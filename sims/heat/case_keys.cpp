@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+#include "tailrace/run/case_schema.hpp"
+
+namespace tailrace::heat {
+
+namespace {
+
+using enum run::KeyType;
+
+constexpr double largest = 1e30, max_steps = static_cast<double>(std::int64_t{1} << 40);
+constexpr const char* of_class = "that of the class";
+
+std::vector<run::Key> heat_keys() {
+  return {
+      {.name = "heat.class",
+       .meaning = "class of NPB's benchmark UA, which sets all keys below and `[time]`; with a key that "
+                  "differs, the "
+                  "result is computed and not verified (class U)",
+       .otherwise = "`level`, `radius` and `time.steps` are required",
+       .words = {"S", "W", "A", "B", "C", "D", "E"},
+       .fix = "class = \"A\""},
+      {.name = "heat.level",
+       .type = integer,
+       .meaning = "the smallest elements have the size 2^-level",
+       .otherwise = of_class,
+       .limits = {1, deepest_level},
+       .fix = "level = 6"},
+      {.name = "heat.radius",
+       .type = real,
+       .meaning = "of the ball; elements that it touches are the smallest ones",
+       .otherwise = of_class,
+       .limits = {1e-6, 1},
+       .fix = "radius = 0.076"},
+      {.name = "heat.velocity",
+       .type = reals,
+       .meaning = "of the flow and of the ball, along x, y, z",
+       .otherwise = "[3, 3, 3]",
+       .limits = {-largest, largest}},
+      {.name = "heat.centre",
+       .type = reals,
+       .meaning = "of the ball at the start",
+       .otherwise = "[3/7, 2/7, 2/7]",
+       .limits = {-largest, largest}},
+      {.name = "heat.viscosity",
+       .type = real,
+       .meaning = "of the diffusion",
+       .otherwise = "0.005",
+       .limits = {0, largest}},
+      {.name = "heat.cg_iterations",
+       .type = integer,
+       .meaning = "of conjugate gradients in each step, without a test whether they have converged",
+       .otherwise = "10",
+       .limits = {1, 10000}},
+      {.name = "heat.adapt_every",
+       .type = integer,
+       .meaning = "steps between two adaptations of the mesh",
+       .otherwise = "5",
+       .limits = {1, max_steps}},
+      {.name = "heat.distribution",
+       .meaning = "which of the ranks that touch a mortar point owns it: `\"touching\"`, the lowest; "
+                  "`\"balanced\"`, of two "
+                  "ranks one owns all that they share, so that ranks own alike. Results do not depend on it",
+       .fallback = "touching",
+       .words = {"touching", "balanced"}},
+      {.name = "heat.transport",
+       .meaning = "how mortar values are [exchanged](../explain/exchange.md): `\"auto\"`, or the name of a "
+                  "transport. Results "
+                  "do not depend on it",
+       .fallback = "auto"},
+  };
+}
+
+std::vector<run::Key> keys() {
+  auto all = heat_keys();
+  all.push_back({.name = "domain.cells",
+                 .type = integers,
+                 .meaning = "points along x, y, z at which outputs sample the field: i is at (i + 0.5) / n",
+                 .otherwise = "required with `[[output]]`",
+                 .fix = "cells = [64, 64, 64], sampling points along x, y, z"});
+  all.push_back({.name = "time.steps",
+                 .type = integer,
+                 .meaning = "number of steps",
+                 .otherwise = of_class,
+                 .limits = {1, max_steps},
+                 .fix = "steps = 200"});
+  all.push_back({.name = "time.dt_s",
+                 .type = real,
+                 .meaning = "time step",
+                 .otherwise = "0.04 * 2^-level",
+                 .limits = {1e-12, largest}});
+  return all;
+}
+
+const run::CaseSchema schema = run::make_schema("heat", {"temperature", "source", "level"}, keys());
+
+}  // namespace
+
+const run::ProgramInfo program_info{
+    .simulation = "heat",
+    .purpose = "A moving source of heat on an adaptive mesh of spectral elements (NPB UA)",
+    .schema = &schema,
+    .footer =
+        "Exit status: 0 finished (and verified, of a class with a reference), 1 finished and not verified, 2 "
+        "bad "
+        "usage or input, 3 the run failed, 4 stopped in good order."};
+
+}  // namespace tailrace::heat

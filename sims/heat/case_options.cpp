@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "command_line.hpp"
+#include "tailrace/run/case_file.hpp"
+
+namespace tailrace::heat {
+
+namespace {
+
+void read_vector(run::CaseFile& file, const std::string& key, Vec3& into) {
+  const auto numbers = file.reals(key);
+  if (!numbers) return;
+  if (numbers->size() != 3)
+    return file.add_problem(key, fmt::format("has {} numbers", numbers->size()), "three, along x, y, z");
+  std::copy(numbers->begin(), numbers->end(), into.begin());
+}
+
+/// Demands what no class says.
+void demand(run::CaseFile& file, const std::string& key, const std::string& fix) {
+  if (!file.has(key)) file.add_problem(key, "is missing, and there is no heat.class", fix);
+}
+
+/// The problem of the class, if there is one.
+Problem start_of(run::CaseFile& file) {
+  const auto name = file.text("heat.class");
+  if (const NpbClass* found = name ? find_class(*name) : nullptr) return found->problem();
+  if (file.has("heat.class")) return {};
+  demand(file, "heat.level", "class = \"A\", or level = 6");
+  demand(file, "heat.radius", "class = \"A\", or radius = 0.076");
+  demand(file, "time.steps", "class = \"A\", or steps = 200");
+  return {};
+}
+
+void read_heat(run::CaseFile& file, Problem& problem) {
+  problem = start_of(file);
+  const bool has_class = file.has("heat.class"), has_level = file.has("heat.level");
+  if (const auto level = file.integer("heat.level")) problem.level = static_cast<int>(*level);
+  problem.radius = file.real("heat.radius").value_or(problem.radius);
+  read_vector(file, "heat.velocity", problem.velocity);
+  read_vector(file, "heat.centre", problem.centre);
+  problem.viscosity = file.real("heat.viscosity").value_or(problem.viscosity);
+  if (const auto iterations = file.integer("heat.cg_iterations"))
+    problem.cg_iterations = static_cast<int>(*iterations);
+  problem.adapt_every = file.integer("heat.adapt_every").value_or(problem.adapt_every);
+  problem.steps = file.integer("time.steps").value_or(problem.steps);
+  if (!has_class || has_level) problem.dt = npb_time_step(problem.level);
+  problem.dt = file.real("time.dt_s").value_or(problem.dt);
+}
+
+void read_samples(run::CaseFile& file, Options& options) {
+  if (const auto cells = file.integers("domain.cells"))
+    options.samples = file.grid("domain.cells", *cells).value_or(Index3{1, 1, 1});
+  options.outputs =
+      run::read_output_tables(file, {{"temperature", "1"}, {"source", "1/s"}, {"level", "1"}}, "");
+  if (!options.outputs.empty() && !file.has("domain.cells"))
+    file.add_problem("domain.cells", "is missing: outputs sample the field at points",
+                     "cells = [64, 64, 64]");
+}
+
+/// Makes the resolved case complete.
+void set_defaults(run::CaseFile& file, const Problem& problem) {
+  const auto set = [&](const char* key, const std::string& value) {
+    if (!file.has(key)) file.set_default(key, value);
+  };
+  set("heat.level", fmt::format("{}", problem.level));
+  set("heat.radius", fmt::format("{}", problem.radius));
+  set("heat.velocity", fmt::format("[{:#}]", fmt::join(problem.velocity, ", ")));
+  set("heat.centre", fmt::format("[{:#}]", fmt::join(problem.centre, ", ")));
+  set("heat.viscosity", fmt::format("{}", problem.viscosity));
+  set("heat.cg_iterations", fmt::format("{}", problem.cg_iterations));
+  set("heat.adapt_every", fmt::format("{}", problem.adapt_every));
+  set("time.steps", fmt::format("{}", problem.steps));
+  set("time.dt_s", fmt::format("{}", problem.dt));
+}
+
+}  // namespace
+
+void apply_case(CommandLine& line) {
+  auto& options = line.options;
+  auto file = run::open_case(program_info, line, npb_settings(line));
+  run::read_case_table(file, "heat", options);
+  read_heat(file, options.problem);
+  options.steps = options.problem.steps;
+  read_samples(file, options);
+  constexpr std::array rules{exchange::OwnerRule::lowest_rank, exchange::OwnerRule::balanced};
+  options.exchange.owners = rules[file.choice("heat.distribution")];
+  options.exchange.transport = *file.text("heat.transport");
+  run::read_run_tables(file, line, options);
+  set_defaults(file, options.problem);
+  run::finish_case(file, options);
+}
+
+}  // namespace tailrace::heat

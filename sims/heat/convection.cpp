@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "base/system.hpp"
+#include "solver_loops.hpp"
+
+/// The first part of a step: convection and source, element by element, by the classical method of Runge and
+/// Kutta; then the field is made continuous.
+namespace tailrace::heat {
+
+void Solver::convect_all() {
+  const double start_s = monotonic_s();
+  for_each_batch([&](std::size_t b) { convect_batch(b); });
+  scatter(mortar_direction_);
+  for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
+    mortar_direction_[slot] *= mortar_average_[slot];
+  phases_.convection_s += monotonic_s() - start_s;
+}
+
+void Solver::convect_batch(std::size_t batch) {
+  const double dt = problem_.dt;
+  const Ball balls[]{problem_.ball_at(time_), problem_.ball_at(time_ + dt / 2), problem_.ball_at(time_ + dt)};
+  Whole& field = field_[batch];
+  Whole source{}, slope, sum, stage = field;
+  bool has_source = false;
+  for (int i = 0; i < 4; ++i) {
+    if (i != 2) {
+      if (has_source) source = {};
+      has_source = fill_source(batch, balls[(i + 1) / 2], source);
+    }
+    tailrace::heat::convect(problem_.velocity, scales_[batch].gradient, source, stage, slope);
+    const double share = i == 1 || i == 2 ? 2 : 1, next = i == 2 ? dt : dt / 2;
+    for (std::size_t p = 0; p < element_points; ++p) {
+      sum.at[p] = i == 0 ? slope.at[p] : sum.at[p] + share * slope.at[p];
+      stage.at[p] = field.at[p] + next * slope.at[p];
+    }
+  }
+  for (std::size_t p = 0; p < element_points; ++p) sum.at[p] /= 6.0;
+  clear_boundary(batch, sum);
+  for (std::size_t p = 0; p < element_points; ++p) {
+    residual_[batch].at[p] = weight_of(p) * scales_[batch].mass * (field.at[p] / dt + sum.at[p]);
+    field.at[p] += dt * sum.at[p];
+  }
+  for_each_lane(batch, [&](std::size_t element, std::size_t lane) {
+    const auto& averages = mortars_.pattern(element).averages();
+    for (std::size_t c = 0; c < averages.size(); ++c)
+      contributions_[mortars_.first(element) + c] =
+          averages[c].weight * field.value(static_cast<std::size_t>(averages[c].point), lane);
+  });
+}
+
+/// Sets the source in the elements that the ball touches, and returns whether there are any; the others keep
+/// what they have, zeros.
+bool Solver::fill_source(std::size_t batch, const Ball& ball, Whole& source) const {
+  bool touched = false;
+  for_each_lane(batch, [&](std::size_t element, std::size_t lane) {
+    const Leaf& leaf = forest_.leaves[element];
+    if (ball.square_distance(leaf) > ball.radius * ball.radius) return;
+    touched = true;
+    const double half = to_length(leaf.size()) / 2;
+    const auto at = [&](std::size_t axis, std::size_t i) {
+      return to_length(leaf.low[axis]) + half * (gll_places[i] + 1);
+    };
+    for (std::size_t p = 0; p < element_points; ++p)
+      source.value(p, lane) =
+          ball.source(at(0, p % points), at(1, p / points % points), at(2, p / (points * points)));
+  });
+  return touched;
+}
+
+/// The field does not change on the boundary of the domain.
+void Solver::clear_boundary(std::size_t batch, Whole& change) const {
+  for_each_lane(batch, [&](std::size_t element, std::size_t lane) {
+    const Leaf& leaf = forest_.leaves[element];
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (const bool high : {false, true}) {
+        if (high ? leaf.low[axis] + leaf.size() != unit_length : leaf.low[axis] != 0) continue;
+        const std::size_t stride = axis == 0 ? 1 : axis == 1 ? points : points * points;
+        for (std::size_t p = 0; p < element_points; ++p)
+          if (p / stride % points == (high ? points - 1 : 0)) change.value(p, lane) = 0;
+      }
+  });
+}
+
+void Solver::make_continuous() {
+  gather(mortar_direction_);
+  for_each_batch([&](std::size_t b) { read_boundary(b, mortar_direction_, field_[b]); });
+}
+
+}  // namespace tailrace::heat

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/exact_sum.hpp"
+#include "forest.hpp"
+#include "pattern.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/exchange/access_map.hpp"
+#include "tailrace/exchange/shared_numbering.hpp"
+
+namespace tailrace::heat {
+
+/// How mortar values are exchanged.
+struct ExchangeOptions {
+  std::string transport = "auto";
+  exchange::OwnerRule owners = exchange::OwnerRule::lowest_rank;
+};
+
+/// The mortar points of a mesh, shared out among ranks, and the way between them and the elements. An array
+/// of mortar values has a slot per point that this rank owns, then the others that its elements touch. Each
+/// element has a position for each of the points on its boundary.
+class Mortars {
+ public:
+  Mortars(mpi::CommView comm, ExchangeOptions options);
+
+  /// Finds the points of another mesh. @collective{comm}, synchronises.
+  void rebuild(const Forest& forest);
+
+  [[nodiscard]] std::int64_t total() const noexcept { return total_; }  ///< points of all ranks
+  [[nodiscard]] std::size_t owned() const noexcept { return static_cast<std::size_t>(map_->owned()); }
+  [[nodiscard]] std::size_t slots() const noexcept { return static_cast<std::size_t>(map_->array_size()); }
+  [[nodiscard]] std::size_t positions() const noexcept { return map_->slots().size(); }
+  [[nodiscard]] const Pattern& pattern(std::size_t element) const noexcept { return *patterns_of_[element]; }
+  /// The first position of an element, and the slots of all of them.
+  [[nodiscard]] std::size_t first(std::size_t element) const noexcept { return first_[element]; }
+  [[nodiscard]] std::span<const std::int32_t> slots_of(std::size_t element) const noexcept {
+    return map_->slots().subspan(first_[element], patterns_of_[element]->columns());
+  }
+  [[nodiscard]] const exchange::AccessMap& map() const noexcept { return *map_; }
+
+  /// Brings the owners' values to all that need them. @collective{comm}
+  void gather(std::span<double> values);
+  /// Sums what positions contribute into the owned slots of `sums`: element by element in Morton order, so
+  /// that sums do not depend on the number of ranks. @collective{comm}
+  void scatter(std::span<double> contributions, std::span<double> sums);
+
+  /// Calls `visit(slot)` for owned points on the boundary of the domain. @local
+  template <class Visit>
+  void for_each_boundary_slot(Visit visit) const {
+    for (const std::int32_t slot : boundary_) visit(static_cast<std::size_t>(slot));
+  }
+  /// Adds a product for each owned point: summed up in order within a vertex, edge or face, and exactly over
+  /// these, so that the sum does not depend on who owns what. @local
+  template <class Product>
+  void add_products(ExactSum& sum, Product product) const {
+    std::size_t slot = 0;
+    for (std::size_t kind = 0; kind < kinds; ++kind)
+      for (std::int64_t i = 0; i < owned_entities_[kind]; ++i) {
+        double entity = product(slot++);
+        for (std::int64_t p = 1; p < points_of(static_cast<Kind>(kind)); ++p) entity += product(slot++);
+        sum.add(entity);
+      }
+  }
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+
+ private:
+  struct Numbering;
+
+  mpi::CommView comm_;
+  ExchangeOptions options_;
+  Patterns patterns_;
+  std::optional<exchange::AccessMap> map_;
+  std::vector<const Pattern*> patterns_of_;
+  std::vector<std::size_t> first_;
+  std::vector<std::int32_t> boundary_;
+  std::array<std::int64_t, kinds> owned_entities_{};
+  std::int64_t total_ = 0;
+};
+
+}  // namespace tailrace::heat

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "problem.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tailrace::heat {
+
+namespace {
+
+constexpr std::array classes{
+    NpbClass{'S', 4, 0.040, 50, 0.1890013110962e-02},  NpbClass{'W', 5, 0.060, 100, 0.2569794837076e-04},
+    NpbClass{'A', 6, 0.076, 200, 0.8939996281443e-04}, NpbClass{'B', 7, 0.076, 200, 0.4507561922901e-04},
+    NpbClass{'C', 8, 0.067, 200, 0.1544736587100e-04}, NpbClass{'D', 10, 0.046, 250, 0.1577586272355e-05},
+    NpbClass{'E', 12, 0.0294, 250, std::nullopt},
+};
+
+}  // namespace
+
+double npb_time_step(int level) noexcept {
+  constexpr double share = 0.04;  // of the smallest element's size
+  return share * std::ldexp(1.0, -level);
+}
+
+Problem NpbClass::problem() const {
+  Problem problem;
+  problem.level = level;
+  problem.radius = radius;
+  problem.steps = steps;
+  problem.dt = npb_time_step(level);
+  return problem;
+}
+
+const NpbClass* find_class(const std::string& name) noexcept {
+  const auto* const found = std::find_if(classes.begin(), classes.end(), [&](const NpbClass& one) {
+    return name.size() == 1 && one.name == name.front();
+  });
+  return found == classes.end() ? nullptr : found;
+}
+
+const NpbClass* class_of(const Problem& problem) noexcept {
+  const auto* const found = std::find_if(classes.begin(), classes.end(),
+                                         [&](const NpbClass& one) { return one.problem() == problem; });
+  return found == classes.end() ? nullptr : found;
+}
+
+}  // namespace tailrace::heat

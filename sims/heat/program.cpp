@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/system.hpp"
+#include "base/text.hpp"
+#include "mpi/verdict.hpp"
+#include "options.hpp"
+#include "output/session/session.hpp"
+#include "results.hpp"
+#include "simulation.hpp"
+#include "tailrace/run/case_program.hpp"
+
+namespace tailrace::heat {
+
+namespace {
+
+/// About so many elements: small ones that the ball touches, and those around them.
+double elements_of(const Problem& problem) {
+  const double across = problem.radius * std::ldexp(1.0, problem.level);
+  const double touched = 4.2 * std::pow(across + 0.5, 3), around = 24 * across * across + 160 * across + 100;
+  return std::min(touched + around, std::ldexp(1.0, 3 * problem.level));
+}
+
+/// Whether the ball reaches into the cube at some step.
+bool enters(const Problem& problem) {
+  for (StepIndex step = 0; step <= problem.steps; ++step)
+    if (problem.ball_at(static_cast<double>(step) * problem.dt).touches({})) return true;
+  return false;
+}
+
+/// One run, from the options to the account.
+class Program final : public run::CaseProgram {
+ public:
+  Program(mpi::CommView comm, Options& options, run::Run& run)
+      : CaseProgram(program_info, comm, options, run), options_(options) {}
+
+ private:
+  void plan() override;
+  void describe() override;
+  run::SimulationCalls make() override;
+  void begin(StepIndex done) override;
+  void progress(StepIndex step) override;
+  [[nodiscard]] run::RunSize size() const override;
+  [[nodiscard]] double needed_bytes(int /*rank*/) const override {
+    constexpr double bytes_per_element = 7000;
+    return bytes_per_element * elements_of(problem()) / ranks();
+  }
+  [[nodiscard]] std::int64_t own_cells() const override {
+    return static_cast<std::int64_t>(simulation_part_->solver().forest().leaves.size());
+  }
+  output::FieldLookup final_fields(output::Session& session) override;
+  run::Run::Summary close(const run::DriveResult& result) override;
+  int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
+
+  [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
+  void report_adaptations();
+
+  Options& options_;
+  std::optional<Samples> samples_;
+  std::optional<Simulation> simulation_part_;
+  std::optional<Result> result_;
+  std::size_t reported_ = 0;  ///< adaptations
+};
+
+void Program::plan() {
+  check_memory();
+  run::CaseOutputs outputs;
+  mpi::collectively(comm_, [&] {
+    outputs = run::CaseOutputs(options_.outputs,
+                               {.points = options_.samples,
+                                .interior = Box::whole(options_.samples),
+                                .steps = options_.steps,
+                                .time_of_step_0_s = 0,
+                                .dt_s = problem().dt,
+                                .spacing_m = {1.0 / static_cast<double>(options_.samples.x),
+                                              1.0 / static_cast<double>(options_.samples.y),
+                                              1.0 / static_cast<double>(options_.samples.z)},
+                                .quantities = {"temperature", "source", "level"}},
+                               options_.subject());
+  });
+  if (!enters(problem()))
+    run_.warn(
+        "the ball never enters the cube: nothing is heated. Fix: heat.centre, heat.velocity or time.steps");
+  samples_.emplace(comm_, outputs.streams(), options_.samples);
+  head_.attributes = {{"simulation", std::string("heat"), 0}, {"title", options_.title, 0}};
+  run_.plan({}, std::move(outputs), samples_->own_box(), options_.samples);
+}
+
+run::RunSize Program::size() const {
+  return {.text = fmt::format("{}: heat.level = {} and heat.radius = {} make about {:.3g} elements",
+                              options_.subject(), problem().level, problem().radius, elements_of(problem())),
+          .fits = [all = elements_of(problem())](double share) {
+            return fmt::format("about {:.3g} elements at most", share * all);
+          }};
+}
+
+void Program::describe() {
+  const NpbClass* const known = class_of(problem());
+  report(fmt::format("tailrace-heat {}: NPB UA class {}, {} steps, {}; {}\n", TAILRACE_VERSION,
+                     known == nullptr ? 'U' : known->name, options_.steps, counted(comm_.size(), "rank"),
+                     output_text()));
+  if (known == nullptr) report("the keys are those of no class of NPB: computed, not verified (class U)\n");
+  report(npb_head(problem()));
+}
+
+run::SimulationCalls Program::make() {
+  return run::calls_of(
+      simulation_part_.emplace(comm_, problem(), options_.exchange, std::move(*samples_), run_.log()));
+}
+
+void Program::begin(StepIndex done) {
+  CaseProgram::begin(done);
+  if (done == 0) simulation_part_->begin();
+  reported_ = done == 0 ? 0 : simulation_part_->solver().adaptations().size();
+  report_adaptations();
+}
+
+void Program::report_adaptations() {
+  const auto& list = simulation_part_->solver().adaptations();
+  for (; reported_ < list.size(); ++reported_)
+    if (options_.verbose) report(npb_adaptation(list[reported_]));
+}
+
+void Program::progress(StepIndex step) {
+  CaseProgram::progress(step);
+  report_adaptations();
+}
+
+output::FieldLookup Program::final_fields(output::Session& session) {
+  simulation_part_->sample_last();
+  return CaseProgram::final_fields(session);
+}
+
+run::Run::Summary Program::close(const run::DriveResult& result) {
+  auto& solver = simulation_part_->solver();
+  if (result.status == run::Status::finished) result_ = result_of(problem(), solver);
+  run_.account().results = to_json(problem(), solver, result_);
+  run_.account().grid = {solver.forest().total, 1, 1};
+  return CaseProgram::close(result);
+}
+
+/// A computation that stopped before its end has no result.
+int Program::end(const run::DriveResult& result, const run::Run::Summary& summary) {
+  const int status = CaseProgram::end(result, summary);
+  const auto& solver = simulation_part_->solver();
+  if (options_.verbose) report(npb_timers(solver.phases(), solver.computed_s()));
+  if (status != 0 || !result_) return status;
+  if (comm_.is_root())  // also with --quiet: it is the result
+    say(stdout, npb_result(problem(), *result_, solver.computed_s(), comm_.size(), options_.threads));
+  constexpr int not_verified = 1;
+  return result_->verified().value_or(true) ? status : not_verified;
+}
+
+}  // namespace
+
+int run_program(mpi::CommView comm, int argc, const char* const* argv) {
+  return run::run_program<Program>(comm, program_info, [&] { return parse_options(argc, argv); });
+}
+
+}  // namespace tailrace::heat

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/system.hpp"
+#include "solver_loops.hpp"
+
+namespace tailrace::heat {
+
+Solver::Solver(mpi::CommView comm, const Problem& problem, const ExchangeOptions& exchange, trace::Log& log)
+    : comm_(comm), problem_(problem), log_(log), mortars_(comm, exchange) {}
+
+void Solver::begin() {
+  time_ = adapted_time_ = 0;
+  element_steps_ = 0;
+  set_mesh(make_forest(comm_, problem_.level, problem_.ball_at(0)));
+  adaptations_ = {{.step = 0,
+                   .splits = (forest_.total - 1) / 7,
+                   .merged = 0,
+                   .elements = forest_.total,
+                   .mortars = mortars_.total()}};
+}
+
+void Solver::advance(StepIndex step) {
+  const double start_s = monotonic_s();
+  step_ = step;
+  convect_all();
+  make_continuous();
+  diffuse();
+  time_ += problem_.dt;
+  if (problem_.adapts_after(step)) adapt(step);
+  element_steps_ += forest_.total;
+  computed_s_ += monotonic_s() - start_s;
+}
+
+double Solver::integral() {
+  for_each_batch([&](std::size_t b) {
+    Lanes sum{};
+    for (std::size_t p = 0; p < element_points; ++p) sum += weight_of(p) * field_[b].at[p];
+    lane_sums_[b].at[0] = scales_[b].mass * sum;
+  });
+  return total([](std::size_t) { return 0.0; });
+}
+
+ElementValues Solver::values(std::size_t element) const noexcept {
+  ElementValues values{};
+  const Whole& batch = field_[element / batch_elements];
+  for (std::size_t p = 0; p < element_points; ++p) values[p] = batch.value(p, element % batch_elements);
+  return values;
+}
+
+void Solver::set_values(std::size_t element, const ElementValues& values) noexcept {
+  Whole& batch = field_[element / batch_elements];
+  for (std::size_t p = 0; p < element_points; ++p) batch.value(p, element % batch_elements) = values[p];
+}
+
+void Solver::set_mesh(Forest forest) {
+  forest_ = std::move(forest);
+  mortars_.rebuild(forest_);
+  field_.assign(batches(), Whole{});
+  residual_.assign(batches(), Whole{});
+  for (auto* inner_field : {&inverse_, &inner_residual_, &direction_, &product_, &correction_})
+    inner_field->assign(batches(), Inner{});
+  lane_sums_.assign(batches(), Batch<1>{});
+  contributions_.assign(mortars_.positions(), 0);
+  for (auto* values : {&mortar_residual_, &mortar_direction_, &mortar_product_, &mortar_correction_,
+                       &mortar_average_, &mortar_inverse_})
+    values->assign(mortars_.slots(), 0);
+  set_scales();
+  make_average_weights();
+  make_diagonal();
+}
+
+void Solver::set_scales() {
+  scales_.assign(batches(), {});
+  for (std::size_t b = 0; b < batches(); ++b) {
+    for (std::size_t lane = 0; lane < batch_elements; ++lane) {
+      const std::size_t element = std::min(b * batch_elements + lane, elements() - 1);
+      const double half = to_length(forest_.leaves[element].size()) / 2;
+      const auto at = static_cast<int>(lane);
+      scales_[b].stiffness[at] = problem_.viscosity * half;
+      scales_[b].mass[at] = half * half * half;
+      scales_[b].gradient[at] = 1 / half;
+    }
+  }
+}
+
+void Solver::make_average_weights() {
+  for (std::size_t e = 0; e < elements(); ++e) {
+    const auto& averages = mortars_.pattern(e).averages();
+    for (std::size_t c = 0; c < averages.size(); ++c)
+      contributions_[mortars_.first(e) + c] = averages[c].weight;
+  }
+  scatter(mortar_average_);
+  for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
+    mortar_average_[slot] = 1 / mortar_average_[slot];
+}
+
+/// The reciprocal of the exact diagonal of the operator on inner and mortar points; 0 where the field is held
+/// at 0.
+void Solver::make_diagonal() {
+  static const auto parts = inner_energies();
+  for_each_batch([&](std::size_t b) {
+    for (std::size_t p = 0; p < inner_points; ++p)
+      inverse_[b].at[p] =
+          1 / (scales_[b].stiffness * parts[p].stiffness + scales_[b].mass / problem_.dt * parts[p].mass);
+    for_each_lane(b, [&](std::size_t element, std::size_t lane) {
+      const auto& diagonals = mortars_.pattern(element).diagonals();
+      const double stiff = scales_[b].stiffness[static_cast<int>(lane)],
+                   mass = scales_[b].mass[static_cast<int>(lane)] / problem_.dt;
+      for (std::size_t c = 0; c < diagonals.size(); ++c)
+        contributions_[mortars_.first(element) + c] =
+            stiff * diagonals[c].stiffness + mass * diagonals[c].mass;
+    });
+  });
+  scatter(mortar_inverse_);
+  for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
+    mortar_inverse_[slot] = 1 / mortar_inverse_[slot];
+  mortars_.for_each_boundary_slot([&](std::size_t slot) { mortar_inverse_[slot] = 0; });
+}
+
+void Solver::adapt(StepIndex step) {
+  const double start_s = monotonic_s();
+  adapted_time_ = time_;
+  Forest next = make_forest(comm_, problem_.level, problem_.ball_at(time_));
+  Adaptation done{
+      .step = step, .splits = 0, .merged = 0, .elements = next.total, .mortars = mortars_.total()};
+  if (mpi::min(comm_, std::int64_t{next == forest_}) == 0) {
+    std::vector<ElementValues> old(elements());
+    for (std::size_t e = 0; e < elements(); ++e) old[e] = values(e);
+    const Transfer transfer(comm_, forest_, next, old);
+    done.splits = mpi::sum(comm_, transfer.splits(next.leaves));
+    done.merged = (forest_.total + 7 * done.splits - next.total) / 7 * 8;
+    set_mesh(std::move(next));
+    for (std::size_t e = 0; e < elements(); ++e) set_values(e, transfer.at(forest_.leaves[e]));
+    done.mortars = mortars_.total();
+  }
+  adaptations_.push_back(done);
+  phases_.adaptation_s += monotonic_s() - start_s;
+}
+
+void Solver::gather(std::vector<double>& mortar_values) {
+  const trace::Scope scope(log_, trace::Kind::exchange, step_);
+  const double start_s = monotonic_s();
+  mortars_.gather(mortar_values);
+  phases_.gather_s += monotonic_s() - start_s;
+}
+
+void Solver::scatter(std::vector<double>& sums) {
+  const trace::Scope scope(log_, trace::Kind::exchange, step_);
+  const double start_s = monotonic_s();
+  mortars_.scatter(contributions_, sums);
+  phases_.scatter_s += monotonic_s() - start_s;
+}
+
+/// The sum over all ranks.
+double Solver::reduced(ExactSum& sum) {
+  const trace::Scope scope(log_, trace::Kind::exchange, step_);
+  const double start_s = monotonic_s();
+  const auto all = mpi::sum(comm_, std::vector<std::int64_t>(sum.words().begin(), sum.words().end()));
+  std::copy(all.begin(), all.end(), sum.words().begin());
+  phases_.reduction_s += monotonic_s() - start_s;
+  return sum.value();
+}
+
+std::int64_t Solver::memory_bytes() const noexcept {
+  const std::size_t batch_bytes = 2 * sizeof(Whole) + 5 * sizeof(Inner) + sizeof(Batch<1>) + sizeof(Scales);
+  const std::size_t mortar_bytes = 6 * mortars_.slots() + contributions_.size();
+  return static_cast<std::int64_t>(batches() * batch_bytes + mortar_bytes * sizeof(double) +
+                                   elements() * sizeof(Leaf)) +
+         mortars_.memory_bytes();
+}
+
+}  // namespace tailrace::heat

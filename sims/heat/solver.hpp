@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/exact_sum.hpp"
+#include "batch.hpp"
+#include "forest.hpp"
+#include "kernels.hpp"
+#include "mortars.hpp"
+#include "problem.hpp"
+#include "tailrace/checkpoint.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/trace.hpp"
+#include "transfer.hpp"
+
+namespace tailrace::heat {
+
+/// What one adaptation did, over all ranks.
+struct Adaptation {
+  StepIndex step = 0;
+  std::int64_t splits = 0;    ///< cubes that were split
+  std::int64_t merged = 0;    ///< elements that were merged, eight to one
+  std::int64_t elements = 0;  ///< afterwards
+  std::int64_t mortars = 0;   ///< mortar points afterwards
+};
+
+/// Seconds of this rank.
+struct Phases {
+  double convection_s = 0, diffusion_s = 0, adaptation_s = 0, gather_s = 0, scatter_s = 0, reduction_s = 0;
+};
+
+/// The computation: the field on the elements of this rank, step after step, and the mesh that follows the
+/// ball. All results are the same bits on any number of ranks and threads.
+class Solver {
+ public:
+  /// `problem` and `log` outlive the solver, which has no mesh yet. @local
+  Solver(mpi::CommView comm, const Problem& problem, const ExchangeOptions& exchange, trace::Log& log);
+
+  /// Makes the mesh of the start, with a field of zeros. @collective{comm}
+  void begin();
+  /// A time step, and after it the mesh of its end if that is due. @collective{comm}
+  void advance(StepIndex step);
+  /// Saves or restores all that the future depends on; on restoring, makes the mesh that the field is on.
+  /// @collective{comm}. Errors (input), on all ranks: the state is one of another problem.
+  void state(checkpoint::StateArchive& archive);
+  /// Has the field of a state that was restored. @collective{comm}. Errors (input), on all ranks: elements of
+  /// its mesh were missing.
+  void restored(StepIndex step);
+  /// The integral of the field. @collective{comm}
+  [[nodiscard]] double integral();
+
+  [[nodiscard]] const Forest& forest() const noexcept { return forest_; }
+  [[nodiscard]] const Mortars& mortars() const noexcept { return mortars_; }
+  [[nodiscard]] double time() const noexcept { return time_; }
+  /// The elements of all ranks, summed up over the steps taken.
+  [[nodiscard]] std::int64_t element_steps() const noexcept { return element_steps_; }
+  [[nodiscard]] const std::vector<Adaptation>& adaptations() const noexcept { return adaptations_; }
+  /// Seconds of computing, of earlier runs of the computation too; those of the slowest rank.
+  [[nodiscard]] double computed_s() const noexcept { return computed_s_; }
+  [[nodiscard]] const Phases& phases() const noexcept { return phases_; }
+  /// The field at the points of an element. @local
+  [[nodiscard]] ElementValues values(std::size_t element) const noexcept;
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+
+ private:
+  [[nodiscard]] std::size_t elements() const noexcept { return forest_.leaves.size(); }
+  [[nodiscard]] std::size_t batches() const noexcept { return batches_of(elements()); }
+  /// Calls `body(batch)`, on several threads.
+  template <class Body>
+  void for_each_batch(Body body);
+  /// Calls `body(element, lane)` for the elements of a batch.
+  template <class Body>
+  void for_each_lane(std::size_t batch, Body body) const;
+
+  void take_restored(const Leaf& leaf, const ElementValues& values);
+  void check_same_problem(checkpoint::StateArchive& archive) const;
+  void pass_adaptations(checkpoint::StateArchive& archive);
+  void set_mesh(Forest forest);
+  void set_scales();
+  void make_average_weights();
+  void make_diagonal();
+  void set_values(std::size_t element, const ElementValues& values) noexcept;
+
+  void convect_all();
+  void convect_batch(std::size_t batch);
+  [[nodiscard]] bool fill_source(std::size_t batch, const Ball& ball, Whole& source) const;
+  void clear_boundary(std::size_t batch, Whole& change) const;
+  void make_continuous();
+  void start_residual();
+  void diffuse();
+  [[nodiscard]] double apply_to_direction(double keep);
+  [[nodiscard]] double follow_direction(double length);
+  void add_correction();
+  void adapt(StepIndex step);
+
+  void read_boundary(std::size_t batch, const std::vector<double>& mortar_values, Whole& into) const;
+  void write_contributions(std::size_t batch, const Whole& from);
+  void gather(std::vector<double>& mortar_values);
+  void scatter(std::vector<double>& sums);
+  /// The sum over all elements of what `lane_sums_` has, and over all mortar points of a product.
+  template <class Product>
+  [[nodiscard]] double total(Product product);
+  [[nodiscard]] double reduced(ExactSum& sum);
+
+  mpi::CommView comm_;
+  const Problem& problem_;
+  trace::Log& log_;
+  Forest forest_;
+  Mortars mortars_;
+  double time_ = 0, adapted_time_ = 0;
+  StepIndex step_ = 0;
+  std::int64_t element_steps_ = 0;
+  double computed_s_ = 0;
+  std::vector<Adaptation> adaptations_;
+  Phases phases_;
+
+  std::vector<ElementValues> restored_;  ///< while a state is restored
+  std::int64_t restored_count_ = 0;
+
+  std::vector<Scales> scales_;  ///< of each batch
+  WholeField field_, residual_;
+  InnerField inverse_, inner_residual_, direction_, product_, correction_;
+  AlignedVector<Batch<1>> lane_sums_;
+  std::vector<double> contributions_;                    ///< one per position
+  std::vector<double> mortar_average_, mortar_inverse_;  ///< factors of owned slots
+  std::vector<double> mortar_residual_, mortar_direction_, mortar_product_, mortar_correction_;
+};
+
+}  // namespace tailrace::heat

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transfer.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "mpi/packets.hpp"
+
+namespace tailrace::heat {
+
+namespace {
+
+/// Multiplies the lines along an axis by a matrix.
+ElementValues along(std::size_t stride, const Matrix& matrix, const ElementValues& from) noexcept {
+  ElementValues into{};
+  for (std::size_t p = 0; p < element_points; ++p) {
+    const std::size_t i = p / stride % points, first = p - i * stride;
+    for (std::size_t m = 0; m < points; ++m) into[p] += matrix[i][m] * from[first + m * stride];
+  }
+  return into;
+}
+
+/// The levels at which a cube may begin where a leaf does, from the coarsest one on.
+std::int32_t coarsest_level_at(const Place& low) noexcept {
+  std::int32_t level = 0;
+  const auto aligned = [&](std::int32_t at) { return at % (unit_length >> level) == 0; };
+  while (!std::all_of(low.begin(), low.end(), aligned)) ++level;
+  return level;
+}
+
+}  // namespace
+
+ElementValues refined(const ElementValues& parent, int child) noexcept {
+  const auto half = [&](int axis) -> const Matrix& {
+    return halves[static_cast<std::size_t>(child >> axis & 1)];
+  };
+  return along(points * points, half(2), along(points, half(1), along(1, half(0), parent)));
+}
+
+ElementValues coarsened(const std::array<ElementValues, 8>& children) noexcept {
+  ElementValues parent{};
+  for (std::size_t p = 0; p < element_points; ++p) {
+    const std::size_t i = p % points, j = p / points % points, k = p / (points * points);
+    const auto& child = children[half_of(k) * 4 + half_of(j) * 2 + half_of(i)];
+    for (std::size_t c = 0; c < points; ++c)
+      for (std::size_t b = 0; b < points; ++b)
+        for (std::size_t a = 0; a < points; ++a)
+          parent[p] += joining[i][a] * joining[j][b] * joining[k][c] * child[(c * points + b) * points + a];
+  }
+  return parent;
+}
+
+Transfer::Transfer(mpi::CommView comm, const Forest& from, const Forest& to,
+                   const std::vector<ElementValues>& values) {
+  std::map<int, std::vector<Moved>> by_rank;
+  for (std::size_t i = 0; i < from.leaves.size(); ++i)
+    to.for_each_owner(from.leaves[i].key(), from.leaves[i].end_key(), [&](int rank) {
+      by_rank[rank].push_back({from.leaves[i], values[i]});
+    });
+  for (auto& [rank, leaves] : mpi::deliver(comm, mpi::packets_of(std::move(by_rank))))
+    moved_.insert(moved_.end(), leaves.begin(), leaves.end());
+}
+
+/// The old leaf that holds a key.
+const Transfer::Moved& Transfer::first_of(std::uint64_t key) const noexcept {
+  const auto behind =
+      std::upper_bound(moved_.begin(), moved_.end(), key,
+                       [](std::uint64_t k, const Moved& moved) { return k < moved.leaf.key(); });
+  return *(behind - 1);
+}
+
+ElementValues Transfer::at(const Leaf& leaf) const {
+  const Moved& old = first_of(leaf.key());
+  if (old.leaf.level <= leaf.level) {
+    ElementValues values = old.values;
+    for (std::int32_t level = old.leaf.level; level < leaf.level; ++level) {
+      const std::int32_t half = unit_length >> (level + 1);
+      int child = 0;
+      for (std::size_t d = 0; d < 3; ++d) child |= (leaf.low[d] / half & 1) << d;
+      values = refined(values, child);
+    }
+    return values;
+  }
+  std::array<ElementValues, 8> children;
+  for (int i = 0; i < 8; ++i) children[static_cast<std::size_t>(i)] = at(leaf.child(i));
+  return coarsened(children);
+}
+
+/// A cube belongs to the leaf that begins where it does.
+std::int64_t Transfer::splits(const std::vector<Leaf>& leaves) const noexcept {
+  std::int64_t count = 0;
+  for (const Leaf& leaf : leaves)
+    count += std::max(0, leaf.level - std::max(coarsest_level_at(leaf.low), first_of(leaf.key()).leaf.level));
+  return count;
+}
+
+}  // namespace tailrace::heat

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "basis.hpp"
+#include "forest.hpp"
+#include "tailrace/comm.hpp"
+
+namespace tailrace::heat {
+
+using ElementValues = std::array<double, element_points>;
+
+/// Values of elements of another mesh: moved to the ranks that need them, then interpolated or injected level
+/// by level.
+class Transfer {
+ public:
+  /// Values of a leaf.
+  struct Moved {
+    Leaf leaf;
+    ElementValues values;
+  };
+
+  /// Sends this rank's `values` of the leaves of `from` to the ranks whose leaves of `to` meet them; it
+  /// talks to no others. @collective{comm}, synchronises
+  Transfer(mpi::CommView comm, const Forest& from, const Forest& to,
+           const std::vector<ElementValues>& values);
+
+  /// The values of a leaf of `to` that is this rank's. @local
+  [[nodiscard]] ElementValues at(const Leaf& leaf) const;
+  /// How many of the cubes that were split to make this rank's new leaves were whole before. @local
+  [[nodiscard]] std::int64_t splits(const std::vector<Leaf>& leaves) const noexcept;
+
+ private:
+  [[nodiscard]] const Moved& first_of(std::uint64_t key) const noexcept;
+
+  std::vector<Moved> moved_;  ///< in Morton order
+};
+
+/// Values at the points of a child from those of its parent. @local
+ElementValues refined(const ElementValues& parent, int child) noexcept;
+/// Values at the points of the parent from its children. @local
+ElementValues coarsened(const std::array<ElementValues, 8>& children) noexcept;
+
+}  // namespace tailrace::heat

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/exchange/shared_numbering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "mpi/packets.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::exchange {
+
+namespace {
+
+/// Whether the lower one of two ranks owns what both have: alternates, so that no rank owns all that it
+/// shares.
+bool lower_owns(int low, int high) noexcept {
+  return (low + high) % 2 != 0 ? low % 2 == 0 : (low + high) / 2 % 2 == 0;
+}
+
+int owns_more_pairs(std::span<const int> ranks) noexcept {
+  int best = ranks.front(), best_wins = -1;
+  for (const int rank : ranks) {
+    const auto wins = static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](int other) {
+      return rank < other ? lower_owns(rank, other) : rank > other && !lower_owns(other, rank);
+    }));
+    if (wins > best_wins) best = rank, best_wins = wins;
+  }
+  return best;
+}
+
+/// Numbering under way on one rank.
+class Numbering {
+ public:
+  Numbering(mpi::CommView comm, std::span<const NumberedKey> keys, std::span<const Sharer> sharers)
+      : comm_(comm), keys_(keys), sharers_(sharers) {}
+
+  SharedNumbers run(OwnerRule rule) {
+    mpi::collectively(comm_, [&] { index(); });
+    const auto offers = mpi::deliver(comm_, keys_for_sharers());
+    mpi::collectively(comm_, [&] { find_owners(offers, rule); });
+    auto numbers = number_own();
+    exchange_numbers(offers, numbers.first);
+    return numbers;
+  }
+
+ private:
+  using Offers = std::vector<mpi::Packet<NumberedKey>>;
+
+  void index();
+  [[nodiscard]] Offers keys_for_sharers() const;
+  void find_owners(const Offers& offers, OwnerRule rule);
+  SharedNumbers number_own();
+  void exchange_numbers(const Offers& offers, std::vector<std::int64_t>& first) const;
+
+  mpi::CommView comm_;
+  std::span<const NumberedKey> keys_;
+  std::span<const Sharer> sharers_;
+  std::unordered_map<Key, std::int32_t> positions_;
+  std::vector<int> owners_;
+};
+
+void Numbering::index() {
+  if (keys_.size() > std::numeric_limits<std::int32_t>::max())
+    throw Error(ErrorKind::resource, "more than 2^31 - 1 keys on a rank", "more ranks");
+  positions_.reserve(keys_.size());
+  for (std::size_t i = 0; i < keys_.size(); ++i)
+    if (!positions_.try_emplace(keys_[i].key, static_cast<std::int32_t>(i)).second)
+      throw Error(ErrorKind::input,
+                  fmt::format("rank {} numbers the key {:x}:{:x} twice", comm_.rank(), keys_[i].key.high,
+                              keys_[i].key.low),
+                  "each key once");
+}
+
+Numbering::Offers Numbering::keys_for_sharers() const {
+  Offers offers;
+  for (const Sharer& sharer : sharers_) {
+    auto& values = offers.emplace_back(mpi::Packet<NumberedKey>{sharer.rank, {}}).values;
+    values.reserve(sharer.keys.size());
+    for (const std::int32_t position : sharer.keys)
+      values.push_back(keys_[static_cast<std::size_t>(position)]);
+  }
+  return offers;
+}
+
+/// From what others have, who owns each key. Offers come by rank, so that lists of ranks are ascending.
+void Numbering::find_owners(const Offers& offers, OwnerRule rule) {
+  std::unordered_map<std::int32_t, std::vector<int>> ranks;
+  for (const auto& [rank, values] : offers)
+    for (const auto& [key, count] : values)
+      if (const auto found = positions_.find(key); found != positions_.end()) {
+        if (keys_[static_cast<std::size_t>(found->second)].count != count)
+          throw Error(ErrorKind::input,
+                      fmt::format("a key has {} numbers on rank {} and {} on rank {}", count, rank,
+                                  keys_[static_cast<std::size_t>(found->second)].count, comm_.rank()),
+                      "the same count on all ranks");
+        ranks[found->second].push_back(rank);
+      }
+  owners_.assign(keys_.size(), comm_.rank());
+  for (auto& [position, list] : ranks) {
+    list.insert(std::lower_bound(list.begin(), list.end(), comm_.rank()), comm_.rank());
+    owners_[static_cast<std::size_t>(position)] = owner_among(list, rule);
+  }
+}
+
+SharedNumbers Numbering::number_own() {
+  std::vector<std::int64_t> first(keys_.size(), -1);
+  std::vector<std::int32_t> own;
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < keys_.size(); ++i)
+    if (owners_[i] == comm_.rank()) {
+      first[i] = std::exchange(next, next + keys_[i].count);
+      own.push_back(static_cast<std::int32_t>(i));
+    }
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(comm_.size()));
+  counts[static_cast<std::size_t>(comm_.rank())] = next;
+  counts = mpi::sum(comm_, counts);
+  std::vector<std::int64_t> starts{0};
+  for (const std::int64_t count : counts) starts.push_back(starts.back() + count);
+  for (const std::int32_t position : own)
+    first[static_cast<std::size_t>(position)] += starts[static_cast<std::size_t>(comm_.rank())];
+  return {std::move(first), std::move(own), Starts(std::move(starts))};
+}
+
+/// Owners send numbers in the order in which they were offered keys; who offered them knows that order.
+void Numbering::exchange_numbers(const Offers& offers, std::vector<std::int64_t>& first) const {
+  std::vector<mpi::Packet<std::int64_t>> answers;
+  for (const auto& [rank, values] : offers) {
+    mpi::Packet<std::int64_t> answer{rank, {}};
+    for (const auto& [key, count] : values)
+      if (const auto found = positions_.find(key);
+          found != positions_.end() && owners_[static_cast<std::size_t>(found->second)] == comm_.rank())
+        answer.values.push_back(first[static_cast<std::size_t>(found->second)]);
+    if (!answer.values.empty()) answers.push_back(std::move(answer));
+  }
+  std::unordered_map<int, std::size_t> taken;
+  const auto arrived = mpi::deliver(comm_, answers);
+  for (const auto& [rank, values] : arrived)
+    for (const Sharer& sharer : sharers_)
+      if (sharer.rank == rank)
+        for (const std::int32_t position : sharer.keys)
+          if (owners_[static_cast<std::size_t>(position)] == rank)
+            first[static_cast<std::size_t>(position)] = values[taken[rank]++];
+}
+
+}  // namespace
+
+int owner_among(std::span<const int> ranks, OwnerRule rule) noexcept {
+  return rule == OwnerRule::lowest_rank ? ranks.front() : owns_more_pairs(ranks);
+}
+
+SharedNumbers number_shared(mpi::CommView comm, std::span<const NumberedKey> keys,
+                            std::span<const Sharer> sharers, OwnerRule rule) {
+  return Numbering(comm, keys, sharers).run(rule);
+}
+
+}  // namespace tailrace::exchange

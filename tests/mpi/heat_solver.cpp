@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "adaptive_mesh.hpp"
+#include "base/random.hpp"
+#include "error_of.hpp"
+#include "mpi_case.hpp"
+#include "results.hpp"
+
+using namespace tailrace;
+using namespace tailrace::heat;
+
+namespace {
+
+struct Line {
+  StepIndex step;
+  std::int64_t refined, merged, total;
+};
+/// What NPB's own program prints.
+const std::vector<Line> class_s{{0, 20, 0, 141},  {5, 1, 16, 134},  {10, 16, 0, 246}, {15, 0, 64, 190},
+                                {20, 0, 80, 120}, {25, 12, 0, 204}, {30, 0, 0, 204},  {35, 0, 96, 120},
+                                {40, 10, 0, 190}, {45, 8, 0, 246}};
+const std::vector<Line> class_w{{0, 80, 0, 561},    {5, 6, 40, 568},    {10, 7, 104, 526}, {15, 6, 8, 561},
+                                {20, 9, 168, 477},  {25, 16, 128, 477}, {30, 16, 0, 589},  {35, 0, 40, 554},
+                                {40, 5, 120, 484},  {45, 15, 0, 589},   {50, 2, 72, 540},  {55, 8, 96, 512},
+                                {60, 26, 224, 498}, {65, 12, 8, 575},   {70, 1, 56, 533},  {75, 9, 104, 505},
+                                {80, 9, 0, 568},    {85, 0, 72, 505},   {90, 8, 232, 358}, {95, 24, 0, 526}};
+
+void check_adaptations(const Solver& solver, const std::vector<Line>& expected) {
+  REQUIRE(solver.adaptations().size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& done = solver.adaptations()[i];
+    CHECK(done.step == expected[i].step);
+    CHECK(done.splits == expected[i].refined);
+    CHECK(done.merged == expected[i].merged);
+    CHECK(done.elements == expected[i].total);
+  }
+}
+
+/// The integral of a class after all its steps; the first one that was computed, of all numbers of ranks.
+void check_class(mpi::CommView comm, const char* name, const std::vector<Line>& lines,
+                 std::int64_t element_steps, exchange::OwnerRule owners) {
+  const NpbClass& npb = *find_class(name);
+  const Problem problem = npb.problem();
+  trace::Log log("test");
+  Solver solver(comm, problem, {.transport = "persistent", .owners = owners}, log);
+  solver.begin();
+  for (StepIndex step = 1; step <= problem.steps; ++step) solver.advance(step);
+  const auto result = result_of(problem, solver);
+  CHECK(result.verified() == true);
+  CHECK(std::abs(*result.difference()) < 2e-12);
+  CHECK(solver.element_steps() == element_steps);
+  check_adaptations(solver, lines);
+  static std::map<std::string, double> first;
+  CHECK(first.try_emplace(name, result.integral).first->second == result.integral);
+}
+
+}  // namespace
+
+MPI_CASE("class S verifies, with the same bits on any number of ranks", ranks{1, 2, 3, 4, 7}) {
+  check_class(comm, "S", class_s, 9080,
+              comm.size() % 2 == 0 ? exchange::OwnerRule::balanced : exchange::OwnerRule::lowest_rank);
+}
+
+MPI_CASE("full: class W verifies, with the same bits on any number of ranks", ranks{1, 2, 5}) {
+  check_class(comm, "W", class_w, 52495, exchange::OwnerRule::lowest_rank);
+}
+
+MPI_CASE("the mesh is that of brute force at every adaptation", ranks{1, 2, 3, 4, 7}) {
+  for (const char* name : {"S", "W"}) {
+    const Problem problem = find_class(name)->problem();
+    double time = 0;
+    for (StepIndex step = 0; step < problem.steps; ++step, time += problem.dt) {
+      if (step % problem.adapt_every != 0 || (name[0] == 'W' && step % 25 != 0)) continue;
+      const auto forest = make_forest(comm, problem.level, problem.ball_at(time));
+      const auto expected = bench::ua_leaves(bench::ua_class(name[0]), time);
+      REQUIRE(forest.total == static_cast<std::int64_t>(expected.size()));
+      std::size_t at = static_cast<std::size_t>(
+          mpi::exclusive_scan(comm, static_cast<std::int64_t>(forest.leaves.size())));
+      const std::int32_t scale = unit_length >> (problem.level + 1);
+      for (const Leaf& leaf : forest.leaves) {
+        const auto& other = expected[at++];
+        CHECK(leaf.size() == other.size * scale);
+        for (std::size_t d = 0; d < 3; ++d) CHECK(leaf.low[d] == other.low[d] * scale);
+        CHECK(forest.owner(leaf.key()) == comm.rank());
+        CHECK(forest.owner(leaf.end_key() - 1) == comm.rank());
+      }
+    }
+  }
+}
+
+MPI_CASE("mortar points are those of brute force, also on ranks without elements", ranks{1, 2, 3, 4, 7}) {
+  for (const double time : {0.0, 0.025}) {
+    const Problem problem = find_class("S")->problem();
+    Mortars mortars(comm, {.transport = "persistent", .owners = exchange::OwnerRule::balanced});
+    const auto forest = make_forest(comm, problem.level, problem.ball_at(time));
+    mortars.rebuild(forest);
+    const auto expected = bench::ua_mortars(bench::ua_leaves(bench::ua_class('S'), time));
+    CHECK(mortars.total() == expected.points);
+    CHECK(mpi::sum(comm, static_cast<std::int64_t>(mortars.positions())) ==
+          static_cast<std::int64_t>(expected.indices.size()));
+  }
+  Mortars mortars(comm, {.transport = "persistent"});
+  mortars.rebuild(root_forest(comm));
+  CHECK(mortars.total() == 98);
+}
+
+MPI_CASE("what brings mortar values to elements is the transpose of what brings them back", ranks{1, 3, 7}) {
+  const Problem problem = find_class("S")->problem();
+  Mortars mortars(comm, {.transport = "persistent"});
+  const auto forest = make_forest(comm, problem.level, problem.ball_at(0));
+  mortars.rebuild(forest);
+  std::vector<double> values(mortars.slots()), sums(mortars.slots()), contributions(mortars.positions());
+  SplitMix64 random(static_cast<std::uint64_t>(comm.rank()) + 1);
+  for (std::size_t slot = 0; slot < mortars.owned(); ++slot) values[slot] = random.unit() - 0.5;
+  mortars.gather(values);
+  double forth = 0, back = 0, size = 0;
+  for (std::size_t e = 0; e < forest.leaves.size(); ++e) {
+    std::array<double, element_points> with{};
+    for (double& value : with) value = random.unit() - 0.5;
+    const auto slots = mortars.slots_of(e);
+    mortars.pattern(e).to_points(
+        [&](std::int32_t c) { return values[static_cast<std::size_t>(slots[static_cast<std::size_t>(c)])]; },
+        [&](std::int32_t point, double value) {
+          forth += value * with[static_cast<std::size_t>(point)];
+          size += std::abs(value * with[static_cast<std::size_t>(point)]);
+        });
+    mortars.pattern(e).to_columns([&](std::int32_t p) { return with[static_cast<std::size_t>(p)]; },
+                                  [&](std::int32_t c, double sum) {
+                                    contributions[mortars.first(e) + static_cast<std::size_t>(c)] = sum;
+                                  });
+  }
+  mortars.scatter(contributions, sums);
+  for (std::size_t slot = 0; slot < mortars.owned(); ++slot) back += values[slot] * sums[slot];
+  CHECK(std::abs(mpi::sum(comm, forth) - mpi::sum(comm, back)) < 1e-13 * mpi::sum(comm, size));
+}
+
+MPI_CASE("repartition moves every leaf once, and polynomials of degree 4 survive", ranks{1, 2, 4, 7}) {
+  const Problem problem = find_class("S")->problem();
+  const auto before = make_forest(comm, problem.level, problem.ball_at(0)),
+             after = make_forest(comm, problem.level, problem.ball_at(0.0375));
+  const auto values_on = [](const Leaf& leaf) {
+    ElementValues values{};
+    const auto at = [&](std::size_t d, std::size_t i) {
+      return to_length(leaf.low[d]) + to_length(leaf.size()) * (gll_places[i] + 1) / 2;
+    };
+    for (std::size_t p = 0; p < element_points; ++p) {
+      const double x = at(0, p % points), y = at(1, p / points % points), z = at(2, p / (points * points));
+      values[p] = x * x * x * x - y * z * z * z + 3 * x * y * y;
+    }
+    return values;
+  };
+  std::vector<ElementValues> old;
+  for (const Leaf& leaf : before.leaves) old.push_back(values_on(leaf));
+  const Transfer transfer(comm, before, after, old);
+  double worst = 0;
+  for (const Leaf& leaf : after.leaves) {
+    const auto moved = transfer.at(leaf), expected = values_on(leaf);
+    for (std::size_t p = 0; p < element_points; ++p)
+      worst = std::max(worst, std::abs(moved[p] - expected[p]));
+  }
+  CHECK(mpi::max(comm, worst) < 1e-13);
+}
+
+MPI_CASE("a time step that is too large is found", ranks{2}) {
+  Problem problem = find_class("S")->problem();
+  problem.dt = 1e3;
+  trace::Log log("test");
+  Solver solver(comm, problem, {.transport = "persistent"}, log);
+  solver.begin();
+  const auto error = test::error_of([&] {
+    for (StepIndex step = 1; step <= 200; ++step) solver.advance(step);
+  });
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::unstable);
+}
