@@ -2,13 +2,15 @@
 """Jobs whose processes end in odd ways: nothing is waited for that will not come, nothing stays behind."""
 
 import os
+import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from tailrace import job
-from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED
+from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.job import Job, JobResult, run_to_end
 from tailrace.launch import Launcher
 from tailrace.run import exit_status
@@ -29,7 +31,12 @@ class Said:
 
 @pytest.fixture
 def quick(monkeypatch):
-    for name in ("LAUNCHER_ENDS_WITHIN_S", "LAUNCHER_STARTS_WITHIN_S", "RANKS_END_WITHIN_S"):
+    for name in (
+        "LAUNCHER_ENDS_WITHIN_S",
+        "LAUNCHER_STARTS_WITHIN_S",
+        "RANKS_END_WITHIN_S",
+        "PIPE_ENDS_WITHIN_S",
+    ):
         monkeypatch.setattr(job, name, 0.5)
 
 
@@ -95,3 +102,68 @@ def test_a_process_that_ends_while_its_children_are_listed_has_none(monkeypatch)
 
     monkeypatch.setattr(Path, "glob", vanished)
     assert job.descendants(os.getpid()) == []
+
+
+class SlowReader:
+    """A standard output whose reader begins late, and takes `limit` bytes."""
+
+    def __init__(self, delay_s: float, limit: int = 1 << 30) -> None:
+        self.read_end, self.write_end = os.pipe()
+        self.delay_s, self.limit, self.got = delay_s, limit, b""
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def fileno(self) -> int:
+        return self.write_end
+
+    def flush(self) -> None: ...
+
+    def write(self, text: str) -> int:
+        return os.write(self.write_end, text.encode())
+
+    def read(self) -> None:
+        time.sleep(self.delay_s)
+        while len(self.got) < self.limit and (chunk := os.read(self.read_end, 1 << 16)):
+            self.got += chunk
+        os.close(self.read_end)
+
+    def end(self) -> bytes:
+        os.close(self.write_end)
+        self.thread.join()
+        return self.got
+
+
+def run_without_directory(script: str) -> tuple[JobResult, list[str]]:
+    said = Said()
+    return Job(["sh", "-c", script], dict(os.environ), Launcher("openmpi"), None, said).run(), said.lines
+
+
+def test_output_is_passed_on_whole_however_late_it_is_read(quick, monkeypatch):
+    """Also what the launcher holds when its processes have ended."""
+    reader = SlowReader(2.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", reader)
+        result, lines = run_without_directory(r"echo words >&2; seq 1 100000; printf 'a\tb\r\n\377 end'")
+    numbers = "".join(f"{i}\n" for i in range(1, 100001))
+    assert reader.end() == numbers.encode() + b"a\tb\r\n\xff end"
+    assert (result.returncode, lines) == (0, ["words"])
+
+
+def test_a_program_ends_when_nobody_reads_its_output(quick, monkeypatch):
+    reader = SlowReader(0.0, limit=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", reader)
+        with pytest.raises(CommandError, match="standard output: Broken pipe") as error:
+            run_without_directory("while true; do echo line; sleep 0.01; done")
+    reader.end()
+    assert error.value.exit_code == EXIT_RUN_FAILED
+
+
+def test_a_process_that_holds_the_output_is_not_waited_for(quick, monkeypatch):
+    started = time.monotonic()
+    reader = SlowReader(0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", reader)
+        run_without_directory(f"setsid {LONG} & echo out")
+    assert reader.end() == b"out\n"
+    assert time.monotonic() - started < SOON_S

@@ -48,6 +48,7 @@ def checkout(tmp_path) -> Path:
     for file in (ROOT / "examples").iterdir():
         if file.suffix in (".toml", ".py"):
             (tmp_path / "examples" / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(ROOT / "examples" / "fragments", tmp_path / "examples" / "fragments")
     return tmp_path
 
 

@@ -18,6 +18,9 @@ KWAVE_SIMULATION = "ultrasound"
 MARDYN_SIMULATION = "molecules"
 NPB_CASE = re.compile(r"heat:([A-Z])")
 NPB_CLASSES = "SWABCDE"
+# Programs of the fragment language: the source, the shared object, the serialised form.
+PROGRAM_SOURCE = ".fa"
+PROGRAM_SUFFIXES = (PROGRAM_SOURCE, ".so", ".json")
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,15 @@ class Case:
         return [self.npb_class] if self.npb_class else ["--case", str(self.path)]
 
 
+def is_fragment_program(path: Path) -> bool:
+    """Whether what `tailrace run` is to run is no case but a program of the fragment language."""
+    return path.suffix in PROGRAM_SUFFIXES
+
+
 def read_case(path: Path, settings: list[str]) -> Case:
     """Reads as much of a case as the launcher needs; the native program checks the rest."""
+    if is_fragment_program(path):
+        raise CommandError(f"{path}: a fragment program is no case. Fix: start it with tailrace run")
     if not path.is_file():
         if named := NPB_CASE.fullmatch(path.name):
             return Case(path, "heat", npb_class=named[1])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from tailrace.console import EXIT_RUN_FAILED, CommandError
 from tailrace.launch import Launcher
 from tailrace.run_files import PROGRESS, read_table
 
@@ -31,6 +32,8 @@ LAUNCHER_ENDS_WITHIN_S = 5.0
 LAUNCHER_STARTS_WITHIN_S = 60.0
 # Ranks notice that their launcher is gone, and end.
 RANKS_END_WITHIN_S = 5.0
+# A pipe is read on for so long after the end of a job.
+PIPE_ENDS_WITHIN_S = 2.0
 MESSAGES_KEPT = 200
 PR_SET_PDEATHSIG = 1
 
@@ -84,7 +87,10 @@ class Job:
     command: list[str]
     environment: dict[str, str]
     launcher: Launcher
-    run_dir: Path
+    run_dir: Path | None
+    """None for a program without one: it reports no progress, its standard output becomes ours, unchanged,
+    and a signal ends it.
+    """
     display: Display
     directory: Path | None = None
     """Where it is started, if not here."""
@@ -93,20 +99,27 @@ class Job:
     killed: bool = False
     had_processes: bool = False
     alone_since: float | None = None
+    output: "PassedOutput | None" = None
 
     def run(self) -> JobResult:
         """Runs to the end, shows progress, hands signals on. Ctrl-C stops the job and does not raise."""
         with Requests() as requests:
             process = self.start()
             messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
-            reader = threading.Thread(target=relay, args=(process, messages, self.display.say), daemon=True)
+            said = process.stderr or process.stdout
+            reader = threading.Thread(target=relay, args=(said, messages, self.display.say), daemon=True)
             reader.start()
+            if self.run_dir is None:
+                self.output = PassedOutput(process)
+                self.output.start()
             while process.poll() is None:
                 self.follow(process, requests)
                 time.sleep(POLL_S)
             end_session(process.pid, RANKS_END_WITHIN_S)
             # A descendant on its own may hold the pipe open: do not wait for it.
-            reader.join(timeout=2.0)
+            reader.join(timeout=PIPE_ENDS_WITHIN_S)
+            if self.output is not None:
+                self.output.finish(requests)
         return JobResult(process.returncode, list(messages))
 
     def start(self) -> subprocess.Popen[str]:
@@ -117,7 +130,7 @@ class Job:
             cwd=self.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE if self.run_dir is None else subprocess.STDOUT,
             text=True,
             errors="replace",
             start_new_session=True,
@@ -126,12 +139,12 @@ class Job:
 
     def follow(self, process: subprocess.Popen[str], requests: Requests) -> None:
         """One turn of the loop."""
-        progress = read_progress(self.run_dir, self.started)
+        progress = read_progress(self.run_dir, self.started) if self.run_dir else None
         if progress is not None:
             self.display.show(progress)
-        if progress is not None or time.time() - self.started > HANDLERS_READY_WITHIN_S:
+        if progress is not None or (self.run_dir and time.time() - self.started > HANDLERS_READY_WITHIN_S):
             self.hand_on(process, requests)
-        if requests.stops > 1 and not self.killed:
+        if requests.stops > (1 if self.run_dir else 0) and not self.killed:
             self.killed = True
             self.display.say("killing the run")
             kill_tree(process.pid)
@@ -143,7 +156,8 @@ class Job:
         """Whether the launcher has been without processes for too long. Those that ended between two looks,
         and so were never seen, make it wait as long as for slow ones; progress says that there are some.
         """
-        if any(is_alive(member) for member in descendants(pid)):
+        handed_on = self.output is not None and self.output.busy
+        if handed_on or any(is_alive(member) for member in descendants(pid)):
             self.had_processes, self.alone_since = True, None
         elif self.alone_since is None:
             self.alone_since = time.monotonic()
@@ -274,11 +288,59 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def relay(process: subprocess.Popen[str], messages: deque[str], say: Callable[[str], None]) -> None:
+class PassedOutput(threading.Thread):
+    """Hands the standard output of a job on to ours, byte for byte and whole lines at a time."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        super().__init__(daemon=True)
+        self.process = process
+        self.busy = False
+        """It has something to write: whoever reads may be slow."""
+        self.failure: OSError | None = None
+
+    def run(self) -> None:
+        try:
+            self.copy()
+        except OSError as failure:  # whoever reads has seen enough, or a disk is full
+            self.failure = failure
+            if self.process.poll() is None:
+                kill_tree(self.process.pid)
+        self.busy = False
+
+    def copy(self) -> None:
+        assert self.process.stdout is not None
+        rest = b""
+        while chunk := os.read(self.process.stdout.fileno(), 1 << 16):
+            self.busy = True
+            lines, newline, rest = (rest + chunk).rpartition(b"\n")
+            write_all(lines + newline)
+            self.busy = False
+        self.busy = True
+        write_all(rest)
+
+    def finish(self, requests: Requests) -> None:
+        """Waits until all is written, unless a descendant on its own holds the pipe open, or the user does
+        not want to wait. Raises CommandError if it could not be.
+        """
+        stops, until = requests.stops, time.monotonic() + PIPE_ENDS_WITHIN_S
+        while self.is_alive() and requests.stops == stops and time.monotonic() < until:
+            self.join(POLL_S / 10)
+            if self.busy:
+                until = time.monotonic() + PIPE_ENDS_WITHIN_S
+        if self.failure is not None:
+            raise CommandError(f"standard output: {self.failure.strerror}.", EXIT_RUN_FAILED)
+
+
+def write_all(data: bytes) -> None:
+    """Writes to standard output without the buffer of Python, which a thread may not hold at the end."""
+    while data:
+        data = data[os.write(sys.stdout.fileno(), data) :]
+
+
+def relay(stream: IO[str], messages: deque[str], say: Callable[[str], None]) -> None:
     """Passes the job's lines on, without the launcher's notes on exit statuses, which we report ourselves."""
-    assert process.stdout is not None
     quiet = QuietLauncher()
-    for line in process.stdout:
+    for line in stream:
         line = line.rstrip("\n")
         messages.append(line)
         for kept in quiet.filter(line):

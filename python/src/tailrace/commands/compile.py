@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.options import Json
+from tailrace.commands.options import CppDirectories, CppSources, Defines, Json, Warnings
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 
@@ -21,27 +21,6 @@ Programs = Annotated[
         metavar="PROGRAM", help="A program of the fragment language (.fa); several with --format."
     ),
 ]
-Defines = Annotated[
-    list[str] | None,
-    typer.Option("-D", metavar="NAME=VALUE", help="Define a macro, as #define before the first line does."),
-]
-Warnings = Annotated[
-    str,
-    typer.Option(
-        "--warnings",
-        metavar="HOW",
-        help="on, off, error (they count as errors), or the codes that are shown, such as SYN5,SEM7.",
-    ),
-]
-
-
-CppDirectories = Annotated[
-    str,
-    typer.Option(
-        "--cpp-dir", metavar="A:B", help="Where the C++ sources are (default: the program's directory)."
-    ),
-]
-CppSources = Annotated[str, typer.Option("--cpp-source", metavar="F:G", help="Further C++ sources.")]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -78,20 +57,14 @@ def compile_program(
     """
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
-    from tailrace.fragments.check import check_program
-    from tailrace.fragments.compile import build_object, sources_of, write_document
+    from tailrace.fragments.compile import Source, compile_source
 
     program = programs[0]
-    bound, problems = check_program(program, defines or ())
-    problems = problems.steered(warnings)
     target = output or Path(program.stem + ".so")
     if not target.parent.is_dir():
         raise CommandError(f"-o {target}: there is no directory {target.parent}. Fix: make it")
-    if not problems.errors and not check:
-        if target.suffix == ".json":
-            write_document(bound, target)
-        else:
-            build_object(bound, sources_of(program, cpp_directories, cpp_sources), target, problems)
+    source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
+    problems = compile_source(source, None if check else target)
     if as_json:
         found = [one.as_dict() for one in problems.shown()]
         typer.echo(json.dumps({"program": str(program), "problems": found}))

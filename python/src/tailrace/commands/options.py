@@ -82,3 +82,24 @@ Fault = Annotated[
 WallLimit = Annotated[
     str | None, typer.Option(metavar="TIME", help="Stop in good order after this time: 3600, 55min.")
 ]
+
+# What a program of the fragment language means, and where its C++ is.
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="NAME=VALUE", help="Define a macro, as #define before the first line does."),
+]
+Warnings = Annotated[
+    str,
+    typer.Option(
+        "--warnings",
+        metavar="HOW",
+        help="on, off, error (they count as errors), or the codes that are shown, such as SYN5,SEM7.",
+    ),
+]
+CppDirectories = Annotated[
+    str,
+    typer.Option(
+        "--cpp-dir", metavar="A:B", help="Where the C++ sources are (default: the program's directory)."
+    ),
+]
+CppSources = Annotated[str, typer.Option("--cpp-source", metavar="F:G", help="Further C++ sources.")]

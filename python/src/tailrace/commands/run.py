@@ -2,14 +2,16 @@
 """`tailrace run`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tailrace.commands.options import (
     AllowOutside,
     Bind,
-    Case,
+    CppDirectories,
+    CppSources,
+    Defines,
     Fault,
     Oversubscribe,
     Pace,
@@ -20,9 +22,23 @@ from tailrace.commands.options import (
     Starter,
     Threads,
     WallLimit,
+    Warnings,
     Write,
 )
+from tailrace.console import CommandError
 
+Case = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CASE|PROGRAM.fa",
+        help="A case file (TOML), a k-Wave input file (.h5), or a program of the fragment language "
+        "(.fa, or compiled: .so, .json).",
+    ),
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ARG", help="Arguments of PROGRAM.fa; behind -- they may begin with a dash."),
+]
 Directory = Annotated[
     Path | None,
     typer.Option(
@@ -39,7 +55,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print run.json instead of th
 
 
 def run(
+    context: typer.Context,
     case: Case,
+    arguments: Arguments = None,
     ranks: Ranks = 1,
     threads: Threads = None,
     out: Directory = None,
@@ -58,36 +76,88 @@ def run(
     overwrite: Overwrite = False,
     no_report: NoReport = False,
     json: Json = False,
+    defines: Defines = None,
+    warnings: Warnings = "on",
+    cpp_directories: CppDirectories = "",
+    cpp_sources: CppSources = "",
 ) -> None:
     """Run a case; the result, its account and a report go into one new directory.
 
     Ctrl-C, SIGTERM and the wall-clock limit stop the run in good order; a second Ctrl-C kills it.
+    Of a program of the fragment language the standard output is the program's, no directory is made, and
+    any of these kills it.
     """
+    values = dict(locals())
+    from tailrace.casefile import is_fragment_program
+
+    raise typer.Exit((start_program if is_fragment_program(case) else start_case)(values))
+
+
+# Parameters that are fields of a request under the same name, and those that native programs have as options.
+FIELDS = (
+    "case",
+    "ranks",
+    "threads",
+    "out",
+    "bind",
+    "launcher",
+    "oversubscribe",
+    "allow_outside",
+    "overwrite",
+    "profile",
+    "json",
+)
+NATIVE_OPTIONS = ("write", "sink", "fault", "pace", "trace", "wall_limit")
+PROGRAM_PARAMETERS = ("arguments", "defines", "warnings", "cpp_directories", "cpp_sources")
+
+
+def start_case(values: dict[str, Any]) -> int:
+    """Runs a case; `values` are those of the command's parameters."""
     from tailrace.run import RunRequest, run_case
 
-    native = given(write=write, sink=sink, fault=fault, pace=pace, trace=trace, wall_limit=wall_limit)
+    given = words_given(values["context"])
+    for name in (name for name in PROGRAM_PARAMETERS if name in given):
+        case = values["case"]
+        raise CommandError(f"{given[name]}: not for {case}: only a program of the fragment language has it.")
     request = RunRequest(
-        case=case,
-        ranks=ranks,
-        threads=threads,
-        out=out,
-        settings=settings or [],
-        native_options=native,
-        bind=bind,
-        launcher=launcher,
-        oversubscribe=oversubscribe,
-        allow_outside=allow_outside,
-        overwrite=overwrite,
-        profile=profile,
-        report=not no_report,
-        json=json,
+        **{name: values[name] for name in FIELDS},
+        settings=values["settings"] or [],
+        native_options=given_options({name: values[name] for name in NATIVE_OPTIONS}),
+        report=not values["no_report"],
     )
-    raise typer.Exit(run_case(request))
+    return run_case(request)
 
 
-def given(**options: str | None) -> dict[str, str]:
+def start_program(values: dict[str, Any]) -> int:
+    """Runs a program of the fragment language; `values` are those of the command's parameters."""
+    from tailrace.fragments.compile import Source
+    from tailrace.run_fragments import ProgramRequest, check_options, run_program
+
+    check_options(values["case"], words_given(values["context"]))
+    source = Source(
+        values["case"],
+        values["defines"] or (),
+        values["warnings"],
+        values["cpp_directories"],
+        values["cpp_sources"],
+    )
+    how = {name: values[name] for name in ("ranks", "bind", "launcher", "oversubscribe")}
+    return run_program(ProgramRequest(source, values["arguments"] or (), **how))
+
+
+def words_given(context: typer.Context) -> dict[str, str]:
+    """The parameters that were given on the command line: name in Python -> as it is written there."""
+    found = {}
+    for one in context.command.params:
+        source = context.get_parameter_source(str(one.name))
+        if source is not None and not source.name.startswith("DEFAULT"):
+            found[str(one.name)] = max(one.opts, key=len) if one.param_type_name == "option" else "ARG"
+    return found
+
+
+def given_options(values: dict[str, str | None]) -> dict[str, str]:
     """The options that were given, by the names that the native programs have for them."""
-    return {name.replace("_", "-"): value for name, value in options.items() if value is not None}
+    return {name.replace("_", "-"): value for name, value in values.items() if value is not None}
 
 
 def register(app: typer.Typer) -> None:

@@ -4,15 +4,42 @@
 import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.console import CommandError
 from tailrace.fragments.build import Builder, Failure, find_compiler, link, program_text
-from tailrace.fragments.folders import cache_folder
+from tailrace.fragments.check import check_program
+from tailrace.fragments.folders import needed_folder
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.units import TYPES, Unit, units_of
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program with the options that say what it means and where its C++ is."""
+
+    program: Path
+    defines: Sequence[str] = ()
+    warnings: str = "on"
+    cpp_directories: str = ""
+    cpp_sources: str = ""
+
+
+def compile_source(source: Source, target: Path | None) -> Problems:
+    """Checks a program and, if nothing is wrong with it, makes FILE.json or a shared object of it."""
+    bound, problems = check_program(source.program, source.defines)
+    problems = problems.steered(source.warnings)
+    if problems.errors or target is None:
+        return problems
+    if target.suffix == ".json":
+        write_document(bound, target)
+    else:
+        sources = sources_of(source.program, source.cpp_directories, source.cpp_sources)
+        build_object(bound, sources, target, problems)
+    return problems
 
 
 def sources_of(program: Path, folders: str, files: str) -> list[Path]:
@@ -40,12 +67,7 @@ def build_object(bound: Bound, sources: Sequence[Path], target: Path, problems: 
     units = units_of(bound, sources, problems)
     if problems.errors:
         return []
-    folder = cache_folder("objects")
-    if folder is None:
-        raise CommandError(
-            "the cache for objects cannot be made\n  Fix: set XDG_CACHE_HOME to a directory of yours"
-        )
-    builder = Builder(folder, find_compiler(), [])
+    builder = Builder(needed_folder("objects"), find_compiler(), [])
     objects, failures = builder.objects([*units, Unit("program", program_text(lower(bound)))])
     for failure in failures:
         report(bound, failure, problems)

@@ -2,7 +2,17 @@
 """Where the front end keeps what it need not make again: below the user's cache directory."""
 
 import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from tailrace.console import CommandError
+
+# What commands left behind that were killed is removed when it is so old.
+LEFT_BEHIND_S = 7 * 86400
 
 
 def cache_root() -> Path:
@@ -17,3 +27,24 @@ def cache_folder(name: str) -> Path | None:
     except OSError:
         return None
     return folder
+
+
+def needed_folder(name: str) -> Path:
+    """A directory of the cache for what cannot be done without it."""
+    folder = cache_folder(name)
+    if folder is None:
+        raise CommandError(
+            f"the cache for {name} cannot be made\n  Fix: set XDG_CACHE_HOME to a directory of yours"
+        )
+    return folder
+
+
+@contextmanager
+def passing_folder(name: str) -> Iterator[Path]:
+    """A new directory below one of the cache, where all nodes see it, for as long as it is used."""
+    above = needed_folder(name)
+    for left in above.iterdir():
+        if time.time() - left.stat().st_mtime > LEFT_BEHIND_S:
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)

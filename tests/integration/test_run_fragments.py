@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tailrace run PROGRAM.fa`: compiles, runs on all ranks, and hands on what the program prints, as it is."""
+
+import os
+import re
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import command
+import jobs
+from native import needs
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "fragments"
+POWERS = EXAMPLES / "powers.fa"
+RANKS = [1, 2] if jobs.waits_spin() else [1, 2, 3]
+
+pytestmark = needs("tailrace-fragments")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """A cache of our own, in which bodies are compiled once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield Path(os.environ["XDG_CACHE_HOME"])
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "p.fa"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def powers(once, cache) -> dict[tuple[int, int], jobs.Ended]:
+    """How the program of powers ends, by ranks and argument."""
+    return once("powers", lambda _: run_powers(cache))
+
+
+def run_powers(cache: Path) -> dict[tuple[int, int], jobs.Ended]:
+
+    def run(ranks: int, n: int) -> jobs.Ended:
+        return jobs.tailrace("run", POWERS, "-n", ranks, "--", n)
+
+    first, *others = [(ranks, n) for n in (10, 3) for ranks in RANKS]
+    ended = [run(*first), *jobs.in_parallel([partial(run, *each) for each in others])]
+    assert list((cache / "tailrace/fragments/programs").iterdir()) == []  # what was made for a run is gone
+    return dict(zip([first, *others], ended, strict=True))
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_powers(ranks, powers):
+    ended = powers[ranks, 10]
+    assert ended.status == 0, ended
+    assert sorted(ended.out.splitlines()) == ["even 2", "even 32", "even 8", "first over 100: 128"]
+    assert re.fullmatch(rf"finished: in .* on {ranks} ranks? x 1 thread\n", ended.err)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_one_that_cannot_finish(ranks, powers):
+    ended = powers[ranks, 3]
+    assert ended.status == 3, ended
+    assert sorted(ended.out.splitlines()) == ["even 2", "even 8"]
+    text = POWERS.read_text()
+    line = text[: text.index("while")].count("\n") + 1
+    assert ended.err.startswith(
+        f"{POWERS}:{line}:5: error: the program cannot finish: 2 fragments wait. Nobody writes x[4]. [SEM3]\n"
+        "    while x[k] < 100, k = 0..out big\n    ^ needs x[4] at k = 4\n"
+    )
+    assert ended.err.splitlines()[-1].startswith("failed: in ")
+    assert "non-zero" not in ended.err  # the launcher's own words
+
+
+LINES = r"""C++ sub lines(int first) ${{
+    for (int i = first; i < first + 100; ++i)
+        printf("%d\tab\u00e9 %s|\n", i, std::string(i % 97, 'x').c_str());
+    fprintf(stderr, "said %d\n", first);
+$}}
+sub main() { for i = 0..9 lines(i * 100) @ { locator_cyclic: i; }; }
+"""
+
+
+def test_lines_of_all_ranks_come_whole_through_a_pipe(tmp_path):
+    answer = command.process("run", write(tmp_path, LINES), "-n", RANKS[-1])
+    assert answer.status == 0, answer
+    expected = [f"{i}\tab\u00e9 {'x' * (i % 97)}|" for i in range(1000)]
+    assert sorted(answer.out.split("\n")) == sorted([*expected, ""])
+    said = [line for line in answer.err.splitlines() if line.startswith("said")]
+    assert sorted(said) == [f"said {i}" for i in range(0, 1000, 100)]
+
+
+ENDLESS = r"""C++ head ${{
+#include <unistd.h>
+$}}
+C++ sub endless() ${{ for (;;) { printf("at work\n"); fflush(stdout); usleep(10000); } $}}
+sub main() { for i = 0..1 endless() @ { locator_cyclic: i; }; }
+"""
+
+
+def test_a_signal_ends_all_ranks(tmp_path):
+    job = jobs.Job(["run", write(tmp_path, ENDLESS), "-n", 2], command=command.TAILRACE)
+    job.wait_for(lambda: "at work" in job.texts()[0], "output")
+    job.send(signal.SIGTERM)
+    ended = job.wait()  # fails if a process is left
+    assert ended.status == 3, ended
+    assert set(ended.out.splitlines()) == {"at work"}
+    assert "killing the run\nfailed: in " in ended.err
+
+
+def test_whoever_reads_may_stop(tmp_path):
+    reads_once = ["bash", "-c", 'set -o pipefail; "$@" | head -n 1', "bash"]
+    words = ["run", write(tmp_path, ENDLESS), "-n", 2]
+    ended = jobs.Job(words, command=command.TAILRACE, prefix=reads_once).wait()
+    assert (ended.status, ended.out) == (3, "at work\n"), ended
+    assert ended.err == "tailrace: standard output: Broken pipe.\n"
+
+
+CRASH = """C++ sub crash() ${{
+    printf("before\\n");
+    fflush(stdout);
+    abort();
+$}}
+sub main() crash();
+"""
+
+
+def test_a_rank_that_crashes(tmp_path):
+    ended = jobs.tailrace("run", write(tmp_path, CRASH))
+    assert (ended.status, ended.out) == (3, "before\n"), ended
+    assert "SIGABRT" in ended.err
+
+
+def test_compiled_before_and_words_that_do_not_fit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command.tailrace("compile", POWERS).status == 0
+    ended = jobs.tailrace("run", "powers.so", "-n", 2, "12x")
+    assert (ended.status, ended.out) == (2, ""), ended
+    assert "n: '12x' is no int" in ended.err
+    assert jobs.tailrace("run", "powers.so", "-n", 2, 7).status == 0
+
+
+def test_the_stencil_follows_the_exact_solution():
+    ended = jobs.tailrace("run", EXAMPLES / "stencil1d.fa", "-n", RANKS[-1], 4, 100, 50)
+    assert (ended.status, ended.out) == (0, "400 cells, 50 steps: off by rounding\n"), ended
