@@ -72,7 +72,7 @@ std::string text_of(const Image& image, const Message& message);
 inline constexpr std::size_t messages_shown = 20;
 
 /// "called from ..." for each call, the innermost first; at most eight.
-std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const Call>& call);
+std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const CallRecord>& call);
 /// The account of a fragment that waits for `missing`, or that failed.
 Stuck describe(const Image& image, const Fragment& fragment, const std::vector<Name>& missing);
 /// The accounts of all structured fragments of a rank that wait for what they created.
@@ -84,7 +84,7 @@ void add_knowledge(const Image& image, const Store& store, const std::vector<Id>
 std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
 
 /// The messages of failed fragments.
-Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const Call>& call);
+Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call);
 /// A second write.
 Message written_twice(const Image& image, const Stored& first, const Post& second);
 /// The texts of messages, in the order of their places; at most 20, then a count.

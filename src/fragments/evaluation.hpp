@@ -84,18 +84,18 @@ class Evaluation {
 };
 
 /// An operator on two values, or a cast of one: the value, or why there is none.
-struct Outcome {
+struct Computed {
   Value value;
   std::string problem;
   std::string code;
 };
-Outcome combine(Op op, const Value& a, const Value& b);
-Outcome convert(Op op, const Value& value);
+Computed combine(Op op, const Value& a, const Value& b);
+Computed convert(Op op, const Value& value);
 
 /// The value of an argument for a parameter; `single` says that the argument is a name or parameter alone and
 /// no formula, `is_data` that it is a data fragment.
 enum class ArgumentForm { formula, parameter, data };
-Outcome convert_argument(const Value& value, ParameterType type, ArgumentForm form);
+Computed convert_argument(const Value& value, ParameterType type, ArgumentForm form);
 /// Converts a word of the command line for a parameter of `main`.
 std::optional<Value> parse_word(const std::string& word, ParameterType type);
 
@@ -104,6 +104,6 @@ std::string text_of(const Image& image, const Name& name);
 /// A value in a message: numbers, strings in quotes, blocks by their size.
 std::string text_of(const Value& value);
 /// `powers(x, 3)`.
-std::string text_of(const Image& image, const Call& call);
+std::string text_of(const Image& image, const CallRecord& call);
 
 }  // namespace tailrace::fragments

@@ -45,6 +45,7 @@ Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) {
     auto& parameter = call.parameters[i];
     parameter.type = callee.parameters[i].type;
     parameter.data = std::get_if<Name>(&resolution.arguments[i]);
+    if (resolution.sources[i]) parameter.data = &*resolution.sources[i];
     if (auto* const value = std::get_if<Value>(&resolution.arguments[i])) parameter.value = std::move(*value);
   }
   Effects effects;

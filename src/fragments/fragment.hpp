@@ -30,17 +30,17 @@ struct Name {
 using Slot = std::variant<std::monostate, Value, Name>;
 
 /// A call that is being executed, for messages: where it is, what it looks like, and who called it.
-struct Call {
+struct CallRecord {
   std::uint32_t statement = 0;
   std::uint32_t depth = 0;
   std::vector<Slot> arguments;
-  std::shared_ptr<const Call> caller;
+  std::shared_ptr<const CallRecord> caller;
 };
 
 /// The slots of a block that was created, and of what is around it.
 struct Frame {
   std::vector<Slot> slots;
-  std::shared_ptr<const Call> call;
+  std::shared_ptr<const CallRecord> call;
 };
 
 /// Names a structured fragment that waits until all it created has run.

@@ -140,11 +140,14 @@ class Resolver {
   void call() {
     const auto& parameters = statement_.callee->parameters;
     resolution_.arguments.resize(parameters.size());
+    resolution_.sources.resize(parameters.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].type == ParameterType::name) {
         argument_name(i);
       } else if (auto argument = value(statement_.arguments[i], parameters[i].type, argument_text(i))) {
         resolution_.arguments[i] = std::move(*argument);
+        if (statement_.callee->external && statement_.arguments[i].is_name())
+          resolution_.sources[i] = evaluation_.name(statement_.arguments[i]);
       }
     }
     if (!statement_.label.empty()) evaluation_.name(statement_.label);
@@ -161,7 +164,7 @@ class Resolver {
   /// The frame of the subroutine that is called, and the recommendations of its block, which see it.
   void callee() {
     if (evaluation_.faulty()) return;
-    auto call = std::make_shared<Call>();
+    auto call = std::make_shared<CallRecord>();
     call->statement = statement_.number, call->arguments = resolution_.arguments;
     call->caller = fragment_.frame->call;
     call->depth = call->caller ? call->caller->depth + 1 : 0;

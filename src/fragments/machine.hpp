@@ -17,6 +17,7 @@ struct Resolution {
   std::vector<Name> missing;
   std::optional<Fault> fault;
   std::vector<Slot> arguments;                ///< of a call, converted
+  std::vector<std::optional<Name>> sources;   ///< of a call: the data fragments that arguments are
   std::vector<Value> nfarguments;             ///< of a call
   std::shared_ptr<const Frame> callee_frame;  ///< of a structured call
   AfterActions after;

@@ -56,7 +56,7 @@ std::vector<std::string> texts_of(const Image& image, std::vector<Message> messa
   return texts;
 }
 
-std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const Call>& call) {
+std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const CallRecord>& call) {
   constexpr std::size_t shown = 8;
   std::vector<std::string> lines;
   for (const auto* current = call.get(); current != nullptr; current = current->caller.get()) {
@@ -71,7 +71,7 @@ std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<cons
   return lines;
 }
 
-Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const Call>& call) {
+Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call) {
   return {fault.at, fault.text, fault.code, {}, calls_of(image, call), fault.fix};
 }
 

@@ -2,6 +2,7 @@
 #include "fragments/runtime.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <optional>
@@ -27,14 +28,19 @@ enum MessageKind : int {
   report_message,
   question_message,
   knowledge_message,
-  ending_message
+  ending_message,
+  printed_message
 };
 
 /// One rank's part of a program that runs on all.
 class Runtime {
  public:
-  Runtime(am::Endpoint& endpoint, const std::shared_ptr<const Image>& image, const Bodies& bodies)
-      : endpoint_(endpoint), termination_(endpoint), machine_(image, bodies, {.rank = endpoint.rank()}) {
+  Runtime(am::Endpoint& endpoint, const std::shared_ptr<const Image>& image, const Bodies& bodies,
+          PrintedLines* printed)
+      : endpoint_(endpoint),
+        termination_(endpoint),
+        machine_(image, bodies, {.rank = endpoint.rank()}),
+        printed_(printed) {
     handle(fragment_message, [this](MessageReader& in) { arrive(in); });
     handle(post_message, [this](MessageReader& in) { write(read<Post>(in)); });
     handle(request_message, [this](MessageReader& in) { answer(in); });
@@ -45,6 +51,7 @@ class Runtime {
     handle(question_message, [this](MessageReader& in) { send_knowledge(read<std::vector<Id>>(in)); });
     handle(knowledge_message, [this](MessageReader& in) { take_knowledge(in); });
     handle(ending_message, [this](MessageReader& in) { take_ending(in); });
+    handle(printed_message, [](MessageReader& in) { print(read<std::string>(in)); });
   }
 
   Ending run(const std::vector<std::string>& words) {
@@ -166,6 +173,7 @@ class Runtime {
     auto effects = machine_.execute(entry.fragment, std::move(resolution));
     if (effects.fault) fail(entry.fragment, *effects.fault);
     if (!effects.fault && !effects.again) ++ending_.executed;
+    send_printed();
     apply(std::move(effects));
   }
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
@@ -196,6 +204,17 @@ class Runtime {
       finished_.push_back(group);
     else
       send_values(group.rank, finished_message, group);
+  }
+
+  // What bodies print
+  void send_printed() {
+    if (printed_ == nullptr) return;
+    const auto lines = printed_->take();
+    if (!lines.empty()) send_values(0, printed_message, lines);
+  }
+  static void print(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
   }
 
   // Data fragments
@@ -260,7 +279,8 @@ class Runtime {
       stuck_.push_back(describe(image, waiting.entry.fragment, still_missing(waiting)));
     add_groups(image, endpoint_.rank(), machine_.groups(), stuck_);
     send_values(0, report_message, stuck_, failures_, waiting_.size(), store_.live_count(),
-                store_.live_bytes(), ending_.forwarded);
+                store_.live_bytes(), ending_.forwarded,
+                printed_ == nullptr ? std::string() : printed_->take_rest());
   }
   static std::vector<Name> still_missing(const Waiting& waiting) {
     std::vector<Name> missing;
@@ -279,6 +299,7 @@ class Runtime {
     total_.left_count += read<std::int64_t>(in);
     total_.left_bytes += read<std::int64_t>(in);
     total_.forwarded += read<std::int64_t>(in);
+    print(read<std::string>(in));
     if (++reports_ < endpoint_.size()) return;
     const auto missing = missing_of(situation_.stuck);
     if (missing.empty()) return finish({});
@@ -311,6 +332,7 @@ class Runtime {
   am::Endpoint& endpoint_;
   am::Termination termination_;
   Machine machine_;
+  PrintedLines* printed_;
   Store store_;
   std::deque<Entry> ready_, unfolding_;
   std::deque<GroupToken> finished_;
@@ -330,8 +352,8 @@ class Runtime {
 }  // namespace
 
 Ending run(am::Endpoint& endpoint, const std::shared_ptr<const Image>& image, const Bodies& bodies,
-           const std::vector<std::string>& words) {
-  return Runtime(endpoint, image, bodies).run(words);
+           const std::vector<std::string>& words, PrintedLines* printed) {
+  return Runtime(endpoint, image, bodies, printed).run(words);
 }
 
 }  // namespace tailrace::fragments

@@ -13,10 +13,10 @@ namespace tailrace::fragments {
 
 namespace {
 
-Outcome failure(std::string problem, std::string code) {
+Computed failure(std::string problem, std::string code) {
   return {{}, std::move(problem), std::move(code)};
 }
-Outcome truth(bool value) {
+Computed truth(bool value) {
   return {Value(std::int32_t{value}), {}, {}};
 }
 double number(const Value& value) {
@@ -48,23 +48,23 @@ std::optional<bool> compare(Op op, const T& a, const T& b) {
   }
 }
 
-Outcome divide(Op op, std::int32_t a, std::int32_t b) {
+Computed divide(Op op, std::int32_t a, std::int32_t b) {
   if (b == 0) return failure("division by zero", "");
   if (a == std::numeric_limits<std::int32_t>::min() && b == -1) return failure("int overflow", "");
   return {Value(op == Op::divide ? a / b : a % b), {}, {}};
 }
 
-Outcome integers(Op op, std::int32_t a, std::int32_t b) {
+Computed integers(Op op, std::int32_t a, std::int32_t b) {
   if (const auto answer = compare(op, a, b)) return truth(*answer);
   if (op == Op::divide || op == Op::remainder) return divide(op, a, b);
   std::int32_t result = 0;
   const bool overflow = op == Op::add        ? __builtin_add_overflow(a, b, &result)
                         : op == Op::subtract ? __builtin_sub_overflow(a, b, &result)
                                              : __builtin_mul_overflow(a, b, &result);
-  return overflow ? failure("int overflow", "") : Outcome{Value(result), {}, {}};
+  return overflow ? failure("int overflow", "") : Computed{Value(result), {}, {}};
 }
 
-Outcome reals(Op op, double a, double b) {
+Computed reals(Op op, double a, double b) {
   if (const auto answer = compare(op, a, b)) return truth(*answer);
   if (op == Op::remainder) return failure("invalid operation on reals: %", "SEM1");
   if (op == Op::divide && b == 0) return failure("division by zero", "");
@@ -75,7 +75,7 @@ Outcome reals(Op op, double a, double b) {
   return {Value(result), {}, {}};
 }
 
-Outcome strings(Op op, const Value& a, const Value& b) {
+Computed strings(Op op, const Value& a, const Value& b) {
   if (op == Op::add) return {Value(std::string_view(digits(a) + digits(b))), {}, {}};
   if (op == Op::equal) return truth(digits(a) == digits(b));
   if (op == Op::not_equal) return truth(digits(a) != digits(b));
@@ -84,7 +84,7 @@ Outcome strings(Op op, const Value& a, const Value& b) {
 
 }  // namespace
 
-Outcome combine(Op op, const Value& a, const Value& b) {
+Computed combine(Op op, const Value& a, const Value& b) {
   if (a.type() == Type::block || b.type() == Type::block)
     return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1");
   if (a.type() == Type::string || b.type() == Type::string) return strings(op, a, b);
@@ -94,17 +94,17 @@ Outcome combine(Op op, const Value& a, const Value& b) {
   return reals(op, number(a), number(b));
 }
 
-static Outcome negated(const Value& value) {
+static Computed negated(const Value& value) {
   if (value.type() == Type::real) return {Value(-value.real()), {}, {}};
   if (value.type() == Type::integer) return integers(Op::subtract, 0, value.integer());
   return failure(fmt::format("invalid operation on {}s: -", to_string(value.type())), "SEM1");
 }
 
-static Outcome to_integer(const Value& value) {
+static Computed to_integer(const Value& value) {
   if (value.type() == Type::integer) return {value, {}, {}};
   if (value.type() == Type::string) {
     const auto parsed = parse_number<int>(value.text());
-    return parsed ? Outcome{Value(std::int32_t{*parsed}), {}, {}}
+    return parsed ? Computed{Value(std::int32_t{*parsed}), {}, {}}
                   : failure(fmt::format("{} is no int", text_of(value)), "");
   }
   const double whole = std::trunc(value.real());
@@ -114,13 +114,14 @@ static Outcome to_integer(const Value& value) {
   return {Value(static_cast<std::int32_t>(whole)), {}, {}};
 }
 
-static Outcome to_real_number(const Value& value) {
+static Computed to_real_number(const Value& value) {
   if (value.type() != Type::string) return {Value(number(value)), {}, {}};
   const auto parsed = parse_number<double>(value.text());
-  return parsed ? Outcome{Value(*parsed), {}, {}} : failure(fmt::format("{} is no real", text_of(value)), "");
+  return parsed ? Computed{Value(*parsed), {}, {}}
+                : failure(fmt::format("{} is no real", text_of(value)), "");
 }
 
-Outcome convert(Op op, const Value& value) {
+Computed convert(Op op, const Value& value) {
   if (value.type() == Type::block)
     return failure(fmt::format("a value cannot become {}", op == Op::negate ? "negative" : to_string(op)),
                    "SEM1");
@@ -130,12 +131,12 @@ Outcome convert(Op op, const Value& value) {
   return {Value(std::string_view(digits(value))), {}, {}};
 }
 
-static Outcome wrong_type(const Value& value, const char* wanted) {
+static Computed wrong_type(const Value& value, const char* wanted) {
   return failure(fmt::format("has type {}, wanted is {}", to_string(value.type()), wanted), "SEM1");
 }
 
-Outcome convert_argument(const Value& value, ParameterType type, ArgumentForm form) {
-  const Outcome same{value, {}, {}};
+Computed convert_argument(const Value& value, ParameterType type, ArgumentForm form) {
+  const Computed same{value, {}, {}};
   switch (type) {
     case ParameterType::integer:
       if (value.type() == Type::integer) return same;
@@ -178,7 +179,7 @@ std::string text_of(const Image& image, const Name& name) {
   return text;
 }
 
-std::string text_of(const Image& image, const Call& call) {
+std::string text_of(const Image& image, const CallRecord& call) {
   std::string text = image.statements[call.statement].callee->name + "(";
   const char* separator = "";
   for (const auto& argument : call.arguments) {

@@ -70,7 +70,7 @@ MessageReader& MessageReader::operator>>(Slot& slot) {
   return *this;
 }
 
-Writer& Writer::operator<<(const std::shared_ptr<const Call>& call) {
+Writer& Writer::operator<<(const std::shared_ptr<const CallRecord>& call) {
   std::uint32_t count = 0;
   for (const auto* current = call.get(); current != nullptr && count < calls_sent;
        current = current->caller.get())
@@ -81,10 +81,10 @@ Writer& Writer::operator<<(const std::shared_ptr<const Call>& call) {
     *this << current->statement << current->depth << current->arguments;
   return *this;
 }
-MessageReader& MessageReader::operator>>(std::shared_ptr<const Call>& call) {
-  std::vector<std::shared_ptr<Call>> calls(unpacker_.get<std::uint32_t>());
+MessageReader& MessageReader::operator>>(std::shared_ptr<const CallRecord>& call) {
+  std::vector<std::shared_ptr<CallRecord>> calls(unpacker_.get<std::uint32_t>());
   for (auto& entry : calls) {
-    entry = std::make_shared<Call>();
+    entry = std::make_shared<CallRecord>();
     *this >> entry->statement >> entry->depth >> entry->arguments;
   }
   for (std::size_t i = 1; i < calls.size(); ++i) calls[i - 1]->caller = calls[i];

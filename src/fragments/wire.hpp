@@ -22,7 +22,7 @@ class Writer {
   Writer& operator<<(const Value& value);
   Writer& operator<<(const Name& name);
   Writer& operator<<(const Slot& slot);
-  Writer& operator<<(const std::shared_ptr<const Call>& call);
+  Writer& operator<<(const std::shared_ptr<const CallRecord>& call);
   Writer& operator<<(const Origin& origin);
   Writer& operator<<(const Post& post);
   Writer& operator<<(const Removal& removal);
@@ -60,7 +60,7 @@ class MessageReader {
   MessageReader& operator>>(Value& value);
   MessageReader& operator>>(Name& name);
   MessageReader& operator>>(Slot& slot);
-  MessageReader& operator>>(std::shared_ptr<const Call>& call);
+  MessageReader& operator>>(std::shared_ptr<const CallRecord>& call);
   MessageReader& operator>>(Origin& origin);
   MessageReader& operator>>(Post& post);
   MessageReader& operator>>(Removal& removal);
