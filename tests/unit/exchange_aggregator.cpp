@@ -46,7 +46,7 @@ TEST_CASE("records to one rank leave as one message, in their order, once it is 
   CHECK(aggregator.waiting_messages() == 1);
 }
 
-TEST_CASE("a flush lets one message leave, or all; what has left is gone") {
+TEST_CASE("a flush lets one message leave, or all, and what has left is gone") {
   Sent sent;
   Aggregator aggregator({.message_bytes = 100, .total_bytes = 100, .age_s = 1}, sent.send());
   for (const int rank : {5, 2, 9}) aggregator.append(rank, bytes("r"), bytes(std::to_string(rank)), 0);

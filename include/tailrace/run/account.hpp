@@ -31,7 +31,7 @@ struct RunAccount {
   double restore_s = 0;        ///< reading it
   int threads = 1;
   std::string strategy, sink;
-  nlohmann::json plan{{"mode", "fixed"}};  ///< see `describe_plan`
+  nlohmann::json plan{{"mode", "fixed"}};             ///< see `describe_plan`
   nlohmann::json results = nlohmann::json::object();  ///< what the simulation found out, by its own names
   std::vector<std::string> warnings;
 };
