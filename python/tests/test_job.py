@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tailrace import job
-from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
+from tailrace.console import EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.job import Job, JobResult, run_to_end
 from tailrace.launch import Launcher
 from tailrace.run import exit_status
@@ -85,13 +85,13 @@ def test_ranks_do_not_outlive_their_launcher(quick, tmp_path):
         (137, "stopped", EXIT_STOPPED),
         (137, "failed", EXIT_RUN_FAILED),
         (137, None, EXIT_RUN_FAILED),
-        (1, "finished", EXIT_RUN_FAILED),
+        (1, "finished", EXIT_NO),
         (0, "finished", EXIT_OK),
         (0, None, EXIT_RUN_FAILED),
     ],
 )
 def test_a_complete_run_is_complete_whatever_its_launcher_died_of(returncode, status, expected):
-    """The verdict that `tailrace resume` has too."""
+    """The verdict that `tailrace resume` has too. Status 1 is a program's own: its result failed its verification."""
     account = None if status is None else {"status": status}
     assert exit_status(JobResult(returncode, []), account) == expected
 
