@@ -91,7 +91,7 @@ def test_ranks_do_not_outlive_their_launcher(quick, tmp_path):
     ],
 )
 def test_a_complete_run_is_complete_whatever_its_launcher_died_of(returncode, status, expected):
-    """The verdict that `tailrace resume` has too. Status 1 is a program's own: its result failed its verification."""
+    """The verdict that `tailrace resume` has too. Status 1 is the program's own: its verification failed."""
     account = None if status is None else {"status": status}
     assert exit_status(JobResult(returncode, []), account) == expected
 
