@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -160,6 +161,8 @@ def test_interrupted_rounds_keep_their_results(repository, tmp_path, cache):
         stderr=subprocess.PIPE,
         text=True,
         stdout=subprocess.PIPE,
+        # A suite that was started in the background ignores the signal, and so would its children.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 60
     while not started.exists() and time.monotonic() < until:
