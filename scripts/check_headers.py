@@ -18,10 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def compile_command(build: Path) -> list[str]:
-    """The C++ compiler with the include directories, definitions and language flags of the whole build."""
+    """The C++ compiler with the include directories, definitions and language flags of the library."""
     compiler, flags = "c++", dict[str, None]()
+    sources = (ROOT / "src", build.resolve() / "src")  # the second of those that are compiled together
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        if entry["file"].endswith(".c"):
+        if not any(Path(entry["file"]).is_relative_to(directory) for directory in sources):
             continue
         words = shlex.split(entry["command"])
         compiler = next(word for word in words if not Path(word).name.startswith("ccache"))
