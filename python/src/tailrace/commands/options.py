@@ -72,7 +72,7 @@ Exchange = Annotated[
     typer.Option(
         "--exchange",
         metavar="NAME",
-        help="Transport of values between ranks, such as isend, of simulations with the table [exchange] "
+        help="Transport of values between ranks, such as isend, for simulations that exchange them by maps "
         "(default: auto, the fastest). tailrace doctor names all.",
     ),
 ]

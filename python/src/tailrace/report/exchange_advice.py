@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Advice on exchanges: values that could fly behind the computation, uneven load, maps made too often."""
+"""Advice on exchanges: values that nothing is computed beside, uneven load, maps made too often."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -96,7 +96,7 @@ def waits_picture(one: dict[str, Any], name: str) -> Picture:
     parts = {
         "waited for": (column(one, "wait_s"), theme.KIND_COLORS["output_wait"]),
         "packing and sending": (column(one, "cost_s") - column(one, "wait_s"), theme.KIND_COLORS["pack"]),
-        "behind the computation": (column(one, "hidden_s"), theme.KIND_COLORS["compute"]),
+        "hidden: the rank computed": (column(one, "hidden_s"), theme.KIND_COLORS["compute"]),
         "planning maps": (column(one, "build_s"), theme.KIND_COLORS["setup"]),
     }
     figure = go.Figure()
