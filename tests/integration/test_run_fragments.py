@@ -104,6 +104,29 @@ def test_one_that_cannot_finish(ranks, powers):
     assert "non-zero" not in ended.err  # the launcher's own words
 
 
+# What examples print; the numbers are known from elsewhere: a binomial coefficient, Fibonacci's, pi.
+PRINTED = {
+    ("wavefront.fa", 10): "10 x 10: 184756 ways\n",
+    ("tree.fa", 12): "12 stairs: 233 ways\n",
+    ("reduction.fa", 7, 1000): "7 parts: 3.141592655, pi\n",
+}
+
+
+@pytest.fixture(scope="module")
+def examples(once, cache) -> dict[tuple, jobs.Ended]:
+    """How the examples end, each on as many ranks as there are here."""
+    runs = [
+        partial(jobs.tailrace, "run", EXAMPLES / name, "-n", RANKS[-1], *words) for name, *words in PRINTED
+    ]
+    return once("examples", lambda _: dict(zip(PRINTED, jobs.in_parallel(runs), strict=True)))
+
+
+@pytest.mark.parametrize("example", PRINTED, ids=[name for name, *_ in PRINTED])
+def test_examples(example, examples):
+    ended = examples[example]
+    assert (ended.status, ended.out) == (0, PRINTED[example]), ended
+
+
 LINES = r"""C++ sub lines(int first) ${{
     for (int i = first; i < first + 100; ++i)
         printf("%d\tab\u00e9 %s|\n", i, std::string(i % 97, 'x').c_str());
