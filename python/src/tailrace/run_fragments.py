@@ -32,12 +32,11 @@ from tailrace.progress import PlainProgress
 
 NATIVE = "tailrace-fragments"
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
-COMMON_OPTIONS = {"case", "arguments", "ranks", "bind", "launcher", "oversubscribe"}
+COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
 SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
 NO_DIRECTORY = "there is no run directory with an account and a report of a fragment program so far"
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
-    "threads": "bodies run on one thread of each rank so far. Fix: -n for more ranks",
     "out": NO_DIRECTORY,
     "overwrite": NO_DIRECTORY,
     "no_report": NO_DIRECTORY,
@@ -61,6 +60,8 @@ class ProgramRequest:
     source: Source
     arguments: Sequence[str] = ()
     ranks: int = 1
+    threads: int = 1
+    """Threads of each rank that run bodies."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -103,10 +104,10 @@ def made(source: Source) -> Iterator[Path | None]:
 
 def run_file(request: ProgramRequest, file: Path) -> int:
     native = native_program()
-    layout = Layout(request.ranks, 1, request.bind, oversubscribe=request.oversubscribe)
+    layout = Layout(request.ranks, request.threads, request.bind, oversubscribe=request.oversubscribe)
     check_processes(layout)
     launcher = find_launcher(launch_info(native), request.launcher, request.ranks)
-    words = [str(native), str(file.absolute()), *request.arguments]
+    words = [str(native), "-t", str(request.threads), str(file.absolute()), *request.arguments]
     command = launch_command(launcher, layout, words)
     started = time.time()
     result = Job(command, environment(launcher, layout), launcher, None, PlainProgress()).run()
@@ -131,7 +132,8 @@ def say_end(request: ProgramRequest, result: JobResult, wall_s: float) -> int:
     if result.returncode == EXIT_BAD_INPUT:
         return EXIT_BAD_INPUT
     status = "finished" if result.returncode == EXIT_OK else "failed"
-    account = {"status": status, "wall_s": wall_s, "ranks": request.ranks, "reason": reason(result)}
+    size = {"ranks": request.ranks, "threads": request.threads}
+    account = {"status": status, "wall_s": wall_s, **size, "reason": reason(result)}
     print(headline(account), file=sys.stderr)
     return EXIT_OK if status == "finished" else EXIT_RUN_FAILED
 

@@ -85,7 +85,7 @@ def run(
 
     Ctrl-C, SIGTERM and the wall-clock limit stop the run in good order; a second Ctrl-C kills it.
     Of a program of the fragment language the standard output is the program's, no directory is made, and
-    any of these kills it.
+    any of these kills it. Its ranks have one thread for bodies each, unless -t says more.
     """
     values = dict(locals())
     from tailrace.casefile import is_fragment_program
@@ -142,6 +142,7 @@ def start_program(values: dict[str, Any]) -> int:
         values["cpp_sources"],
     )
     how = {name: values[name] for name in ("ranks", "bind", "launcher", "oversubscribe")}
+    how["threads"] = values["threads"] or 1
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 
 
