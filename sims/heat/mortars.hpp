@@ -21,6 +21,12 @@ namespace tailrace::heat {
 struct ExchangeOptions {
   std::string transport = "auto";
   exchange::OwnerRule owners = exchange::OwnerRule::lowest_rank;
+  exchange::Order order = exchange::Order::partition_free;
+  trace::Log* log = nullptr;  ///< of the exchanges
+
+  [[nodiscard]] exchange::AccessOptions access() const {
+    return {.transport = transport, .order = order, .log = log};
+  }
 };
 
 /// The mortar points of a mesh, shared out among ranks, and the way between them and the elements. An array
@@ -50,6 +56,9 @@ class Mortars {
   /// Sums what positions contribute into the owned slots of `sums`: element by element in Morton order, so
   /// that sums do not depend on the number of ranks. @collective{comm}
   void scatter(std::span<double> contributions, std::span<double> sums);
+
+  /// Spans of exchanges belong to this step from now on. @local
+  void mark_step(StepIndex step) noexcept { map_->mark_step(step); }
 
   /// Calls `visit(slot)` for owned points on the boundary of the domain. @local
   template <class Visit>

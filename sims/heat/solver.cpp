@@ -9,8 +9,17 @@
 
 namespace tailrace::heat {
 
+namespace {
+
+ExchangeOptions with_log(ExchangeOptions options, trace::Log& log) {
+  options.log = &log;
+  return options;
+}
+
+}  // namespace
+
 Solver::Solver(mpi::CommView comm, const Problem& problem, const ExchangeOptions& exchange, trace::Log& log)
-    : comm_(comm), problem_(problem), log_(log), mortars_(comm, exchange) {}
+    : comm_(comm), problem_(problem), log_(log), mortars_(comm, with_log(exchange, log)) {}
 
 void Solver::begin() {
   time_ = adapted_time_ = 0;
@@ -26,6 +35,7 @@ void Solver::begin() {
 void Solver::advance(StepIndex step) {
   const double start_s = monotonic_s();
   step_ = step;
+  mortars_.mark_step(step);
   convect_all();
   make_continuous();
   diffuse();
@@ -142,14 +152,12 @@ void Solver::adapt(StepIndex step) {
 }
 
 void Solver::gather(std::vector<double>& mortar_values) {
-  const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
   mortars_.gather(mortar_values);
   phases_.gather_s += monotonic_s() - start_s;
 }
 
 void Solver::scatter(std::vector<double>& sums) {
-  const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
   mortars_.scatter(contributions_, sums);
   phases_.scatter_s += monotonic_s() - start_s;

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tailrace.console import count_of
 from tailrace.fragments import tree
-from tailrace.fragments.problems import Problems, nearest
+from tailrace.fragments.problems import Problems
 from tailrace.fragments.source import Expanded
 
 # The properties of recommendations, each with the kinds of rules that it may be.
@@ -111,7 +111,7 @@ def collect_subs(bound: Bound, problems: Problems) -> None:
 def check_main(bound: Bound, problems: Problems) -> None:
     main = bound.subs.get("main")
     if main is None and "main" not in bound.program.doubtful:
-        found = nearest("main", list(bound.subs))
+        found = problems.nearest("main", list(bound.subs))
         problems.error(
             bound.expanded.place(0),
             f"there is no main{found}",
@@ -203,7 +203,7 @@ class Binder:
             return
         known = [name for scope in self.scopes for name in scope]
         fix = f"declare it: df {ref.name};"
-        self.error(ref.at, f"unknown name {ref.name}{nearest(ref.name, known)}", "SYN9", fix)
+        self.error(ref.at, f"unknown name {ref.name}{self.problems.nearest(ref.name, known)}", "SYN9", fix)
 
     def values(self, expressions: Iterable[tree.Expression]) -> None:
         for expression in expressions:
@@ -302,7 +302,7 @@ class Binder:
 
     def unknown_sub(self, call: tree.Call) -> None:
         if call.sub not in self.bound.program.doubtful:
-            found = nearest(call.sub, list(self.bound.subs))
+            found = self.problems.nearest(call.sub, list(self.bound.subs))
             fix = f"declare it with sub, C++ sub or import{'' if found else '; there is none yet'}"
             self.error(call.at, f"unknown subroutine {call.sub}{found}", "SYN2", fix)
 
@@ -323,7 +323,7 @@ class Binder:
                 self.error(call.at, text, "SEM10", f"@ {{ nfparam {name} => VALUE; }} at the call")
         for rule in call.rules:
             if is_given_nfparam(rule) and rule.ref.name not in wanted:
-                found = nearest(rule.ref.name, wanted)
+                found = self.problems.nearest(rule.ref.name, wanted)
                 fix = f"@ {{ nfparam {rule.ref.name}; }} at the sub"
                 self.error(rule.ref.at, f"{call.sub} has no nfparam {rule.ref.name}{found}", "SEM10", fix)
 
@@ -342,7 +342,8 @@ class Binder:
         for rule in rules:
             allowed = PROPERTIES.get(rule.property)
             if allowed is None:
-                text = f"unknown recommendation {rule.property}{nearest(rule.property, list(PROPERTIES))}"
+                found = self.problems.nearest(rule.property, list(PROPERTIES))
+                text = f"unknown recommendation {rule.property}{found}"
                 self.problems.warn(self.bound.expanded.place(rule.at), text, "RULE", "it has no effect")
             elif not isinstance(rule, allowed):
                 self.error(rule.at, f"{rule.property} has another form", "SYN", FORMS[rule.property])

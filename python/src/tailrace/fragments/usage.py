@@ -6,7 +6,9 @@ In: `Bound` with types.
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 from tailrace.fragments import tree
 from tailrace.fragments.names import Bound, Symbol
@@ -189,13 +191,25 @@ def warn_of_recursion(bound: Bound, problems: Problems) -> None:
         for name, item in bound.subs.items()
         if isinstance(item, tree.Sub)
     }
-    for name, calls in certain.items():
-        for call in calls:
+    for name in endless(certain):
+        for call in certain[name]:
             if name in reachable(certain, call.sub):
                 text = f"{name} calls itself without end: no condition stops it"
                 fix = "put the call behind an `if`"
                 problems.warn(bound.expanded.place(call.at), text, "SEM8", fix)
                 break
+
+
+def endless(certain: dict[str, list[tree.Call]]) -> list[str]:
+    """The subroutines that are on a circle of calls or lead to one, found in linear time."""
+    sorter = TopologicalSorter({name: {call.sub for call in calls} for name, calls in certain.items()})
+    with suppress(CycleError):  # what is on no circle comes out all the same
+        sorter.prepare()
+    ending: set[str] = set()
+    while ready := sorter.get_ready():
+        ending.update(ready)
+        sorter.done(*ready)
+    return [name for name in certain if name not in ending]
 
 
 def certain_calls(block: tree.Block) -> Iterator[tree.Call]:
