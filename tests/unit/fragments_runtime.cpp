@@ -76,6 +76,7 @@ void check_random(std::uint64_t first, std::uint64_t last) {
 TEST_CASE("meaning: each sentence on ranks with 1, 2 and 4 workers as on one thread, errors included") {
   for (const auto& row : meanings) {
     CAPTURE(row.what);
+    if (left_to_chance(row)) continue;
     const auto expected = run_interpreted(row.program, row.words);
     for (const int ranks : {1, 2, 3, 4, 7})
       for (const int workers : {1, 2, 4}) {
