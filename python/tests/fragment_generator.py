@@ -109,12 +109,12 @@ class Program:
         return (("neg", ("int", value)), value) if self.chance(0.2) else (("int", value), value)
 
     def arithmetic(self, scope: Scope, depth: int) -> tuple[Expr, int]:
-        (a, most_a), (b, most_b) = self.int_expr(scope, depth), self.int_expr(scope, depth)
+        (a, max_a), (b, max_b) = self.int_expr(scope, depth), self.int_expr(scope, depth)
         op = self.pick("+", "-", "*", "/", "%")
         if op in "/%":
             c = self.random.randint(1, 9)
-            return ("bin", op, a, ("int", c)), most_a if op == "/" else c - 1
-        bound = most_a * most_b if op == "*" else most_a + most_b
+            return ("bin", op, a, ("int", c)), max_a if op == "/" else c - 1
+        bound = max_a * max_b if op == "*" else max_a + max_b
         if bound > MAX_INT:
             return ("bin", op, ("bin", "%", a, ("int", 101)), ("bin", "%", b, ("int", 103))), 10_200
         return ("bin", op, a, b), bound
@@ -140,8 +140,8 @@ class Program:
         return ("choice", ("bin", "!=", b, ("int", 0)), ("bin", "/", a, b), ("int", 0)), bound
 
     def int_choice(self, scope: Scope, depth: int) -> tuple[Expr, int]:
-        (a, most_a), (b, most_b) = self.int_expr(scope, depth), self.int_expr(scope, depth)
-        return ("choice", self.condition(scope, depth), a, b), max(most_a, most_b)
+        (a, max_a), (b, max_b) = self.int_expr(scope, depth), self.int_expr(scope, depth)
+        return ("choice", self.condition(scope, depth), a, b), max(max_a, max_b)
 
     def condition(self, scope: Scope, depth: int = 1) -> Expr:
         return self.pick(self.int_expr, self.int_expr, self.real_expr)(scope, depth)[0]
@@ -162,14 +162,14 @@ class Program:
         if depth == 0 or self.chance(0.3):
             constant = self.pick("0.5", "1.25", "3.0", "1e-3", "2.5e2")
             return (ref, LIMIT) if ref and self.chance(0.6) else (("real", constant), float(constant))
-        (a, most_a), (b, most_b) = self.real_expr(scope, depth - 1), self.number(scope, depth - 1)
+        (a, max_a), (b, max_b) = self.real_expr(scope, depth - 1), self.number(scope, depth - 1)
         if (op := self.pick("+", "-", "*", "/", "real", "choice")) == "real":
             return ("cast", "real", self.int_expr(scope, depth - 1)[0]), MAX_INT
         if op == "/":
-            return ("bin", "/", a, ("int", self.random.randint(1, 9))), most_a
+            return ("bin", "/", a, ("int", self.random.randint(1, 9))), max_a
         if op == "choice":
-            return ("choice", self.condition(scope, 0), a, b), max(most_a, most_b)
-        return ("bin", op, a, b), most_a * most_b if op == "*" else most_a + most_b
+            return ("choice", self.condition(scope, 0), a, b), max(max_a, max_b)
+        return ("bin", op, a, b), max_a * max_b if op == "*" else max_a + max_b
 
     def number(self, scope: Scope, depth: int) -> tuple[Expr, float]:
         return self.pick(self.int_expr, self.real_expr)(scope, depth)

@@ -18,6 +18,7 @@ from native import needs
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import build_object, sources_of
 from tailrace.fragments.lower import lower
+from tailrace.fragments.units import find_functions, units_of
 from tailrace.programs import find_program
 
 pytestmark = needs("tailrace-fragments")
@@ -34,7 +35,9 @@ def bodies(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
         patch.setenv("CXX_FLAGS", "-O0")
-        build_object(bound, sources_of(place / "bodies.fa", "", ""), place / "bodies.so", problems)
+        sources = sources_of(place / "bodies.fa", "", "")
+        units = units_of(bound, find_functions(bound, sources, problems), sources)
+        build_object(bound, units, place / "bodies.so", problems)
     assert problems.errors == [], problems.as_text()
     return place / "bodies.so"
 

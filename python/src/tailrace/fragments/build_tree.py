@@ -128,8 +128,8 @@ class BuildTree:
         return tree.LateDf(parts[0].at, parts[1])
 
     def hint(self, parts: list) -> tree.Hint:
-        values = known(parts)
-        return tree.Hint(values[0].at if values else 0, values)
+        word, *values = parts
+        return tree.Hint(word.at, word.text, known(values))
 
     # Recommendations. A rule of several flags is several nodes.
 

@@ -162,7 +162,7 @@ class Binder:
             if isinstance(rule, tree.ListRule) and rule.property == "nfparam":
                 for ref in rule.refs:
                     self.declare(Symbol("nfparam", ref.name, ref.at, "int"))
-        self.values(self.sub.hint.values if self.sub.hint else [])
+        self.hint(self.sub)
         self.block(self.sub.block, new_scope=False)
 
     # Declarations and look-up.
@@ -250,10 +250,12 @@ class Binder:
             case tree.Let():
                 self.let(statement)
             case tree.For():
-                self.values([*hint_values(statement), statement.first, statement.last])
+                self.hint(statement)
+                self.values([statement.first, statement.last])
                 self.inside(Symbol("for", statement.var.text, statement.var.at, "int"), [], statement.block)
             case tree.While():
-                self.values([*hint_values(statement), statement.start])
+                self.hint(statement)
+                self.value(statement.start)
                 self.data(statement.out)
                 counter = Symbol("while", statement.var.text, statement.var.at, "int")
                 self.inside(counter, [statement.condition], statement.block)
@@ -267,6 +269,12 @@ class Binder:
                 )
                 for name in statement.names:
                     self.declare(Symbol("df", name.text, name.at))
+
+    def hint(self, node: tree.Sub | tree.For | tree.While) -> None:
+        if node.hint is not None:
+            place = self.bound.expanded.place(node.hint.at)
+            self.problems.warn(place, f"<<{node.hint.word}>> has no effect", "HINT", "remove it")
+            self.values(node.hint.values)
 
     def inside(self, counter: Symbol, values: Iterable[tree.Expression], block: tree.Block) -> None:
         self.scopes.append({})
