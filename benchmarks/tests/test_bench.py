@@ -238,6 +238,7 @@ def test_output_benchmark_predicts(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["output.json"]
 
 
+@pytest.mark.full
 @needs("tailrace-rehearse")
 def test_output_benchmark(tmp_path):
     file = tmp_path / "output.json"
@@ -333,6 +334,7 @@ def test_experiments_of_the_study():
     assert command("bench", "study", "heat").returncode == 2
 
 
+@pytest.mark.full
 @needs("tailrace-rehearse")
 def test_study(tmp_path, monkeypatch):
     """Two of the experiments, as small as they go; the page holds a plot and a table of each."""
