@@ -36,7 +36,7 @@ def problems_said(lines: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def belongs(line: str, number: int) -> bool:
-    """Whether a line goes on with a message: that of the source, the one with a caret, or an indented one."""
+    """Whether a line belongs to a message: that of the source, the one with a caret, or an indented one."""
     return number == 0 or (number == 1 and line.lstrip().startswith("^")) or line.startswith("  ")
 
 
