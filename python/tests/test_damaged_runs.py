@@ -258,3 +258,9 @@ def test_a_page_that_cannot_be_written(sound, target):
 def test_what_cannot_be_written_elsewhere(sound):
     assert "Traceback" not in command.tailrace("trace", "export", sound, "-o", "/").err
     assert command.tailrace("trace", "export", sound, "-o", "/").status == 2
+
+
+def test_a_finished_run_is_finished_also_without_checkpoints(sound):
+    answer = command.tailrace("resume", sound)
+    assert answer.status == 2 and "the run has finished" in answer.err
+    assert "there is no such run directory" in command.tailrace("resume", sound / "nowhere").err

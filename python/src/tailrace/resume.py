@@ -60,11 +60,11 @@ class Start:
 
 def resume_run(request: ResumeRequest) -> int:
     """The whole command; returns the exit status."""
-    check_has_checkpoints(request.run_dir)
-    start = read_start(request.run_dir)
     account = read_account(request.run_dir)
     if (account or {}).get("status") == "finished":
         raise CommandError(f"{request.run_dir}: the run has finished: there is nothing to resume.")
+    check_has_checkpoints(request.run_dir)
+    start = read_start(request.run_dir)
     plan, as_run = make_plan(request, start)
     status = check_case(plan)
     if status != EXIT_OK:
