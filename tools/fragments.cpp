@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "am/launch.hpp"
+#include "base/system.hpp"
 #include "fragments/runtime.hpp"
 #include "fragments/shared_object.hpp"
 #include "tailrace/comm.hpp"
@@ -23,7 +24,7 @@ constexpr int max_workers = 1024;
 const std::string program_name = "tailrace-fragments";
 
 struct Options {
-  std::string file, bodies, transport = "mpi", fault;
+  std::string file, bodies, transport = "mpi", fault, live_bytes;
   fragments::Options how;
   std::vector<std::string> words;
 };
@@ -36,6 +37,12 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
   app.prefix_command();
   app.add_option("-t,--threads", options.how.workers, "threads of each rank that run bodies")
       ->check(CLI::Range(1, max_workers));
+  app.add_option("--live-fragments", options.how.live_fragments,
+                 "fragments of a rank beyond which none are created, unless nothing else can proceed");
+  app.add_option("--live-bytes", options.live_bytes,
+                 "the same for bytes of data fragments, such as 2GB; no limit otherwise");
+  app.add_option("--balance", options.how.balance,
+                 "off, or steal: ranks with nothing to do ask others for fragments");
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
@@ -49,6 +56,8 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
   if (options.words.empty()) throw Error(ErrorKind::usage, "no program is given", "name a .so or .json file");
   options.file = options.words.front();
   options.words.erase(options.words.begin());
+  if (!options.live_bytes.empty())
+    options.how.live_bytes = static_cast<std::int64_t>(parse_bytes(options.live_bytes, "--live-bytes"));
   return options;
 }
 

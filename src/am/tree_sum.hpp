@@ -53,10 +53,15 @@ class Termination {
  public:
   explicit Termination(Endpoint& endpoint);
 
-  /// Says that this rank has nothing to do (`passive`) or has; returns whether all is over, the same on all
-  /// ranks. To be called again and again between calls of `progress`; sums are started while passive.
+  /// Says that this rank has nothing to do (`passive`) or has, and how much it holds back; returns whether
+  /// all is over, the same on all ranks. To be called again and again between calls of `progress`; sums are
+  /// started while passive.
   /// @collective{ranks}, does not wait
-  bool reached(bool passive);
+  bool reached(bool passive, std::int64_t held = 0);
+  /// The sum of `held` over the ranks when all was over. @local
+  [[nodiscard]] std::int64_t held() const noexcept { return held_; }
+  /// Says that all proceeds: what ranks held back is done. @collective{ranks}, does not wait
+  void go_on() noexcept { reached_ = false, last_ = -1; }
   /// Sums so far.
   [[nodiscard]] int waves() const noexcept { return waves_; }
 
@@ -65,7 +70,7 @@ class Termination {
 
   Endpoint* endpoint_;
   bool under_way_ = false, reached_ = false;
-  std::int64_t last_ = -1;
+  std::int64_t last_ = -1, held_ = 0;
   int waves_ = 0;
 };
 

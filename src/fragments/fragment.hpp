@@ -65,13 +65,21 @@ struct Fragment {
   GroupToken group;  ///< whom to notify when it, and all it created, has run
   GroupToken inner;  ///< of a structured fragment that is at work: its own
   std::int32_t next = 0,
-               last = 0;  ///< of a loop: the iterations that are still to be created; of a repeat: k
-  bool started = false;   ///< of a loop or repeat: whether its bounds are known
+               last = 0;           ///< of a loop: the iterations that are still to be created; of a repeat: k
+  bool started = false;            ///< of a loop or repeat: whether its bounds are known
+  bool stolen = false;             ///< it has moved to a rank that had nothing to do; not sent
+  std::int64_t foreign_bytes = 0;  ///< of inputs that came from other ranks; not sent
 
   /// Lets go of inputs, which are in the arguments of its resolution, so that a body may be the only one to
   /// have their memory. Use counts may read them.
   void release_inputs() {
     if (statement->rules.counts.empty()) inputs.clear();
+  }
+  /// Whether it may run on any rank: nothing says where, or it is said that it may.
+  [[nodiscard]] bool may_move() const noexcept {
+    const auto* const callee = statement->callee;
+    const bool placed = !statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
+    return (!placed || statement->rules.stealable) && !stolen && !started && !inner.exists();
   }
   /// Whether it runs a body; others create fragments.
   [[nodiscard]] bool runs_body() const noexcept {

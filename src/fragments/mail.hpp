@@ -21,7 +21,10 @@ enum MessageKind : int {
   question_message,
   knowledge_message,
   ending_message,
-  printed_message
+  printed_message,
+  full_message,
+  steal_message,
+  stolen_message
 };
 
 /// Messages between ranks that run the same program, as values.

@@ -13,12 +13,17 @@
 #include "am/tree_sum.hpp"
 #include "base/check.hpp"
 #include "fragments/closing.hpp"
+#include "fragments/limits.hpp"
+#include "fragments/stealing.hpp"
 #include "fragments/workers.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::fragments {
 
 namespace {
+
+/// Bytes that wait for slow ranks, beyond which no fragments are created for them.
+constexpr std::int64_t longest_backlog_bytes = 256 << 10;
 
 /// One rank's part of a program that runs on all.
 class Runtime {
@@ -27,8 +32,9 @@ class Runtime {
           const RunOptions& options)
       : endpoint_(endpoint),
         termination_(endpoint),
-        machine_(image, bodies, {.rank = endpoint.rank()}),
+        machine_(image, bodies, {.rank = endpoint.rank(), .batch = batch_within(options)}),
         mail_(endpoint, *image),
+        limits_(mail_, options),
         printed_(options.printed),
         closing_(mail_, *image, store_, [this](const std::string& text) { print(text); }) {
     mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
@@ -41,6 +47,11 @@ class Runtime {
     mail_.handle(printed_message, [this](MessageReader& in) { print(Mail::read<std::string>(in)); });
     if (options.workers < 1)
       throw Error(ErrorKind::usage, fmt::format("{} workers are none", options.workers), "give 1 or more");
+    if (options.live_fragments < 1 || options.live_bytes < 1)
+      throw Error(ErrorKind::usage, "a limit of fragments or bytes is below 1", "give 1 or more");
+    if (balances(options.balance))
+      stealing_.emplace(
+          mail_, [this] { return spare(); }, [this](auto stolen) { take_stolen(std::move(stolen)); });
     if (options.workers > 1)
       workers_.emplace(machine_, options.workers, options.own_process, [this] { endpoint_.wake(); });
   }
@@ -48,15 +59,17 @@ class Runtime {
   Ending run(const std::vector<std::string>& words) {
     auto start = machine_.start(words);
     if (mail_.rank() == 0) arrived_.push_back({std::move(start), true});
-    while (!termination_.reached(idle())) {
+    while (!over()) {
       const bool worked = step();
-      if (!endpoint_.progress() && !worked && !termination_.reached(idle())) nap();
+      balance(worked);
+      if (!endpoint_.progress() && !worked && !over()) nap();
     }
     closing_.send(report());
     while (!closing_.complete())
       if (!endpoint_.progress()) nap();
     auto ending = std::move(closing_.ending());
     ending.executed = executed_;
+    ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
     return ending;
   }
 
@@ -102,12 +115,23 @@ class Runtime {
   }
   void forward(int rank, const Fragment& fragment) {
     ++forwarded_;
-    mail_.send(rank, fragment_message, machine_.image().digest, fragment);
+    foreign_bytes_ -= fragment.foreign_bytes;
+    mail_.send(rank, fragment_message, machine_.image().digest, mail_.rank(), fragment);
   }
   void arrive(MessageReader& in) {
     TAILRACE_CHECK(Mail::read<std::uint64_t>(in) == machine_.image().digest,
                    "all ranks run the same program");
-    arrived_.push_back({Mail::read<Fragment>(in), true});
+    limits_.sent_by(Mail::read<int>(in));
+    keep(Mail::read<Fragment>(in));
+  }
+  /// Keeps a fragment that came from another rank.
+  void keep(Fragment fragment) {
+    for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
+    arrived_.push_back({std::move(fragment), true});
+  }
+  void add_foreign(Fragment& fragment, const Value& value) {
+    const auto bytes = static_cast<std::int64_t>(value.bytes().size());
+    fragment.foreign_bytes += bytes, foreign_bytes_ += bytes;
   }
   /// Where a fragment that is to run wants to be, if it is not here.
   [[nodiscard]] std::optional<int> elsewhere(const Entry& entry, const Resolution& resolution) const {
@@ -120,10 +144,70 @@ class Runtime {
     return rank && *rank != mail_.rank() ? rank : std::nullopt;
   }
 
+  // Limits
+  /// Loops create no more at once than a rank may have.
+  static std::int32_t batch_within(const Options& options) {
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(options.live_fragments, 1, MachineOptions{}.batch));
+  }
+  [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
+  [[nodiscard]] Live live() const {
+    const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_.size();
+    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + foreign_bytes_};
+  }
+  [[nodiscard]] bool hold() const {
+    return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
+  }
+  /// Whether the program is over on all ranks. If all that is left to do is what ranks hold back, they proceed.
+  bool over() {
+    if (!termination_.reached(idle(), static_cast<std::int64_t>(unfolding_.size()))) return false;
+    if (termination_.held() == 0) return true;
+    termination_.go_on();
+    limits_.exceed();
+    return false;
+  }
+
+  // Balance
+  /// Whether fragments move. Errors (usage): another word, with what is known
+  static bool balances(const std::string& word) {
+    if (word == "steal" || word == "off") return word == "steal";
+    throw Error(ErrorKind::usage, fmt::format("balance '{}' is not known", word), "give off or steal");
+  }
+  void balance(bool worked) {
+    if (!stealing_) return;
+    if (worked)
+      stealing_->worked();
+    else if (idle())
+      stealing_->ask();
+  }
+  /// Half of the bodies that are ready and may move, of the last ones; otherwise the structured fragment that
+  /// would be unfolded last, if it is not the only one.
+  std::vector<Fragment> spare() {
+    constexpr std::ptrdiff_t searched = 64;
+    std::vector<Fragment> spared;
+    const auto end = bodies_.end(), first = end - std::min(searched, std::ssize(bodies_));
+    auto left = std::count_if(first, end, [](const Ready& ready) { return ready.fragment.may_move(); }) / 2;
+    for (auto at = bodies_.size(); at-- > 0 && left > 0;)
+      if (bodies_[at].fragment.may_move()) spare(spared, bodies_, at), --left;
+    if (spared.empty() && unfolding_.size() > 1 && unfolding_.back().fragment.may_move())
+      spare(spared, unfolding_, unfolding_.size() - 1);
+    return spared;
+  }
+  void spare(std::vector<Fragment>& spared, std::deque<Ready>& queue, std::size_t at) {
+    foreign_bytes_ -= queue[at].fragment.foreign_bytes;
+    spared.push_back(std::move(queue[at].fragment));
+    queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  void take_stolen(std::vector<Fragment> fragments) {
+    forwarded_ += std::ssize(fragments);
+    for (auto& fragment : fragments) fragment.stolen = true, keep(std::move(fragment));
+  }
+
   // Execution
+  /// Whether there is nothing to do but what is held back.
   [[nodiscard]] bool idle() const {
-    return arrived_.empty() && bodies_.empty() && unfolding_.empty() && finished_.empty() &&
-           (!workers_ || workers_->at_work() == 0);
+    return arrived_.empty() && bodies_.empty() && finished_.empty() && at_work() == 0 &&
+           (unfolding_.empty() || hold());
   }
   void nap() {
     constexpr double longest_s = 0.2;  // what arrives, and workers, wake it
@@ -133,13 +217,14 @@ class Runtime {
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {
     const bool ended = take_ended();
+    limits_.note(live());
     if (!finished_.empty())
       apply(machine_.child_finished(taken(finished_)));
     else if (!arrived_.empty())
       look_at(taken(arrived_));
     else if (!bodies_.empty() && !(workers_ && workers_->full()))
       start(taken(bodies_));
-    else if (!unfolding_.empty())  // what is there runs before more is created
+    else if (!unfolding_.empty() && !hold())  // what is there runs before more is created
       unfold(taken(unfolding_));
     else
       return ended;
@@ -175,12 +260,15 @@ class Runtime {
         [this](const Fragment& fragment, Effects effects) { conclude(fragment, std::move(effects)); });
   }
   void unfold(Ready ready) {
+    limits_.unfold();
     auto effects = machine_.execute(ready.fragment, std::move(ready.resolution));
     conclude(ready.fragment, std::move(effects));
   }
   void conclude(const Fragment& fragment, Effects effects) {
     if (effects.fault) fail(fragment, *effects.fault);
     if (!effects.fault && !effects.again) ++executed_;
+    foreign_bytes_ -= fragment.foreign_bytes;
+    if (effects.again) effects.again->foreign_bytes = 0;  // what a loop keeps is not counted
     send_printed();
     apply(std::move(effects));
   }
@@ -256,7 +344,9 @@ class Runtime {
   void take_answer(MessageReader& in) {
     const auto token = Mail::read<std::uint64_t>(in);
     const auto id = Mail::read<Id>(in);
-    take(token, id, Mail::read<Value>(in));
+    auto value = Mail::read<Value>(in);
+    add_foreign(waiting_.at(token).entry.fragment, value);
+    take(token, id, std::move(value));
   }
   void take(std::uint64_t token, const Id& id, Value value) {
     auto& waiting = waiting_.at(token);
@@ -308,6 +398,8 @@ class Runtime {
   am::Termination termination_;
   Machine machine_;
   Mail mail_;
+  Limits limits_;
+  std::optional<Stealing> stealing_;
   PrintedLines* printed_;
   Store store_;
   std::deque<Entry> arrived_;  ///< nobody has looked at
@@ -315,7 +407,7 @@ class Runtime {
   std::deque<GroupToken> finished_;
   std::map<std::uint64_t, Waiting> waiting_;
   std::uint64_t tokens_ = 0;
-  std::int64_t executed_ = 0, forwarded_ = 0;
+  std::int64_t executed_ = 0, forwarded_ = 0, foreign_bytes_ = 0;
   std::vector<Message> failures_;
   std::vector<Stuck> stuck_;
   Closing closing_;
