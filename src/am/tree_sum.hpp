@@ -61,7 +61,7 @@ class Termination {
   /// The sum of `held` over the ranks when all was over. @local
   [[nodiscard]] std::int64_t held() const noexcept { return held_; }
   /// Says that all proceeds: what ranks held back is done. @collective{ranks}, does not wait
-  void go_on() noexcept { reached_ = false, last_ = -1; }
+  void resume() noexcept { reached_ = false, last_ = -1; }
   /// Sums so far.
   [[nodiscard]] int waves() const noexcept { return waves_; }
 

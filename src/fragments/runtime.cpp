@@ -162,7 +162,7 @@ class Runtime {
   bool over() {
     if (!termination_.reached(idle(), static_cast<std::int64_t>(unfolding_.size()))) return false;
     if (termination_.held() == 0) return true;
-    termination_.go_on();
+    termination_.resume();
     limits_.exceed();
     return false;
   }
