@@ -44,6 +44,14 @@ def compile_program(
         bool,
         typer.Option("--diff", help="With --format: only show what would change; exit status 1 if anything."),
     ] = False,
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            "--graph",
+            metavar="FILE",
+            help="Only draw which fragments read and write which data, for Graphviz: dot -Tsvg FILE.",
+        ),
+    ] = None,
     defines: Defines = None,
     warnings: Warnings = "on",
     cpp_directories: CppDirectories = "",
@@ -57,14 +65,20 @@ def compile_program(
     """
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
-    from tailrace.fragments.compile import Source, compile_source
+    from tailrace.fragments.compile import Source, compile_source, draw_source
 
     program = programs[0]
-    target = output or Path(program.stem + ".so")
+    if graph is not None and (check or output is not None):
+        raise CommandError("--graph: not with --check or -o, since it only draws. Fix: two commands")
+    target = graph or output or Path(program.stem + ".so")
     if not target.parent.is_dir():
-        raise CommandError(f"-o {target}: there is no directory {target.parent}. Fix: make it")
+        option = "-o" if graph is None else "--graph"
+        raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
     source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
-    problems = compile_source(source, None if check else target)
+    if graph is not None:
+        problems = draw_source(source, target)
+    else:
+        problems = compile_source(source, None if check else target)
     if as_json:
         found = [one.as_dict() for one in problems.shown()]
         typer.echo(json.dumps({"program": str(program), "problems": found}))
