@@ -15,6 +15,7 @@ import command
 import run_dirs
 import tailrace
 from tailrace.kwave import FileError
+from test_report_exchange import CHOICE, rank_of
 
 FILES = ["run.json", "progress.json", "start.json", "output.h5", "input.h5", "trace/rank-00000.trace"]
 WRONG_JSON = ["[]", "5", "null", '"text"', "{", "[" * 100_000, "\udcff", '{"wall_s": 1e999}', "NaN"]
@@ -159,6 +160,46 @@ def test_each_file_is_damaged(sound, tmp_path, damage):
 def test_some_damage_at_random(sound, tmp_path):
     for seed in range(24):
         check(sound, tmp_path / "run", seed)
+
+
+MAP = {"name": "mortars", "choices": [CHOICE], "per_rank": [rank_of(rank, 2) for rank in range(2)]}
+PROBLEM = {
+    "file": "a.fa",
+    "line": 3,
+    "column": 5,
+    "severity": "error",
+    "code": "SEM3",
+    "text": "waits",
+    "notes": [""],
+}
+# What accounts of these have that those of waves and molecules do not.
+OTHER_ACCOUNTS = {
+    "heat": {
+        "results": {"verified": True, "integral": 0.1, "difference": 1e-13, "adaptations": [[5, 64, 0, 120]]},
+        "exchange": {"transport": "auto", "asked_by": "case", "order": "fixed", "maps": [MAP]},
+    },
+    "fragments": {
+        "status": "failed",
+        "problems": [PROBLEM],
+        "error": {"kind": "program", "message": "a.fa:3:5: waits"},
+        "config": {"program": {"file": "a.fa", "sha256": "00", "arguments": ["6"], "defines": []}},
+    },
+}
+
+
+@pytest.mark.parametrize("simulation", OTHER_ACCOUNTS)
+def test_damage_of_what_only_some_accounts_have(simulation, tmp_path):
+    changes = OTHER_ACCOUNTS[simulation] | {"simulation": simulation}
+    run = run_dirs.write_run(tmp_path / "run", **changes)
+    account = json.loads((run / "run.json").read_text())
+    for seed in range(6):
+        choose = random.Random(seed)
+        (run / "run.json").write_text(json.dumps({name: account[name] for name in changes}))
+        with_another_entry(run / "run.json", choose)
+        damaged = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps(account | damaged))
+        words = choose.choice([("report",), ("inspect",), ("inspect", "--verify"), ("list",)])
+        assert ends_in_order(*words, run), damaged
 
 
 @pytest.mark.full

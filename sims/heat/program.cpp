@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/system.hpp"
 #include "base/text.hpp"
@@ -16,6 +18,7 @@
 #include "simulation.hpp"
 #include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/case_program.hpp"
+#include "tailrace/run/run_size.hpp"
 
 namespace tailrace::heat {
 
@@ -26,6 +29,14 @@ double elements_of(const Problem& problem) {
   const double across = problem.radius * std::ldexp(1.0, problem.level);
   const double touched = 4.2 * std::pow(across + 0.5, 3), around = 24 * across * across + 160 * across + 100;
   return std::min(touched + around, std::ldexp(1.0, 3 * problem.level));
+}
+
+/// What the fields that outputs sample take on all ranks.
+double sampled_bytes(const Options& options) {
+  std::set<std::string> quantities;
+  for (const auto& output : options.outputs) quantities.insert(output.quantity);
+  return static_cast<double>(sizeof(double) * quantities.size()) *
+         static_cast<double>(options.samples.volume());
 }
 
 /// Whether the ball reaches into the cube at some step.
@@ -50,7 +61,7 @@ class Program final : public run::CaseProgram {
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int /*rank*/) const override {
     constexpr double bytes_per_element = 7000;
-    return bytes_per_element * elements_of(problem()) / ranks();
+    return (bytes_per_element * elements_of(problem()) + sampled_bytes(options_)) / ranks();
   }
   [[nodiscard]] std::int64_t own_cells() const override {
     return static_cast<std::int64_t>(simulation_part_->solver().forest().leaves.size());
@@ -94,6 +105,8 @@ void Program::plan() {
 }
 
 run::RunSize Program::size() const {
+  if (sampled_bytes(options_) > needed_bytes(0) * ranks() / 2)
+    return run::grid_size(fmt::format("{}: domain.cells", options_.subject()), options_.samples);
   return {.text = fmt::format("{}: heat.level = {} and heat.radius = {} make about {:.3g} elements",
                               options_.subject(), problem().level, problem().radius, elements_of(problem())),
           .fits = [all = elements_of(problem())](double share) {

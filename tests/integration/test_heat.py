@@ -109,6 +109,15 @@ def test_all_problems_of_a_case_come_together(tmp_path):
         assert key in str(ended), ended
 
 
+def test_more_sampling_points_than_memory_are_refused_before_any_is_taken(tmp_path):
+    text = CASE.replace("[20, 18, 16]", "[2147483648, 18, 16]")
+    for words in (["--check"], []):
+        ended, out = run(tmp_path, "large", *words, ranks=0, text=text)
+        assert ended.status == 2 and not out.exists(), ended
+        assert "domain.cells = [2147483648, 18, 16]: the run takes at least" in ended.err, ended
+        assert "points at most" in ended.err, ended
+
+
 def test_npb_input_makes_class_u(tmp_path):
     (tmp_path / "inputua.data").write_text("5\n10\n10\n0.05d0 radius\n")
     words = ["S", "--input", tmp_path / "inputua.data", "-o", tmp_path / "out.h5"]
