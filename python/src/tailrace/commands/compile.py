@@ -3,12 +3,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tailrace.commands.options import CppDirectories, CppSources, Defines, Json, Warnings
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
+
+if TYPE_CHECKING:
+    from tailrace.fragments.problems import Problems
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +35,15 @@ Output = Annotated[
     ),
 ]
 
+Graph = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph",
+        metavar="FILE",
+        help="Only draw which fragments read and write which data, for Graphviz: dot -Tsvg FILE.",
+    ),
+]
+
 
 def compile_program(
     programs: Programs,
@@ -44,6 +56,7 @@ def compile_program(
         bool,
         typer.Option("--diff", help="With --format: only show what would change; exit status 1 if anything."),
     ] = False,
+    graph: Graph = None,
     defines: Defines = None,
     warnings: Warnings = "on",
     cpp_directories: CppDirectories = "",
@@ -57,20 +70,31 @@ def compile_program(
     """
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
-    from tailrace.fragments.compile import Source, compile_source
+    from tailrace.fragments.compile import Source, compile_source, draw_source
 
     program = programs[0]
-    target = output or Path(program.stem + ".so")
+    if graph is not None and (check or output is not None):
+        raise CommandError("--graph: not with --check or -o, since it only draws. Fix: two commands")
+    target = graph or output or Path(program.stem + ".so")
     if not target.parent.is_dir():
-        raise CommandError(f"-o {target}: there is no directory {target.parent}. Fix: make it")
+        option = "-o" if graph is None else "--graph"
+        raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
     source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
-    problems = compile_source(source, None if check else target)
+    if graph is not None:
+        problems = draw_source(source, target)
+    else:
+        problems = compile_source(source, None if check else target)
+    show(program, problems, as_json)
+    raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
+
+
+def show(program: Path, problems: "Problems", as_json: bool) -> None:
+    """Messages on standard error, or all of them as JSON on standard output."""
     if as_json:
         found = [one.as_dict() for one in problems.shown()]
         typer.echo(json.dumps({"program": str(program), "problems": found}))
     elif text := problems.as_text():
         typer.echo(text, err=True)
-    raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
 
 
 def format_programs(programs: list[Path], layout: bool, diff: bool) -> int:

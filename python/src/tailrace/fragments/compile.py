@@ -11,6 +11,7 @@ from tailrace.console import CommandError
 from tailrace.fragments.build import Builder, Failure, find_compiler, link, program_text
 from tailrace.fragments.check import check_program
 from tailrace.fragments.folders import needed_folder
+from tailrace.fragments.graph import drawing
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
@@ -41,6 +42,15 @@ def compile_source(source: Source, target: Path | None) -> Problems:
         write_document(bound, target)
     else:
         build_object(bound, units_of(bound, functions, sources), target, problems)
+    return problems
+
+
+def draw_source(source: Source, target: Path) -> Problems:
+    """Checks a program and, if nothing is wrong with it, writes a drawing of it for Graphviz."""
+    bound, problems = check_program(source.program, source.defines)
+    problems = problems.steered(source.warnings)
+    if not problems.errors:
+        target.write_text(drawing(bound))
     return problems
 
 
