@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,21 +59,32 @@ class Mortars {
     for (const std::int32_t slot : boundary_) visit(static_cast<std::size_t>(slot));
   }
   /// Adds a product for each owned point: summed up in order within a vertex, edge or face, and exactly over
-  /// these, so that the sum does not depend on who owns what. @local
-  template <class Product>
-  void add_products(ExactSum& sum, Product product) const {
+  /// these, so that the sum does not depend on who owns what. `products(first, count, out)` sets those of so
+  /// many slots. @local
+  template <class Products>
+  void add_products(ExactSum& sum, Products products) const {
     std::size_t slot = 0;
-    for (std::size_t kind = 0; kind < kinds; ++kind)
-      for (std::int64_t i = 0; i < owned_entities_[kind]; ++i) {
-        double entity = product(slot++);
-        for (std::int64_t p = 1; p < points_of(static_cast<Kind>(kind)); ++p) entity += product(slot++);
-        sum.add(entity);
-      }
+    add_entities<Kind::vertex>(sum, slot, products);
+    add_entities<Kind::edge>(sum, slot, products);
+    add_entities<Kind::face>(sum, slot, products);
   }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
   struct Numbering;
+
+  template <Kind kind, class Products>
+  void add_entities(ExactSum& sum, std::size_t& slot, Products products) const {
+    constexpr std::size_t at_once = 64, width = static_cast<std::size_t>(points_of(kind));
+    std::array<double, at_once * width> values;
+    auto left = static_cast<std::size_t>(owned_entities_[static_cast<std::size_t>(kind)]);
+    for (std::size_t some = 0; left > 0; left -= some, slot += some * width) {
+      some = std::min(at_once, left);
+      products(slot, some * width, values.data());
+      for (std::size_t i = 0; i < some; ++i)
+        sum.add(std::accumulate(&values[i * width + 1], &values[i * width] + width, values[i * width]));
+    }
+  }
 
   mpi::CommView comm_;
   ExchangeOptions options_;

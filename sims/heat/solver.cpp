@@ -41,7 +41,8 @@ double Solver::integral() {
     for (std::size_t p = 0; p < element_points; ++p) sum += weight_of(p) * field_[b].at[p];
     lane_sums_[b].at[0] = scales_[b].mass * sum;
   });
-  return total([](std::size_t) { return 0.0; });
+  ExactSum sum = element_sum();
+  return reduced(sum);
 }
 
 ElementValues Solver::values(std::size_t element) const noexcept {
@@ -59,6 +60,7 @@ void Solver::set_values(std::size_t element, const ElementValues& values) noexce
 void Solver::set_mesh(Forest forest) {
   forest_ = std::move(forest);
   mortars_.rebuild(forest_);
+  batch_mortars_.rebuild(mortars_, elements());
   field_.assign(batches(), Whole{});
   residual_.assign(batches(), Whole{});
   for (auto* inner_field : {&inverse_, &inner_residual_, &direction_, &product_, &correction_})
@@ -88,11 +90,9 @@ void Solver::set_scales() {
 }
 
 void Solver::make_average_weights() {
-  for (std::size_t e = 0; e < elements(); ++e) {
-    const auto& averages = mortars_.pattern(e).averages();
-    for (std::size_t c = 0; c < averages.size(); ++c)
-      contributions_[mortars_.first(e) + c] = averages[c].weight;
-  }
+  Whole ones;
+  std::fill(std::begin(ones.at), std::end(ones.at), Lanes{} + 1);
+  for_each_batch([&](std::size_t b) { batch_mortars_.write_averages(b, ones, contributions_.data()); });
   scatter(mortar_average_);
   for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
     mortar_average_[slot] = 1 / mortar_average_[slot];
@@ -155,6 +155,13 @@ void Solver::scatter(std::vector<double>& sums) {
   phases_.scatter_s += monotonic_s() - start_s;
 }
 
+ExactSum Solver::element_sum() const {
+  ExactSum sum;
+  for (std::size_t e = 0; e < elements(); ++e)
+    sum.add(lane_sums_[e / batch_elements].value(0, e % batch_elements));
+  return sum;
+}
+
 /// The sum over all ranks.
 double Solver::reduced(ExactSum& sum) {
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
@@ -170,7 +177,7 @@ std::int64_t Solver::memory_bytes() const noexcept {
   const std::size_t mortar_bytes = 6 * mortars_.slots() + contributions_.size();
   return static_cast<std::int64_t>(batches() * batch_bytes + mortar_bytes * sizeof(double) +
                                    elements() * sizeof(Leaf)) +
-         mortars_.memory_bytes();
+         mortars_.memory_bytes() + static_cast<std::int64_t>(batch_mortars_.memory_bytes());
 }
 
 }  // namespace tailrace::heat

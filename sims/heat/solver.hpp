@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/exact_sum.hpp"
-#include "batch.hpp"
+#include "batch_mortars.hpp"
 #include "forest.hpp"
 #include "kernels.hpp"
 #include "mortars.hpp"
@@ -96,13 +96,10 @@ class Solver {
   void add_correction();
   void adapt(StepIndex step);
 
-  void read_boundary(std::size_t batch, const std::vector<double>& mortar_values, Whole& into) const;
-  void write_contributions(std::size_t batch, const Whole& from);
   void gather(std::vector<double>& mortar_values);
   void scatter(std::vector<double>& sums);
-  /// The sum over all elements of what `lane_sums_` has, and over all mortar points of a product.
-  template <class Product>
-  [[nodiscard]] double total(Product product);
+  /// The sum over this rank's elements of what `lane_sums_` has.
+  [[nodiscard]] ExactSum element_sum() const;
   [[nodiscard]] double reduced(ExactSum& sum);
 
   mpi::CommView comm_;
@@ -110,6 +107,7 @@ class Solver {
   trace::Log& log_;
   Forest forest_;
   Mortars mortars_;
+  BatchMortars batch_mortars_;
   double time_ = 0, adapted_time_ = 0;
   StepIndex step_ = 0;
   std::int64_t element_steps_ = 0;

@@ -19,15 +19,6 @@ void Solver::for_each_lane(std::size_t batch, Body body) const {
   for (std::size_t lane = 0; lane < count; ++lane) body(first + lane, lane);
 }
 
-template <class Product>
-double Solver::total(Product product) {
-  ExactSum sum;
-  for (std::size_t e = 0; e < elements(); ++e)
-    sum.add(lane_sums_[e / batch_elements].value(0, e % batch_elements));
-  mortars_.add_products(sum, product);
-  return reduced(sum);
-}
-
 /// What the points inside of an element contribute to the diagonal.
 inline std::array<Pattern::Diagonal, inner_points> inner_energies() noexcept {
   std::array<Pattern::Diagonal, inner_points> parts;

@@ -47,6 +47,24 @@ class Entries {
   std::vector<Run> runs_;             ///< or as runs
 };
 
+/// Entries of an array, each with the one of another array that it is combined into, in their order.
+class PairedEntries {
+ public:
+  PairedEntries() = default;
+  /// As many of both. @local
+  PairedEntries(std::span<const std::int64_t> from, std::span<const std::int64_t> into);
+
+  /// @local
+  void combine(const Field& from, const Field& into, Reduction reduction) const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return runs_.capacity() * sizeof runs_[0]; }
+
+ private:
+  struct Run {
+    std::int32_t from, into, count;  ///< neighbours in both arrays
+  };
+  std::vector<Run> runs_;
+};
+
 /// Combines the value of each position with its slot: owned slots are in `own`, the others in `landing`.
 /// @local
 void combine_positions(const Field& values, std::span<const std::int32_t> slots, std::int32_t owned,

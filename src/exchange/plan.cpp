@@ -59,17 +59,16 @@ void split_own(const Plan& plan, ContributionPlan& result) {
     (turn ? in_turn : alone).push_back(static_cast<std::int64_t>(position));
     (turn ? turn_slots : alone_slots).push_back(slots[position]);
   }
-  result.alone = Entries(alone), result.alone_slots = Entries(alone_slots);
-  result.in_turn = Entries(in_turn), result.turn_slots = Entries(turn_slots);
+  result.alone = PairedEntries(alone, alone_slots);
+  result.in_turn = PairedEntries(in_turn, turn_slots);
 }
 
 }  // namespace
 
 std::size_t ContributionPlan::memory_bytes() const noexcept {
-  std::size_t bytes = 0;
+  std::size_t bytes = alone.memory_bytes() + in_turn.memory_bytes();
   for (const auto* side : {&out, &in})
     for (const Share& share : *side) bytes += share.entries.memory_bytes();
-  for (const auto* own : {&alone, &alone_slots, &in_turn, &turn_slots}) bytes += own->memory_bytes();
   return bytes;
 }
 
