@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <utility>
 
 #include "base/system.hpp"
 #include "solver_loops.hpp"
 
 /// The first part of a step: convection and source, element by element, by the classical method of Runge and
-/// Kutta; then the field is made continuous.
+/// Kutta, and the averages at mortar points that make the field continuous.
 namespace tailrace::heat {
 
 void Solver::convect_all() {
   const double start_s = monotonic_s();
-  for_each_batch([&](std::size_t b) { convect_batch(b); });
-  scatter(mortar_direction_);
+  const auto convect = [&](std::size_t b) { convect_batch(b); };
+  for_each_batch(rim_, convect);
+  auto flight = begin_scatter(mortar_direction_);
+  for_each_batch(early_, convect);
+  flight.progress();
+  overlap(late_, std::move(flight), phases_.scatter_s, convect);
   for (std::size_t slot = 0, owned = mortars_.owned(); slot < owned; ++slot)
     mortar_direction_[slot] *= mortar_average_[slot];
   phases_.convection_s += monotonic_s() - start_s;
@@ -75,11 +80,6 @@ void Solver::clear_boundary(std::size_t batch, Whole& change) const {
           if (p / stride % points == (high ? points - 1 : 0)) change.value(p, lane) = 0;
       }
   });
-}
-
-void Solver::make_continuous() {
-  gather(mortar_direction_);
-  for_each_batch([&](std::size_t b) { batch_mortars_.read(b, mortar_direction_.data(), field_[b]); });
 }
 
 }  // namespace tailrace::heat

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/system.hpp"
 #include "solver_loops.hpp"
@@ -21,10 +22,11 @@ void weighted_squares(const double* weights, const double* values, std::size_t c
 
 }  // namespace
 
-/// The residual of the continuous field: what is left for the correction.
+/// Makes the field continuous, and starts with the residual that is left for the correction.
 void Solver::start_residual() {
-  for_each_batch([&](std::size_t b) {
+  exchange_around(mortar_direction_, mortar_residual_, [&](std::size_t b) {
     Whole product;
+    batch_mortars_.read(b, mortar_direction_.data(), field_[b]);
     apply_operator(scales_[b].stiffness, scales_[b].mass / problem_.dt, field_[b], product);
     Lanes sum{};
     for (std::size_t p = 0; p < element_points; ++p) product.at[p] = residual_[b].at[p] - product.at[p];
@@ -37,7 +39,6 @@ void Solver::start_residual() {
     lane_sums_[b].at[0] = sum;
     batch_mortars_.write(b, product, contributions_.data());
   });
-  scatter(mortar_residual_);
   std::fill(mortar_direction_.begin(), mortar_direction_.end(), 0.0);
   std::fill(mortar_correction_.begin(), mortar_correction_.end(), 0.0);
 }
@@ -71,8 +72,7 @@ double Solver::apply_to_direction(double keep) {
   const std::size_t owned = mortars_.owned();
   for (std::size_t slot = 0; slot < owned; ++slot)
     mortar_direction_[slot] = mortar_inverse_[slot] * mortar_residual_[slot] + keep * mortar_direction_[slot];
-  gather(mortar_direction_);
-  for_each_batch([&](std::size_t b) {
+  exchange_around(mortar_direction_, mortar_product_, [&](std::size_t b) {
     Whole direction, product;
     for (std::size_t p = 0; p < inner_points; ++p) {
       const Lanes next = inverse_[b].at[p] * inner_residual_[b].at[p] + keep * direction_[b].at[p];
@@ -84,7 +84,6 @@ double Solver::apply_to_direction(double keep) {
     for (std::size_t p = 0; p < inner_points; ++p) product_[b].at[p] = product.at[whole_point(p)];
     batch_mortars_.write(b, product, contributions_.data());
   });
-  scatter(mortar_product_);
   ExactSum sum = element_sum();
   return reduced(sum);
 }
@@ -115,13 +114,16 @@ double Solver::follow_direction(double length) {
 }
 
 void Solver::add_correction() {
-  gather(mortar_correction_);
-  for_each_batch([&](std::size_t b) {
+  const auto add = [&](std::size_t b) {
     Whole correction;
     batch_mortars_.read(b, mortar_correction_.data(), correction);
     for (std::size_t p = 0; p < inner_points; ++p) correction.at[whole_point(p)] = correction_[b].at[p];
     for (std::size_t p = 0; p < element_points; ++p) field_[b].at[p] += correction.at[p];
-  });
+  };
+  auto flight = begin_gather(mortar_correction_);
+  for_each_batch(early_, add);
+  overlap(late_, std::move(flight), phases_.gather_s, add);
+  for_each_batch(rim_, add);
 }
 
 }  // namespace tailrace::heat

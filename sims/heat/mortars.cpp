@@ -102,6 +102,9 @@ Mortars::Mortars(mpi::CommView comm, ExchangeOptions options) : comm_(comm), opt
 void Mortars::rebuild(const Forest& forest) {
   const auto surroundings = look_around(comm_, forest);
   const auto vertices = vertices_of(forest, surroundings);
+  at_rim_.assign(forest.leaves.size(), false);
+  for (const auto& neighbour : surroundings.neighbours)
+    for (const std::int32_t leaf : neighbour.leaves) at_rim_[static_cast<std::size_t>(leaf)] = true;
   Numbering numbering;
   patterns_of_.clear();
   for (const Leaf& leaf : forest.leaves) {
@@ -142,13 +145,13 @@ void Mortars::rebuild(const Forest& forest) {
   }
 }
 
-void Mortars::gather(std::span<double> values) {
-  map_->begin_gather(map_->view(values)).finish();
+exchange::Flight Mortars::begin_gather(std::span<double> values) {
+  return map_->begin_gather(map_->view(values));
 }
 
-void Mortars::scatter(std::span<double> contributions, std::span<double> sums) {
+exchange::Flight Mortars::begin_scatter(std::span<double> contributions, std::span<double> sums) {
   std::fill_n(sums.begin(), owned(), 0.0);
-  map_->begin_scatter_add(exchange::Contribution{map_->view(contributions), map_->view(sums)}).finish();
+  return map_->begin_scatter_add(exchange::Contribution{map_->view(contributions), map_->view(sums)});
 }
 
 std::int64_t Mortars::memory_bytes() const noexcept {

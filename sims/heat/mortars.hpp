@@ -47,11 +47,16 @@ class Mortars {
   }
   [[nodiscard]] const exchange::AccessMap& map() const noexcept { return *map_; }
 
-  /// Brings the owners' values to all that need them. @collective{comm}
-  void gather(std::span<double> values);
-  /// Sums what positions contribute into the owned slots of `sums`: element by element in Morton order, so
-  /// that sums do not depend on the number of ranks. @collective{comm}
-  void scatter(std::span<double> contributions, std::span<double> sums);
+  /// Whether an element may share points with elements of other ranks.
+  [[nodiscard]] bool is_at_rim(std::size_t element) const noexcept { return at_rim_[element]; }
+  /// Begins to bring the owners' values to all that need them: elements at the rim. @collective{comm}, does
+  /// not wait
+  [[nodiscard]] exchange::Flight begin_gather(std::span<double> values);
+  /// Begins to sum what positions contribute into the owned slots of `sums`: element by element in Morton
+  /// order, so that sums do not depend on the number of ranks. Contributions of elements at the rim are there
+  /// already; those of the others may still be computed, until the flight finishes. @collective{comm}, does
+  /// not wait
+  [[nodiscard]] exchange::Flight begin_scatter(std::span<double> contributions, std::span<double> sums);
 
   /// Calls `visit(slot)` for owned points on the boundary of the domain. @local
   template <class Visit>
@@ -92,6 +97,7 @@ class Mortars {
   std::optional<exchange::AccessMap> map_;
   std::vector<const Pattern*> patterns_of_;
   std::vector<std::size_t> first_;
+  std::vector<bool> at_rim_;  ///< elements
   std::vector<std::int32_t> boundary_;
   std::array<std::int64_t, kinds> owned_entities_{};
   std::int64_t total_ = 0;

@@ -27,7 +27,6 @@ void Solver::advance(StepIndex step) {
   const double start_s = monotonic_s();
   step_ = step;
   convect_all();
-  make_continuous();
   diffuse();
   time_ += problem_.dt;
   if (problem_.adapts_after(step)) adapt(step);
@@ -71,6 +70,7 @@ void Solver::set_mesh(Forest forest) {
                        &mortar_average_, &mortar_inverse_})
     values->assign(mortars_.slots(), 0);
   set_scales();
+  split_batches();
   make_average_weights();
   make_diagonal();
 }
@@ -89,11 +89,24 @@ void Solver::set_scales() {
   }
 }
 
+void Solver::split_batches() {
+  for (auto* list : {&rim_, &early_, &late_}) list->clear();
+  for (std::size_t b = 0; b < batches(); ++b) {
+    bool at_rim = false;
+    for_each_lane(b, [&](std::size_t element, std::size_t) { at_rim |= mortars_.is_at_rim(element); });
+    (at_rim ? rim_ : early_).push_back(static_cast<std::uint32_t>(b));
+  }
+  const auto half = early_.begin() + static_cast<std::ptrdiff_t>(early_.size() / 2);
+  late_.assign(half, early_.end());
+  early_.erase(half, early_.end());
+}
+
 void Solver::make_average_weights() {
   Whole ones;
   std::fill(std::begin(ones.at), std::end(ones.at), Lanes{} + 1);
   for_each_batch([&](std::size_t b) { batch_mortars_.write_averages(b, ones, contributions_.data()); });
-  scatter(mortar_average_);
+  auto flight = begin_scatter(mortar_average_);
+  finish(flight, phases_.scatter_s);
   for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
     mortar_average_[slot] = 1 / mortar_average_[slot];
 }
@@ -115,7 +128,8 @@ void Solver::make_diagonal() {
             stiff * diagonals[c].stiffness + mass * diagonals[c].mass;
     });
   });
-  scatter(mortar_inverse_);
+  auto flight = begin_scatter(mortar_inverse_);
+  finish(flight, phases_.scatter_s);
   for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
     mortar_inverse_[slot] = 1 / mortar_inverse_[slot];
   mortars_.for_each_boundary_slot([&](std::size_t slot) { mortar_inverse_[slot] = 0; });
@@ -141,18 +155,27 @@ void Solver::adapt(StepIndex step) {
   phases_.adaptation_s += monotonic_s() - start_s;
 }
 
-void Solver::gather(std::vector<double>& mortar_values) {
+exchange::Flight Solver::begin_gather(std::vector<double>& mortar_values) {
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
-  mortars_.gather(mortar_values);
+  auto flight = mortars_.begin_gather(mortar_values);
   phases_.gather_s += monotonic_s() - start_s;
+  return flight;
 }
 
-void Solver::scatter(std::vector<double>& sums) {
+exchange::Flight Solver::begin_scatter(std::vector<double>& sums) {
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
-  mortars_.scatter(contributions_, sums);
+  auto flight = mortars_.begin_scatter(contributions_, sums);
   phases_.scatter_s += monotonic_s() - start_s;
+  return flight;
+}
+
+void Solver::finish(exchange::Flight& flight, double& seconds) {
+  const trace::Scope scope(log_, trace::Kind::exchange, step_);
+  const double start_s = monotonic_s();
+  flight.finish();
+  seconds += monotonic_s() - start_s;
 }
 
 ExactSum Solver::element_sum() const {

@@ -119,7 +119,7 @@ MPI_CASE("what brings mortar values to elements is the transpose of what brings 
   std::vector<double> values(mortars.slots()), sums(mortars.slots()), contributions(mortars.positions());
   SplitMix64 random(static_cast<std::uint64_t>(comm.rank()) + 1);
   for (std::size_t slot = 0; slot < mortars.owned(); ++slot) values[slot] = random.unit() - 0.5;
-  mortars.gather(values);
+  mortars.begin_gather(values).finish();
   BatchMortars batches;
   batches.rebuild(mortars, forest.leaves.size());
   Whole with{}, found{};
@@ -138,7 +138,7 @@ MPI_CASE("what brings mortar values to elements is the transpose of what brings 
       size += std::abs(product);
     }
   }
-  mortars.scatter(contributions, sums);
+  mortars.begin_scatter(contributions, sums).finish();
   for (std::size_t slot = 0; slot < mortars.owned(); ++slot) back += values[slot] * sums[slot];
   CHECK(std::abs(mpi::sum(comm, forth) - mpi::sum(comm, back)) < 1e-13 * mpi::sum(comm, size));
 }
