@@ -122,18 +122,6 @@ void Entries::combine_into(const Field& array, const std::byte* values, Reductio
   });
 }
 
-PairedEntries::PairedEntries(std::span<const std::int64_t> from, std::span<const std::int64_t> into) {
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const auto from_at = static_cast<std::int32_t>(from[i]), into_at = static_cast<std::int32_t>(into[i]);
-    if (!runs_.empty() && runs_.back().from + runs_.back().count == from_at &&
-        runs_.back().into + runs_.back().count == into_at)
-      ++runs_.back().count;
-    else
-      runs_.push_back({from_at, into_at, 1});
-  }
-  runs_.shrink_to_fit();
-}
-
 void PairedEntries::combine(const Field& from, const Field& into, Reduction reduction) const {
   with_number(into.number, [&](auto zero) {
     using T = decltype(zero);

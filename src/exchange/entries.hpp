@@ -50,10 +50,14 @@ class Entries {
 /// Entries of an array, each with the one of another array that it is combined into, in their order.
 class PairedEntries {
  public:
-  PairedEntries() = default;
-  /// As many of both. @local
-  PairedEntries(std::span<const std::int64_t> from, std::span<const std::int64_t> into);
-
+  /// Appends a pair. @local
+  void add(std::int32_t from, std::int32_t into) {
+    if (!runs_.empty() && runs_.back().from + runs_.back().count == from &&
+        runs_.back().into + runs_.back().count == into)
+      ++runs_.back().count;
+    else
+      runs_.push_back({from, into, 1});
+  }
   /// @local
   void combine(const Field& from, const Field& into, Reduction reduction) const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return runs_.capacity() * sizeof runs_[0]; }

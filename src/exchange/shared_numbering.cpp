@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/key_numbers.hpp"
 #include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
@@ -60,7 +61,7 @@ class Numbering {
   mpi::CommView comm_;
   std::span<const NumberedKey> keys_;
   std::span<const Sharer> sharers_;
-  std::unordered_map<Key, std::int32_t> positions_;
+  KeyNumbers<Key> positions_;
   std::vector<int> owners_;
 };
 
@@ -69,7 +70,7 @@ void Numbering::index() {
     throw Error(ErrorKind::resource, "more than 2^31 - 1 keys on a rank", "more ranks");
   positions_.reserve(keys_.size());
   for (std::size_t i = 0; i < keys_.size(); ++i)
-    if (!positions_.try_emplace(keys_[i].key, static_cast<std::int32_t>(i)).second)
+    if (!positions_.number(keys_[i].key).second)
       throw Error(ErrorKind::input,
                   fmt::format("rank {} numbers the key {:x}:{:x} twice", comm_.rank(), keys_[i].key.high,
                               keys_[i].key.low),
@@ -92,13 +93,13 @@ void Numbering::find_owners(const Offers& offers, OwnerRule rule) {
   std::unordered_map<std::int32_t, std::vector<int>> ranks;
   for (const auto& [rank, values] : offers)
     for (const auto& [key, count] : values)
-      if (const auto found = positions_.find(key); found != positions_.end()) {
-        if (keys_[static_cast<std::size_t>(found->second)].count != count)
+      if (const std::int32_t found = positions_.find(key); found >= 0) {
+        if (keys_[static_cast<std::size_t>(found)].count != count)
           throw Error(ErrorKind::input,
                       fmt::format("a key has {} numbers on rank {} and {} on rank {}", count, rank,
-                                  keys_[static_cast<std::size_t>(found->second)].count, comm_.rank()),
+                                  keys_[static_cast<std::size_t>(found)].count, comm_.rank()),
                       "the same count on all ranks");
-        ranks[found->second].push_back(rank);
+        ranks[found].push_back(rank);
       }
   owners_.assign(keys_.size(), comm_.rank());
   for (auto& [position, list] : ranks) {
@@ -132,9 +133,9 @@ void Numbering::exchange_numbers(const Offers& offers, std::vector<std::int64_t>
   for (const auto& [rank, values] : offers) {
     mpi::Packet<std::int64_t> answer{rank, {}};
     for (const auto& [key, count] : values)
-      if (const auto found = positions_.find(key);
-          found != positions_.end() && owners_[static_cast<std::size_t>(found->second)] == comm_.rank())
-        answer.values.push_back(first[static_cast<std::size_t>(found->second)]);
+      if (const std::int32_t found = positions_.find(key);
+          found >= 0 && owners_[static_cast<std::size_t>(found)] == comm_.rank())
+        answer.values.push_back(first[static_cast<std::size_t>(found)]);
     if (!answer.values.empty()) answers.push_back(std::move(answer));
   }
   std::unordered_map<int, std::size_t> taken;
