@@ -22,6 +22,8 @@ def test_findings_as_text_and_json(tmp_path, monkeypatch):
     assert findings["Machine"]["cores usable"] >= 1
     assert "/s" in findings["File system"]["write, with fsync"]
     assert "not probed" in findings["MPI"]["spawn"]
+    carriers = findings["Transports of exchanges"]  # of the native program, where it was built
+    assert carriers.get("isend") == "two-sided messages" or "not probed" in carriers["transports"]
     assert list(tmp_path.iterdir()) == []
     text = command.tailrace("doctor")
     assert text.status == 0

@@ -3,6 +3,7 @@
 """What the front end of the fragment language accepts and refuses, with the exact place of each message."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -182,7 +183,9 @@ WARNED = [
     ("C++ sub f(int none) ${{ $}}\nsub main() f(1);", "SYN5.6", 1, 15),
     ("sub main() for i = 1..3 use(1);", "SYN5.7", 1, 16),
     ("sub main() { df x; while 1 < x, k = 0..out x use(1); }", "SYN5.8", 1, 33),
+    ("sub main(int n) { if n > 1 { df n; one(n); use(n); } }", "SYN8.1", 1, 33),
     ("sub main(int n) for n = 1..3 use(n);", "SYN8.2", 1, 21),
+    ("sub main(int n) { df x; while n < 3, n = 0..out x use(n); use(x); }", "SYN8.3", 1, 38),
     ("sub main(int n) let n = 1 use(n);", "SYN8.4", 1, 21),
     ("sub main() use_int(1.5);", "SYN1", 1, 20),
     ("sub main() use_string(1);", "SYN1", 1, 23),
@@ -190,6 +193,7 @@ WARNED = [
     ("sub f(name a) one(a);\nsub main() { df x; f(x); }", "SEM4", 2, 22),
     ("sub main() { df x; use(x); }", "SEM3.1", 1, 24),
     ("sub f(name a) use(a);\nsub main() { df x; f(x[1]); }", "SEM3.1", 2, 22),
+    ("sub main() { df x; use(1) @ { request x[1]; }; }", "SEM3.2", 1, 39),
     ("sub main() { df x; one(x[1]); use(x[1]); one(x[1]); }", "SEM2.1", 1, 46),
     ("sub main() { df x; for i = 0..5 one(x[i]); for i = 5..9 one(x[i]); use(x[1]); }", "SEM2.2", 1, 61),
     ("sub main(int n) { df x; for i = 1..n one(x[i]); for i = 1..n use(x[i - 1]); }", "SEM3.3", 1, 66),
@@ -200,6 +204,8 @@ WARNED = [
     ("sub f() { f(); }\nsub main() f();", "SEM8", 1, 11),
     ("sub main(int n) use(n ? 1 : n ? 2 : 3);", "CHAIN", 1, 31),
     ("sub main() use(1) @ { flies; };", "RULE", 1, 23),
+    ("sub main() for <<rush, 2>> i = 1..3 use(i);", "HINT", 1, 18),
+    ("sub <<static>> main() use(1);", "HINT", 1, 7),
 ]  # fmt: skip
 
 
@@ -208,6 +214,30 @@ def test_programs_are_warned_of(tmp_path, text, code, line, column):
     problems = checked(tmp_path, BODIES + text + "\n")
     assert problems.errors == []
     assert (code, line, column) in [seen(one) for one in problems.warnings], problems.as_text()
+
+
+# Codes whose programs are elsewhere: in test_language_compile.py, since they need C++.
+ELSEWHERE = {"SYN10", "SYN12"}
+
+
+def test_each_code_of_the_reference_has_a_program():
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fragment_language.md"
+    errors, warnings = page.read_text().split("| code | error |")[1].split("| code | warning |")
+    for table, programs, others in ((errors, REFUSED, ELSEWHERE), (warnings, WARNED, set())):
+        named = {code for row in table.splitlines() for code in codes_of(row)}
+        assert named == {program[1] for program in programs} | others
+        assert len(named) > 15
+
+
+def codes_of(row: str) -> list[str]:
+    """The codes in the first column of a row; SYN5.1-5.8 is eight of them."""
+    found = []
+    for word in re.findall(r"[A-Z]+[0-9.]*(?:-[0-9.]+)?", row.split("|")[1] if row.startswith("| ") else ""):
+        first, _, last = word.partition("-")
+        base, _, number = first.rpartition(".")
+        count = int(last.partition(".")[2]) - int(number) + 1 if last else 1
+        found += [f"{base}.{int(number) + k}" for k in range(count)] if last else [first]
+    return found
 
 
 SILENT = [

@@ -14,6 +14,7 @@ from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import build_object, sources_of
 from tailrace.fragments.lower import lower
 from tailrace.fragments.problems import Problems
+from tailrace.fragments.units import find_functions, units_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fragment_language.md"
 POWERS = PAGE.read_text().split("```fragments\n")[1].split("```")[0]
@@ -33,7 +34,9 @@ def built(text: str, **sources: str) -> tuple[list[str], Problems, dict]:
         Path(f"{name}.cpp").write_text(source)
     bound, problems = check_program(Path("p.fa"))
     assert problems.errors == [], problems.as_text()
-    compiled = build_object(bound, sources_of(Path("p.fa"), "", ""), Path("p.so"), problems)
+    found = sources_of(Path("p.fa"), "", "")
+    units = units_of(bound, find_functions(bound, found, problems), found)
+    compiled = build_object(bound, units, Path("p.so"), problems)
     return compiled, problems, lower(bound)
 
 
@@ -143,20 +146,21 @@ def test_blocks_and_imported_functions():
 
 
 def test_imports_are_checked_against_the_functions():
-    text = "import f(int, name);\nimport g(value) as h;\nimport nowhere(int) as f2;\nsub main() f2(1);\n"
+    text = "import f(int, name);\nimport g(value) as h;\nimport nowhere(int) as f2;\nsub main() f2(2, 1);\n"
     Path("p.fa").write_text(text)
     Path("p.cpp").write_text(
-        '#include <ucenv.h>\nextern "C" void f(double, OutputDF &) {}\nvoid g(InputDF &) {}\n'
+        '#include <ucenv.h>\n/* void f(int, OutputDF &) {}\n*/ extern "C" void f(double,\n'
+        "  OutputDF &) {}\nvoid g(InputDF &) {}\n"
     )
-    answer = command.tailrace("compile", "p.fa", "--json")
-    problems = [one for one in json.loads(answer.out)["problems"] if one["severity"] == "error"]
-    assert [(one["code"], one["line"], one["column"]) for one in problems] == [("SYN10", 3, 8)]
+    for option in ([], ["--check"]):
+        answer = command.tailrace("compile", "p.fa", "--json", *option)
+        problems = [one for one in json.loads(answer.out)["problems"] if one["severity"] == "error"]
+        found = [(one["code"], one["line"], one["column"]) for one in problems]
+        assert found == [("SYN10", 3, 8), ("SYN3", 4, 12)]
     Path("p.fa").write_text("import f(int, name);\nimport g(value) as h;\nsub main() h(1);\n")
     answer = command.tailrace("compile", "p.fa")
-    assert (
-        answer.status == 2
-        and "p.fa:1:8: error: the C++ function f in p.cpp has other parameters [SYN12]" in answer.err
-    )
+    wrong = "the C++ function is f(double, OutputDF &), the import f(int, name). Declared at p.cpp:3:20."
+    assert answer.status == 2 and f"p.fa:1:8: error: {wrong} [SYN12]" in answer.err
     assert 'Fix: extern "C" void f(int, OutputDF &)' in answer.err and ":2:8" not in answer.err
     assert not Path("p.so").exists()
 

@@ -61,7 +61,7 @@ sub main(int n) {
 
 def meaning(text: str) -> tuple[list[str], list[str]]:
     expanded = preprocess(SourceFile("p", Path("p"), text), ["DEEP"], Problems())
-    return [str(token) for token in tokens(expanded.text)], [block.text for block in expanded.foreign]
+    return [token.text for token in tokens(expanded.text)], [block.text for block in expanded.foreign]
 
 
 def test_the_canonical_layout():

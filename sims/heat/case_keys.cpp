@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
+#include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/case_schema.hpp"
 
 namespace tailrace::heat {
@@ -64,15 +65,14 @@ std::vector<run::Key> heat_keys() {
        .fallback = "touching",
        .words = {"touching", "balanced"}},
       {.name = "heat.transport",
-       .meaning = "how mortar values are [exchanged](../explain/exchange.md): `\"auto\"`, or the name of a "
-                  "transport. Results "
-                  "do not depend on it",
-       .fallback = "auto"},
+       .meaning = "older name of `exchange.transport`",
+       .now = "exchange.transport"},
   };
 }
 
 std::vector<run::Key> keys() {
   auto all = heat_keys();
+  for (auto& key : run::exchange_keys(exchange::Order::partition_free)) all.push_back(std::move(key));
   all.push_back({.name = "domain.cells",
                  .type = integers,
                  .meaning = "points along x, y, z at which outputs sample the field: i is at (i + 0.5) / n",

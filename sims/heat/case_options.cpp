@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "command_line.hpp"
+#include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/case_file.hpp"
 
 namespace tailrace::heat {
@@ -86,7 +87,9 @@ void apply_case(CommandLine& line) {
   read_samples(file, options);
   constexpr std::array rules{exchange::OwnerRule::lowest_rank, exchange::OwnerRule::balanced};
   options.exchange.owners = rules[file.choice("heat.distribution")];
-  options.exchange.transport = *file.text("heat.transport");
+  const auto access = run::read_exchange(file);
+  options.exchange.transport = access.transport;
+  options.exchange.order = access.order;
   run::read_run_tables(file, line, options);
   set_defaults(file, options.problem);
   run::finish_case(file, options);

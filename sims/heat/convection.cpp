@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <utility>
 
 #include "base/system.hpp"
 #include "solver_loops.hpp"
@@ -13,10 +12,8 @@ void Solver::convect_all() {
   const double start_s = monotonic_s();
   const auto convect = [&](std::size_t b) { convect_batch(b); };
   for_each_batch(rim_, convect);
-  auto flight = begin_scatter(mortar_direction_);
   for_each_batch(early_, convect);
-  flight.progress();
-  overlap(late_, std::move(flight), phases_.scatter_s, convect);
+  overlap(late_, begin_scatter(mortar_direction_), phases_.scatter_s, convect);
   for (std::size_t slot = 0, owned = mortars_.owned(); slot < owned; ++slot)
     mortar_direction_[slot] *= mortar_average_[slot];
   phases_.convection_s += monotonic_s() - start_s;

@@ -127,9 +127,7 @@ void Mortars::rebuild(const Forest& forest) {
   if (map_)
     map_->rebuild(numbers.distribution, indices);
   else
-    map_.emplace(exchange::AccessMap::make(
-        comm_, numbers.distribution, indices,
-        {.transport = options_.transport, .order = exchange::Order::partition_free}));
+    map_.emplace(exchange::AccessMap::make(comm_, numbers.distribution, indices, options_.access()));
 
   owned_entities_ = {};
   boundary_.clear();

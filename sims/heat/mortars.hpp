@@ -23,6 +23,12 @@ namespace tailrace::heat {
 struct ExchangeOptions {
   std::string transport = "auto";
   exchange::OwnerRule owners = exchange::OwnerRule::lowest_rank;
+  exchange::Order order = exchange::Order::partition_free;
+  trace::Log* log = nullptr;  ///< of the exchanges
+
+  [[nodiscard]] exchange::AccessOptions access() const {
+    return {.transport = transport, .order = order, .log = log};
+  }
 };
 
 /// The mortar points of a mesh, shared out among ranks, and the way between them and the elements. An array
@@ -52,11 +58,18 @@ class Mortars {
   /// Begins to bring the owners' values to all that need them: elements at the rim. @collective{comm}, does
   /// not wait
   [[nodiscard]] exchange::Flight begin_gather(std::span<double> values);
+  /// Whether contributions of elements inside of this rank may come after a scatter has begun. @local
+  [[nodiscard]] bool takes_late_contributions() const noexcept {
+    return options_.order == exchange::Order::partition_free;
+  }
   /// Begins to sum what positions contribute into the owned slots of `sums`: element by element in Morton
   /// order, so that sums do not depend on the number of ranks. Contributions of elements at the rim are there
-  /// already; those of the others may still be computed, until the flight finishes. @collective{comm}, does
-  /// not wait
+  /// already; those of the others may still be computed, until the flight finishes, if this
+  /// `takes_late_contributions`. @collective{comm}, does not wait
   [[nodiscard]] exchange::Flight begin_scatter(std::span<double> contributions, std::span<double> sums);
+
+  /// Spans of exchanges belong to this step from now on. @local
+  void mark_step(StepIndex step) noexcept { map_->mark_step(step); }
 
   /// Calls `visit(slot)` for owned points on the boundary of the domain. @local
   template <class Visit>

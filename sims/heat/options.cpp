@@ -37,6 +37,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   CommandLine line;
   const auto app = run::make_parser(program_info);
   run::add_case_options(*app, line);
+  run::add_exchange_option(*app, line);
   app->add_option("class", line.npb_class, "instead of a case: a class of NPB, S, W, A, B, C, D or E")
       ->type_name("CLASS")
       ->group("Files");

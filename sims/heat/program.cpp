@@ -14,6 +14,7 @@
 #include "output/session/session.hpp"
 #include "results.hpp"
 #include "simulation.hpp"
+#include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/case_program.hpp"
 
 namespace tailrace::heat {
@@ -141,6 +142,8 @@ run::Run::Summary Program::close(const run::DriveResult& result) {
   auto& solver = simulation_part_->solver();
   if (result.status == run::Status::finished) result_ = result_of(problem(), solver);
   run_.account().results = to_json(problem(), solver, result_);
+  run_.account().exchange =
+      run::describe_exchange(comm_, options_.exchange.access(), {{"mortars", &solver.mortars().map()}});
   run_.account().grid = {solver.forest().total, 1, 1};
   return CaseProgram::close(result);
 }

@@ -9,8 +9,17 @@
 
 namespace tailrace::heat {
 
+namespace {
+
+ExchangeOptions with_log(ExchangeOptions options, trace::Log& log) {
+  options.log = &log;
+  return options;
+}
+
+}  // namespace
+
 Solver::Solver(mpi::CommView comm, const Problem& problem, const ExchangeOptions& exchange, trace::Log& log)
-    : comm_(comm), problem_(problem), log_(log), mortars_(comm, exchange) {}
+    : comm_(comm), problem_(problem), log_(log), mortars_(comm, with_log(exchange, log)) {}
 
 void Solver::begin() {
   time_ = adapted_time_ = 0;
@@ -26,6 +35,7 @@ void Solver::begin() {
 void Solver::advance(StepIndex step) {
   const double start_s = monotonic_s();
   step_ = step;
+  mortars_.mark_step(step);
   convect_all();
   diffuse();
   time_ += problem_.dt;
@@ -96,6 +106,7 @@ void Solver::split_batches() {
     for_each_lane(b, [&](std::size_t element, std::size_t) { at_rim |= mortars_.is_at_rim(element); });
     (at_rim ? rim_ : early_).push_back(static_cast<std::uint32_t>(b));
   }
+  if (!mortars_.takes_late_contributions()) return;
   const auto half = early_.begin() + static_cast<std::ptrdiff_t>(early_.size() / 2);
   late_.assign(half, early_.end());
   early_.erase(half, early_.end());
@@ -156,7 +167,6 @@ void Solver::adapt(StepIndex step) {
 }
 
 exchange::Flight Solver::begin_gather(std::vector<double>& mortar_values) {
-  const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
   auto flight = mortars_.begin_gather(mortar_values);
   phases_.gather_s += monotonic_s() - start_s;
@@ -164,7 +174,6 @@ exchange::Flight Solver::begin_gather(std::vector<double>& mortar_values) {
 }
 
 exchange::Flight Solver::begin_scatter(std::vector<double>& sums) {
-  const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
   auto flight = mortars_.begin_scatter(contributions_, sums);
   phases_.scatter_s += monotonic_s() - start_s;
@@ -172,7 +181,6 @@ exchange::Flight Solver::begin_scatter(std::vector<double>& sums) {
 }
 
 void Solver::finish(exchange::Flight& flight, double& seconds) {
-  const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
   flight.finish();
   seconds += monotonic_s() - start_s;

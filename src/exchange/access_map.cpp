@@ -48,6 +48,7 @@ struct AccessMap::State {
   State(mpi::CommView parent, const AccessOptions& wanted)
       : options(wanted), comm(mpi::Comm::duplicate(parent)), node(comm) {
     settings.comm = comm;
+    traffic.log = options.log;
     if (options.transport == automatic)
       settings.timings = probe(comm, node);
     else
@@ -82,7 +83,7 @@ struct AccessMap::State {
   std::pair<int, int>
       shape;  ///< magnitudes of what is exchanged: the choice of a transport holds for maps alike
   Lines to_readers{settings}, to_owners{settings}, of_contributions{settings};
-  AccessCounts counts;
+  Traffic traffic;
   std::int64_t generation = 0;
   double build_s = 0;
   bool split = false;                       ///< whether the two lists below are made
@@ -103,7 +104,9 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   shape = new_shape;
   split = false;
   ++generation;
+  ++traffic.counts.builds;
   build_s = monotonic_s() - start_s;
+  traffic.counts.build_s += build_s;
 }
 
 template <class To, class From>
@@ -118,7 +121,7 @@ FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, const
             .to = peers_of(to, bytes),
             .from = peers_of(from, bytes)};
   };
-  return {.line = lines.take(bytes, configure), .limit_s = options.limit_s, .counts = &counts};
+  return {.line = lines.take(bytes, configure), .limit_s = options.limit_s, .traffic = &traffic};
 }
 
 void AccessMap::State::check_field(const Field& field, std::int64_t entries, const char* what) const {
@@ -269,8 +272,8 @@ AccessSummary AccessMap::describe() const {
 std::vector<TransportChoice> AccessMap::choices() const {
   std::vector<TransportChoice> list;
   const auto add = [&](const char* flights, const Lines& lines) {
-    lines.for_each_choice([&](std::size_t entry_bytes, const std::vector<TransportTiming>& timings) {
-      list.push_back({flights, static_cast<std::int64_t>(entry_bytes), timings});
+    lines.for_each_choice([&](std::size_t entry_bytes, const Choice& choice) {
+      list.push_back({flights, static_cast<std::int64_t>(entry_bytes), choice.timings(), choice.left()});
     });
   };
   add("gather", state_->to_readers);
@@ -280,7 +283,17 @@ std::vector<TransportChoice> AccessMap::choices() const {
 }
 
 const AccessCounts& AccessMap::counts() const noexcept {
-  return state_->counts;
+  return state_->traffic.counts;
+}
+
+std::vector<PeerTraffic> AccessMap::traffic() const {
+  std::vector<PeerTraffic> list;
+  for (const auto& [rank, one] : state_->traffic.sent) list.push_back(one);
+  return list;
+}
+
+void AccessMap::mark_step(StepIndex step) noexcept {
+  state_->traffic.step = step;
 }
 
 Flight::Flight(std::unique_ptr<Work> work) : work_(std::move(work)) {}

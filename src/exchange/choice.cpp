@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <span>
 
@@ -19,6 +20,10 @@ namespace {
 
 /// Rounds that each candidate is measured in; the one before is not counted.
 constexpr std::size_t rounds = 5;
+/// Flights of a build that are looked at, and that are enough to judge a transport by.
+constexpr std::size_t recent_flights = 64, enough_flights = 8;
+/// A transport that takes so many times as long as when it was chosen has become slower.
+constexpr double slower = 1.5;
 /// Seconds in which a message around a ring has to arrive.
 constexpr double ring_limit_s = 5;
 
@@ -130,6 +135,10 @@ const Transport& Choice::next() {
 }
 
 void Choice::record(const Transport& transport, double cost_s) {
+  if (decided()) {
+    if (recent_s_.size() < recent_flights && &transport == chosen_) recent_s_.push_back(cost_s);
+    return;
+  }
   for (Candidate& candidate : candidates_)
     if (candidate.transport == &transport) candidate.costs_s.push_back(cost_s);
 }
@@ -155,6 +164,34 @@ std::string Choice::fastest() {
       if (timing.name == candidates_[i].transport->name) timing.cost_s = slowest[i];
   const auto best = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
   return std::string(candidates_[static_cast<std::size_t>(best)].transport->name);
+}
+
+void Choice::reconsider() {
+  if (!decided() || candidates_.size() == 1) return;
+  // All ranks have had the same flights, so they agree on whether these are enough.
+  const bool enough = recent_s_.size() >= enough_flights;
+  const double now_s = enough ? mpi::max(comm_, median(recent_s_)) : 0;
+  recent_s_.clear();
+  if (!enough || mpi::max(comm_, std::int64_t{comm_.is_root() && too_slow(now_s)}) == 0) return;
+  left_.emplace_back(chosen_->name);
+  for (Candidate& candidate : candidates_) candidate.costs_s.clear();
+  for (auto& timing : timings_) timing.chosen = false;
+  chosen_ = nullptr;
+  flights_ = 0;
+  stage_ = Stage::measuring;
+}
+
+/// On the root, which has all times.
+bool Choice::too_slow(double now_s) const {
+  double then_s = 0, next_s = std::numeric_limits<double>::infinity();
+  for (const auto& timing : timings_) {
+    if (!timing.obstacle.empty()) continue;
+    if (timing.chosen)
+      then_s = timing.cost_s;
+    else
+      next_s = std::min(next_s, timing.cost_s);
+  }
+  return now_s > slower * then_s && now_s > next_s;
 }
 
 void Choice::wait() {

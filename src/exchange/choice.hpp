@@ -30,6 +30,9 @@ class Choice {
   [[nodiscard]] const Transport& next();
   /// A flight took so long. All ranks record theirs in the same order. @local
   void record(const Transport& transport, double cost_s);
+  /// Between flights, of a new map of the same shape: if the chosen transport has become much slower since it
+  /// was chosen, and slower than the next best was then, all are tried again. @collective{comm}, synchronises
+  void reconsider();
 
   [[nodiscard]] bool decided() const noexcept { return stage_ == Stage::decided; }
   /// Null until it is decided.
@@ -37,6 +40,8 @@ class Choice {
   /// What was tried; once it is decided, with the medians of the slowest ranks. On rank 0; elsewhere those of
   /// this rank.
   [[nodiscard]] const std::vector<TransportTiming>& timings() const noexcept { return timings_; }
+  /// What was chosen before and has been tried again. The same on all ranks.
+  [[nodiscard]] const std::vector<std::string>& left() const noexcept { return left_; }
 
  private:
   enum class Stage { measuring, asking, answering, decided };
@@ -50,6 +55,7 @@ class Choice {
   [[nodiscard]] std::string fastest();
   void wait();
   void decide(const std::string& name);
+  [[nodiscard]] bool too_slow(double now_s) const;
 
   mpi::CommView comm_;
   std::unique_ptr<mpi::Consultation> consultation_;
@@ -58,6 +64,8 @@ class Choice {
   std::size_t flights_ = 0;
   Stage stage_ = Stage::measuring;
   const Transport* chosen_ = nullptr;
+  std::vector<double> recent_s_;  ///< costs of the first flights since it was chosen, or of this build
+  std::vector<std::string> left_;
 };
 
 }  // namespace tailrace::exchange

@@ -60,11 +60,12 @@ Flight::Work::Work(FlightContext context)
 }
 
 void Flight::Work::begin(std::span<std::byte* const> places) {
-  const double start_s = monotonic_s();
-  ++context_.counts->flights;
+  begun_s_ = monotonic_s();
+  const std::int64_t sent = context_.traffic->counts.bytes;
+  ++context_.traffic->counts.flights;
   context_.line->begin(places);
   send_what_fits();
-  cost_s_ += monotonic_s() - start_s;
+  cost_s_ += context_.traffic->span(begun_s_, sent);
 }
 
 void Flight::Work::send_what_fits() {
@@ -74,8 +75,7 @@ void Flight::Work::send_what_fits() {
     if (message == nullptr) continue;
     pack(i, message);
     context_.line->send(i);
-    ++context_.counts->messages;
-    context_.counts->bytes += static_cast<std::int64_t>(context_.line.to()[i].bytes);
+    context_.traffic->count(context_.line.to()[i]);
     unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(left) - 1);
   }
 }
@@ -97,6 +97,7 @@ bool Flight::Work::advance() {
 }
 
 void Flight::Work::finish() {
+  const std::int64_t sent = context_.traffic->counts.bytes;
   send_what_fits();
   complete();
   const double start_s = monotonic_s();
@@ -110,9 +111,13 @@ void Flight::Work::finish() {
     return all_here && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();
-  const double waited_s = monotonic_s() - start_s;
-  context_.counts->wait_s += waited_s;
-  context_.line.give_back(cost_s_ + waited_s);
+  const double waited_s = context_.traffic->span(start_s, sent);
+  cost_s_ += waited_s;
+  auto& counts = context_.traffic->counts;
+  counts.wait_s += waited_s;
+  counts.cost_s += cost_s_;
+  counts.flight_s += start_s + waited_s - begun_s_;
+  context_.line.give_back(cost_s_);
 }
 
 void Flight::Work::report_silence() const {

@@ -7,6 +7,7 @@
 
 #include "exchange/lines.hpp"
 #include "exchange/plan.hpp"
+#include "exchange/traffic.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
 namespace tailrace::exchange {
@@ -33,7 +34,7 @@ class Fields {
 struct FlightContext {
   Lines::Lease line;
   double limit_s;
-  AccessCounts* counts;
+  Traffic* traffic;
 };
 
 /// A flight under way: packs what the line has room for, takes what comes.
@@ -75,7 +76,7 @@ class Flight::Work {
   std::vector<bool> here_;           ///< messages that have come
   std::size_t missing_;
   std::function<void(int)> arrival_;
-  double cost_s_ = 0;  ///< that it has taken from the computation so far
+  double begun_s_ = 0, cost_s_ = 0;  ///< when it began, and what it has taken from the computation so far
 };
 
 /// Owned entries to the landing slots of those that read them.

@@ -47,7 +47,10 @@ bool Lines::in_use() const noexcept {
 
 void Lines::clear(bool same_shape) {
   if (!same_shape) return groups_.clear();
-  for (Group& group : groups_) group.entries.clear();
+  for (Group& group : groups_) {
+    group.entries.clear();
+    if (group.choice) group.choice->reconsider();
+  }
 }
 
 std::size_t Lines::memory_bytes() const noexcept {

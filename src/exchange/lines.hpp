@@ -40,14 +40,15 @@ class Lines {
   /// @local
   [[nodiscard]] bool has_free(std::size_t entry_bytes) const noexcept;
   [[nodiscard]] bool in_use() const noexcept;
-  /// Drops all lines; what was found out about transports stays if `same_shape`. None is in use. @collective
+  /// Drops all lines; what was found out about transports stays if `same_shape`, but for transports that have
+  /// become slower. None is in use. @collective{settings.comm}, synchronises
   void clear(bool same_shape);
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  /// Calls `visit(entry_bytes, timings)` for each choice that there was. @local
+  /// Calls `visit(entry_bytes, choice)` for each choice that there was. @local
   template <class Visit>
   void for_each_choice(Visit visit) const {
     for (const Group& group : groups_)
-      if (group.choice) visit(group.entry_bytes, group.choice->timings());
+      if (group.choice) visit(group.entry_bytes, *group.choice);
   }
 
  private:
@@ -80,7 +81,7 @@ class Lines::Lease {
   Lease(Group& group, Entry& entry) : group_(&group), entry_(&entry) { entry.used = true; }
   /// The line is free again; the flight took `cost_s` from the computation. @local
   void give_back(double cost_s) {
-    if (group_->choice && !group_->choice->decided()) group_->choice->record(*entry_->transport, cost_s);
+    if (group_->choice) group_->choice->record(*entry_->transport, cost_s);
     entry_->used = false;
   }
   Line* operator->() const { return entry_->line.get(); }

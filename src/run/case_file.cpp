@@ -98,6 +98,25 @@ void list_keys(const toml::table& table, const std::string& prefix, std::vector<
   }
 }
 
+/// Removes the value at a dotted key.
+void remove(toml::table& root, const std::string& key) {
+  const auto dot = key.rfind('.');
+  if (auto* table = root.at_path(key.substr(0, dot)).as_table()) table->erase(key.substr(dot + 1));
+}
+
+/// Moves values at older names of keys to the names of today. One that is there under both is a problem.
+void rename_older(toml::table& root, const CaseSchema& schema, Problems& problems) {
+  for (const Key& key : schema.keys) {
+    if (key.now.empty() || !root.at_path(key.name)) continue;
+    if (root.at_path(key.now))
+      problems.add(fmt::format("{}: is the older name of {}, which is there too", key.name, key.now),
+                   "remove it");
+    else
+      put(root, key.now, *root.at_path(key.name).node());
+    remove(root, key.name);
+  }
+}
+
 bool holds(const Limits& limits, double value) noexcept {
   return value >= limits.least && value <= limits.most;
 }
@@ -227,6 +246,7 @@ CaseFile CaseFile::read(const std::string& path, const std::vector<std::string>&
                   .hint = "correct the TOML syntax there"});
   }
   apply(state->table, overrides);
+  rename_older(state->table, schema, state->problems);
   return CaseFile(std::move(state));
 }
 
@@ -238,6 +258,7 @@ CaseFile CaseFile::from_overrides(const std::string& subject, const std::vector<
   state->is_file = false;
   state->problems = Problems(subject);
   apply(state->table, overrides);
+  rename_older(state->table, schema, state->problems);
   return CaseFile(std::move(state));
 }
 

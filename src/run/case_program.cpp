@@ -13,6 +13,7 @@
 #include "output/session/session.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "run/memory.hpp"
+#include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/simulate.hpp"
 
 namespace tailrace::run {
@@ -139,6 +140,7 @@ std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words,
                                       const char* const* argv, CaseOptions& options) {
   const auto app = make_parser(info);
   add_case_options(*app, words);
+  if (has_exchange_keys(*info.schema)) add_exchange_option(*app, words);
   if (auto notice = read_words(*app, info, words, argc, argv)) return notice;
   if (words.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
   finalize(words, argc, argv, "", options);

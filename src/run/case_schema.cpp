@@ -158,6 +158,7 @@ void add_key(nlohmann::ordered_json& root, const Key& key) {
   if (!key.fallback.empty()) value["default"] = default_of(key);
   value["x-meaning"] = key.meaning;
   if (!key.otherwise.empty()) value["x-default"] = key.otherwise;
+  if (!key.now.empty()) value["deprecated"] = true;
   if (key.required) table["required"].push_back(name);
   table["properties"][name] = std::move(value);
 }
@@ -182,7 +183,7 @@ std::string case_template(const CaseSchema& schema) {
   for (const auto& key : schema.keys) {
     auto [table, name] = parts_of(key.name);
     const auto inner = table.find("].");  // a list in a table of a list: written as one value
-    if (inner != std::string::npos) continue;
+    if (inner != std::string::npos || !key.now.empty()) continue;
     if (table != last) {
       const bool list = table.ends_with("[]");
       const bool used = std::any_of(schema.keys.begin(), schema.keys.end(), [&, at = table](const Key& k) {

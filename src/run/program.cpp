@@ -66,6 +66,13 @@ void add_case_options(CLI::App& app, CaseWords& words) {
   add_run_options(app, words.run);
 }
 
+void add_exchange_option(CLI::App& app, CaseWords& words) {
+  app.add_option("--exchange", words.exchange,
+                 "transport of values between ranks, such as isend [auto: the fastest]")
+      ->type_name("NAME")
+      ->group("Run");
+}
+
 void add_check_options(CLI::App& app, CaseWords& words) {
   const std::string group = "Files";
   constexpr int most = 1 << 24;
@@ -119,6 +126,7 @@ CaseFile open_case(const ProgramInfo& info, const CaseWords& words,
                    const std::vector<std::string>& settings) {
   auto all = settings;
   all.insert(all.end(), words.settings.begin(), words.settings.end());
+  if (!words.exchange.empty()) all.push_back(fmt::format("exchange.transport=\"{}\"", words.exchange));
   const auto subject = words.case_file.empty() ? "the command line" : words.case_file;
   auto file = settings.empty() ? CaseFile::read(words.case_file, all, *info.schema)
                                : CaseFile::from_overrides(subject, all, *info.schema);

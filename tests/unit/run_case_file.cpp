@@ -156,6 +156,26 @@ TEST_CASE("a key of another choice is known, and a problem") {
   CHECK(holds(message_of(file), "time.steps: has no meaning. Fix: leave it out"));
 }
 
+TEST_CASE("a key is read at its older name too, and has the name of today afterwards") {
+  CaseSchema renamed = schema;
+  renamed.keys.push_back({.name = "old.sink", .meaning = "older name of `write.sink`", .now = "write.sink"});
+  auto file = CaseFile::from_overrides("case", {"old.sink=tar", "input.file=x.h5"}, renamed);
+  CHECK(file.text("write.sink") == "tar");
+  file.file_name("input.file");
+  CHECK(message_of(file).empty());
+  CHECK(file.resolved()["write"]["sink"] == "tar");
+  CHECK(!file.resolved().value("old", nlohmann::json::object()).contains("sink"));
+
+  auto both =
+      CaseFile::from_overrides("case", {"old.sink=tar", "write.sink=zip", "input.file=x.h5"}, renamed);
+  CHECK(both.text("write.sink") == "zip");
+  both.file_name("input.file");
+  CHECK(holds(message_of(both), "old.sink: is the older name of write.sink, which is there too"));
+
+  CHECK(!holds(case_template(renamed), "old"));
+  CHECK(json_schema(renamed)["properties"]["old"]["properties"]["sink"]["deprecated"] == true);
+}
+
 TEST_CASE("template and JSON schema show what is stated") {
   const auto text = case_template(schema);
   CHECK(holds(text, "[input]\n#  (required)\nfile = \"x.h5\"\n"));

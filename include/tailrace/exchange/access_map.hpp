@@ -9,9 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/exchange/distribution.hpp"
 #include "tailrace/exchange/field.hpp"
+
+namespace tailrace::trace {
+class Log;
+}
 
 namespace tailrace::exchange {
 
@@ -29,12 +34,29 @@ struct AccessOptions {
   std::string transport = "auto";
   Order order = Order::fixed;
   double limit_s = 60;  ///< after which a rank that waits names those it waits for
+  /// Where flights leave a span for their begin and one for their finish, with the bytes sent in each; null:
+  /// nowhere. It outlives the map.
+  trace::Log* log = nullptr;
 };
 
-/// What exchanges of a map have cost this rank so far.
+/// What exchanges of a map, all its builds together, have cost this rank so far.
 struct AccessCounts {
   std::int64_t flights = 0, messages = 0, bytes = 0;  ///< messages sent, and their bytes
-  double wait_s = 0;                                  ///< in `finish`
+  std::int64_t largest_bytes = 0;                     ///< of one message
+  double flight_s = 0;                                ///< from `begin` to the end of `finish`
+  double cost_s = 0;                                  ///< of that, in `begin`, `progress` and `finish`
+  double wait_s = 0;                                  ///< of that, in `finish`
+  std::int64_t builds = 0;
+  double build_s = 0;
+
+  /// Seconds in which values were under way while the caller did something else.
+  [[nodiscard]] double hidden_s() const noexcept { return flight_s - cost_s; }
+};
+
+/// What this rank has sent to another one.
+struct PeerTraffic {
+  int rank = 0;
+  std::int64_t messages = 0, bytes = 0;
 };
 
 /// What is known of a transport.
@@ -50,6 +72,7 @@ struct TransportChoice {
   std::string flights;           ///< "gather", "scatter_add" or "contributions"
   std::int64_t entry_bytes = 0;  ///< of all fields together
   std::vector<TransportTiming> timings;
+  std::vector<std::string> left;  ///< transports that had been chosen and became slower, in their order
 };
 
 /// What a map means for this rank.
@@ -160,6 +183,10 @@ class AccessMap {
 
   [[nodiscard]] AccessSummary describe() const;
   [[nodiscard]] const AccessCounts& counts() const noexcept;
+  /// By rank; only those that something was sent to. @local
+  [[nodiscard]] std::vector<PeerTraffic> traffic() const;
+  /// Spans in the log belong to this step from now on. @local
+  void mark_step(StepIndex step) noexcept;
   /// What `auto` has found out so far. @local
   [[nodiscard]] std::vector<TransportChoice> choices() const;
 

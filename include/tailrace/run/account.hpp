@@ -33,6 +33,7 @@ struct RunAccount {
   std::string strategy, sink;
   nlohmann::json plan{{"mode", "fixed"}};             ///< see `describe_plan`
   nlohmann::json results = nlohmann::json::object();  ///< what the simulation found out, by its own names
+  nlohmann::json exchange = nullptr;  ///< see `describe_exchange`; null: the simulation has no access maps
   std::vector<std::string> warnings;
 };
 

@@ -34,6 +34,7 @@ struct Key {
   std::vector<std::string> words{};  ///< the only texts that are accepted; empty: any
   std::string fix{};  ///< says how a value is written, such as `steps = 600`; shown where it is missing
   bool required = false;
+  std::string now{};  ///< the key that it is the older name of; empty: it is current
 
   /// The default as TOML writes it; empty if there is none.
   [[nodiscard]] std::string toml_fallback() const;

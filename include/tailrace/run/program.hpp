@@ -72,6 +72,7 @@ struct CaseOptions {
 /// The command line as typed.
 struct CaseWords {
   std::string case_file, out_directory, output, trace;
+  std::string exchange;  ///< refers to programs with the table [exchange]
   bool overwrite = false, check_only = false, allow_outside = false;
   int check_ranks = 0;                ///< 0: not given
   std::vector<std::string> settings;  ///< "key=value"
@@ -85,6 +86,8 @@ std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info);
 /// Adds --case, --out, -o, --set, --overwrite, and what `add_check_options`, `add_write_options`,
 /// `add_trace_option` and `add_run_options` add; `words` outlives the parser.
 void add_case_options(CLI::App& app, CaseWords& words);
+/// Adds --exchange, for a program whose schema has `exchange_keys`, likewise.
+void add_exchange_option(CLI::App& app, CaseWords& words);
 /// Adds --check, --ranks and --allow-outside, likewise.
 void add_check_options(CLI::App& app, CaseWords& words);
 /// A request that ends the program at once: help or version.

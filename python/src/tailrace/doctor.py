@@ -78,6 +78,7 @@ def examine(layout: Layout) -> dict[str, dict[str, Any]]:
         "Machine": examine_machine,
         f"Placement of {layout.ranks} x {layout.threads} threads": lambda: examine_placement(layout),
         "MPI": examine_mpi,
+        "Transports of exchanges": examine_transports,
         "Tools": examine_tools,
         "File system": lambda: examine_disk(Path.cwd()),
         "Optional": examine_optional,
@@ -221,6 +222,30 @@ def examine_mpi() -> dict[str, Any]:
     found["thread level"] = thread_level(launcher)
     found["spawn"] = "not probed (the strategies spawn and spawn-each start processes by it)"
     return found
+
+
+def examine_transports() -> dict[str, Any]:
+    """Which transports carry messages between two processes here, and why others do not."""
+    program = find_program("tailrace-transports")
+    launcher = find_mpirun(launch_info(program)) if program else None
+    if program is None or launcher is None:
+        missing = "launcher" if program else "tailrace-transports; build it, or set TAILRACE_BIN_DIR"
+        return {"transports": f"not probed: there is no {missing}"}
+    options = ["--oversubscribe"] if launcher.kind == "openmpi" else []
+    said = output_of([launcher.path, *options, "-n", "2", str(program)])
+    try:
+        listed = json.loads(said[said.index("{") :])["transports"]
+    except ValueError:
+        return {"transports": "not probed: " + (said.strip() or "tailrace-transports says nothing")}
+    return {one["name"]: transport_text(one) for one in listed}
+
+
+def transport_text(one: dict[str, Any]) -> str:
+    if one["obstacle"]:
+        return f"excluded: {one['obstacle']}"
+    return one["description"] + (
+        "" if one["chosen_by_auto"] else "; to compare with, auto does not choose it"
+    )
 
 
 def other_launchers(launcher: Launcher) -> list[str]:

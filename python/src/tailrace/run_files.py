@@ -15,6 +15,14 @@ OUTPUT = {
 }  # fmt: skip
 RANK = {"rank": COUNT, "host": TEXT, "cells": NUMBER, "writes": COUNT, "waits": COUNT, "writer": COUNT}
 DECISION = {"step": COUNT, "strategy": TEXT, "reason": TEXT}
+MAP_OF_RANK = {
+    "rank": COUNT, "flights": COUNT, "messages": COUNT, "reads_from": COUNT, "read_by": COUNT, "owned": COUNT,
+    "landing": COUNT, "builds": COUNT, "sent": [[COUNT]],
+}  # fmt: skip
+CHOICE = {
+    "flights": TEXT, "entry_bytes": COUNT, "chosen": TEXT, "left": [TEXT],
+    "tried": [{"name": TEXT, "obstacle": TEXT}],
+}  # fmt: skip
 ACCOUNT = {
     "status": TEXT, "reason": TEXT, "title": TEXT, "simulation": TEXT, "program": TEXT, "version": TEXT,
     "started": TEXT, "ended": TEXT, "case_file": TEXT, "input_file": TEXT, "strategy": TEXT, "sink": TEXT,
@@ -29,6 +37,11 @@ ACCOUNT = {
     "peak_memory_bytes": [NUMBER], "predicted_memory_bytes": [NUMBER],
     "per_rank": [RANK], "writers": [RANK], "outputs": [OUTPUT],
     "binding": [{"rank": COUNT, "host": TEXT, "cpus": TEXT, "writer_cpus": TEXT, "writer_place": TEXT}],
+    "exchange": {
+        "transport": TEXT, "asked_by": TEXT, "order": TEXT,
+        "transports": [{"name": TEXT, "description": TEXT, "obstacle": TEXT}],
+        "maps": [{"name": TEXT, "choices": [CHOICE], "per_rank": [MAP_OF_RANK]}],
+    },
     "plan": {
         "mode": TEXT, "decisions": [DECISION], "reasons": [TEXT], "measured": TABLE,
         "predictions": [{"strategy": TEXT, "reason": TEXT}],

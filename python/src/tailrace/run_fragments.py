@@ -45,6 +45,7 @@ REASONS = {
     "settings": "a fragment program has no keys. Fix: its arguments behind its name, or -D for macros",
     "write": NO_OUTPUTS,
     "sink": NO_OUTPUTS,
+    "exchange": "the ranks of a fragment program send each other messages, for which there is one transport",
     "pace": NO_OUTPUTS,
     "allow_outside": NO_OUTPUTS,
     "trace": "fragment programs leave no trace so far",

@@ -67,6 +67,15 @@ Sink = Annotated[
         help="What the file is, such as hdf5-chunked:4 (default: hdf5). tailrace-rehearse --list names all.",
     ),
 ]
+Exchange = Annotated[
+    str | None,
+    typer.Option(
+        "--exchange",
+        metavar="NAME",
+        help="Transport of values between ranks, such as isend, for simulations that exchange them by maps "
+        "(default: auto, the fastest). tailrace doctor names all.",
+    ),
+]
 Pace = Annotated[
     str | None,
     typer.Option(

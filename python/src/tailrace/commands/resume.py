@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.options import Bind, Fault, Oversubscribe, Starter, Threads, WallLimit, Write
+from tailrace.commands.options import Bind, Exchange, Fault, Oversubscribe, Starter, Threads, WallLimit, Write
 
 
 def resume(
@@ -17,6 +17,7 @@ def resume(
     ] = None,
     threads: Threads = None,
     write: Write = None,
+    exchange: Exchange = None,
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
@@ -27,11 +28,12 @@ def resume(
 ) -> None:
     """Resume a run from its newest checkpoint that is whole, in the same directory.
 
-    The number of ranks, of threads, and who writes may change; the result is one output without a seam.
+    The number of ranks, of threads, who writes and how ranks exchange values may change; the result is one
+    output without a seam.
     """
     from tailrace.resume import ResumeRequest, resume_run
 
-    options = {"write": write, "fault": fault, "wall-limit": wall_limit}
+    options = {"write": write, "exchange": exchange, "fault": fault, "wall-limit": wall_limit}
     request = ResumeRequest(
         run_dir=run_dir,
         ranks=ranks,

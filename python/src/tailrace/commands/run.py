@@ -12,6 +12,7 @@ from tailrace.commands.options import (
     CppDirectories,
     CppSources,
     Defines,
+    Exchange,
     Fault,
     Oversubscribe,
     Pace,
@@ -64,6 +65,7 @@ def run(
     settings: Settings = None,
     write: Write = None,
     sink: Sink = None,
+    exchange: Exchange = None,
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
@@ -107,7 +109,7 @@ FIELDS = (
     "profile",
     "json",
 )
-NATIVE_OPTIONS = ("write", "sink", "fault", "pace", "trace", "wall_limit")
+NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
 PROGRAM_PARAMETERS = ("arguments", "defines", "warnings", "cpp_directories", "cpp_sources")
 
 

@@ -4,9 +4,12 @@
 The methods are named as the rules.
 """
 
-from lark import Token
+from typing import TYPE_CHECKING
 
 from tailrace.fragments import tree
+
+if TYPE_CHECKING:
+    from tailrace.fragments.tables import Token
 
 MAX_DEPTH = 1000
 
@@ -21,10 +24,19 @@ class TooDeepError(Exception):
 
 def deepened(node: tree.Node, *parts: tree.Node | None) -> tree.Node:
     """The node, whose depth follows from that of its parts."""
-    node.depth = 1 + max((part.depth for part in parts if part is not None), default=0)
-    if node.depth > MAX_DEPTH:
+    depth = 0
+    for part in parts:
+        if part is not None and part.depth > depth:
+            depth = part.depth
+    node.depth = depth + 1
+    if depth >= MAX_DEPTH:
         raise TooDeepError(node.at)
     return node
+
+
+def foreign_index(mark: "Token") -> int:
+    """The number of a foreign block, which its mark holds."""
+    return int(mark.text[1:-1])
 
 
 def known(parts: list) -> list:
@@ -42,22 +54,22 @@ class BuildTree:
 
     def sub(self, parts: list) -> tree.Sub:
         hint, name, params, block = parts
-        return tree.Sub(name.start_pos, str(name), params, block, hint)
+        return tree.Sub(name.at, name.text, params, block, hint)
 
     def cpp_sub(self, parts: list) -> tree.CppSub:
         _, name, params, body = parts
-        return tree.CppSub(name.start_pos, str(name), params, int(body[1:-1]))
+        return tree.CppSub(name.at, name.text, params, foreign_index(body))
 
     def cpp_head(self, parts: list) -> tree.CppHead:
-        return tree.CppHead(parts[0].start_pos, int(parts[1][1:-1]))
+        return tree.CppHead(parts[0].at, foreign_index(parts[1]))
 
     def import_item(self, parts: list) -> tree.Import:
         function, params, alias, cuda, nocpu = parts
-        name = str(alias or function)
-        return tree.Import(function.start_pos, str(function), name, params, cuda is not None, nocpu is None)
+        name = (alias or function).text
+        return tree.Import(function.at, function.text, name, params, cuda is not None, nocpu is None)
 
     def broken(self, parts: list) -> tree.Broken:
-        return tree.Broken(parts[0].start_pos)
+        return tree.Broken(parts[0].at)
 
     def params(self, parts: list) -> list[tree.Param]:
         return known(parts)
@@ -66,12 +78,12 @@ class BuildTree:
 
     def param(self, parts: list) -> tree.Param:
         kind, name = parts
-        return tree.Param(kind.start_pos if name is None else name.start_pos, str(kind), str(name or ""))
+        return tree.Param(kind.at if name is None else name.at, kind.text, "" if name is None else name.text)
 
     ext = param
 
-    def type(self, parts: list) -> Token:
-        return parts[0] if len(parts) == 1 or parts[1] is None else parts[0].update(value="value &")
+    def type(self, parts: list) -> "Token":
+        return parts[0] if len(parts) == 1 or parts[1] is None else parts[0]._replace(text="value &")
 
     # Blocks and statements.
 
@@ -83,41 +95,41 @@ class BuildTree:
         return deepened(tree.Block(statements[0].at, names or [], statements, rules or [], True), *statements)
 
     def names(self, parts: list) -> list[tree.Name]:
-        return [tree.Name(part.start_pos, str(part)) for part in parts]
+        return [tree.Name(part.at, part.text) for part in parts]
 
     def call(self, parts: list) -> tree.Call:
         label, name, args, sets, deletes, rules = parts
-        call = tree.Call(name.start_pos, str(name), args, label, sets or [], deletes or [], rules or [])
+        call = tree.Call(name.at, name.text, args, label, sets or [], deletes or [], rules or [])
         return deepened(call, *args)
 
     def let(self, parts: list) -> tree.Let:
         word, *bindings, block = parts
-        return deepened(tree.Let(word.start_pos, bindings, block), block)
+        return deepened(tree.Let(word.at, bindings, block), block)
 
     def binding(self, parts: list) -> tree.Binding:
-        return deepened(tree.Binding(parts[0].start_pos, str(parts[0]), parts[1]), parts[1])
+        return deepened(tree.Binding(parts[0].at, parts[0].text, parts[1]), parts[1])
 
     def for_loop(self, parts: list) -> tree.For:
         word, hint, var, first, last, block = parts
-        name = tree.Name(var.start_pos, str(var))
-        return deepened(tree.For(word.start_pos, name, first, last, block, hint), first, last, block)
+        name = tree.Name(var.at, var.text)
+        return deepened(tree.For(word.at, name, first, last, block, hint), first, last, block)
 
     def while_loop(self, parts: list) -> tree.While:
         word, hint, condition, var, start, out, block = parts
-        name = tree.Name(var.start_pos, str(var))
-        loop = tree.While(word.start_pos, condition, name, start, out, block, hint)
+        name = tree.Name(var.at, var.text)
+        loop = tree.While(word.at, condition, name, start, out, block, hint)
         return deepened(loop, condition, block)
 
     def condition(self, parts: list) -> tree.If:
         word, condition, block = parts
-        return deepened(tree.If(word.start_pos, condition, block), condition, block)
+        return deepened(tree.If(word.at, condition, block), condition, block)
 
     def late_df(self, parts: list) -> tree.LateDf:
-        return tree.LateDf(parts[0].start_pos, parts[1])
+        return tree.LateDf(parts[0].at, parts[1])
 
     def hint(self, parts: list) -> tree.Hint:
-        values = known(parts)
-        return tree.Hint(values[0].at if values else 0, values)
+        word, *values = parts
+        return tree.Hint(word.at, word.text, known(values))
 
     # Recommendations. A rule of several flags is several nodes.
 
@@ -125,19 +137,19 @@ class BuildTree:
         return [rule for part in parts for rule in part]
 
     def assign_rule(self, parts: list) -> list[tree.Rule]:
-        return [tree.AssignRule(parts[0].start_pos, str(parts[0]), parts[1], parts[2])]
+        return [tree.AssignRule(parts[0].at, parts[0].text, parts[1], parts[2])]
 
     def map_rule(self, parts: list) -> list[tree.Rule]:
-        return [tree.MapRule(parts[0].start_pos, str(parts[0]), parts[1], parts[2])]
+        return [tree.MapRule(parts[0].at, parts[0].text, parts[1], parts[2])]
 
     def list_rule(self, parts: list) -> list[tree.Rule]:
-        return [tree.ListRule(parts[0].start_pos, str(parts[0]), parts[1:])]
+        return [tree.ListRule(parts[0].at, parts[0].text, parts[1:])]
 
     def expr_rule(self, parts: list) -> list[tree.Rule]:
-        return [tree.ExprRule(parts[0].start_pos, str(parts[0]), parts[1])]
+        return [tree.ExprRule(parts[0].at, parts[0].text, parts[1])]
 
     def flag_rule(self, parts: list) -> list[tree.Rule]:
-        return [tree.FlagRule(part.start_pos, str(part)) for part in parts]
+        return [tree.FlagRule(part.at, part.text) for part in parts]
 
     def broken_rule(self, parts: list) -> list[tree.Rule]:
         return []
@@ -151,21 +163,21 @@ class BuildTree:
 
     def ref(self, parts: list) -> tree.Ref:
         name, *indices = parts
-        return deepened(tree.Ref(name.start_pos, str(name), indices), *indices)
+        return deepened(tree.Ref(name.at, name.text, indices), *indices)
 
     def choice(self, parts: list) -> tree.Choice:
         condition, word, then, otherwise = parts
-        return deepened(tree.Choice(word.start_pos, condition, then, otherwise), condition, then, otherwise)
+        return deepened(tree.Choice(word.at, condition, then, otherwise), condition, then, otherwise)
 
     def binary(self, parts: list) -> tree.Binary:
         left, op, right = parts
-        return deepened(tree.Binary(op.start_pos, str(op), left, right), left, right)
+        return deepened(tree.Binary(op.at, op.text, left, right), left, right)
 
     def negative(self, parts: list) -> tree.Negative:
-        return deepened(tree.Negative(parts[0].start_pos, parts[1]), parts[1])
+        return deepened(tree.Negative(parts[0].at, parts[1]), parts[1])
 
     def constant(self, parts: list, kind: str) -> tree.Constant:
-        node = tree.Constant(parts[0].start_pos, str(parts[0]))
+        node = tree.Constant(parts[0].at, parts[0].text)
         node.type = kind
         return node
 
@@ -179,10 +191,10 @@ class BuildTree:
         return self.constant(parts, "string")
 
     def unknown_value(self, parts: list) -> tree.Unknown:
-        return tree.Unknown(parts[0].start_pos)
+        return tree.Unknown(parts[0].at)
 
     def cast(self, parts: list) -> tree.Cast:
-        node = tree.Cast(parts[0].start_pos, str(parts[0]), parts[1])
+        node = tree.Cast(parts[0].at, parts[0].text, parts[1])
         node.type = node.to
         return deepened(node, parts[1])
 

@@ -14,7 +14,7 @@ from tailrace.fragments.folders import needed_folder
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
-from tailrace.fragments.units import TYPES, Unit, units_of
+from tailrace.fragments.units import TYPES, Unit, find_functions, units_of
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,16 @@ class Source:
 def compile_source(source: Source, target: Path | None) -> Problems:
     """Checks a program and, if nothing is wrong with it, makes FILE.json or a shared object of it."""
     bound, problems = check_program(source.program, source.defines)
+    alone = target is not None and target.suffix == ".json"
+    sources = [] if alone else sources_of(source.program, source.cpp_directories, source.cpp_sources)
+    functions = {} if alone else find_functions(bound, sources, problems)
     problems = problems.steered(source.warnings)
     if problems.errors or target is None:
         return problems
-    if target.suffix == ".json":
+    if alone:
         write_document(bound, target)
     else:
-        sources = sources_of(source.program, source.cpp_directories, source.cpp_sources)
-        build_object(bound, sources, target, problems)
+        build_object(bound, units_of(bound, functions, sources), target, problems)
     return problems
 
 
@@ -62,11 +64,8 @@ def write_document(bound: Bound, target: Path) -> None:
     Path(file.name).replace(target)
 
 
-def build_object(bound: Bound, sources: Sequence[Path], target: Path, problems: Problems) -> list[str]:
+def build_object(bound: Bound, units: Sequence[Unit], target: Path, problems: Problems) -> list[str]:
     """Builds the shared object; errors go to `problems`. Returns the names of compiled units."""
-    units = units_of(bound, sources, problems)
-    if problems.errors:
-        return []
     builder = Builder(needed_folder("objects"), find_compiler(), [])
     objects, failures = builder.objects([*units, Unit("program", program_text(lower(bound)))])
     for failure in failures:
@@ -81,11 +80,12 @@ def build_object(bound: Bound, sources: Sequence[Path], target: Path, problems: 
 
 def report(bound: Bound, failure: Failure, problems: Problems) -> None:
     """Imports with another signature are named; anything else is as the compiler said it."""
-    wrong = [item for item in failure.unit.imports if item.name in failure.wrong_imports]
-    for item in wrong:
+    wrong = [pair for pair in failure.unit.imports if pair[0].name in failure.wrong_imports]
+    for item, function in wrong:
+        wanted = ", ".join(param.type for param in item.params)
         params = ", ".join(TYPES[param.type].strip() for param in item.params)
-        text = f"the C++ function {item.function} in {failure.unit.name} has other parameters"
+        found = f"the C++ function is {function}, the import {item.function}({wanted})"
         fix = f'extern "C" void {item.function}({params})'
-        problems.error(bound.expanded.place(item.at), text, "SYN12", fix)
+        problems.error(bound.expanded.place(item.at), f"{found}. Declared at {function.place}.", "SYN12", fix)
     if not wrong:
         raise CommandError(f"{failure.text.strip()}\n{failure.unit.name}: error: C++ that does not compile")

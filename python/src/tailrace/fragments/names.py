@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tailrace.console import count_of
 from tailrace.fragments import tree
-from tailrace.fragments.problems import Problems, nearest
+from tailrace.fragments.problems import Problems
 from tailrace.fragments.source import Expanded
 
 # The properties of recommendations, each with the kinds of rules that it may be.
@@ -111,7 +111,7 @@ def collect_subs(bound: Bound, problems: Problems) -> None:
 def check_main(bound: Bound, problems: Problems) -> None:
     main = bound.subs.get("main")
     if main is None and "main" not in bound.program.doubtful:
-        found = nearest("main", list(bound.subs))
+        found = problems.nearest("main", list(bound.subs))
         problems.error(
             bound.expanded.place(0),
             f"there is no main{found}",
@@ -162,7 +162,7 @@ class Binder:
             if isinstance(rule, tree.ListRule) and rule.property == "nfparam":
                 for ref in rule.refs:
                     self.declare(Symbol("nfparam", ref.name, ref.at, "int"))
-        self.values(self.sub.hint.values if self.sub.hint else [])
+        self.hint(self.sub)
         self.block(self.sub.block, new_scope=False)
 
     # Declarations and look-up.
@@ -203,7 +203,7 @@ class Binder:
             return
         known = [name for scope in self.scopes for name in scope]
         fix = f"declare it: df {ref.name};"
-        self.error(ref.at, f"unknown name {ref.name}{nearest(ref.name, known)}", "SYN9", fix)
+        self.error(ref.at, f"unknown name {ref.name}{self.problems.nearest(ref.name, known)}", "SYN9", fix)
 
     def values(self, expressions: Iterable[tree.Expression]) -> None:
         for expression in expressions:
@@ -250,10 +250,12 @@ class Binder:
             case tree.Let():
                 self.let(statement)
             case tree.For():
-                self.values([*hint_values(statement), statement.first, statement.last])
+                self.hint(statement)
+                self.values([statement.first, statement.last])
                 self.inside(Symbol("for", statement.var.text, statement.var.at, "int"), [], statement.block)
             case tree.While():
-                self.values([*hint_values(statement), statement.start])
+                self.hint(statement)
+                self.value(statement.start)
                 self.data(statement.out)
                 counter = Symbol("while", statement.var.text, statement.var.at, "int")
                 self.inside(counter, [statement.condition], statement.block)
@@ -267,6 +269,12 @@ class Binder:
                 )
                 for name in statement.names:
                     self.declare(Symbol("df", name.text, name.at))
+
+    def hint(self, node: tree.Sub | tree.For | tree.While) -> None:
+        if node.hint is not None:
+            place = self.bound.expanded.place(node.hint.at)
+            self.problems.warn(place, f"<<{node.hint.word}>> has no effect", "HINT", "remove it")
+            self.values(node.hint.values)
 
     def inside(self, counter: Symbol, values: Iterable[tree.Expression], block: tree.Block) -> None:
         self.scopes.append({})
@@ -302,7 +310,7 @@ class Binder:
 
     def unknown_sub(self, call: tree.Call) -> None:
         if call.sub not in self.bound.program.doubtful:
-            found = nearest(call.sub, list(self.bound.subs))
+            found = self.problems.nearest(call.sub, list(self.bound.subs))
             fix = f"declare it with sub, C++ sub or import{'' if found else '; there is none yet'}"
             self.error(call.at, f"unknown subroutine {call.sub}{found}", "SYN2", fix)
 
@@ -323,7 +331,7 @@ class Binder:
                 self.error(call.at, text, "SEM10", f"@ {{ nfparam {name} => VALUE; }} at the call")
         for rule in call.rules:
             if is_given_nfparam(rule) and rule.ref.name not in wanted:
-                found = nearest(rule.ref.name, wanted)
+                found = self.problems.nearest(rule.ref.name, wanted)
                 fix = f"@ {{ nfparam {rule.ref.name}; }} at the sub"
                 self.error(rule.ref.at, f"{call.sub} has no nfparam {rule.ref.name}{found}", "SEM10", fix)
 
@@ -342,7 +350,8 @@ class Binder:
         for rule in rules:
             allowed = PROPERTIES.get(rule.property)
             if allowed is None:
-                text = f"unknown recommendation {rule.property}{nearest(rule.property, list(PROPERTIES))}"
+                found = self.problems.nearest(rule.property, list(PROPERTIES))
+                text = f"unknown recommendation {rule.property}{found}"
                 self.problems.warn(self.bound.expanded.place(rule.at), text, "RULE", "it has no effect")
             elif not isinstance(rule, allowed):
                 self.error(rule.at, f"{rule.property} has another form", "SYN", FORMS[rule.property])

@@ -5,57 +5,44 @@ In: `Expanded`; out: `Program`.
 """
 
 import re
-import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
-from pathlib import Path
-
-from lark import Lark, Token, UnexpectedToken
 
 from tailrace.fragments import tree
-from tailrace.fragments.build_tree import MAX_DEPTH, BuildTree, TooDeepError
-from tailrace.fragments.folders import cache_folder
+from tailrace.fragments.build_tree import MAX_DEPTH, TooDeepError
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.source import Expanded
+from tailrace.fragments.tables import END, Machine, Token, lark_of_grammar
 
-GRAMMAR = Path(__file__).with_name("language.lark")
 ITEM_WORDS = ("SUB", "CPP", "IMPORT")
 
 
 @cache
-def lark_tables() -> Lark:
-    """The tables, from the cache of the user where they are there already."""
-    folder = cache_folder("grammar")
-    kept = str(folder / f"language-{sys.version_info.major}.{sys.version_info.minor}") if folder else False
-    return Lark(GRAMMAR.read_text(), parser="lalr", start="program", cache=kept, transformer=BuildTree())
-
-
-@cache
 def scanner() -> tuple[re.Pattern[str], dict[str, str]]:
-    """A pattern with a group for each kind of token, and the words that are not identifiers."""
-    words, kinds = {}, []
-    for terminal in lark_tables().terminals:
-        value = terminal.pattern.value
-        if terminal.pattern.type == "str" and value.isidentifier():
-            words[value] = terminal.name
+    """A pattern with a group for each class of tokens, and the kinds of those that are always the same."""
+    fixed, classes = {}, []
+    for terminal in lark_of_grammar().terminals:
+        if terminal.pattern.type == "str":
+            fixed[terminal.pattern.value] = terminal.name
         else:
-            kinds.append((terminal.priority, terminal.pattern.max_width, terminal))
-    kinds.sort(key=lambda kind: (-kind[0], -kind[1], kind[2].name))
-    groups = [f"(?P<{kind.name}>{kind.pattern.to_regexp()})" for *_, kind in kinds]
-    return re.compile("|".join([r"(?P<BLANK>\s+)", *groups, r"(?P<STRAY>[\s\S])"])), words
+            classes.append((-terminal.priority, -terminal.pattern.max_width, terminal.name, terminal))
+    marks = sorted((mark for mark in fixed if not mark.isidentifier()), key=len, reverse=True)
+    several = "|".join(re.escape(mark) for mark in marks if len(mark) > 1)
+    single = "".join(re.escape(mark) for mark in marks if len(mark) == 1)
+    groups = [f"(?P<{name}>{kind.pattern.to_regexp()})" for *_, name, kind in sorted(classes)]
+    pattern = "|".join([f"(?P<SEVERAL>{several})", *groups, f"(?P<SINGLE>[{single}])", r"(?P<STRAY>\S)"])
+    return re.compile(rf"\s*(?:{pattern})"), fixed
 
 
 def tokens(text: str) -> list[Token]:
     """All tokens of a text; characters that begin none are of the kind STRAY."""
-    pattern, words = scanner()
+    pattern, fixed = scanner()
     found = []
     for match in pattern.finditer(text):
-        kind = match.lastgroup
-        if kind == "ID":
-            kind = words.get(match[0], "ID")
-        if kind != "BLANK":
-            found.append(Token(kind, match[0], match.start()))
+        group = match.lastgroup
+        word = match[group]
+        found.append(Token(fixed.get(word, group), word, match.start(group)))
     return found
 
 
@@ -71,7 +58,7 @@ class Parser:
         self.expanded, self.problems = expanded, problems
         self.tokens = tokens(expanded.text)
         self.doubtful: set[str] = set()
-        self.state = lark_tables().parse_interactive("").parser_state
+        self.machine = Machine()
 
     def run(self) -> tree.Program:
         try:
@@ -79,107 +66,93 @@ class Parser:
         except TooDeepError as error:
             place = self.expanded.place(error.at)
             self.problems.error(place, f"nested more than {MAX_DEPTH} levels deep", "SYN", "divide it")
-            return tree.Program([], {str(one) for one in self.tokens})
+            return tree.Program([], {one.text for one in self.tokens})
 
     def items(self) -> list[tree.Item]:
-        index, all_tokens, feed = 0, self.tokens, self.state.feed_token
-        while index < len(all_tokens):
-            try:
-                feed(all_tokens[index])
-                index += 1
-            except UnexpectedToken as error:
-                index = self.recover(error, index)
-        end = Token("$END", "", len(self.expanded.text))
-        try:
-            return feed(end, True)
-        except UnexpectedToken as error:
+        index, feed, length = 0, self.machine.feed, len(self.tokens)
+        while (index := feed(self.tokens, index)) < length:
+            index = self.recover(index)
+        end = Token(END, "", len(self.expanded.text))
+        if feed([end]) == 0:
             if not self.expanded.cut:
-                self.report(error)
-            self.replace_item(end.start_pos)
-            return feed(end, True)
+                self.report(end)
+            self.replace_item(end.at)
+            feed([end])
+        return self.machine.values[0]
 
-    def recover(self, error: UnexpectedToken, index: int) -> int:
+    def recover(self, index: int) -> int:
         """Reports, and replaces what is around an error by ERROR; the index of the token behind that."""
-        self.report(error)
         token = self.tokens[index]
-        if token.type in ITEM_WORDS and len(self.state.state_stack) > 2:
-            self.replace_item(token.start_pos)
+        self.report(token)
+        if token.kind in ITEM_WORDS and len(self.machine.states) > 2:
+            self.replace_item(token.at)
             return index
-        item = self.replace(token.start_pos)
+        item = self.replace(token.at)
         behind = self.skip(index, item)
-        first = next((i for i in range(index - 1, -1, -1) if self.tokens[i] in ("{", "}", ";")), -1)
+        first = next((i for i in range(index - 1, -1, -1) if self.tokens[i].text in ("{", "}", ";")), -1)
         self.doubt(first + 1, behind)
         return behind
 
     def doubt(self, first: int, behind: int) -> None:
-        self.doubtful |= {str(one) for one in self.tokens[first:behind] if one.type == "ID"}
+        self.doubtful |= {one.text for one in self.tokens[first:behind] if one.kind == "ID"}
 
     def replace_item(self, at: int) -> None:
         """Gives up the item that is open; any subroutine may have been in it."""
-        stack, states = self.state.state_stack, self.state.parse_conf.states
-        complete = 1 + (len(stack) > 1 and "SUB" in states[stack[1]])
-        del stack[complete:], self.state.value_stack[complete - 1 :]
+        states, table = self.machine.states, self.machine.table
+        self.machine.keep(int(len(states) > 1 and "SUB" in table[states[1]]))
         self.replace(at)
-        self.doubtful |= {
-            str(name) for word, name in pairwise(self.tokens) if word.type in ("SUB", "AS", "IMPORT")
-        }
+        self.doubtful |= self.declared
+
+    @cached_property
+    def declared(self) -> set[str]:
+        """The names of all subroutines and imports."""
+        return {name.text for word, name in pairwise(self.tokens) if word.kind in ("SUB", "AS", "IMPORT")}
 
     def replace(self, at: int) -> bool:
         """Leaves states until one can take ERROR, and gives it that. Is it an item?"""
-        stack = self.state.state_stack
-        while not self.takes_error(at):
-            stack.pop()
-            self.state.value_stack.pop()
-        return len(stack) <= 3
-
-    def takes_error(self, at: int) -> bool:
-        """Gives ERROR to the state on top, which may complete what is open and refuse it only then."""
-        try:
-            self.state.feed_token(Token("ERROR", "", at))
-        except UnexpectedToken:
-            return False
-        return True
+        while not self.machine.takes("ERROR", at):
+            self.machine.keep(len(self.machine.values) - 1)
+        return len(self.machine.states) <= 3
 
     def skip(self, index: int, item: bool) -> int:
         """Skips to behind the next `;`, or to a `}` that closes what is open; braces are skipped whole."""
         depth = 0
         for position in range(index, len(self.tokens)):
             token = self.tokens[position]
-            if item and not depth and position > index and token.type in ITEM_WORDS:
+            if item and not depth and position > index and token.kind in ITEM_WORDS:
                 return position
-            if token == "{":
+            if token.text == "{":
                 depth += 1
-            elif token == "}":
+            elif token.text == "}":
                 if not depth and not item:
                     return position
                 depth -= 1
                 if depth <= 0:
                     return self.behind_rules(position + 1)
-            elif token == ";" and not depth:
+            elif token.text == ";" and not depth:
                 return position + 1
         return len(self.tokens)
 
     def behind_rules(self, position: int) -> int:
         """Recommendations that follow a block that was skipped are skipped, too."""
-        following = [str(token) for token in self.tokens[position : position + 2]]
+        following = [token.text for token in self.tokens[position : position + 2]]
         if following == ["@", "{"]:
             return self.skip(position, False)
         return position + (following[:1] == [";"])
 
-    def report(self, error: UnexpectedToken) -> None:
-        token = error.token
-        place = self.expanded.place(token.start_pos if token.type != "$END" else self.last_offset())
-        what, fix = describe(token, error.expected)
+    def report(self, token: Token) -> None:
+        place = self.expanded.place(token.at if token.kind != END else self.last_offset())
+        what, fix = describe(token, self.machine.expected)
         self.problems.error(place, what, "SYN", fix)
 
     def last_offset(self) -> int:
-        return self.tokens[-1].start_pos if self.tokens else 0
+        return self.tokens[-1].at if self.tokens else 0
 
 
 def describe(token: Token, expected: set[str]) -> tuple[str, str]:
     """What is wrong at a token, and what could be there instead."""
-    shown = {"\x02": "$", "\x01": "${{"}.get(token[:1], str(token))
-    what = "the text ends too early" if token.type == "$END" else f"unexpected {shown}"
+    shown = {"\x02": "$", "\x01": "${{"}.get(token.text[:1], token.text)
+    what = "the text ends too early" if token.kind == END else f"unexpected {shown}"
     words = sorted(spelled(expected))
     some = ", ".join(words[:8]) + (", ..." if len(words) > 8 else "")
     return what, f"expected {some}" if words else ""
@@ -187,8 +160,8 @@ def describe(token: Token, expected: set[str]) -> tuple[str, str]:
 
 def spelled(kinds: set[str]) -> Iterator[str]:
     """How the kinds of tokens look in a program."""
-    by_name = {terminal.name: terminal.pattern for terminal in lark_tables().terminals}
+    by_name = {terminal.name: terminal.pattern for terminal in lark_of_grammar().terminals}
     others = {"ID": "a name", "INT": "a number", "REAL": "a number", "STRING": "a string", "FOREIGN": "${{",
-              "COMPARE": "a comparison", "PRODUCT": "*", "$END": "the end"}  # fmt: skip
+              "COMPARE": "a comparison", "PRODUCT": "*", END: "the end"}  # fmt: skip
     for kind in kinds - {"ERROR", "UNKNOWN"}:
         yield others.get(kind) or by_name[kind].value

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailrace.console import CommandError
-from tailrace.fragments.problems import Problems, nearest
+from tailrace.fragments.problems import Problems
 from tailrace.fragments.source import Expanded, Foreign, Macro, Place, SourceFile, read_source
 
 MAX_INCLUDES = 64
@@ -229,7 +229,7 @@ class Reader:
             known[head[1]](Words(head[1], rest, place, Place(place.file, head.end())))
         else:
             words = [f"#{word}" for word in known]
-            found = nearest(f"#{head[1]}", words)
+            found = self.problems.nearest(f"#{head[1]}", words)
             self.problems.error(
                 place, f"unknown directive #{head[1]}{found}", "PRE", f"one of {', '.join(words)}"
             )
@@ -267,7 +267,7 @@ class Reader:
     def use(self, passage: Passage, start: int, name: str, end: int) -> int:
         place, macro = passage.place(start), self.macros.get(name)
         if macro is None:
-            found = nearest(name, list(self.macros))
+            found = self.problems.nearest(name, list(self.macros))
             self.problems.error(
                 place, f"unknown macro {name}{found}", "PRE", f"#define {name}, or -D {name}=VALUE"
             )

@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from tailrace.fragments.source import Place
 
 MAX_SHOWN = 20
+# Passes go through a program in several orders; what is shown is among so many errors.
+MAX_SUGGESTED = 10 * MAX_SHOWN
 # Of a long line only what is around the place is shown.
 SHOWN_COLUMNS = 100
 
@@ -66,6 +68,11 @@ class Problems:
     def warn(self, place: Place, text: str, code: str, fix: str = "", notes: Sequence[str] = ()) -> None:
         self.warnings.append(Problem(place, text, code, fix, notes, "warning"))
 
+    def nearest(self, name: str, known: Sequence[str]) -> str:
+        """'; there is powers' when a known name resembles this one; nothing for errors that nobody sees."""
+        close = get_close_matches(name, known, 1) if len(self.errors) < MAX_SUGGESTED else []
+        return f"; there is {close[0]}" if close else ""
+
     def steered(self, how: str) -> "Problems":
         """The same with warnings as `--warnings` wants them: on, off, error, or the codes that are shown.
 
@@ -93,9 +100,3 @@ class Problems:
 def _covers(code: str, found: str) -> bool:
     behind = found[len(code) : len(code) + 1]
     return found.startswith(code) and not (code[-1:].isdigit() and behind.isdigit())
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """'; there is powers' when a known name resembles this one, else nothing."""
-    close = get_close_matches(name, known, 1)
-    return f"; there is {close[0]}" if close else ""

@@ -7,8 +7,10 @@ Nothing is said where something is of another form.
 In: `Bound` with types.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tailrace.fragments import tree
 from tailrace.fragments.names import Bound, Symbol
@@ -262,30 +264,53 @@ def covers(outer: Span, inner: Span) -> bool | None:
 
 
 def report(bound: Bound, problems: Problems, symbol: Symbol, uses: Uses) -> None:
-    pairs = [(a, b) for number, b in enumerate(uses.writes) for a in uses.writes[:number]]
-    for first, second in pairs:
-        alike = len(first.spans) == len(second.spans) and all(map(overlap, first.spans, second.spans))
-        if alike and first.certain and second.certain:
-            fixed = all(span.first == span.last for span in (*first.spans, *second.spans))
-            where = bound.expanded.place(first.at)
-            what = f"{written(symbol, second)} is written here and at {where}, as {written(symbol, first)}"
-            code = "SEM2.1" if fixed else "SEM2.2"
-            problems.warn(bound.expanded.place(second.at), what, code, "a data fragment is written once")
-            break
+    if (twice := overlapping([use for use in uses.writes if use.certain])) is not None:
+        first, second = twice
+        fixed = all(span.first == span.last for span in (*first.spans, *second.spans))
+        where = bound.expanded.place(first.at)
+        what = f"{written(symbol, second)} is written here and at {where}, as {written(symbol, first)}"
+        code = "SEM2.1" if fixed else "SEM2.2"
+        problems.warn(bound.expanded.place(second.at), what, code, "a data fragment is written once")
+    alone = only_writes(uses.writes)
     for use in uses.reads:
-        if (only := beyond(use, uses.writes)) is not None and (use.certain or len(uses.writes) == 1):
+        only = alone.get(len(use.spans))
+        if only and False in map(covers, only.spans, use.spans) and (use.certain or len(uses.writes) == 1):
             text = f"{written(symbol, use)} is read, but only {written(symbol, only)} is written"
             problems.warn(bound.expanded.place(use.at), text, "SEM3.3", "compare the bounds of the loops")
             break
 
 
-def beyond(use: Use, writes: list[Use]) -> Use | None:
-    """The only write of this many indices, if it does not hold all that is read."""
-    alike = [one for one in writes if len(one.spans) == len(use.spans)]
-    if len(alike) != 1 or not use.spans:
-        return None
-    verdicts = list(map(covers, alike[0].spans, use.spans))
-    return alike[0] if False in verdicts else None
+def overlapping(writes: list[Use]) -> tuple[Use, Use] | None:
+    """Two writes that have an index in common, in the order of the text: those that come first."""
+    alike: dict[tuple, list[Use]] = {}
+    for use in writes:
+        bases = tuple((span.first.base, span.last.base) for span in use.spans)
+        alike.setdefault(bases, []).append(use)
+    pairs = [pair for some in alike.values() for pair in sweep(some)]
+    in_order = (tuple(sorted(pair, key=lambda use: use.at)) for pair in pairs)
+    return min(in_order, key=lambda pair: (pair[1].at, pair[0].at), default=None)
+
+
+def sweep(writes: list[Use]) -> Iterator[tuple[Use, Use]]:
+    """Pairs of overlapping writes, one for each write that has any; few are compared that do not overlap."""
+    if not writes[0].spans:
+        yield from pairwise(writes)
+        return
+    number = max(range(len(writes[0].spans)), key=lambda n: len({use.spans[n] for use in writes}))
+    reached: list[Use] = []
+    for use in sorted(writes, key=lambda use: (use.spans[number].first.offset, use.at)):
+        begins = use.spans[number].first.offset
+        reached = [one for one in reached if one.spans[number].last.offset >= begins]
+        if found := next((one for one in reached if all(map(overlap, one.spans, use.spans))), None):
+            yield found, use
+        else:
+            reached.append(use)
+
+
+def only_writes(writes: list[Use]) -> dict[int, Use]:
+    """The write of each number of indices of which there is one only."""
+    counts = Counter(len(use.spans) for use in writes)
+    return {len(use.spans): use for use in writes if use.spans and counts[len(use.spans)] == 1}
 
 
 def written(symbol: Symbol, use: Use) -> str:

@@ -181,6 +181,7 @@ class LateDf(Node):
 class Hint(Node):
     """`<<rush>>` and its like: accepted, without effect."""
 
+    word: str
     values: list[Expression]
 
 

@@ -14,7 +14,7 @@ from tailrace.fragments import tree
 from tailrace.fragments.lower import symbol_of
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
-from tailrace.fragments.source import Foreign
+from tailrace.fragments.source import Foreign, Place, SourceFile
 
 HEADER = "#include <ucenv.h>\n"
 # What a body's parameter is in C++, and how it is made in the function of the interface.
@@ -47,16 +47,29 @@ COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:[^"\\]|\\.)*")', re.DOTALL)
 
 
 @dataclass(frozen=True)
+class Function:
+    """A C++ function: where its name is in a source, and its parameters as they are written there."""
+
+    name: str
+    source: Path
+    place: Place
+    params: str
+
+    def __str__(self) -> str:
+        return f"{self.name}({' '.join(self.params.split())})"
+
+
+@dataclass(frozen=True)
 class Unit:
     """A source to be compiled; `imports` are checked in it against the functions that it includes."""
 
     name: str
     text: str
-    imports: tuple[tree.Import, ...] = ()
+    imports: tuple[tuple[tree.Import, Function], ...] = ()
 
 
-def units_of(bound: Bound, sources: Sequence[Path], problems: Problems) -> list[Unit]:
-    """All units of a program; imports of functions that are in no source are errors."""
+def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequence[Path]) -> list[Unit]:
+    """All units of a program; `functions` are those of its imports."""
     heads = "".join(
         foreign_text(bound.expanded.foreign[item.text])
         for item in bound.program.items
@@ -67,32 +80,48 @@ def units_of(bound: Bound, sources: Sequence[Path], problems: Problems) -> list[
         for item in bound.program.items
         if isinstance(item, tree.CppSub)
     ]
-    texts = {source: COMMENTS.sub(r"\1", source.read_text(errors="replace")) for source in sources}
     wanted: dict[Path, list[tree.Import]] = {source: [] for source in sources}
+    for item, function in functions.items():
+        wanted[function.source].append(item)
+    imports = {source: tuple((item, functions[item]) for item in items) for source, items in wanted.items()}
+    return units + [source_unit(source, some) for source, some in imports.items()]
+
+
+def find_functions(bound: Bound, sources: Sequence[Path], problems: Problems) -> dict[tree.Import, Function]:
+    """The C++ functions of all imports; those that are in no source are errors."""
+    texts = {source: SourceFile(str(source), source, without_comments(source)) for source in sources}
+    found = {}
     for item in bound.program.items:
-        if not isinstance(item, tree.Import):
-            continue
-        if not item.cpu:
-            text = f"{item.function} runs on GPUs only (NOCPU), and this is a build without them"
-            problems.error(
-                bound.expanded.place(item.at), text, "SYN10", "remove NOCPU, and have a C++ function"
-            )
-        elif (source := defined_in(item.function, texts)) is not None:
-            wanted[source].append(item)
-        else:
-            looked = (
-                f"looked in {', '.join(str(source) for source in sources)}"
-                if sources
-                else "there is no *.cpp"
-            )
-            text = f"there is no C++ function {item.function}"
-            problems.error(bound.expanded.place(item.at), text, "SYN10", looked)
-    return units + [source_unit(source, imports) for source, imports in wanted.items()]
+        if isinstance(item, tree.Import):
+            function = defined_in(item.function, texts)
+            if function is not None and item.cpu:
+                found[item] = function
+            else:
+                problems.error(bound.expanded.place(item.at), *missing(item, sources))
+    return found
 
 
-def defined_in(function: str, texts: dict[Path, str]) -> Path | None:
-    definition = re.compile(rf"\b{function}\s*\([^;{{}}]*\)\s*(?:noexcept\s*)?\{{")
-    return next((source for source, text in texts.items() if definition.search(text)), None)
+def missing(item: tree.Import, sources: Sequence[Path]) -> tuple[str, str, str]:
+    """What is wrong with an import that has no function, the code, and what to do."""
+    if not item.cpu:
+        text = f"{item.function} runs on GPUs only (NOCPU), and this is a build without them"
+        return text, "SYN10", "remove NOCPU, and have a C++ function"
+    looked = f"looked in {', '.join(map(str, sources))}" if sources else "there is no *.cpp"
+    return f"there is no C++ function {item.function}", "SYN10", looked
+
+
+def without_comments(source: Path) -> str:
+    """A source's text with blanks for comments, so that everything else stays in its place."""
+    text = source.read_text(errors="replace")
+    return COMMENTS.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def defined_in(function: str, texts: dict[Path, SourceFile]) -> Function | None:
+    definition = re.compile(rf"\b({function})\s*\(([^;{{}}]*)\)\s*(?:noexcept\s*)?\{{")
+    for source, file in texts.items():
+        if found := definition.search(file.text):
+            return Function(function, source, Place(file, found.start(1)), found[2])
+    return None
 
 
 def foreign_text(foreign: Foreign) -> str:
@@ -126,12 +155,12 @@ def function(symbol: str, target: str, params: Sequence[tree.Param]) -> str:
     return f"{head} {{\n  (void)t, (void)c;\n{made}  {target}({', '.join(passed)});\n}}\n"
 
 
-def source_unit(source: Path, imports: Sequence[tree.Import]) -> Unit:
+def source_unit(source: Path, imports: tuple[tuple[tree.Import, Function], ...]) -> Unit:
     """A source of the program, with a check of each import and the functions that call them."""
     text = f"{HEADER}#include {json.dumps(str(source.resolve()))}\n{PARAMETERS}"
-    for item in imports:
+    for item, _ in imports:
         text += checked(item) + function(symbol_of(item.name), f"::{item.function}", item.params)
-    return Unit(source.name, text, tuple(imports))
+    return Unit(source.name, text, imports)
 
 
 def checked(item: tree.Import) -> str:

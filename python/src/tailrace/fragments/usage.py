@@ -6,7 +6,9 @@ In: `Bound` with types.
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 from tailrace.fragments import tree
 from tailrace.fragments.names import Bound, Symbol
@@ -29,6 +31,8 @@ class Access:
 
     reads: list[tree.Ref] = field(default_factory=list)
     writes: list[tree.Ref] = field(default_factory=list)
+    # By `request` and `wait`, which are reads, too.
+    requests: list[tree.Ref] = field(default_factory=list)
     # Where it is passed on by name: the reference, the subroutine and the number of the parameter.
     passed: list[tuple[tree.Ref, str, int]] = field(default_factory=list)
 
@@ -68,10 +72,17 @@ class Collector:
         if isinstance(target, tree.Ref) and target.symbol in self.found:
             self.found[target.symbol].writes.append(target)
 
+    def request(self, ref: tree.Ref) -> None:
+        self.reads(ref.indices)
+        target = stands_for(ref)
+        if isinstance(target, tree.Ref) and target.symbol in self.found:
+            self.found[target.symbol].requests.append(ref)
+
     def rules(self, rules: Iterable[tree.Rule]) -> None:
         for rule in rules:
             if isinstance(rule, tree.ListRule) and rule.property in ("request", "wait"):
-                self.reads(rule.refs)
+                for ref in rule.refs:
+                    self.request(ref)
             if isinstance(rule, tree.ExprRule | tree.AssignRule):
                 self.reads([rule.value])
 
@@ -127,7 +138,7 @@ def references(node: tree.Node | None) -> Iterator[tree.Ref]:
 
 def effects(bound: Bound, accesses: dict[Symbol, Access]) -> dict[Symbol, tuple[bool, bool]]:
     """Whether each symbol is read and written, through all calls that it is passed to."""
-    known = {symbol: (bool(one.reads), bool(one.writes)) for symbol, one in accesses.items()}
+    known = {symbol: (bool(one.reads or one.requests), bool(one.writes)) for symbol, one in accesses.items()}
     users: dict[Symbol, list[Symbol]] = {}
     for symbol, one in accesses.items():
         for _, sub, number in one.passed:
@@ -154,9 +165,10 @@ def warn_of_accesses(bound: Bound, accesses: dict[Symbol, Access], problems: Pro
             at = one.writes[0].at if one.writes else one.passed[0][0].at
             problems.warn(bound.expanded.place(at), f"{symbol.name} is written, but nobody reads it", "SEM4")
         elif read and not written:
-            at = one.reads[0].at if one.reads else one.passed[0][0].at
-            text = f"nobody writes {symbol.name}: what reads it will wait for ever"
-            problems.warn(bound.expanded.place(at), text, "SEM3.1", f"have a subroutine write {symbol.name}")
+            code, use = ("SEM3.1", "reads") if one.reads or not one.requests else ("SEM3.2", "requests")
+            at = (one.reads or one.requests or [ref for ref, *_ in one.passed])[0].at
+            text = f"nobody writes {symbol.name}: what {use} it will wait for ever"
+            problems.warn(bound.expanded.place(at), text, code, f"have a subroutine write {symbol.name}")
 
 
 def warn_of_unused(bound: Bound, problems: Problems) -> None:
@@ -189,13 +201,25 @@ def warn_of_recursion(bound: Bound, problems: Problems) -> None:
         for name, item in bound.subs.items()
         if isinstance(item, tree.Sub)
     }
-    for name, calls in certain.items():
-        for call in calls:
+    for name in endless(certain):
+        for call in certain[name]:
             if name in reachable(certain, call.sub):
                 text = f"{name} calls itself without end: no condition stops it"
                 fix = "put the call behind an `if`"
                 problems.warn(bound.expanded.place(call.at), text, "SEM8", fix)
                 break
+
+
+def endless(certain: dict[str, list[tree.Call]]) -> list[str]:
+    """The subroutines that are on a circle of calls or lead to one, found in linear time."""
+    sorter = TopologicalSorter({name: {call.sub for call in calls} for name, calls in certain.items()})
+    with suppress(CycleError):  # what is on no circle comes out all the same
+        sorter.prepare()
+    ending: set[str] = set()
+    while ready := sorter.get_ready():
+        ending.update(ready)
+        sorter.done(*ready)
+    return [name for name in certain if name not in ending]
 
 
 def certain_calls(block: tree.Block) -> Iterator[tree.Call]:

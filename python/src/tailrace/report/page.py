@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from tailrace.data.directory import case_file_of
 from tailrace.kwave import FileError
 from tailrace.report.advice import advise
+from tailrace.report.exchange_section import exchange_section
 from tailrace.report.load import Run, load_run
 from tailrace.report.messages_section import run_messages_section
 from tailrace.report.output_section import output_section
@@ -57,6 +58,7 @@ def render(run: Run) -> str:
         result,
         performance_section(run),
         output_section(run),
+        exchange_section(run),
         run_messages_section(run),
         plan_section(run),
         segments_section(run),

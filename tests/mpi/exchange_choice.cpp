@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange/choice.hpp"
+
+#include <chrono>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mpi_case.hpp"
+#include "tailrace/exchange/access_map.hpp"
+#include "tailrace/trace.hpp"
+
+using namespace tailrace;
+using namespace tailrace::exchange;
+
+namespace {
+
+/// A choice between two transports whose flights take what the test says.
+class Contest {
+ public:
+  explicit Contest(mpi::CommView comm)
+      : choice(comm, {{.name = "persistent"}, {.name = "isend"}, {.name = "get", .obstacle = "not here"}}) {}
+  /// Has flights take so long with each transport, then a rebuild. Returns what is chosen.
+  std::string fly(int flights, double persistent_s, double isend_s) {
+    for (int i = 0; i < flights; ++i) {
+      const Transport& taken = choice.next();
+      choice.record(taken, taken.name == "persistent" ? persistent_s : isend_s);
+    }
+    choice.reconsider();
+    return choice.decided() ? std::string(choice.chosen()->name) : "none";
+  }
+  Choice choice;
+};
+
+}  // namespace
+
+MPI_CASE("a transport that has become slower is tried against the others again, and left", ranks{1, 2, 3}) {
+  const bool last = comm.rank() == comm.size() - 1;
+  Contest contest(comm);
+  CHECK(contest.fly(20, 1, 2) == "persistent");
+  CHECK(contest.fly(20, 1.4, 2) == "persistent");  // little slower
+  CHECK(contest.fly(20, 1.9, 2) == "persistent");  // the other one was slower still
+  CHECK(contest.fly(4, 9, 2) == "persistent");     // too few flights to say
+  CHECK(contest.choice.left().empty());
+  CHECK(contest.fly(20, last ? 9 : 1, 2) == "none");  // on one rank, for which the others wait
+  CHECK(contest.choice.left() == std::vector<std::string>{"persistent"});
+  CHECK(contest.fly(20, last ? 9 : 1, 2) == "isend");
+  CHECK(contest.fly(20, 1, 2) == "isend");
+  CHECK(contest.choice.left().size() == 1);
+}
+
+MPI_CASE("flights are counted for each peer and leave spans with their bytes", ranks{1, 2, 3}) {
+  constexpr std::int64_t size = 60;
+  std::vector<std::int64_t> all(size);
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  trace::Log log("main");
+  auto map = AccessMap::make(comm, Block(size, comm.size()), all, {.transport = "persistent", .log = &log});
+  std::vector<double> x(static_cast<std::size_t>(map.array_size()));
+  for (int flight = 0; flight < 3; ++flight) {
+    auto under_way = map.begin_gather(map.view(std::span(x)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    under_way.finish();
+  }
+  map.rebuild(Block(size, comm.size()), all);
+
+  const AccessCounts& counts = map.counts();
+  const std::int64_t bytes = 8 * map.owned();  // of a message: every rank reads all that this one owns
+  const int peers = comm.size() - 1;
+  CHECK(counts.flights == 3);
+  CHECK(counts.builds == 2);
+  CHECK(counts.messages == 3 * peers);
+  CHECK(counts.bytes == 3 * peers * bytes);
+  CHECK(counts.largest_bytes == (peers > 0 ? bytes : 0));
+  CHECK(counts.cost_s >= counts.wait_s);
+  CHECK(counts.hidden_s() >= 3 * 0.002);
+  const auto traffic = map.traffic();
+  REQUIRE(traffic.size() == static_cast<std::size_t>(peers));
+  for (const PeerTraffic& peer : traffic) {
+    CHECK(peer.rank != comm.rank());
+    CHECK(peer.messages == 3);
+    CHECK(peer.bytes == 3 * bytes);
+  }
+  CHECK(log.total(trace::Kind::exchange).count == 6);  // begin and finish of each
+  CHECK(log.total(trace::Kind::exchange).bytes == counts.bytes);
+  CHECK(log.total(trace::Kind::exchange).seconds <= counts.cost_s);
+}
