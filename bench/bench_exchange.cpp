@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Exchanges at arbitrary indices: every transport on every load, one after the other in each round, beside
-/// messages written by hand with the same bytes; or, with --counts, what ownership rules cost in values,
+/// the same gathers written by hand in five ways; or, with --counts, what ownership rules cost in values,
 /// peers and memory on any number of ranks, inspected by one process. JSON on standard output.
 ///   mpirun -n 2 tailrace-bench-exchange --rounds 30
 ///   tailrace-bench-exchange --counts C --ranks 8 64 512
@@ -18,7 +18,8 @@
 #include "exchange/line.hpp"
 #include "exchange_maps.hpp"
 #include "exchange_ownership.hpp"
-#include "mpi/message.hpp"
+#include "exchange_peers.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
 using namespace tailrace;
@@ -32,59 +33,6 @@ struct Settings {
   int rounds = 30, components = 1;
   char counts = ' ';
   std::vector<int> ranks{8, 64, 128, 512, 1024, 2048};
-};
-
-/// Two-sided messages as one writes them for one exchange: all receives, pack, all sends, wait.
-class ByHand {
- public:
-  ByHand(mpi::CommView comm, const IndexLoad& load, int components)
-      : comm_(comm),
-        components_(components),
-        mine_(exchange::inspect(load.distribution, comm.rank(), load.indices)) {
-    for (int rank = 0; rank < comm.size(); ++rank) {
-      std::vector<std::int64_t> wanted = rank == comm.rank() ? mine_.wanted : std::vector<std::int64_t>{};
-      std::vector<exchange::Source> sources =
-          rank == comm.rank() ? mine_.sources : std::vector<exchange::Source>{};
-      mpi::broadcast(comm, wanted, rank);
-      mpi::broadcast(comm, sources, rank);
-      for (const auto& source : sources)
-        if (source.rank == comm.rank())
-          out_.push_back(
-              {rank, {wanted.begin() + source.first, wanted.begin() + source.first + source.count}, {}});
-    }
-    for (auto& [rank, places, buffer] : out_)
-      buffer.resize(places.size() * static_cast<std::size_t>(components));
-  }
-  void gather(std::vector<double>& x) {
-    requests_.clear();
-    const auto numbers = static_cast<std::size_t>(components_);
-    for (const auto& source : mine_.sources)
-      requests_.push_back(
-          mpi::start_receive(comm_,
-                             std::as_writable_bytes(std::span(x).subspan(
-                                 static_cast<std::size_t>(mine_.owned + source.first) * numbers,
-                                 static_cast<std::size_t>(source.count) * numbers)),
-                             source.rank, 1));
-    for (auto& [rank, places, buffer] : out_) {
-      for (std::size_t i = 0; i < places.size(); ++i)
-        for (std::size_t c = 0; c < numbers; ++c)
-          buffer[i * numbers + c] = x[static_cast<std::size_t>(places[i]) * numbers + c];
-      requests_.push_back(mpi::start_send(comm_, std::as_bytes(std::span(buffer)), rank, 1));
-    }
-    mpi::wait_all(requests_);
-  }
-
- private:
-  struct Out {
-    int rank;
-    std::vector<std::int64_t> places;
-    std::vector<double> buffer;
-  };
-  mpi::CommView comm_;
-  int components_;
-  exchange::Inspection mine_;
-  std::vector<Out> out_;
-  std::vector<MPI_Request> requests_;
 };
 
 /// Seconds of an action that all ranks begin together, of the slowest rank.
@@ -122,12 +70,30 @@ std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, i
   return all;
 }
 
+/// Refuses ways by hand that bring other values than a map does.
+void check_peers(mpi::CommView comm, const IndexLoad& load, int components, const Contestant& contestant,
+                 const std::vector<NamedPeer>& peers) {
+  auto expected = contestant.x;
+  const auto owned = static_cast<std::size_t>(contestant.map->owned() * components);
+  for (std::size_t i = 0; i < owned; ++i)
+    expected[i] = static_cast<double>(i) + 1e7 * (comm.rank() + 1) + load.distribution.ranks();
+  const auto before = expected;
+  contestant.map->begin_gather(contestant.map->view(std::span(expected), components)).finish();
+  for (const auto& [name, way] : peers) {
+    auto x = before;
+    way->gather(x);
+    if (mpi::min(comm, std::int64_t{x == expected}) == 0)
+      throw Error(ErrorKind::internal, "the exchange by hand " + name + " brings wrong values");
+  }
+}
+
 Samples measure(mpi::CommView comm, const IndexLoad& load, const Settings& settings) {
   constexpr int warm_up = 60;  // auto has chosen then
   Samples samples;
   auto all = contestants(comm, load, settings.components, samples);
-  ByHand by_hand(comm, load, settings.components);
+  const auto peers = hand_written(comm, load, settings.components);
   auto x = all.front().x;
+  check_peers(comm, load, settings.components, all.front(), peers);
   for (int round = -warm_up; round < settings.rounds; ++round) {
     const auto keep = [&](const std::string& name, double seconds) {
       if (round >= 0) samples[name].push_back(seconds);
@@ -138,7 +104,7 @@ Samples measure(mpi::CommView comm, const IndexLoad& load, const Settings& setti
       keep("scatter_add " + name, timed(comm, [&] { map->begin_scatter_add(field).finish(); }));
       std::fill(values.begin(), values.end(), 0);
     }
-    keep("gather by hand", timed(comm, [&] { by_hand.gather(x); }));
+    for (const auto& [name, way] : peers) keep("by hand " + name, timed(comm, [&] { way->gather(x); }));
   }
   return samples;
 }

@@ -19,8 +19,8 @@ struct OwnedMortars {
   [[nodiscard]] std::vector<std::int64_t> of_rank(const Mortars& mortars, int rank) const;
 };
 
-/// block, cyclic, double_block, reversed_double_block (as the indices are), lowest_rank (the lowest rank that
-/// touches).
+/// block, cyclic, double_block, reversed_double_block (as the indices are), lowest_rank and balanced (among
+/// the ranks that touch, by the rules of `exchange::number_shared`).
 const std::vector<std::string>& ownership_rules();
 OwnedMortars own(const Mortars& mortars, const std::string& rule, int ranks);
 

@@ -377,22 +377,34 @@ def exchange(
     rounds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="In which all take turns (default: 30).")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Three loads, ten rounds: a look.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One number per value, five rounds: a look.")
+    ] = False,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count what rules of ownership cost, measure nothing.")
+    ] = False,
+    counted_ranks: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="With --count: inspected ranks (default: 8, 64 and 512)."),
+    ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Gathers and scatter-adds by every transport and `auto`, against messages written by hand."""
+    """Gathers and scatter-adds by every transport and `auto`, against gathers written by hand."""
     from tailrace.bench import document
     from tailrace.units import wide_console
     from tailrace_bench import exchange as benchmark
     from tailrace_bench import exchange_tables
 
     document.check_writable(json)
-    loads = known_words("--load", load, benchmark.LOADS)
+    if count:
+        counted = benchmark.count(tuple(counted_ranks or benchmark.COUNTED_RANKS))
+        document.write_document(counted, json)
+        return exchange_tables.print_counts(counted, wide_console())
     request = benchmark.Request(
-        loads=benchmark.QUICK_LOADS if quick and not load else loads,
+        loads=known_words("--load", load, benchmark.LOADS),
         components=tuple(components or ((1,) if quick else (1, 4))),
         ranks=ranks,
-        rounds=rounds or (10 if quick else 30),
+        rounds=rounds or (5 if quick else 30),
     )
     found = benchmark.measure(request)
     document.write_document(found, json)

@@ -22,6 +22,8 @@ def print_document(document: dict[str, Any], console: Console) -> None:
         "auto",
         "best transport",
         "its ratio",
+        "best other way by hand",
+        "its ratio",
         "scatter-add auto, us",
         "map, us",
     )
@@ -32,13 +34,41 @@ def print_document(document: dict[str, Any], console: Console) -> None:
 
 
 def line_of(row: dict[str, Any]) -> list[str]:
-    times, against = row["time_s"], row["against_hand"]
+    times, against, others = row["time_s"], row["against_hand"], row["other_hands"]
+    other = min(others, key=lambda name: others[name]["median"])
     return [
         f"{row['load']}, {row['components']}",
-        with_interval(from_dict(times["gather by hand"]), MICROSECONDS),
+        with_interval(from_dict(times["by hand isend"]), MICROSECONDS),
         with_interval(from_dict(against["auto"]), digits=2),
         row["best"],
         with_interval(from_dict(against[row["best"]]), digits=2),
+        other,
+        with_interval(from_dict(others[other]), digits=2),
         with_interval(from_dict(times["scatter_add auto"]), MICROSECONDS),
         f"{MICROSECONDS * times['build auto']['median']:.0f}",
     ]
+
+
+def print_counts(document: dict[str, Any], console: Console) -> None:
+    table = make_table(
+        f"UA class C: {document['elements']} elements, {document['points']} mortar points",
+        "ranks, rule",
+        "remote per point",
+        "counted elsewhere",
+        "most read / mean",
+        "most read of / mean",
+        "peers",
+        "most bytes of a map",
+    )
+    for row in document["rows"]:
+        elsewhere = row["counted_elsewhere"]
+        table.add_row(
+            f"{row['ranks']}, {row['rule']}",
+            f"{row['remote_per_point']:.3f}",
+            "" if elsewhere is None else f"{elsewhere:.3f}",
+            f"{row['reads_max_over_mean']:.2f}",
+            f"{row['read_max_over_mean']:.2f}",
+            f"{row['peers']:.1f}",
+            str(row["max_map_bytes"]),
+        )
+    console.print(table)

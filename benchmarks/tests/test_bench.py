@@ -238,6 +238,7 @@ def test_output_benchmark_predicts(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["output.json"]
 
 
+@pytest.mark.full
 @needs("tailrace-rehearse")
 def test_output_benchmark(tmp_path):
     file = tmp_path / "output.json"
@@ -294,11 +295,24 @@ def test_exchange_benchmark(tmp_path):
     (row,) = found["rows"]
     assert (row["load"], row["components"], found["settings"]["ranks"]) == ("one-word", 3, 2)
     assert row["best"] != "auto" and {"auto", "persistent", "isend", row["best"]} <= set(row["against_hand"])
-    for name in ("gather by hand", "gather auto", "scatter_add persistent"):
+    assert set(row["other_hands"]) == {"alltoallv", "rma-fence", "rma-pscw", "rma-lock"}
+    for name in ("by hand isend", "by hand rma-pscw", "gather auto", "scatter_add persistent"):
         assert len(row["time_s"][name]["samples"]) == 4
-    hand, auto = (row["time_s"][f"gather {name}"]["samples"] for name in ("by hand", "auto"))
+    hand, auto = (row["time_s"][name]["samples"] for name in ("by hand isend", "gather auto"))
     assert row["against_hand"]["auto"]["samples"] == [a / b for a, b in zip(auto, hand, strict=True)]
     assert command("bench", "exchange", "--load", "nothing").returncode == 2
+
+
+@needs("tailrace-bench-exchange")
+def test_rules_of_ownership_are_counted_beside_what_was_counted_elsewhere(tmp_path):
+    file = tmp_path / "counts.json"
+    done = command("bench", "exchange", "--count", "--counted-ranks", "8", "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "8, balanced" in done.stdout and "counted elsewhere" in done.stdout
+    rows = {row["rule"]: row for row in json.loads(file.read_text())["rows"]}
+    assert len(rows) == 6 and rows["cyclic"]["counted_elsewhere"] is None
+    for rule in ("lowest_rank", "balanced"):
+        assert abs(rows[rule]["remote_per_point"] / rows[rule]["counted_elsewhere"] - 1) < 0.02
 
 
 @needs("tailrace-bench-exchange")
@@ -320,6 +334,7 @@ def test_experiments_of_the_study():
     assert command("bench", "study", "heat").returncode == 2
 
 
+@pytest.mark.full
 @needs("tailrace-rehearse")
 def test_study(tmp_path, monkeypatch):
     """Two of the experiments, as small as they go; the page holds a plot and a table of each."""

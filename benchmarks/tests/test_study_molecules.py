@@ -76,6 +76,7 @@ def test_rates_and_verdicts():
     assert sizes[0] == ["cells", "350 MB", "116.0", "0.53 GB"] and sizes[1][3] == ""
 
 
+@pytest.mark.full
 @needs("tailrace-bench-formats", "tailrace-bench-checkpoint")
 def test_study_of_molecules(tmp_path):
     file, page = tmp_path / "study.json", tmp_path / "study.html"

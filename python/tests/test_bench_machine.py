@@ -86,3 +86,13 @@ def test_ways_to_write_and_to_checkpoint(tmp_path):
     assert {way.name.split(":")[0]: way.ranks for way in others}["ranks"] == 2
     rows = machine.measure_ways(program, machine.checkpoint_ways(request, program)[1:], 1)
     assert rows[1]["written_bytes"] >= 2 << 20 and rows[1]["written_bytes_s"] > 0
+
+
+def test_what_output_costs_is_waiting_and_copying():
+    rank = {"output_wait_s": 0.5, "pack_s": 1.5}
+    account = {
+        "wall_s": 9.0, "setup_s": 1.0, "steps": 4, "output_bytes": 10, "checkpoint_bytes": 0,
+        "checkpoint_s": 0.0, "peak_memory_bytes": [1], "per_rank": [rank],
+    }  # fmt: skip
+    row = machine.make_row(machine.Way("one", (), 1), [account], [account])
+    assert row["output_share"] == pytest.approx(2.0 / 8.0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `tailrace run PROGRAM.fa` refuses before anything is started."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import typer
 import command
 from tailrace import run_fragments
 from tailrace.cli import build_app
+from tailrace.fragments.record import problems_said
 
 POWERS = Path(__file__).resolve().parents[2] / "examples" / "fragments" / "powers.fa"
 
@@ -30,6 +32,25 @@ def test_errors_of_the_source(tmp_path):
         in answer.err
     )
     assert answer.err == command.tailrace("compile", "--check", "p.fa").err
+
+
+def test_errors_of_the_source_as_json():
+    Path("p.fa").write_text(POWERS.read_text().replace('show("first over 100:", x[big])', 'show("first")'))
+    answer = command.tailrace("run", "p.fa", "--json", "--out", "d", "10")
+    account = json.loads(answer.out)
+    assert (answer.status, account["status"], account["exit_status"]) == (2, "failed", 2)
+    assert [(one["code"], one["line"]) for one in account["problems"]] == [("SYN3", 18)]
+    assert account["reason"].startswith("p.fa:18:5: show takes 2 arguments")
+    assert not Path("d").exists()
+
+
+def test_messages_among_the_lines_of_a_program():
+    said = ["hello", "p.fa:3:7: error: it fails [SEM1]", "at(x)", "^ needs x", "  x is here"]
+    said += ["p.fa:9:1: error: b", "b();", "said by a body", "  indented", "no:1: error: c"]
+    first, second = problems_said(said)
+    assert first == {"file": "p.fa", "line": 3, "column": 7, "severity": "error", "text": "it fails",
+                     "code": "SEM1", "notes": ["at(x)", "^ needs x", "  x is here"]}  # fmt: skip
+    assert (second["text"], second["code"], second["notes"]) == ("b", "", ["b();"])
 
 
 def test_macros_and_warnings_are_those_of_compile():
@@ -55,7 +76,7 @@ def test_every_option_is_known_or_refused_with_a_reason():
 @pytest.mark.parametrize("name", sorted(run_fragments.REASONS))
 def test_options_without_a_meaning(name):
     option = run_options()[name]
-    flags = {"overwrite", "no_report", "json", "allow_outside"}
+    flags = {"allow_outside"}
     answer = command.tailrace("run", POWERS, option, *([] if name in flags else ["3"]), "10")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == f"tailrace: {option}: not for {POWERS}: {run_fragments.REASONS[name]}.\n"

@@ -2,6 +2,7 @@
 """Which program a case belongs to, whatever this checkout has built."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -108,10 +109,23 @@ def test_what_can_be_built_is_known(builder):
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_every_simulation_is_a_command_of_the_installed_package():
+# What other programs start, and nobody under mpirun by hand.
+STARTED_BY_OTHERS = {"checkpoint", "placement", "transports", "writer"}
+
+
+def made_by_cmake(pattern: str, places: str) -> set[str]:
+    """The programs tailrace-NAME that CMake's files make: those that `cmake --install` installs."""
+    return {name for path in ROOT.glob(places) for name in re.findall(pattern, path.read_text())}
+
+
+def test_every_native_program_is_a_command_of_the_installed_package():
+    simulations = made_by_cmake(r"tailrace_add_simulation\((\w+)", "sims/*/CMakeLists.txt")
+    tools = made_by_cmake(r"add_executable\(tailrace-(\w+)", "tools/CMakeLists.txt")
+    assert simulations == {path.parent.name for path in ROOT.glob("sims/*/CMakeLists.txt")}
+    assert tools | {"bench"} == set(programs.NOT_SIMULATIONS)
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    simulations = {f"tailrace-{path.parent.name}" for path in ROOT.glob("sims/*/CMakeLists.txt")}
-    assert {name for name, entry in scripts.items() if entry == "tailrace.native:main"} == simulations
+    commands = {name for name, entry in scripts.items() if entry == "tailrace.native:main"}
+    assert commands == {f"tailrace-{name}" for name in simulations | tools - STARTED_BY_OTHERS}
 
 
 def started_as(name: str, directory: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -125,8 +125,11 @@ void Flight::Work::report_silence() const {
   for (std::size_t i = 0; i < here_.size(); ++i)
     if (!here_[i]) silent.push_back(context_.line.from()[i].rank);
   for (const std::size_t i : unsent_) silent.push_back(context_.line.to()[i].rank);
-  throw Error(ErrorKind::internal,
-              fmt::format("no values came from ranks {} for {} s", fmt::join(silent, ", "), context_.limit_s),
+  // Where all is here, somebody has not taken what this rank sent; MPI does not say who.
+  const auto what = silent.empty() ? fmt::format("messages to ranks {} were not all taken",
+                                                 fmt::join(ranks_of(context_.line.to()), ", "))
+                                   : fmt::format("no values came from ranks {}", fmt::join(silent, ", "));
+  throw Error(ErrorKind::internal, fmt::format("{} for {} s", what, context_.limit_s),
               "look at what these ranks are doing: all ranks begin the same flights");
 }
 

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/key_numbers.hpp"
+#include "exchange/ownership.hpp"
 #include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
@@ -16,23 +19,6 @@
 namespace tailrace::exchange {
 
 namespace {
-
-/// Whether the lower one of two ranks owns what both have: alternates, so that no rank owns all that it
-/// shares.
-bool lower_owns(int low, int high) noexcept {
-  return (low + high) % 2 != 0 ? low % 2 == 0 : (low + high) / 2 % 2 == 0;
-}
-
-int owns_more_pairs(std::span<const int> ranks) noexcept {
-  int best = ranks.front(), best_wins = -1;
-  for (const int rank : ranks) {
-    const auto wins = static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](int other) {
-      return rank < other ? lower_owns(rank, other) : rank > other && !lower_owns(other, rank);
-    }));
-    if (wins > best_wins) best = rank, best_wins = wins;
-  }
-  return best;
-}
 
 /// Numbering under way on one rank.
 class Numbering {
@@ -43,7 +29,8 @@ class Numbering {
   SharedNumbers run(OwnerRule rule) {
     mpi::collectively(comm_, [&] { index(); });
     const auto offers = mpi::deliver(comm_, keys_for_sharers());
-    mpi::collectively(comm_, [&] { find_owners(offers, rule); });
+    mpi::collectively(comm_, [&] { find_holders(offers); });
+    find_owners(rule);
     auto numbers = number_own();
     exchange_numbers(offers, numbers.first);
     return numbers;
@@ -54,7 +41,9 @@ class Numbering {
 
   void index();
   [[nodiscard]] Offers keys_for_sharers() const;
-  void find_owners(const Offers& offers, OwnerRule rule);
+  void find_holders(const Offers& offers);
+  [[nodiscard]] Standings find_standings() const;
+  void find_owners(OwnerRule rule);
   SharedNumbers number_own();
   void exchange_numbers(const Offers& offers, std::vector<std::int64_t>& first) const;
 
@@ -62,6 +51,7 @@ class Numbering {
   std::span<const NumberedKey> keys_;
   std::span<const Sharer> sharers_;
   KeyNumbers<Key> positions_;
+  std::unordered_map<std::int32_t, std::vector<int>> holders_;  ///< of keys that several ranks have
   std::vector<int> owners_;
 };
 
@@ -88,9 +78,8 @@ Numbering::Offers Numbering::keys_for_sharers() const {
   return offers;
 }
 
-/// From what others have, who owns each key. Offers come by rank, so that lists of ranks are ascending.
-void Numbering::find_owners(const Offers& offers, OwnerRule rule) {
-  std::unordered_map<std::int32_t, std::vector<int>> ranks;
+/// From what others offer, which ranks have each key. Offers come by rank, so that lists are ascending.
+void Numbering::find_holders(const Offers& offers) {
   for (const auto& [rank, values] : offers)
     for (const auto& [key, count] : values)
       if (const std::int32_t found = positions_.find(key); found >= 0) {
@@ -99,13 +88,31 @@ void Numbering::find_owners(const Offers& offers, OwnerRule rule) {
                       fmt::format("a key has {} numbers on rank {} and {} on rank {}", count, rank,
                                   keys_[static_cast<std::size_t>(found)].count, comm_.rank()),
                       "the same count on all ranks");
-        ranks[found].push_back(rank);
+        holders_[found].push_back(rank);
       }
-  owners_.assign(keys_.size(), comm_.rank());
-  for (auto& [position, list] : ranks) {
+  for (auto& [position, list] : holders_)
     list.insert(std::lower_bound(list.begin(), list.end(), comm_.rank()), comm_.rank());
-    owners_[static_cast<std::size_t>(position)] = owner_among(list, rule);
+}
+
+/// The standings of this rank and of all that have a key of it.
+Standings Numbering::find_standings() const {
+  std::map<int, std::int64_t> weights;
+  std::set<int> neighbours;
+  for (const auto& [position, list] : holders_) {
+    neighbours.insert(list.begin(), list.end());
+    if (list.size() == 2)
+      weights[list[0] == comm_.rank() ? list[1] : list[0]] += keys_[static_cast<std::size_t>(position)].count;
   }
+  neighbours.erase(comm_.rank());
+  const std::vector<int> others(neighbours.begin(), neighbours.end());
+  return decide_pairs(comm_, weights, others);
+}
+
+void Numbering::find_owners(OwnerRule rule) {
+  const auto standings = rule == OwnerRule::balanced ? find_standings() : Standings{};
+  owners_.assign(keys_.size(), comm_.rank());
+  for (const auto& [position, list] : holders_)
+    owners_[static_cast<std::size_t>(position)] = owner_among(list, rule, standings);
 }
 
 SharedNumbers Numbering::number_own() {
@@ -149,10 +156,6 @@ void Numbering::exchange_numbers(const Offers& offers, std::vector<std::int64_t>
 }
 
 }  // namespace
-
-int owner_among(std::span<const int> ranks, OwnerRule rule) noexcept {
-  return rule == OwnerRule::lowest_rank ? ranks.front() : owns_more_pairs(ranks);
-}
 
 SharedNumbers number_shared(mpi::CommView comm, std::span<const NumberedKey> keys,
                             std::span<const Sharer> sharers, OwnerRule rule) {

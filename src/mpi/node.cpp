@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/node.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -73,6 +75,21 @@ Node::Node(CommView parent, int max_ranks)
   check(MPI_Allgather(&mine, 1, MPI_INT, ranks_.data(), 1, MPI_INT, comm_.view().get()), "MPI_Allgather");
 }
 
+/// The system writes zeros there: what would be a signal for the process is an error code for the system.
+bool reserve(std::byte* first, std::size_t bytes) noexcept {
+  const int zeros = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  if (zeros < 0) return false;
+  while (bytes > 0) {
+    const ssize_t taken = ::read(zeros, first, bytes);
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken <= 0) break;
+    first += taken;
+    bytes -= static_cast<std::size_t>(taken);
+  }
+  ::close(zeros);
+  return bytes == 0;
+}
+
 std::optional<SharedMemory> SharedMemory::allocate(const Node& node, std::size_t bytes) {
   const CommView comm = node.comm();
   // MPI may keep something of its own in front: room for the part to begin on the next page.
@@ -86,6 +103,9 @@ std::optional<SharedMemory> SharedMemory::allocate(const Node& node, std::size_t
   if (!everywhere) return {};  // a window that some ranks have stays: freeing it would be collective
   SharedMemory memory(comm, window);
   memory.locate_parts();
+  // What was free when all looked may have been taken by others since.
+  const bool reserved = reserve(memory.part(comm.rank()), bytes);
+  if (min(comm, std::int64_t{reserved ? 1 : 0}) == 0) return {};
   return memory;
 }
 

@@ -32,12 +32,17 @@ class Node {
   std::vector<int> ranks_;
 };
 
+/// Has the system take pages for memory that is mapped, which become zeros. Returns whether it had all of
+/// them: where `/dev/shm` is full it has not, and who touched the rest would be ended by SIGBUS. @local.
+/// Cost: a pass over the memory.
+[[nodiscard]] bool reserve(std::byte* first, std::size_t bytes) noexcept;
+
 /// Memory with a part for each rank of a node, which all of them read and write. What one writes, others see
 /// once it has called `fence`, then all ranks have met (`barrier`), then the others have called `fence`.
 class SharedMemory {
  public:
-  /// `bytes` for this rank, on a page boundary; none on any rank if the system refuses the memory to one of
-  /// them. @collective{node}, synchronises. `node` outlives the memory.
+  /// `bytes` of zeros for this rank, on a page boundary, with the pages taken; none on any rank if the system
+  /// refuses the memory to one of them. @collective{node}, synchronises. `node` outlives the memory.
   static std::optional<SharedMemory> allocate(const Node& node, std::size_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;

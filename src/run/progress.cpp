@@ -12,7 +12,7 @@ namespace tailrace::run {
 ProgressFile::ProgressFile(std::string directory, StepIndex steps)
     : directory_(std::move(directory)), steps_(steps), start_s_(monotonic_s()) {}
 
-void ProgressFile::update(const char* phase, StepIndex step) {
+void ProgressFile::update(const char* phase, StepIndex step, StepIndex queued_steps) {
   constexpr double shortest_interval_s = 0.2;
   const double now = monotonic_s();
   if (directory_.empty() || (now - last_s_ < shortest_interval_s && last_phase_ == phase)) return;
@@ -24,7 +24,7 @@ void ProgressFile::update(const char* phase, StepIndex step) {
   last_phase_ = phase;
   const double running = now - first_step_s_;
   const double remaining = step > first_step_ ? running / static_cast<double>(step - first_step_) *
-                                                    static_cast<double>(steps_ - step)
+                                                    static_cast<double>(steps_ - step + queued_steps)
                                               : 0;
   const nlohmann::json json{{"phase", phase},
                             {"step", step},

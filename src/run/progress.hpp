@@ -12,7 +12,9 @@ class ProgressFile {
  public:
   /// An empty directory name keeps nothing.
   ProgressFile(std::string directory, StepIndex steps);
-  void update(const char* phase, StepIndex step);
+  /// The estimate of the time left counts the steps that are left, and those whose output is still queued:
+  /// once the buffers are full the writers set the pace of the steps. @local
+  void update(const char* phase, StepIndex step, StepIndex queued_steps);
   /// Removes the file.
   void finish();
 

@@ -194,7 +194,7 @@ DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& 
                                     mark_step(so_far);
                                     after_step(so_far.steps_done);
                                   }});
-  progress_->update("closing", result.steps_done);
+  progress_->update("closing", result.steps_done, session_->queued_steps());
   return result;
 }
 
@@ -206,7 +206,7 @@ void Run::Impl::start_steps(const StepSpan& steps, const Watch& watch) {
 }
 
 void Run::Impl::mark_step(const DriveResult& so_far) {
-  progress_->update("running", so_far.steps_done);
+  progress_->update("running", so_far.steps_done, session_->queued_steps());
   report_warnings();
   report_plan();
   if (!watch_.ends_run && so_far.not_finite_at) report_not_finite(*so_far.not_finite_at);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run PROGRAM.fa`: compiles, runs on all ranks, and hands on what the program prints, as it is."""
 
+import json
 import os
 import re
 import signal
@@ -41,14 +42,43 @@ def powers(once, cache) -> dict[tuple[int, int], jobs.Ended]:
 
 
 def run_powers(cache: Path) -> dict[tuple[int, int], jobs.Ended]:
-
     def run(ranks: int, n: int) -> jobs.Ended:
-        return jobs.tailrace("run", POWERS, "-n", ranks, "--", n)
+        out = ["--out", directory(cache, ranks), "--no-report"] if n == 3 else []
+        return jobs.tailrace("run", POWERS, "-n", ranks, *out, "--", n)
 
     first, *others = [(ranks, n) for n in (10, 3) for ranks in RANKS]
     ended = [run(*first), *jobs.in_parallel([partial(run, *each) for each in others])]
     assert list((cache / "tailrace/fragments/programs").iterdir()) == []  # what was made for a run is gone
     return dict(zip([first, *others], ended, strict=True))
+
+
+def directory(cache: Path, ranks: int) -> Path:
+    """The run directory of one that cannot finish."""
+    return cache / f"runs-{ranks}"
+
+
+def test_the_run_directory_of_one_that_cannot_finish(powers, cache):
+    place = directory(cache, RANKS[-1])
+    account = json.loads((place / "run.json").read_text())
+    assert (account["status"], account["exit_status"], account["ranks"]) == ("failed", 3, RANKS[-1])
+    assert account["config"]["program"]["arguments"] == ["3"]
+    (problem,) = account["problems"]
+    assert (problem["file"], problem["column"], problem["code"]) == (str(POWERS), 5, "SEM3")
+    assert problem["text"] == "the program cannot finish: 2 fragments wait. Nobody writes x[4]."
+    assert [line.strip()[:12] for line in problem["notes"]] == [
+        "while x[k] <",
+        "^ needs x[4]",
+        "x[0] is writ",
+    ]
+    seen = command.tailrace("inspect", place)
+    assert seen.status == 0 and f"{POWERS} 3" in seen.out and "Nobody writes x[4]" in seen.out, seen
+    listed = json.loads(command.tailrace("list", cache, "--json").out)
+    assert {(one["simulation"], one["status"]) for one in listed} == {("fragments", "failed")}
+    assert command.tailrace("report", place).status == 0
+    page = (place / "report.html").read_text()
+    assert "Nobody writes x[4]" in page and f"tailrace run {POWERS} -n {RANKS[-1]} -- 3" in page
+    again = command.tailrace("run", POWERS, "--out", place, "3")
+    assert again.status == 2 and "exists already" in again.err
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -133,10 +163,17 @@ def test_a_rank_that_crashes(tmp_path):
     assert "SIGABRT" in ended.err
 
 
-def test_a_word_that_does_not_fit():
-    ended = jobs.tailrace("run", POWERS, "-n", 2, "12x")
+def test_a_word_that_does_not_fit(tmp_path):
+    ended = jobs.tailrace("run", POWERS, "-n", 2, "--out", tmp_path / "d", "12x")
     assert (ended.status, ended.out) == (2, ""), ended
-    assert "n: '12x' is no int" in ended.err
+    assert "n: '12x' is no int" in ended.err and not (tmp_path / "d").exists()
+
+
+def test_with_json_the_account_alone_is_on_standard_output():
+    ended = jobs.tailrace("run", POWERS, "--json", 10)
+    account = json.loads(ended.out)
+    assert (ended.status, account["status"], account["problems"]) == (0, "finished", []), ended
+    assert "first over 100: 128\n" in ended.err
 
 
 def test_the_stencil_compiled_before_follows_the_exact_solution(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "error_of.hpp"
+#include "exchange/ownership.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
 
@@ -56,6 +57,10 @@ MPI_CASE("things of several ranks have one number each, of a rank that has them"
   const auto held = holders(comm.size());
   std::int64_t total = 0;
   for (const auto& [key, ranks] : held) total += static_cast<std::int64_t>(key.low % 4 + 1);
+  PairWeights weights;
+  for (const auto& [key, ranks] : held)
+    if (ranks.size() == 2) weights[{ranks[0], ranks[1]}] += static_cast<std::int64_t>(key.low % 4 + 1);
+  const auto standings = decide_pairs(weights);  // by one process for all, where the ranks ask each other
   for (const auto rule : {OwnerRule::lowest_rank, OwnerRule::balanced}) {
     const auto numbers = number_shared(comm, keys, sharers, rule);
     REQUIRE(numbers.first.size() == keys.size());
@@ -72,8 +77,9 @@ MPI_CASE("things of several ranks have one number each, of a rank that has them"
     CHECK(own_numbers == numbers.distribution.count(comm.rank()));
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto& ranks = held.at(keys[i].key);
-      CHECK(numbers.distribution.owner(numbers.first[i]) == owner_among(ranks, rule));
-      CHECK(numbers.distribution.owner(numbers.first[i] + keys[i].count - 1) == owner_among(ranks, rule));
+      CHECK(numbers.distribution.owner(numbers.first[i]) == owner_among(ranks, rule, standings));
+      CHECK(numbers.distribution.owner(numbers.first[i] + keys[i].count - 1) ==
+            owner_among(ranks, rule, standings));
     }
     // All ranks that have a thing have the same number: as sums of numbers and of their squares.
     std::vector<std::int64_t> sums(3 * things);

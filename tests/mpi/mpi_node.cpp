@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/node.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -61,4 +64,28 @@ MPI_CASE("a size of nodes that is none is refused", ranks{1, 2}) {
     const test::RanksPerNode limit(value);
     CHECK_THROWS_AS(mpi::Node{comm}, Error);
   }
+}
+
+MPI_CASE("pages of shared memory are taken when it is allocated", ranks{1, 3}) {
+  constexpr std::size_t page = 4096, pages = 50;
+  const mpi::Node node(comm);
+  const auto memory = mpi::SharedMemory::allocate(node, pages * page);
+  REQUIRE(memory);
+  std::vector<unsigned char> resident(pages);
+  REQUIRE(::mincore(memory->part(node.comm().rank()), pages * page, resident.data()) == 0);
+  CHECK(std::count_if(resident.begin(), resident.end(), [](unsigned char one) { return one % 2 == 1; }) ==
+        pages);
+}
+
+MPI_CASE("memory that the system has not is refused, and touching it ends nobody", ranks{1}) {
+  constexpr std::size_t page = 4096;
+  const int file = ::memfd_create("short", 0);
+  REQUIRE(::ftruncate(file, page) == 0);
+  void* const mapped = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  REQUIRE(mapped != MAP_FAILED);
+  auto* const first = static_cast<std::byte*>(mapped);
+  CHECK(mpi::reserve(first, page));
+  CHECK(!mpi::reserve(first, 2 * page));  // behind the end of the file, as where a file system is full
+  ::munmap(mapped, 2 * page);
+  ::close(file);
 }

@@ -76,35 +76,12 @@ class Reader {
   adios2::Engine engine_;
 };
 
-struct Fixture {
-  Index3 domain;
-  std::vector<Stream> streams;
-  Split split = pattern::slabs;
-  StepIndex steps = 6;
-};
-
-/// Runs a session; returns the error of `finish`.
-std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& fixture,
-                                     const Options& options, const FileHead& file_head = head()) {
-  const Box own = fixture.split(fixture.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
-  pattern::Field<float> field(own);
-  const FieldLookup lookup = [&](const std::string&) { return field.view(); };
-  trace::Log log("main");
-  Session session(comm, path, make_plan(fixture.streams, own, fixture.domain), file_head, options, log);
-  for (StepIndex step = 1; step <= fixture.steps; ++step) {
-    field.set(step);
-    session.sample(step, lookup);
-  }
-  session.sample_final(fixture.steps, lookup);
-  return error_of([&] { session.finish(fixture.steps, tail(fixture.steps)); });
-}
-
 Options adios(const std::string& parameters = {}, const std::string& fault = {}) {
   return options_of({.strategy = "blocking", .sink = "adios2" + parameters}, fault);
 }
 
 /// Each variable holds, step after step, what the dataset of the sink hdf5 holds up to where the run ended.
-void check_equal(const std::string& adios_path, const std::string& hdf5_path, const Fixture& fixture) {
+void check_equal(const std::string& adios_path, const std::string& hdf5_path, const PatternRun& fixture) {
   Reader reader(adios_path);
   const auto file = h5::File::open(hdf5_path);
   for (const auto& stream : fixture.streams)
@@ -132,9 +109,9 @@ MPI_CASE("adios2: variables hold what the datasets of hdf5 do, with attributes a
   const SharedDir directory(comm);
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}})
     for (const Split split : {pattern::slabs, pattern::pencils, pattern::one_owner}) {
-      const Fixture fixture{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
-      CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
-      CHECK(!run_session(comm, directory.file("out.bp"), fixture, adios()));
+      const PatternRun fixture{.domain = domain, .streams = streams_of_all_kinds(domain), .split = split};
+      CHECK(!run_pattern(comm, directory.file("out.h5"), fixture, options_of({})));
+      CHECK(!run_pattern(comm, directory.file("out.bp"), fixture, adios()));
       if (!comm.is_root()) continue;
       check_equal(directory.file("out.bp"), directory.file("out.h5"), fixture);
       Reader reader(directory.file("out.bp"));
@@ -160,9 +137,9 @@ MPI_CASE("adios2: samples have the extents that follow those of the samples", ra
     streams.push_back(stream(name, Whole{}, Reduction::none, domain));
     streams.back().datasets[0].shape = shapes.first;
   }
-  const Fixture fixture{.domain = domain, .streams = streams};
-  CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
-  CHECK(!run_session(comm, directory.file("out.bp"), fixture, adios()));
+  const PatternRun fixture{.domain = domain, .streams = streams};
+  CHECK(!run_pattern(comm, directory.file("out.h5"), fixture, options_of({})));
+  CHECK(!run_pattern(comm, directory.file("out.bp"), fixture, adios()));
   if (!comm.is_root()) return;
   check_equal(directory.file("out.bp"), directory.file("out.h5"), fixture);
   Reader reader(directory.file("out.bp"));
@@ -176,15 +153,15 @@ MPI_CASE("adios2: reductions larger than a staging buffer, with parameters of th
   const SharedDir directory(comm);
   const Index3 domain{128, 96, 90};  // 4.2 MiB
   const Cadence two{.first = 1, .every = 1, .last = 2};
-  const Fixture fixture{.domain = domain,
-                        .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
-                                    stream("rms", Whole{}, Reduction::rms, domain, two),
-                                    stream("last", Whole{}, Reduction::final, domain, two)},
-                        .split = pattern::one_owner,
-                        .steps = 2};
-  CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
+  const PatternRun fixture{.domain = domain,
+                           .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
+                                       stream("rms", Whole{}, Reduction::rms, domain, two),
+                                       stream("last", Whole{}, Reduction::final, domain, two)},
+                           .split = pattern::one_owner,
+                           .steps = 2};
+  CHECK(!run_pattern(comm, directory.file("out.h5"), fixture, options_of({})));
   for (const char* parameters : {"", ":AggregatorRatio=1,StatsLevel=0"}) {
-    CHECK(!run_session(comm, directory.file("out.bp"), fixture, adios(parameters)));
+    CHECK(!run_pattern(comm, directory.file("out.bp"), fixture, adios(parameters)));
     if (comm.is_root()) check_equal(directory.file("out.bp"), directory.file("out.h5"), fixture);
     mpi::barrier(comm);
   }
@@ -199,9 +176,9 @@ MPI_CASE("adios2: the attributes of a group, a second name, and an output in pla
   auto with_group = head();
   with_group.group_attributes.push_back({"/snap", {.name = "quantity", .value = std::string("p")}});
   const auto path = directory.file("out.h5");
-  CHECK(!run_session(comm, path, {.domain = domain, .streams = {snap}}, options_of({})));  // a file
-  CHECK(!run_session(comm, path, {.domain = domain, .streams = {snap}}, adios(), with_group));
-  CHECK(!run_session(comm, path, {.domain = domain, .streams = {snap}, .steps = 2}, adios(), with_group));
+  CHECK(!run_pattern(comm, path, {.domain = domain, .streams = {snap}}, options_of({})));  // a file
+  CHECK(!run_pattern(comm, path, {.domain = domain, .streams = {snap}}, adios(), with_group));
+  CHECK(!run_pattern(comm, path, {.domain = domain, .streams = {snap}, .steps = 2}, adios(), with_group));
   if (!comm.is_root()) return;
   Reader reader(directory.file("out.bp"));
   CHECK(reader.text("snap/quantity") == "p");
@@ -218,7 +195,7 @@ MPI_CASE("adios2: a directory with other things is refused and left alone", rank
   mpi::barrier(comm);
   const Index3 domain{4, 4, 4};
   const auto error = error_of([&] {
-    run_session(comm, path, {.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}},
+    run_pattern(comm, path, {.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}},
                 adios());
   });
   REQUIRE(error);
@@ -230,7 +207,7 @@ MPI_CASE("adios2: a value that the engine refuses is reported before the first s
   const SharedDir directory(comm);
   const Index3 domain{4, 4, 4};
   const auto error = error_of([&] {
-    run_session(comm, directory.file("out.bp"),
+    run_pattern(comm, directory.file("out.bp"),
                 {.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}},
                 adios(":NumAggregators=nobody"));
   });
@@ -243,9 +220,9 @@ MPI_CASE("adios2: a failed write is the same error on all ranks, the commit mark
          ranks{1, 2, 3, 4}) {
   const SharedDir directory(comm);
   const Index3 domain{8, 7, 14};
-  const Fixture fixture{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
+  const PatternRun fixture{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
   const auto error =
-      run_session(comm, directory.file("out.bp"), fixture,
+      run_pattern(comm, directory.file("out.bp"), fixture,
                   adios({}, fmt::format("write:rank={},step=4,error=ENOSPC", comm.size() - 1)));
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::io);
@@ -266,9 +243,9 @@ MPI_CASE("adios2: a full disk ends with the same error on all and an output that
       !comm.is_root() || mount("tailrace-test", directory.path().c_str(), "tmpfs", 0, "size=1m") == 0;
   if (mpi::min(comm, std::int64_t{mounted}) == 0) return;
   const Cadence cadence{.first = 1, .every = 1, .last = 20};
-  const Fixture fixture{
+  const PatternRun fixture{
       .domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain, cadence)}, .steps = 20};
-  const auto error = run_session(comm, directory.file("out.bp"), fixture, adios());
+  const auto error = run_pattern(comm, directory.file("out.bp"), fixture, adios());
   REQUIRE(error);
   CHECK_MESSAGE(error->message.find("No space left on device") != std::string::npos, error->message);
   if (!comm.is_root()) return;

@@ -241,4 +241,29 @@ std::optional<ErrorInfo> with_io_servers(mpi::CommView comm, Options options, co
 
 using test::error_of;
 
+/// A run whose fields have the values of the pattern.
+struct PatternRun {
+  Index3 domain;
+  std::vector<Stream> streams;
+  Split split = pattern::slabs;
+  StepIndex steps = 6;
+};
+
+/// Runs a session; returns the error of `finish`. @collective{comm}
+inline std::optional<ErrorInfo> run_pattern(mpi::CommView comm, const std::string& path,
+                                            const PatternRun& run, const Options& options,
+                                            const FileHead& file_head = head()) {
+  const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  pattern::Field<float> field(own);
+  const FieldLookup lookup = [&](const std::string&) { return field.view(); };
+  trace::Log log("main");
+  Session session(comm, path, make_plan(run.streams, own, run.domain), file_head, options, log);
+  for (StepIndex step = 1; step <= run.steps; ++step) {
+    field.set(step);
+    session.sample(step, lookup);
+  }
+  session.sample_final(run.steps, lookup);
+  return error_of([&] { session.finish(run.steps, tail(run.steps)); });
+}
+
 }  // namespace tailrace::output::fixture

@@ -84,29 +84,6 @@ std::string variable_of(std::string path) {
   return path;
 }
 
-struct Fixture {
-  Index3 domain;
-  std::vector<Stream> streams;
-  Split split = pattern::slabs;
-  StepIndex steps = 6;
-};
-
-/// Runs a session; returns the error of `finish`.
-std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& fixture,
-                                     const Options& options, const FileHead& file_head = head()) {
-  const Box own = fixture.split(fixture.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
-  pattern::Field<float> field(own);
-  const FieldLookup lookup = [&](const std::string&) { return field.view(); };
-  trace::Log log("main");
-  Session session(comm, path, make_plan(fixture.streams, own, fixture.domain), file_head, options, log);
-  for (StepIndex step = 1; step <= fixture.steps; ++step) {
-    field.set(step);
-    session.sample(step, lookup);
-  }
-  session.sample_final(fixture.steps, lookup);
-  return error_of([&] { session.finish(fixture.steps, tail(fixture.steps)); });
-}
-
 Options netcdf(const std::string& fault = {}) {
   return options_of({.strategy = "blocking", .sink = "pnetcdf"}, fault);
 }
@@ -134,10 +111,10 @@ MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes 
   const SharedDir directory(comm);
   auto turn = static_cast<std::size_t>(comm.size());
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}}) {
-    const Fixture fixture{
+    const PatternRun fixture{
         .domain = domain, .streams = streams_of_all_kinds(domain), .split = next_split(turn++)};
-    CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
-    CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
+    CHECK(!run_pattern(comm, directory.file("out.h5"), fixture, options_of({})));
+    CHECK(!run_pattern(comm, directory.file("out.nc"), fixture, netcdf()));
     if (!comm.is_root()) continue;
     check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
     const Reader reader(directory.file("out.nc"));
@@ -155,13 +132,13 @@ MPI_CASE("pnetcdf: 256 boxes, and a run that stops early leaves zeros", ranks{1,
   const Index3 domain{17, 13, 19};
   const Boxes boxes = many_boxes(domain, 256);
   for (const StepIndex steps : {6, 2, 0}) {
-    const Fixture fixture{
+    const PatternRun fixture{
         .domain = domain,
         .streams = {stream("p", boxes, Reduction::none, domain), stream("m", boxes, Reduction::max, domain)},
         .split = pattern::pencils,
         .steps = steps};
-    CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
-    CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
+    CHECK(!run_pattern(comm, directory.file("out.h5"), fixture, options_of({})));
+    CHECK(!run_pattern(comm, directory.file("out.nc"), fixture, netcdf()));
     if (comm.is_root()) check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
   }
 }
@@ -170,14 +147,14 @@ MPI_CASE("pnetcdf: reductions larger than a staging buffer are written in batche
   const SharedDir directory(comm);
   const Index3 domain{128, 96, 90};  // 4.2 MiB
   const Cadence two{.first = 1, .every = 1, .last = 2};
-  const Fixture fixture{.domain = domain,
-                        .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
-                                    stream("rms", Whole{}, Reduction::rms, domain, two),
-                                    stream("last", Whole{}, Reduction::final, domain, two)},
-                        .split = pattern::one_owner,
-                        .steps = 2};
-  CHECK(!run_session(comm, directory.file("out.h5"), fixture, options_of({})));
-  CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf()));
+  const PatternRun fixture{.domain = domain,
+                           .streams = {stream("points", some_points(domain), Reduction::none, domain, two),
+                                       stream("rms", Whole{}, Reduction::rms, domain, two),
+                                       stream("last", Whole{}, Reduction::final, domain, two)},
+                           .split = pattern::one_owner,
+                           .steps = 2};
+  CHECK(!run_pattern(comm, directory.file("out.h5"), fixture, options_of({})));
+  CHECK(!run_pattern(comm, directory.file("out.nc"), fixture, netcdf()));
   if (comm.is_root()) check_equal(directory.file("out.nc"), directory.file("out.h5"), fixture.streams);
 }
 
@@ -190,8 +167,8 @@ MPI_CASE("pnetcdf: the attributes of a group belong to the variables of its stre
   with_group.datasets.push_back(with_group.datasets[0]);
   with_group.datasets.back().spec.path = "/snap/step";
   with_group.group_attributes.push_back({"/snap", {.name = "quantity", .value = std::string("p")}});
-  const Fixture fixture{.domain = domain, .streams = {snap}};
-  CHECK(!run_session(comm, directory.file("out.nc"), fixture, netcdf(), with_group));
+  const PatternRun fixture{.domain = domain, .streams = {snap}};
+  CHECK(!run_pattern(comm, directory.file("out.nc"), fixture, netcdf(), with_group));
   if (!comm.is_root()) return;
   const Reader reader(directory.file("out.nc"));
   CHECK(reader.text(reader.variable("snap_values"), "quantity") == "p");
@@ -203,8 +180,8 @@ MPI_CASE("pnetcdf: two datasets of one variable are refused on all ranks", ranks
   const Index3 domain{4, 4, 4};
   auto first = stream("a_b", Whole{}, Reduction::none, domain), second = first;
   first.datasets[0].path = "/a/b";
-  const Fixture fixture{.domain = domain, .streams = {first, second}};
-  const auto error = error_of([&] { run_session(comm, directory.file("out.nc"), fixture, netcdf()); });
+  const PatternRun fixture{.domain = domain, .streams = {first, second}};
+  const auto error = error_of([&] { run_pattern(comm, directory.file("out.nc"), fixture, netcdf()); });
   REQUIRE(error);
   CHECK(error->message.find("the datasets /a/b and /a_b would both be the variable a_b") !=
         std::string::npos);
@@ -217,8 +194,8 @@ MPI_CASE("pnetcdf: a failed write is the same error on all ranks, the commit mar
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   const Index3 domain{8, 7, 14};
-  const Fixture fixture{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
-  const auto error = run_session(comm, directory.file("out.nc"), fixture,
+  const PatternRun fixture{.domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain)}};
+  const auto error = run_pattern(comm, directory.file("out.nc"), fixture,
                                  netcdf(fmt::format("write:rank={},step=4,error=ENOSPC", comm.size() - 1)));
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::io);
@@ -238,9 +215,9 @@ MPI_CASE("pnetcdf: a full disk ends with the same error on all and a file that o
       !comm.is_root() || mount("tailrace-test", directory.path().c_str(), "tmpfs", 0, "size=256k") == 0;
   if (mpi::min(comm, std::int64_t{mounted}) == 0) return;
   const Cadence cadence{.first = 1, .every = 1, .last = 20};
-  const Fixture fixture{
+  const PatternRun fixture{
       .domain = domain, .streams = {stream("p", Whole{}, Reduction::none, domain, cadence)}, .steps = 20};
-  const auto error = run_session(comm, directory.file("out.nc"), fixture, netcdf());
+  const auto error = run_pattern(comm, directory.file("out.nc"), fixture, netcdf());
   REQUIRE(error);
   CHECK_MESSAGE(error->message.find("No space left on device") != std::string::npos, error->message);
   if (!comm.is_root()) return;

@@ -77,11 +77,15 @@ MPI_CASE("samples are submitted, written, durable and committed, one after the o
     auto& session = run.session();
     for (const StepIndex step : {1, 2, 3}) run.step(step);
     CHECK(session.reached(WriteState::submitted) == 3);
+    const auto queued = session.queued_steps();
+    if (way.sink == "hdf5") CHECK(queued >= 3 - session.reached(WriteState::written));
+    CHECK(queued <= 3);
     CHECK(session.wait(WriteState::written, 2, long_s));
     CHECK(session.reached(WriteState::written) >= 2);
     if (way.sink == "hdf5") CHECK(session.reached(WriteState::committed) == 0);
     CHECK(session.wait(WriteState::durable, 3, long_s));
     CHECK(session.reached(WriteState::durable) == 3);
+    CHECK(session.queued_steps() == 0);
     CHECK(session.wait(WriteState::committed, 3, long_s));
     CHECK(session.reached(WriteState::committed) == 3);
     if (comm.is_root()) CHECK(wrong_values(directory.file("out.h5"), 3) == 0);

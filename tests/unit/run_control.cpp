@@ -42,14 +42,30 @@ TEST_CASE("a pause asks for a stop that does not end the run") {
 TEST_CASE("the progress file is whole at any time and goes away in the end") {
   const test::TempDir directory;
   ProgressFile progress(directory.path(), 10);
-  progress.update("running", 4);
+  progress.update("running", 4, 0);
   const auto json = nlohmann::json::parse(std::ifstream(directory.file("progress.json")));
   CHECK(json["step"] == 4);
   CHECK(json["steps"] == 10);
   CHECK(json["phase"] == "running");
   progress.finish();
   CHECK(std::filesystem::is_empty(directory.path()));
-  ProgressFile("", 10).update("running", 1);
+  ProgressFile("", 10).update("running", 1, 0);
+}
+
+TEST_CASE("the time left counts the output that is still queued") {
+  const test::TempDir directory;
+  ProgressFile progress(directory.path(), 100);
+  progress.update("running", 10, 0);
+  sleep_s(0.25);
+  progress.update("running", 20, 40);
+  const auto json = nlohmann::json::parse(std::ifstream(directory.file("progress.json")));
+  const double step_s = json["remaining_s"].get<double>() / (80 + 40);
+  CHECK(step_s >= 0.025);
+  CHECK(step_s <= json["elapsed_s"].get<double>() / 10);
+  progress.update("closing", 100, 30);
+  const auto closing = nlohmann::json::parse(std::ifstream(directory.file("progress.json")));
+  CHECK(closing["phase"] == "closing");
+  CHECK(closing["remaining_s"].get<double>() > 0);
 }
 
 TEST_CASE("computing time does not count the exchanges inside it") {

@@ -33,7 +33,9 @@ struct Sharer {
 /// Which of the ranks that have a thing owns it. The volume of exchanges is the same with both.
 enum class OwnerRule : std::uint8_t {
   lowest_rank,  ///< the lowest: few peers, and the lower ranks own more
-  balanced,     ///< of two ranks one owns all that they share, a pair the lower and a pair the higher one
+  /// Of two ranks one owns what they alone share, so that all own alike as far as the shares allow; some more
+  /// peers, and some rounds of messages more for each numbering.
+  balanced,
 };
 
 /// Numbers of things that several ranks have.
@@ -51,9 +53,6 @@ struct SharedNumbers {
 /// with different counts.
 SharedNumbers number_shared(mpi::CommView comm, std::span<const NumberedKey> keys,
                             std::span<const Sharer> sharers, OwnerRule rule);
-
-/// The owner of a thing that exactly these ranks have, ascending, at least one. @local
-int owner_among(std::span<const int> ranks, OwnerRule rule) noexcept;
 
 }  // namespace tailrace::exchange
 

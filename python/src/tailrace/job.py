@@ -94,6 +94,8 @@ class Job:
     display: Display
     directory: Path | None = None
     """Where it is started, if not here."""
+    output_to: int | None = None
+    """The descriptor that gets the standard output of a program without a directory, if not that of ours."""
     started: float = field(default_factory=time.time)
     stopping: bool = False
     killed: bool = False
@@ -110,7 +112,7 @@ class Job:
             reader = threading.Thread(target=relay, args=(said, messages, self.display.say), daemon=True)
             reader.start()
             if self.run_dir is None:
-                self.output = PassedOutput(process)
+                self.output = PassedOutput(process, self.output_to)
                 self.output.start()
             while process.poll() is None:
                 self.follow(process, requests)
@@ -289,11 +291,14 @@ def descendants(pid: int) -> list[int]:
 
 
 class PassedOutput(threading.Thread):
-    """Hands the standard output of a job on to ours, byte for byte and whole lines at a time."""
+    """Hands the standard output of a job on to ours, or to a descriptor, byte for byte and whole lines at a
+    time.
+    """
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], target: int | None) -> None:
         super().__init__(daemon=True)
         self.process = process
+        self.target = sys.stdout.fileno() if target is None else target
         self.busy = False
         """It has something to write: whoever reads may be slow."""
         self.failure: OSError | None = None
@@ -313,10 +318,10 @@ class PassedOutput(threading.Thread):
         while chunk := os.read(self.process.stdout.fileno(), 1 << 16):
             self.busy = True
             lines, newline, rest = (rest + chunk).rpartition(b"\n")
-            write_all(lines + newline)
+            write_all(self.target, lines + newline)
             self.busy = False
         self.busy = True
-        write_all(rest)
+        write_all(self.target, rest)
 
     def finish(self, requests: Requests) -> None:
         """Waits until all is written, unless a descendant on its own holds the pipe open, or the user does
@@ -331,10 +336,10 @@ class PassedOutput(threading.Thread):
             raise CommandError(f"standard output: {self.failure.strerror}.", EXIT_RUN_FAILED)
 
 
-def write_all(data: bytes) -> None:
-    """Writes to standard output without the buffer of Python, which a thread may not hold at the end."""
+def write_all(target: int, data: bytes) -> None:
+    """Writes to a descriptor, without the buffer of Python, which a thread may not hold at the end."""
     while data:
-        data = data[os.write(sys.stdout.fileno(), data) :]
+        data = data[os.write(target, data) :]
 
 
 def relay(stream: IO[str], messages: deque[str], say: Callable[[str], None]) -> None:

@@ -30,7 +30,10 @@ ACCOUNT = {
     "config": {
         "case": {"title": TEXT, "simulation": TEXT, "file": TEXT}, "input": {"file": TEXT}, "source": TABLE,
         "time": TABLE, "write": TABLE, "domain": TABLE, "output": [TABLE], "checkpoint": TABLE,
+        "program": {"file": TEXT, "sha256": TEXT, "arguments": [TEXT], "defines": [TEXT]},
     },
+    "exit_status": COUNT, "problems": [{"file": TEXT, "line": COUNT, "column": COUNT, "severity": TEXT,
+    "code": TEXT, "text": TEXT, "notes": [TEXT]}],
     "versions": TABLE, "counters": TABLE, "hosts": [TEXT], "warnings": [TEXT], "grid": [COUNT],
     "ranks": COUNT, "threads": COUNT, "steps": COUNT, "steps_planned": COUNT, "steps_recorded": COUNT,
     "resumed_from": COUNT, "checkpoints": COUNT, "hidden_fraction": NUMBER,

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run PROGRAM.fa`: compiles a program of the fragment language and runs it on all ranks.
 
-Its standard output is that of the command; all that the command says goes to standard error.
+Its standard output is that of the command; all that the command says goes to standard error. With --json the
+account alone is on standard output.
 """
 
+import json
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tailrace.account import headline, how_it_ended, was_killed
+from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, CommandError
 from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.folders import passing_folder
-from tailrace.job import Job, JobResult
+from tailrace.fragments.problems import Problems
+from tailrace.fragments.record import ended_account, new_account, problems_said
+from tailrace.job import MESSAGES_KEPT, Job, JobResult
 from tailrace.launch import (
     Launcher,
     Layout,
@@ -33,15 +39,11 @@ from tailrace.progress import PlainProgress
 NATIVE = "tailrace-fragments"
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "bind", "launcher", "oversubscribe"}
+COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
 SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
-NO_DIRECTORY = "there is no run directory with an account and a report of a fragment program so far"
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
     "threads": "bodies run on one thread of each rank so far. Fix: -n for more ranks",
-    "out": NO_DIRECTORY,
-    "overwrite": NO_DIRECTORY,
-    "no_report": NO_DIRECTORY,
-    "json": f"{NO_DIRECTORY}; tailrace compile --json has errors and warnings",
     "settings": "a fragment program has no keys. Fix: its arguments behind its name, or -D for macros",
     "write": NO_OUTPUTS,
     "sink": NO_OUTPUTS,
@@ -65,6 +67,11 @@ class ProgramRequest:
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
+    out: Path | None = None
+    """The run directory to make; None: none."""
+    overwrite: bool = False
+    report: bool = True
+    json: bool = False
 
 
 def check_options(program: Path, given: dict[str, str]) -> None:
@@ -82,27 +89,54 @@ def run_program(request: ProgramRequest) -> int:
     check_bind(request.bind)
     if not request.source.program.is_file():
         raise CommandError(f"{request.source.program}: there is no such program.")
-    with made(request.source) as file:
-        return EXIT_BAD_INPUT if file is None else run_file(request, file)
+    account = new_account(request.source.program, request.arguments, request.source.defines, request.ranks)
+    with made(request.source) as (file, problems):
+        found = [one.as_dict() for one in problems.shown()]
+        if file is None:
+            return end(request, ended_account(account, EXIT_BAD_INPUT, 0.0, "", found))
+        with directory_of(request):
+            return run_file(request, file, account, found)
 
 
 @contextmanager
-def made(source: Source) -> Iterator[Path | None]:
+def made(source: Source) -> Iterator[tuple[Path | None, Problems]]:
     """What the native program takes: an object that is there for the run, or what was compiled before. None
     if the source has errors, which are said.
     """
     if source.program.suffix != PROGRAM_SOURCE:
-        yield source.program
+        yield source.program, Problems()
         return
     with passing_folder("programs") as folder:
         target = folder / f"{source.program.stem}.so"
         problems = compile_source(source, target)
         if text := problems.as_text():
             print(text, file=sys.stderr)
-        yield None if problems.errors else target
+        yield None if problems.errors else target, problems
 
 
-def run_file(request: ProgramRequest, file: Path) -> int:
+@contextmanager
+def directory_of(request: ProgramRequest) -> Iterator[None]:
+    """The run directory, which does not stay if nothing has been written into it."""
+    if request.out is not None:
+        if request.out.exists() and not request.overwrite:
+            raise CommandError(
+                f"{request.out} exists already. Name another --out, or replace it with --overwrite."
+            )
+        request.out.mkdir(parents=True, exist_ok=True)
+        for name in ("run.json", "report.html"):
+            (request.out / name).unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        if request.out is not None:
+            with suppress(OSError):
+                request.out.rmdir()
+
+
+def run_file(
+    request: ProgramRequest, file: Path, account: dict[str, Any], problems: list[dict[str, Any]]
+) -> int:
+    """Runs what was compiled; `problems` are those of the source."""
     native = native_program()
     layout = Layout(request.ranks, 1, request.bind, oversubscribe=request.oversubscribe)
     check_processes(layout)
@@ -110,8 +144,25 @@ def run_file(request: ProgramRequest, file: Path) -> int:
     words = [str(native), str(file.absolute()), *request.arguments]
     command = launch_command(launcher, layout, words)
     started = time.time()
-    result = Job(command, environment(launcher, layout), launcher, None, PlainProgress()).run()
-    return say_end(request, result, time.time() - started)
+    target = sys.stderr.fileno() if request.json else None
+    shown = KeptLines()
+    how = (command, environment(launcher, layout), launcher, None, shown)
+    result = Job(*how, output_to=target).run()
+    said = [*problems, *problems_said(shown.lines)]
+    account = ended_account(account, exit_status(result), time.time() - started, reason(result), said)
+    return end(request, account)
+
+
+class KeptLines(PlainProgress):
+    """What is shown of a job, without the launcher's own words, is also kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=MESSAGES_KEPT)
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+        super().say(line)
 
 
 def native_program() -> Path:
@@ -127,19 +178,32 @@ def environment(launcher: Launcher, layout: Layout) -> dict[str, str]:
     return child_environment(layout.threads, bind, layout.machine.busy)
 
 
-def say_end(request: ProgramRequest, result: JobResult, wall_s: float) -> int:
-    """Says how the program ended, unless it never began; returns the exit status."""
-    if result.returncode == EXIT_BAD_INPUT:
-        return EXIT_BAD_INPUT
-    status = "finished" if result.returncode == EXIT_OK else "failed"
-    account = {"status": status, "wall_s": wall_s, "ranks": request.ranks, "reason": reason(result)}
-    print(headline(account), file=sys.stderr)
-    return EXIT_OK if status == "finished" else EXIT_RUN_FAILED
+def exit_status(result: JobResult) -> int:
+    known = result.returncode in (EXIT_OK, EXIT_BAD_INPUT)
+    return result.returncode if known else EXIT_RUN_FAILED
+
+
+def end(request: ProgramRequest, account: dict[str, Any]) -> int:
+    """Says how the program ended, if it began, and keeps its account; returns the exit status."""
+    began = account["exit_status"] != EXIT_BAD_INPUT
+    if began:
+        # What the program has said itself is not said again.
+        killed = account.get("error", {}).get("kind") == "killed"
+        print(headline(account if killed else account | {"reason": ""}), file=sys.stderr)
+    if began and request.out is not None:
+        write_account(request.out, account)
+        from tailrace.run import make_report  # with what draws pages
+
+        if request.report and (report := make_report(request.out)):
+            print(f"report: {report}", file=sys.stderr)
+    if request.json:
+        print(json.dumps(account, indent=2))
+    return account["exit_status"]
 
 
 def reason(result: JobResult) -> str:
     """Why it failed, where the program could not say it itself."""
     if was_killed(result.returncode, result.messages):
         return how_it_ended(result.returncode, result.messages)[0]
-    known = result.returncode in (EXIT_OK, EXIT_RUN_FAILED)
+    known = result.returncode in (EXIT_OK, EXIT_BAD_INPUT, EXIT_RUN_FAILED)
     return "" if known else f"the program ended with status {result.returncode}"

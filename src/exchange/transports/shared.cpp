@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
 
-#include "exchange/message_area.hpp"
+#include "exchange/transports/slot.hpp"
 #include "exchange/transports/transports.hpp"
 #include "mpi/packets.hpp"
 
@@ -11,36 +10,13 @@ namespace tailrace::exchange {
 
 namespace {
 
-/// What the receiver of a message has for it in its part of the shared memory: counters of the rounds that
-/// were written and that were read, each on a cache line of its own, then room for the messages of two
-/// rounds.
-struct Slot {
-  std::byte* first = nullptr;
-  std::size_t bytes = 0;
-
-  static std::size_t size_bytes(std::size_t message_bytes) {
-    return 2 * alignment_bytes + 2 * padded<std::byte>(message_bytes);
-  }
-  [[nodiscard]] std::atomic_ref<std::uint64_t> written() const { return counter(0); }
-  [[nodiscard]] std::atomic_ref<std::uint64_t> read() const { return counter(alignment_bytes); }
-  [[nodiscard]] std::byte* message(std::uint64_t round) const {
-    return first + 2 * alignment_bytes + round % 2 * padded<std::byte>(bytes);
-  }
-
- private:
-  [[nodiscard]] std::atomic_ref<std::uint64_t> counter(std::size_t at) const {
-    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(first + at));
-  }
-};
-
 std::size_t bytes_for(const std::vector<Peer>& from) {
   std::size_t bytes = 0;
   for (const Peer& peer : from) bytes += Slot::size_bytes(peer.bytes);
   return bytes;
 }
 
-/// Between ranks of one node: the sender writes into the receiver's memory. Order: a message is written
-/// before `written` says so (release), and read after (acquire); likewise `read` gives its memory back.
+/// Between ranks of one node: the sender writes into the receiver's memory.
 class Shared final : public Line {
  public:
   Shared(LineConfig config, mpi::SharedMemory memory)
@@ -54,14 +30,12 @@ class Shared final : public Line {
     std::fill(named_.begin(), named_.end(), false);
   }
   std::byte* outgoing(std::size_t i) override {
-    constexpr std::uint64_t rounds_in_memory = 2;
-    if (out_[i].read().load(std::memory_order_acquire) + rounds_in_memory < round_) return nullptr;
-    return out_[i].message(round_);
+    return out_[i].has_room(round_) ? out_[i].message(round_) : nullptr;
   }
-  void send(std::size_t i) override { out_[i].written().store(round_, std::memory_order_release); }
+  void send(std::size_t i) override { out_[i].send(round_); }
   std::optional<std::size_t> arrived() override {
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      if (named_[i] || in_[i].written().load(std::memory_order_acquire) < round_) continue;
+      if (named_[i] || !in_[i].has_come(round_)) continue;
       named_[i] = true;
       return i;
     }
@@ -69,7 +43,7 @@ class Shared final : public Line {
   }
   const std::byte* incoming(std::size_t i) const override { return in_[i].message(round_); }
   bool end() override {
-    for (const Slot& slot : in_) slot.read().store(round_, std::memory_order_release);
+    for (const Slot& slot : in_) slot.give_back(round_);
     return true;
   }
   std::size_t memory_bytes() const noexcept override { return bytes_for(config_.from); }
@@ -85,8 +59,7 @@ class Shared final : public Line {
     std::byte* at = part_of(config_.comm.rank());
     for (const Peer& peer : config_.from) {
       in_.push_back({at, peer.bytes});
-      in_.back().written().store(0);
-      in_.back().read().store(0);
+      in_.back().clear();
       at += Slot::size_bytes(peer.bytes);
     }
   }

@@ -7,15 +7,14 @@
 
 namespace tailrace::output {
 
-namespace {
-
-/// The first number in a file, or nothing, such as for "max".
 std::optional<double> number_in(const std::string& path) {
   std::ifstream file(path);
   double number = 0;
   if (file >> number) return number;
   return {};
 }
+
+namespace {
 
 /// The number behind a name in a file of names and numbers, 0 without it.
 double entry_in(const std::string& path, const std::string& wanted) {

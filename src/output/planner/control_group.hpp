@@ -8,6 +8,9 @@
 
 namespace tailrace::output {
 
+/// Returns the first number in a file of the kernel's, or nothing, such as for "max". @local
+std::optional<double> number_in(const std::string& path);
+
 /// Describes what the control groups of this process withhold from it, by either version of their hierarchy:
 /// those it is in and all above them. What cannot be read sets no limit.
 class ControlGroups {

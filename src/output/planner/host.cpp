@@ -18,14 +18,6 @@ namespace tailrace::output {
 
 namespace {
 
-/// The first number in a file, or nothing.
-std::optional<double> number_in(const std::string& path) {
-  std::ifstream file(path);
-  double number = 0;
-  if (file >> number) return number;
-  return {};
-}
-
 /// Of what the kernel calls available, without what the control groups withhold.
 std::int64_t memory_free_bytes(const ControlGroups& groups) {
   double free_bytes = 0;

@@ -70,6 +70,10 @@ class Session::Impl {
     if (auto_tuner_ && auto_tuner_->before(step, [this] { writer().progress(); }))
       switch_writer(auto_tuner_->options());
     const bool flush = options_.flush_samples || (auto_tuner_ && auto_tuner_->wants_flush(step));
+    if (plan_.rows(step)) {
+      if (last_sample_ == 0) before_samples_ = step - 1;
+      last_sample_ = step;
+    }
     if (!writer().failure()) sampler_->take(step, field, rows, flush);
     pipeline_->keep_up(step);
     if (auto_tuner_) auto_tuner_->after(step);
@@ -130,6 +134,11 @@ class Session::Impl {
     if (state == WriteState::submitted) return sampled_;
     if (state == WriteState::committed || exchange() != nullptr) return committed_;
     return state == WriteState::written ? reached_.written() : reached_.durable();
+  }
+
+  [[nodiscard]] StepIndex queued_steps() const noexcept {
+    if (exchange() != nullptr) return 0;
+    return std::max<StepIndex>(0, last_sample_ - std::max(before_samples_, reached_.written()));
   }
 
   bool wait(WriteState state, StepIndex step, double limit_s) {
@@ -380,6 +389,8 @@ class Session::Impl {
   trace::Log& log_;
   trace::Log writer_log_{"writer"};
   StepIndex sampled_;  ///< the last step that was seen
+  StepIndex last_sample_ = 0,
+            before_samples_ = 0;  ///< of this run: the newest sample, the step before the first
   Reached reached_;
   std::optional<AutoTuner> auto_tuner_;  // of the strategy auto
   PlanReport no_plan_;                   // without one
@@ -421,6 +432,9 @@ bool Session::planned() const noexcept {
 }
 StepIndex Session::reached(WriteState state) const noexcept {
   return impl_->reached(state);
+}
+StepIndex Session::queued_steps() const noexcept {
+  return impl_->queued_steps();
 }
 bool Session::wait(WriteState state, StepIndex step, double limit_s) {
   return impl_->wait(state, step, limit_s);

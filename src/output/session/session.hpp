@@ -77,6 +77,9 @@ class Session {
   /// sink that moves samples between ranks they are neither written nor durable before they are committed.
   /// @local
   [[nodiscard]] StepIndex reached(WriteState state) const noexcept;
+  /// How many steps the newest sample that this rank has written is behind the newest that it took: 0 when
+  /// none is queued, and with a sink that moves samples between ranks, where a rank does not know. @local
+  [[nodiscard]] StepIndex queued_steps() const noexcept;
   /// Waits until the samples up to `step`, which were taken, are in this state; durable ones are flushed for
   /// that. Returns false after `limit_s` seconds, and if a writer failed. @local; to wait for `committed`,
   /// and for any state with a sink whose ranks write together or through each other, is @collective{comm}, as

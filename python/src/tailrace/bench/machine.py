@@ -17,6 +17,7 @@ from tailrace.bench.document import coverage_text, make_document, make_table, sa
 from tailrace.bench.host import Watch, watch_text
 from tailrace.bench.rehearsal import Rehearsal, cube, dedicated_ranks
 from tailrace.bench.stats import from_dict, ratios, spread
+from tailrace.time_parts import visible_fraction
 from tailrace.units import bytes_text
 
 SINK = "hdf5"
@@ -157,7 +158,7 @@ def make_row(way: Way, accounts: list[dict[str, Any]], first: list[dict[str, Any
         "threads": way.threads,
         "step_s": spread(run_s).as_dict(),
         "over_first": ratios(run_s, stepping(first)).as_dict(),
-        "output_wait_share": last["output_wait_s"] / seconds,
+        "output_share": visible_fraction(last["per_rank"], seconds),
         "checkpoint_share": last["checkpoint_s"] / seconds,
         "written_bytes": written,
         "written_bytes_s": written / seconds,
@@ -173,7 +174,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
         "way to run",
         "ms per step",
         f"over {rows[0]['way']}",
-        "waiting for output",
+        "for output",
         "for checkpoints",
         "written",
         "per second",
@@ -184,7 +185,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
             row["way"],
             with_interval(from_dict(row["step_s"]), 1e3, digits=3),
             with_interval(from_dict(row["over_first"]), digits=3),
-            f"{100 * row['output_wait_share']:.1f} %",
+            f"{100 * row['output_share']:.1f} %",
             f"{100 * row['checkpoint_share']:.1f} %",
             bytes_text(row["written_bytes"]),
             f"{bytes_text(row['written_bytes_s'])}/s",

@@ -71,7 +71,7 @@ def _print_run(run: dict, console: Console) -> None:
     console.print(f"  status    {escape(run.get('status', 'unknown') + reason)}")
     if run.get("error"):
         console.print(f"  error     {escape(str(run['error'].get('message', '')))}")
-    console.print(f"  steps     {run.get('steps', 'unknown')} of {run.get('steps_planned', 'unknown')}")
+    console.print(f"  {_what_ran(run)}")
     ranks, threads = (count_of(run.get(f"{noun}s", 1), noun) for noun in ("rank", "thread"))
     console.print(f"  started   {escape(run.get('started', 'unknown'))} on {ranks} x {threads}")
     if run.get("wall_s") is not None:
@@ -82,6 +82,14 @@ def _print_run(run: dict, console: Console) -> None:
         hidden = f"{100 * fraction:.0f} % of copying and writing"
         console.print(f"  hidden    {hidden} ({escape(run.get('strategy', 'unknown'))})")
     console.print()
+
+
+def _what_ran(run: dict) -> str:
+    """The steps, or of a fragment program its file and arguments."""
+    program = (run.get("config") or {}).get("program") or {}
+    if not program.get("file"):
+        return f"steps     {run.get('steps', 'unknown')} of {run.get('steps_planned', 'unknown')}"
+    return "program   " + escape(" ".join([program["file"], *map(str, program.get("arguments") or [])]))
 
 
 def _print_file(info: FileInfo, console: Console) -> None:

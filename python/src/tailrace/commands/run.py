@@ -43,7 +43,9 @@ Arguments = Annotated[
 Directory = Annotated[
     Path | None,
     typer.Option(
-        "--out", metavar="DIR", help="Run directory to make (default: runs/CASE, runs/CASE-2, ...)."
+        "--out",
+        metavar="DIR",
+        help="Run directory to make (default: runs/CASE, runs/CASE-2, ...; none for PROGRAM.fa).",
     ),
 ]
 Trace = Annotated[
@@ -86,8 +88,8 @@ def run(
     """Run a case; the result, its account and a report go into one new directory.
 
     Ctrl-C, SIGTERM and the wall-clock limit stop the run in good order; a second Ctrl-C kills it.
-    Of a program of the fragment language the standard output is the program's, no directory is made, and
-    any of these kills it.
+    Of a program of the fragment language the standard output is the program's, a directory is made with --out
+    only, and any of these kills it.
     """
     values = dict(locals())
     from tailrace.casefile import is_fragment_program
@@ -143,7 +145,11 @@ def start_program(values: dict[str, Any]) -> int:
         values["cpp_directories"],
         values["cpp_sources"],
     )
-    how = {name: values[name] for name in ("ranks", "bind", "launcher", "oversubscribe")}
+    how = {
+        name: values[name]
+        for name in ("ranks", "bind", "launcher", "oversubscribe", "out", "overwrite", "json")
+    }
+    how["report"] = not values["no_report"]
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 
 

@@ -18,9 +18,10 @@ from tailrace.report.exchange_section import exchange_section
 from tailrace.report.load import Run, load_run
 from tailrace.report.messages_section import run_messages_section
 from tailrace.report.output_section import output_section
-from tailrace.report.parts import Number, Picture, Section, Table, TimelineView
+from tailrace.report.parts import Advice, Number, Picture, Section, Table, TimelineView
 from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.plan_section import plan_section
+from tailrace.report.program_section import is_program, program_command, program_numbers, program_section
 from tailrace.report.result import result_section
 from tailrace.report.segments_section import segments_section
 from tailrace.report.simulations import page_of
@@ -53,7 +54,10 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
 
 def render(run: Run) -> str:
     """The page as text."""
+    if is_program(run):
+        return run_page(run, [program_section(run)], program_numbers(run), None, program_command(run))
     result, result_numbers = result_section(run)
+    numbers = result_numbers + performance_numbers(run) + _progress_number(run)
     sections = [
         result,
         performance_section(run),
@@ -63,6 +67,13 @@ def render(run: Run) -> str:
         plan_section(run),
         segments_section(run),
     ]
+    return run_page(run, sections, numbers, advise(run), reproduce_command(run))
+
+
+def run_page(
+    run: Run, sections: list[Section], numbers: list[Number], advice: list[Advice] | None, command: str
+) -> str:
+    """The page of a run with these parts, between what all runs have."""
     return page_text(
         title=run.title,
         status=run.status,
@@ -71,11 +82,11 @@ def render(run: Run) -> str:
         error=str((run.account.get("error") or {}).get("message", "")),
         notes=run.notes,
         subtitle=_subtitle(run),
-        numbers=result_numbers + performance_numbers(run) + _progress_number(run),
+        numbers=numbers,
         sections=sections,
-        advice=advise(run),
+        advice=advice,
         config=toml_text(run.account.get("config") or {}),
-        command=reproduce_command(run),
+        command=command,
         facts=_facts(run),
     )
 

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the page of a fragment program has: how it ended, its messages, and how to run it again."""
+
+import shlex
+
+from tailrace.fragments.record import SIMULATION
+from tailrace.report.load import Run
+from tailrace.report.parts import Number, Section, Table
+from tailrace.units import duration_text
+
+
+def is_program(run: Run) -> bool:
+    return run.simulation == SIMULATION
+
+
+def program_section(run: Run) -> Section:
+    """How the program ended, and a table of its messages with their places."""
+    problems = run.account.get("problems") or []
+    failed = run.status != "finished"
+    ended = "Not all fragments have run." if failed else "All fragments have run."
+    rows = [
+        [place(one), one.get("code", ""), one.get("severity", ""), one.get("text", "")] for one in problems
+    ]
+    table = Table(["place", "code", "", "message"], rows, heading="Messages of the program")
+    return Section("program", "Program", notes=[ended], pictures=[table] if rows else [])
+
+
+def place(problem: dict) -> str:
+    return ":".join(str(problem.get(name, "")) for name in ("file", "line", "column"))
+
+
+def program_numbers(run: Run) -> list[Number]:
+    return [Number(duration_text(run.wall_s), "wall time", "without compilation")]
+
+
+def program_command(run: Run) -> str:
+    """A command line that runs the program again."""
+    program = (run.account.get("config") or {}).get("program") or {}
+    words = ["tailrace", "run", program.get("file", "PROGRAM.fa"), "-n", str(run.account.get("ranks", 1))]
+    if run.account.get("threads", 1) != 1:
+        words += ["-t", str(run.account["threads"])]
+    for definition in program.get("defines") or []:
+        words += ["-D", definition]
+    arguments = program.get("arguments") or []
+    return shlex.join([*words, *(["--", *arguments] if arguments else [])])

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Flights of an access map without an end, until one rank is killed or stops inside a flight after so many:
+/// exchange-kill-target kill|stop RANK FLIGHTS TRANSPORT
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/system.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/exchange/access_map.hpp"
+
+using namespace tailrace;
+
+namespace {
+
+struct Fault {
+  std::string kind;
+  int rank = 0, flights = 0;
+};
+
+void fail(const Fault& fault) {
+  if (fault.kind == "kill") std::raise(SIGKILL);
+  for (;;) sleep_s(1);
+}
+
+/// Every rank reads all values; in turns they are gathered and summed up.
+void fly(mpi::CommView comm, const Fault& fault, const std::string& transport) {
+  std::vector<std::int64_t> all(3000);
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  const exchange::Block rows(static_cast<std::int64_t>(all.size()), comm.size());
+  auto map = exchange::AccessMap::make(comm, rows, all, {.transport = transport, .limit_s = 3});
+  std::vector<double> x(static_cast<std::size_t>(map.array_size()));
+  for (int flight = 1;; ++flight) {
+    const auto field = map.view(std::span(x));
+    auto under_way = flight % 2 == 0 ? map.begin_gather(field) : map.begin_scatter_add(field);
+    if (flight == fault.flights && comm.rank() == fault.rank) fail(fault);
+    under_way.finish();
+    std::fill(x.begin(), x.end(), 0.0);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mpi::Environment environment(argc, argv);
+  const Fault fault{argv[1], std::stoi(argv[2]), std::stoi(argv[3])};
+  try {
+    fly(environment.world(), fault, argv[4]);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "error of rank %d: %s\n", environment.world().rank(), error.what());
+    std::fflush(stderr);
+    mpi::Environment::abort(3);
+  }
+}
