@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,10 +19,12 @@ namespace {
 using namespace tailrace;  // NOLINT: the program's own file
 
 constexpr int program_failed = 3;
+constexpr int max_workers = 1024;
 const std::string program_name = "tailrace-fragments";
 
 struct Options {
   std::string file, bodies, transport = "mpi", fault;
+  fragments::Options how;
   std::vector<std::string> words;
 };
 
@@ -33,6 +34,8 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
   Options options;
   CLI::App app("Runs a fragment program on the ranks of a job: [OPTIONS] FILE [ARGUMENT]...", program_name);
   app.prefix_command();
+  app.add_option("-t,--threads", options.how.workers, "threads of each rank that run bodies")
+      ->check(CLI::Range(1, max_workers));
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
@@ -56,12 +59,11 @@ int execute(mpi::CommView world, const Options& options) {
   if (!options.fault.empty()) choice.faults = am::parse_faults(options.fault);
   if (world.is_root())
     for (const auto& warning : loaded.image->warnings) fmt::print(stderr, "{}\n", warning);
-  std::optional<fragments::PrintedLines> printed;
-  if (!world.is_root()) printed.emplace();
+  fragments::PrintedLines printed(world.is_root());
+  fragments::RunOptions how{options.how, &printed, choice.local_ranks == 0};
   std::vector<std::string> errors;
   am::launch(world, choice, [&](am::Endpoint& endpoint) {
-    auto ending =
-        fragments::run(endpoint, loaded.image, loaded.bodies, options.words, printed ? &*printed : nullptr);
+    auto ending = fragments::run(endpoint, loaded.image, loaded.bodies, options.words, how);
     if (endpoint.rank() == 0) errors = std::move(ending.errors);
   });
   for (const auto& error : errors) fmt::print(stderr, "{}\n", error);

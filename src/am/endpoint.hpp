@@ -130,7 +130,7 @@ class Endpoint {
   Incoming incoming_;
   SlotTable<Announced> announced_;
   std::vector<ToSelf> to_self_;
-  HandOver handed_over_;
+  HandOver<Handed> handed_over_;
   FrameSink sink_;
   Tallies sent_, received_;
   TreeSum sums_;

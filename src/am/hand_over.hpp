@@ -20,18 +20,20 @@ struct Handed {
   Handed* next = nullptr;
 };
 
-/// A queue without a lock: any thread adds, one takes. The messages of each thread keep their order.
+/// A queue without a lock: any thread adds, one takes. What one thread adds keeps its order. Elements have a
+/// member `next`.
+template <class T>
 class HandOver {
  public:
   HandOver() = default;
   HandOver(const HandOver&) = delete;
   HandOver& operator=(const HandOver&) = delete;
   ~HandOver() {
-    take_all([](Handed&) {});
+    take_all([](T&) {});
   }
 
-  void push(std::unique_ptr<Handed> handed) noexcept {
-    Handed* const added = handed.release();
+  void push(std::unique_ptr<T> element) noexcept {
+    T* const added = element.release();
     added->next = newest_.load(std::memory_order_relaxed);
     while (!newest_.compare_exchange_weak(added->next, added, std::memory_order_release,
                                           std::memory_order_relaxed)) {
@@ -40,21 +42,21 @@ class HandOver {
 
   [[nodiscard]] bool empty() const noexcept { return newest_.load(std::memory_order_acquire) == nullptr; }
 
-  /// Calls visit(handed) for all that are there, oldest first.
+  /// Calls visit(element) for all that are there, oldest first, and ends their lives.
   template <class Visit>
   void take_all(Visit visit) {
-    Handed* oldest = nullptr;
-    for (Handed* at = newest_.exchange(nullptr, std::memory_order_acquire); at != nullptr;)
+    T* oldest = nullptr;
+    for (T* at = newest_.exchange(nullptr, std::memory_order_acquire); at != nullptr;)
       oldest = std::exchange(at, std::exchange(at->next, oldest));
     while (oldest != nullptr) {
-      const std::unique_ptr<Handed> handed(oldest);
-      oldest = handed->next;
-      visit(*handed);
+      const std::unique_ptr<T> element(oldest);
+      oldest = element->next;
+      visit(*element);
     }
   }
 
  private:
-  std::atomic<Handed*> newest_{nullptr};
+  std::atomic<T*> newest_{nullptr};
 };
 
 }  // namespace tailrace::am

@@ -64,19 +64,24 @@ void TreeSum::send(int to, const Values& values) {
 
 Termination::Termination(Endpoint& endpoint) : endpoint_(&endpoint) {}
 
+void Termination::look_at_sum() {
+  const TreeSum& sums = endpoint_->sums();
+  if (!under_way_ || !sums.complete()) return;
+  under_way_ = false;
+  const auto [sent, handled, unused, unused_too] = sums.result();
+  reached_ = sent == handled && sent == last_;
+  last_ = sent == handled ? sent : -1;
+}
+
 bool Termination::reached(bool passive) {
-  TreeSum& sums = endpoint_->sums();
-  if (under_way_ && sums.complete()) {
-    under_way_ = false;
-    const auto [sent, handled, unused, unused_too] = sums.result();
-    reached_ = sent == handled && sent == last_;
-    last_ = sent == handled ? sent : -1;
+  for (int sums = 0;; ++sums) {
+    look_at_sum();
+    // A sum of one rank is complete at once: who waits for a message then would wait in vain.
+    if (reached_ || !passive || under_way_ || sums == 2) return reached_;
+    under_way_ = true;
+    ++waves_;
+    endpoint_->sums().start({endpoint_->messages_sent(), endpoint_->messages_handled()});
   }
-  if (reached_ || !passive || under_way_) return reached_;
-  under_way_ = true;
-  ++waves_;
-  sums.start({endpoint_->messages_sent(), endpoint_->messages_handled()});
-  return false;
 }
 
 }  // namespace tailrace::am

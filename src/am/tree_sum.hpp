@@ -61,6 +61,8 @@ class Termination {
   [[nodiscard]] int waves() const noexcept { return waves_; }
 
  private:
+  void look_at_sum();
+
   Endpoint* endpoint_;
   bool under_way_ = false, reached_ = false;
   std::int64_t last_ = -1;

@@ -87,8 +87,9 @@ std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
 Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call);
 /// A second write.
 Message written_twice(const Image& image, const Stored& first, const Post& second);
-/// The texts of messages, in the order of their places; at most 20, then a count.
-std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages);
+/// The texts of a verdict's messages and of failures, in the order of their places; at most 20, then a count.
+std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages,
+                                  std::vector<Message> failures);
 /// The root causes, in the order of their places.
 std::vector<Message> verdict(const Image& image, const Situation& situation);
 

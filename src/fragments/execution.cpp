@@ -10,18 +10,20 @@
 namespace tailrace::fragments {
 
 Effects Machine::execute(Fragment fragment, Resolution resolution) {
-  if (resolution.fault) {
-    Effects effects;
-    effects.fault = std::move(resolution.fault);
-    return effects;
-  }
-  const auto& statement = *fragment.statement;
-  if (statement.kind == Kind::execute && statement.callee->external) {
-    fragment.inputs.clear();
-    return call_body(fragment, resolution);
+  if (fragment.runs_body()) {
+    fragment.release_inputs();
+    return run_body(fragment, std::move(resolution));
   }
   Effects effects;
-  unfold(std::move(fragment), resolution, effects);
+  effects.fault = std::move(resolution.fault);
+  if (!effects.fault) unfold(std::move(fragment), resolution, effects);
+  return effects;
+}
+
+Effects Machine::run_body(const Fragment& fragment, Resolution resolution) const {
+  if (!resolution.fault) return call_body(fragment, resolution);
+  Effects effects;
+  effects.fault = std::move(resolution.fault);
   return effects;
 }
 
@@ -37,7 +39,7 @@ static Fault fault_of_exception(const Fragment& fragment) {
   }
 }
 
-Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) {
+Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) const {
   const auto& callee = *fragment.statement->callee;
   tailrace_call call{image_.get(), &callee, {}};
   call.parameters.resize(callee.parameters.size());

@@ -67,6 +67,16 @@ struct Fragment {
   std::int32_t next = 0,
                last = 0;  ///< of a loop: the iterations that are still to be created; of a repeat: k
   bool started = false;   ///< of a loop or repeat: whether its bounds are known
+
+  /// Lets go of inputs, which are in the arguments of its resolution, so that a body may be the only one to
+  /// have their memory. Use counts may read them.
+  void release_inputs() {
+    if (statement->rules.counts.empty()) inputs.clear();
+  }
+  /// Whether it runs a body; others create fragments.
+  [[nodiscard]] bool runs_body() const noexcept {
+    return statement->callee != nullptr && statement->callee->external;
+  }
 };
 
 }  // namespace tailrace::fragments

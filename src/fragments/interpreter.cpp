@@ -104,9 +104,7 @@ class Interpreter {
     add_knowledge(image, store_, missing_of(situation.stuck), situation);
     ending_.waiting = static_cast<std::int64_t>(waiting_.size());
     ending_.left_count = store_.live_count(), ending_.left_bytes = store_.live_bytes();
-    auto messages = verdict(image, situation);
-    std::ranges::move(failures_, std::back_inserter(messages));
-    ending_.errors = texts_of(image, std::move(messages));
+    ending_.errors = texts_of(image, verdict(image, situation), std::move(failures_));
     return std::move(ending_);
   }
   static std::vector<Name> still_missing(const Waiting& waiting) {

@@ -58,8 +58,10 @@ class Machine {
 
   /// What a fragment still needs, or all that its execution takes. @local
   [[nodiscard]] Resolution resolve(const Fragment& fragment) const;
-  /// Executes a fragment that is ready. The body of an external subroutine runs on this thread. @local
+  /// Executes a fragment that is ready: runs its body on this thread, or creates what it consists of. @local
   Effects execute(Fragment fragment, Resolution resolution);
+  /// The same for a fragment that runs a body. Any thread, also at the same time as all else. @local
+  Effects run_body(const Fragment& fragment, Resolution resolution) const;
   /// One of the fragments that a group waits for has run. @local
   Effects child_finished(const GroupToken& group);
 
@@ -73,7 +75,7 @@ class Machine {
   [[nodiscard]] std::optional<std::int32_t> wanted_home(const Name& name) const;
 
  private:
-  Effects call_body(const Fragment& fragment, Resolution& resolution);
+  Effects call_body(const Fragment& fragment, Resolution& resolution) const;
   void set_outputs(const Fragment& fragment, Resolution& resolution, tailrace_call& call,
                    Effects& effects) const;
   void unfold(Fragment fragment, Resolution& resolution, Effects& effects);
@@ -83,7 +85,7 @@ class Machine {
   std::shared_ptr<Frame> iteration(const Fragment& fragment) const;
   void create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects);
   [[nodiscard]] std::shared_ptr<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
-  void conclude(AfterActions after, const GroupToken& group, Effects& effects);
+  static void conclude(AfterActions after, const GroupToken& group, Effects& effects);
 
   std::shared_ptr<const Image> image_;
   std::vector<Body> bodies_;  ///< by number of the subroutine

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "fragments/compiler.hpp"
@@ -43,7 +45,11 @@ std::string text_of(const Image& image, const Message& message) {
   return text;
 }
 
-std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages) {
+std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages,
+                                  std::vector<Message> failures) {
+  // Which failure was seen first depends on chance.
+  std::ranges::sort(failures, {}, [](const Message& of) { return std::tie(of.text, of.lines); });
+  std::ranges::move(failures, std::back_inserter(messages));
   std::ranges::stable_sort(messages, {}, &Message::at);
   std::vector<std::string> texts;
   for (const auto& message : messages) {
@@ -77,9 +83,12 @@ Message message_of(const Image& image, const Fault& fault, const std::shared_ptr
 
 Message written_twice(const Image& image, const Stored& first, const Post& second) {
   const auto place = [&](const Origin& origin) { return origin.statement->at; };
+  const auto key = [&](const Origin& origin) {
+    return std::pair(place(origin), calls_of(image, origin.call));
+  };
   const Origin* earlier = &first.writer;
   const Origin* later = &second.writer;
-  if (place(*later) < place(*earlier)) std::swap(earlier, later);  // which came first depends on chance
+  if (key(*later) < key(*earlier)) std::swap(earlier, later);  // which came first depends on chance
   Message message{
       place(*later), fmt::format("{} is written twice", text_of(image, second.name)), "SEM2.1", {}, {}, {}};
   message.lines = calls_of(image, later->call);

@@ -1,55 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fragments/printed_lines.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdio>
+#include <iostream>
 #include <utility>
 
 #include "tailrace/error.hpp"
 
 namespace tailrace::fragments {
 
-PrintedLines::PrintedLines() : memory_(::memfd_create("printed lines", MFD_CLOEXEC)) {
-  std::fflush(stdout);
-  original_ = ::dup(STDOUT_FILENO);
-  if (memory_ < 0 || original_ < 0 || ::dup2(memory_, STDOUT_FILENO) < 0)
+PrintedLines::PrintedLines(bool passes_on) : passes_on_(passes_on), original_(stdout) {
+  file_ = ::fopencookie(this, "w", {.read = nullptr, .write = add_to, .seek = nullptr, .close = nullptr});
+  // Without a buffer, what a thread prints comes here by that thread.
+  if (file_ == nullptr || std::setvbuf(file_, nullptr, _IONBF, 0) != 0)
     throw Error(ErrorKind::io, "standard output cannot be kept in memory");
+  std::cout.flush();
+  std::fflush(original_);
+  original_buffer_ = std::cout.rdbuf(&stream_);
+  stdout = file_;
 }
 
 PrintedLines::~PrintedLines() {
-  read_new();
-  ::dup2(original_, STDOUT_FILENO);
-  std::fwrite(text_.data(), 1, text_.size(), stdout);
-  std::fflush(stdout);
-  ::close(original_);
-  ::close(memory_);
+  stdout = original_;
+  std::cout.rdbuf(original_buffer_);
+  std::fclose(file_);
+  print(take_rest());
 }
 
-void PrintedLines::read_new() {
-  std::fflush(stdout);
-  const auto end = ::lseek(memory_, 0, SEEK_CUR);
-  if (end <= 0) return;
-  const auto first = text_.size();
-  text_.resize(first + static_cast<std::size_t>(end));
-  const auto got = ::pread(memory_, text_.data() + first, static_cast<std::size_t>(end), 0);
-  text_.resize(first + static_cast<std::size_t>(got > 0 ? got : 0));
-  if (::ftruncate(memory_, 0) == 0) ::lseek(memory_, 0, SEEK_SET);
+std::streamsize PrintedLines::Stream::xsputn(const char* text, std::streamsize size) {
+  lines_->add({text, static_cast<std::size_t>(size)});
+  return size;
+}
+
+int PrintedLines::Stream::overflow(int character) {
+  const char text = traits_type::to_char_type(character);
+  if (!traits_type::eq_int_type(character, traits_type::eof())) lines_->add({&text, 1});
+  return traits_type::not_eof(character);
+}
+
+ssize_t PrintedLines::add_to(void* lines, const char* text, std::size_t size) {
+  static_cast<PrintedLines*>(lines)->add({text, size});
+  return static_cast<ssize_t>(size);
+}
+
+void PrintedLines::add(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  auto& begun = begun_[std::this_thread::get_id()];
+  const auto end = text.rfind('\n') + 1;  // 0 if there is none
+  if (end > 0) {
+    whole_ += begun;
+    whole_ += text.substr(0, end);
+    begun.clear();
+  }
+  begun += text.substr(end);
+  if (passes_on_ && !whole_.empty()) print(std::exchange(whole_, {}));
 }
 
 std::string PrintedLines::take() {
-  read_new();
-  const auto end = text_.rfind('\n');
-  if (end == std::string::npos) return {};
-  auto lines = text_.substr(0, end + 1);
-  text_.erase(0, end + 1);
-  return lines;
+  const std::lock_guard lock(mutex_);
+  return std::exchange(whole_, {});
 }
 
 std::string PrintedLines::take_rest() {
-  read_new();
-  return std::exchange(text_, {});
+  const std::lock_guard lock(mutex_);
+  for (auto& [thread, line] : begun_) whole_ += std::exchange(line, {});
+  return std::exchange(whole_, {});
+}
+
+void PrintedLines::print(std::string_view text) {
+  if (text.empty()) return;
+  std::fwrite(text.data(), 1, text.size(), original_);
+  std::fflush(original_);
 }
 
 }  // namespace tailrace::fragments

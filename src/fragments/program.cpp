@@ -152,12 +152,14 @@ const std::vector<std::pair<std::string, std::function<void(tailrace_call&)>>>& 
   return description_->bodies;
 }
 
-Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words) {
+Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,
+            const Options& options) {
   const auto image = compile(program.document(), "the program");
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
   Outcome outcome;
-  am::launch(comm, {},
-             [&](am::Endpoint& endpoint) { outcome.errors = run(endpoint, image, bodies, words).errors; });
+  am::launch(comm, {}, [&](am::Endpoint& endpoint) {
+    outcome.errors = run(endpoint, image, bodies, words, {options, nullptr, true}).errors;
+  });
   return outcome;
 }
 

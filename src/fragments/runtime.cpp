@@ -1,71 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fragments/runtime.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <map>
 #include <optional>
-#include <unordered_map>
+#include <ranges>
 
 #include "am/tree_sum.hpp"
 #include "base/check.hpp"
-#include "fragments/machine.hpp"
-#include "fragments/wire.hpp"
+#include "fragments/closing.hpp"
+#include "fragments/workers.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::fragments {
 
 namespace {
 
-/// The messages between ranks: modules of the endpoint.
-enum MessageKind : int {
-  fragment_message,
-  post_message,
-  request_message,
-  answer_message,
-  remove_message,
-  finished_message,
-  report_message,
-  question_message,
-  knowledge_message,
-  ending_message,
-  printed_message
-};
-
 /// One rank's part of a program that runs on all.
 class Runtime {
  public:
   Runtime(am::Endpoint& endpoint, const std::shared_ptr<const Image>& image, const Bodies& bodies,
-          PrintedLines* printed)
+          const RunOptions& options)
       : endpoint_(endpoint),
         termination_(endpoint),
         machine_(image, bodies, {.rank = endpoint.rank()}),
-        printed_(printed) {
-    handle(fragment_message, [this](MessageReader& in) { arrive(in); });
-    handle(post_message, [this](MessageReader& in) { write(read<Post>(in)); });
-    handle(request_message, [this](MessageReader& in) { answer(in); });
-    handle(answer_message, [this](MessageReader& in) { take_answer(in); });
-    handle(remove_message, [this](MessageReader& in) { store_.remove(read<Removal>(in)); });
-    handle(finished_message, [this](MessageReader& in) { finished_.push_back(read<GroupToken>(in)); });
-    handle(report_message, [this](MessageReader& in) { take_report(in); });
-    handle(question_message, [this](MessageReader& in) { send_knowledge(read<std::vector<Id>>(in)); });
-    handle(knowledge_message, [this](MessageReader& in) { take_knowledge(in); });
-    handle(ending_message, [this](MessageReader& in) { take_ending(in); });
-    handle(printed_message, [](MessageReader& in) { print(read<std::string>(in)); });
+        mail_(endpoint, *image),
+        printed_(options.printed),
+        closing_(mail_, *image, store_, [this](const std::string& text) { print(text); }) {
+    mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
+    mail_.handle(post_message, [this](MessageReader& in) { write(Mail::read<Post>(in)); });
+    mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
+    mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
+    mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
+    mail_.handle(finished_message,
+                 [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
+    mail_.handle(printed_message, [this](MessageReader& in) { print(Mail::read<std::string>(in)); });
+    if (options.workers < 1)
+      throw Error(ErrorKind::usage, fmt::format("{} workers are none", options.workers), "give 1 or more");
+    if (options.workers > 1)
+      workers_.emplace(machine_, options.workers, options.own_process, [this] { endpoint_.wake(); });
   }
 
   Ending run(const std::vector<std::string>& words) {
     auto start = machine_.start(words);
-    if (endpoint_.rank() == 0) ready_.push_back({std::move(start), true});
-    constexpr double nap_s = 1e-3;
+    if (mail_.rank() == 0) arrived_.push_back({std::move(start), true});
     while (!termination_.reached(idle())) {
       const bool worked = step();
-      if (!endpoint_.progress() && !worked && !termination_.reached(idle())) endpoint_.wait(nap_s);
+      if (!endpoint_.progress() && !worked && !termination_.reached(idle())) nap();
     }
-    send_report();
-    while (!ended_)
-      if (!endpoint_.progress()) endpoint_.wait(nap_s);
-    return std::move(ending_);
+    closing_.send(report());
+    while (!closing_.complete())
+      if (!endpoint_.progress()) nap();
+    auto ending = std::move(closing_.ending());
+    ending.executed = executed_;
+    return ending;
   }
 
  private:
@@ -73,41 +65,20 @@ class Runtime {
     Fragment fragment;
     bool placed = false;  ///< it stays on this rank
   };
+  /// A fragment that has all it needs.
+  struct Ready {
+    Fragment fragment;
+    Resolution resolution;
+  };
   struct Waiting {
     Entry entry;
     std::vector<Name> missing;
     std::size_t count = 0;
   };
 
-  // Messages
-  template <class Function>
-  void handle(int kind, Function function) {
-    endpoint_.set_handler(kind, am::Lane::data, [this, function](am::Message& message) {
-      MessageReader in(machine_.image(), message.body());
-      function(in);
-    });
-  }
-  template <class T>
-  static T read(MessageReader& in) {
-    T value{};
-    in >> value;
-    return value;
-  }
-  /// Sends what `writer` holds; its memory lives until the message has left.
-  void send(int rank, int kind, Writer& writer) {
-    const auto bytes = std::make_shared<std::vector<std::byte>>(writer.take());
-    endpoint_.send(rank, kind, {{}, *bytes}, [bytes] {});
-  }
-  template <class... Values>
-  void send_values(int rank, int kind, const Values&... values) {
-    Writer writer(machine_.image());
-    (writer << ... << values);
-    send(rank, kind, writer);
-  }
-
   // Placement
   [[nodiscard]] int rank_of(std::int64_t number) const {
-    const auto size = endpoint_.size();
+    const auto size = mail_.size();
     return static_cast<int>((number % size + size) % size);
   }
   /// The home of a data fragment: by its recommendation; else neighbours in the last index are on
@@ -115,27 +86,28 @@ class Runtime {
   [[nodiscard]] int home_of(const Name& name) const {
     if (const auto wanted = machine_.wanted_home(name)) return rank_of(*wanted);
     const auto indices = name.id.indices();
-    return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(endpoint_.size()))
+    return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(mail_.size()))
                            : rank_of(indices.back());
   }
   /// Where a fragment that was created goes: as recommended; a body without recommendation, to its first
   /// output once that is known.
   void distribute(Fragment fragment) {
     const auto wanted = machine_.wanted_rank(fragment);
-    if (wanted && rank_of(*wanted) != endpoint_.rank()) return forward(rank_of(*wanted), fragment);
+    if (wanted && rank_of(*wanted) != mail_.rank()) return forward(rank_of(*wanted), fragment);
     const auto* const callee = fragment.statement->callee;
     const bool recommended =
         !fragment.statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
-    const bool structured = callee == nullptr || !callee->external;
-    ready_.push_back({std::move(fragment), wanted.has_value() || (structured && !recommended)});
+    const bool stays = wanted.has_value() || (!fragment.runs_body() && !recommended);
+    arrived_.push_back({std::move(fragment), stays});
   }
   void forward(int rank, const Fragment& fragment) {
-    ++ending_.forwarded;
-    send_values(rank, fragment_message, machine_.image().digest, fragment);
+    ++forwarded_;
+    mail_.send(rank, fragment_message, machine_.image().digest, fragment);
   }
   void arrive(MessageReader& in) {
-    TAILRACE_CHECK(read<std::uint64_t>(in) == machine_.image().digest, "all ranks run the same program");
-    ready_.push_back({read<Fragment>(in), true});
+    TAILRACE_CHECK(Mail::read<std::uint64_t>(in) == machine_.image().digest,
+                   "all ranks run the same program");
+    arrived_.push_back({Mail::read<Fragment>(in), true});
   }
   /// Where a fragment that is to run wants to be, if it is not here.
   [[nodiscard]] std::optional<int> elsewhere(const Entry& entry, const Resolution& resolution) const {
@@ -145,42 +117,76 @@ class Runtime {
     for (const auto& argument : resolution.arguments)
       if (const auto* const name = std::get_if<Name>(&argument); name != nullptr && !rank)
         rank = home_of(*name);
-    return rank && *rank != endpoint_.rank() ? rank : std::nullopt;
+    return rank && *rank != mail_.rank() ? rank : std::nullopt;
   }
 
   // Execution
-  [[nodiscard]] bool idle() const { return ready_.empty() && unfolding_.empty() && finished_.empty(); }
+  [[nodiscard]] bool idle() const {
+    return arrived_.empty() && bodies_.empty() && unfolding_.empty() && finished_.empty() &&
+           (!workers_ || workers_->at_work() == 0);
+  }
+  void nap() {
+    constexpr double longest_s = 0.2;  // what arrives, and workers, wake it
+    send_printed();
+    endpoint_.wait(longest_s);
+  }
+  /// Does the next thing that there is to do; returns whether there was any.
   bool step() {
-    if (!finished_.empty()) {
-      const auto group = finished_.front();
-      finished_.pop_front();
-      apply(machine_.child_finished(group));
-      return true;
-    }
-    auto& queue = ready_.empty() ? unfolding_ : ready_;  // what is there runs before loops create more
-    if (queue.empty()) return false;
-    auto entry = std::move(queue.front());
-    queue.pop_front();
-    advance(std::move(entry));
+    const bool ended = take_ended();
+    if (!finished_.empty())
+      apply(machine_.child_finished(taken(finished_)));
+    else if (!arrived_.empty())
+      look_at(taken(arrived_));
+    else if (!bodies_.empty() && !(workers_ && workers_->full()))
+      start(taken(bodies_));
+    else if (!unfolding_.empty())  // what is there runs before more is created
+      unfold(taken(unfolding_));
+    else
+      return ended;
     return true;
   }
-  void advance(Entry entry) {
+  template <class T>
+  static T taken(std::deque<T>& queue) {
+    T first = std::move(queue.front());
+    queue.pop_front();
+    return first;
+  }
+  /// Finds out what a fragment needs, and where it goes.
+  void look_at(Entry entry) {
     auto resolution = machine_.resolve(entry.fragment);
     const auto rank = elsewhere(entry, resolution);
     if (rank && (resolution.ready() || output_known(entry, resolution)))
       return forward(*rank, entry.fragment);
     if (!resolution.ready()) return wait(std::move(entry), std::move(resolution.missing));
-    auto effects = machine_.execute(entry.fragment, std::move(resolution));
-    if (effects.fault) fail(entry.fragment, *effects.fault);
-    if (!effects.fault && !effects.again) ++ending_.executed;
+    if (entry.fragment.runs_body())
+      bodies_.push_back({std::move(entry.fragment), std::move(resolution)});
+    else
+      unfolding_.push_front({std::move(entry.fragment), std::move(resolution)});
+  }
+  void start(Ready ready) {
+    ready.fragment.release_inputs();
+    if (workers_) return workers_->start(std::move(ready.fragment), std::move(ready.resolution));
+    auto effects = machine_.run_body(ready.fragment, std::move(ready.resolution));
+    conclude(ready.fragment, std::move(effects));
+  }
+  bool take_ended() {
+    if (!workers_) return false;
+    return workers_->take(
+        [this](const Fragment& fragment, Effects effects) { conclude(fragment, std::move(effects)); });
+  }
+  void unfold(Ready ready) {
+    auto effects = machine_.execute(ready.fragment, std::move(ready.resolution));
+    conclude(ready.fragment, std::move(effects));
+  }
+  void conclude(const Fragment& fragment, Effects effects) {
+    if (effects.fault) fail(fragment, *effects.fault);
+    if (!effects.fault && !effects.again) ++executed_;
     send_printed();
     apply(std::move(effects));
   }
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
   static bool output_known(const Entry& entry, const Resolution& resolution) {
-    const auto& statement = *entry.fragment.statement;
-    const bool body = statement.callee != nullptr && statement.callee->external;
-    return body && statement.rules.rank.empty() &&
+    return entry.fragment.runs_body() && entry.fragment.statement->rules.rank.empty() &&
            std::ranges::any_of(resolution.arguments,
                                [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
@@ -189,30 +195,33 @@ class Runtime {
     stuck_.push_back(describe(machine_.image(), fragment, {}));
     stuck_.back().failed = true;
   }
+  /// What a fragment created is unfolded in the order of the text before what was there: the memory that
+  /// unfolding takes is that of the fragments within each other, not of all beside each other.
   void apply(Effects effects) {
     for (auto& post : effects.posts) publish(std::move(post));
     for (const auto& removal : effects.deletes) remove(removal);
-    for (auto& fragment : effects.created) distribute(std::move(fragment));
-    if (effects.again) {
-      auto& queue = effects.again->statement->kind == Kind::loop ? unfolding_ : ready_;
-      queue.push_back({std::move(*effects.again), true});
-    }
+    if (effects.again) arrived_.push_back({std::move(*effects.again), true});
+    for (auto& fragment : effects.created)
+      if (fragment.runs_body()) distribute(std::move(fragment));
+    for (auto& fragment : effects.created | std::views::reverse)
+      if (!fragment.runs_body()) distribute(std::move(fragment));
     for (const auto& group : effects.finished) notify(group);
   }
   void notify(const GroupToken& group) {
-    if (group.rank == endpoint_.rank())
+    if (group.rank == mail_.rank())
       finished_.push_back(group);
     else
-      send_values(group.rank, finished_message, group);
+      mail_.send(group.rank, finished_message, group);
   }
 
   // What bodies print
   void send_printed() {
     if (printed_ == nullptr) return;
     const auto lines = printed_->take();
-    if (!lines.empty()) send_values(0, printed_message, lines);
+    if (!lines.empty()) mail_.send(0, printed_message, lines);
   }
-  static void print(const std::string& text) {
+  void print(const std::string& text) {
+    if (printed_ != nullptr) return printed_->print(text);
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   }
@@ -220,13 +229,13 @@ class Runtime {
   // Data fragments
   void publish(Post post) {
     const int home = home_of(post.name);
-    if (home == endpoint_.rank()) return write(std::move(post));
-    send_values(home, post_message, post);
+    if (home == mail_.rank()) return write(std::move(post));
+    mail_.send(home, post_message, post);
   }
   void remove(const Removal& removal) {
     const int home = home_of(removal.name);
-    if (home == endpoint_.rank()) return store_.remove(removal);
-    send_values(home, remove_message, removal);
+    if (home == mail_.rank()) return store_.remove(removal);
+    mail_.send(home, remove_message, removal);
   }
   void write(Post post) {
     std::vector<Delivery> deliveries;
@@ -236,18 +245,18 @@ class Runtime {
     for (auto& delivery : deliveries) deliver(copy.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
-    if (delivery.to.rank == endpoint_.rank()) return take(delivery.to.token, id, std::move(delivery.value));
-    send_values(delivery.to.rank, answer_message, delivery.to.token, id, delivery.value);
+    if (delivery.to.rank == mail_.rank()) return take(delivery.to.token, id, std::move(delivery.value));
+    mail_.send(delivery.to.rank, answer_message, delivery.to.token, id, delivery.value);
   }
   void answer(MessageReader& in) {
-    const auto name = read<Name>(in);
-    const auto reader = read<Reader>(in);
+    const auto name = Mail::read<Name>(in);
+    const auto reader = Mail::read<Reader>(in);
     if (auto value = store_.request(name, reader)) deliver(name.id, {reader, std::move(*value)});
   }
   void take_answer(MessageReader& in) {
-    const auto token = read<std::uint64_t>(in);
-    const auto id = read<Id>(in);
-    take(token, id, read<Value>(in));
+    const auto token = Mail::read<std::uint64_t>(in);
+    const auto id = Mail::read<Id>(in);
+    take(token, id, Mail::read<Value>(in));
   }
   void take(std::uint64_t token, const Id& id, Value value) {
     auto& waiting = waiting_.at(token);
@@ -255,7 +264,7 @@ class Runtime {
     if (--waiting.count == 0) resume(token);
   }
   void resume(std::uint64_t token) {
-    ready_.push_back(std::move(waiting_.at(token).entry));
+    arrived_.push_back(std::move(waiting_.at(token).entry));
     waiting_.erase(token);
   }
   void wait(Entry entry, std::vector<Name> missing) {
@@ -264,23 +273,27 @@ class Runtime {
     waiting.entry = std::move(entry), waiting.missing = std::move(missing);
     waiting.count = waiting.missing.size();
     const auto names = waiting.missing;  // an answer may end the wait
-    for (const auto& name : names) request(name, {endpoint_.rank(), token});
+    for (const auto& name : names) request(name, {mail_.rank(), token});
   }
   void request(const Name& name, const Reader& reader) {
     const int home = home_of(name);
-    if (home != endpoint_.rank()) return send_values(home, request_message, name, reader);
+    if (home != mail_.rank()) return mail_.send(home, request_message, name, reader);
     if (auto value = store_.request(name, reader)) take(reader.token, name.id, std::move(*value));
   }
 
-  // The end: all ranks report to rank 0, which asks what is known of what is missing, and says how it ended
-  void send_report() {
+  // The end
+  [[nodiscard]] Report report() {
     const auto& image = machine_.image();
+    Report report;
+    report.stuck = std::move(stuck_), report.failures = std::move(failures_);
     for (const auto& [token, waiting] : waiting_)
-      stuck_.push_back(describe(image, waiting.entry.fragment, still_missing(waiting)));
-    add_groups(image, endpoint_.rank(), machine_.groups(), stuck_);
-    send_values(0, report_message, stuck_, failures_, waiting_.size(), store_.live_count(),
-                store_.live_bytes(), ending_.forwarded,
-                printed_ == nullptr ? std::string() : printed_->take_rest());
+      report.stuck.push_back(describe(image, waiting.entry.fragment, still_missing(waiting)));
+    add_groups(image, mail_.rank(), machine_.groups(), report.stuck);
+    report.waiting = static_cast<std::int64_t>(waiting_.size());
+    report.left_count = store_.live_count(), report.left_bytes = store_.live_bytes();
+    report.forwarded = forwarded_;
+    if (printed_ != nullptr) report.printed = printed_->take_rest();
+    return report;
   }
   static std::vector<Name> still_missing(const Waiting& waiting) {
     std::vector<Name> missing;
@@ -290,70 +303,30 @@ class Runtime {
         missing.push_back(name);
     return missing;
   }
-  void take_report(MessageReader& in) {
-    auto stuck = read<std::vector<Stuck>>(in);
-    auto failures = read<std::vector<Message>>(in);
-    std::ranges::move(stuck, std::back_inserter(situation_.stuck));
-    std::ranges::move(failures, std::back_inserter(all_failures_));
-    total_.waiting += static_cast<std::int64_t>(read<std::size_t>(in));
-    total_.left_count += read<std::int64_t>(in);
-    total_.left_bytes += read<std::int64_t>(in);
-    total_.forwarded += read<std::int64_t>(in);
-    print(read<std::string>(in));
-    if (++reports_ < endpoint_.size()) return;
-    const auto missing = missing_of(situation_.stuck);
-    if (missing.empty()) return finish({});
-    for (int rank = 0; rank < endpoint_.size(); ++rank) send_values(rank, question_message, missing);
-  }
-  void send_knowledge(const std::vector<Id>& missing) {
-    Situation known;
-    add_knowledge(machine_.image(), store_, missing, known);
-    send_values(0, knowledge_message, known.missing, known.written);
-  }
-  void take_knowledge(MessageReader& in) {
-    auto missing = read<std::vector<Missing>>(in);
-    auto written = read<std::vector<Written>>(in);
-    std::ranges::move(missing, std::back_inserter(situation_.missing));
-    std::ranges::move(written, std::back_inserter(situation_.written));
-    if (++answers_ == endpoint_.size()) finish(verdict(machine_.image(), situation_));
-  }
-  void finish(std::vector<Message> messages) {
-    std::ranges::move(all_failures_, std::back_inserter(messages));
-    total_.errors = texts_of(machine_.image(), std::move(messages));
-    for (int rank = 0; rank < endpoint_.size(); ++rank)
-      send_values(rank, ending_message, total_.errors, total_.waiting, total_.left_count, total_.left_bytes,
-                  total_.forwarded);
-  }
-  void take_ending(MessageReader& in) {
-    in >> ending_.errors >> ending_.waiting >> ending_.left_count >> ending_.left_bytes >> ending_.forwarded;
-    ended_ = true;
-  }
 
   am::Endpoint& endpoint_;
   am::Termination termination_;
   Machine machine_;
+  Mail mail_;
   PrintedLines* printed_;
   Store store_;
-  std::deque<Entry> ready_, unfolding_;
+  std::deque<Entry> arrived_;  ///< nobody has looked at
+  std::deque<Ready> bodies_, unfolding_;
   std::deque<GroupToken> finished_;
   std::map<std::uint64_t, Waiting> waiting_;
   std::uint64_t tokens_ = 0;
+  std::int64_t executed_ = 0, forwarded_ = 0;
   std::vector<Message> failures_;
   std::vector<Stuck> stuck_;
-  Ending ending_;
-  bool ended_ = false;
-  // of rank 0
-  Situation situation_;
-  std::vector<Message> all_failures_;
-  Ending total_;
-  int reports_ = 0, answers_ = 0;
+  Closing closing_;
+  std::optional<Workers> workers_;  ///< ends first
 };
 
 }  // namespace
 
 Ending run(am::Endpoint& endpoint, const std::shared_ptr<const Image>& image, const Bodies& bodies,
-           const std::vector<std::string>& words, PrintedLines* printed) {
-  return Runtime(endpoint, image, bodies, printed).run(words);
+           const std::vector<std::string>& words, const RunOptions& options) {
+  return Runtime(endpoint, image, bodies, options).run(words);
 }
 
 }  // namespace tailrace::fragments

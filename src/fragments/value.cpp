@@ -31,6 +31,13 @@ Buffer::Buffer(std::size_t size_bytes) : size_(size_bytes) {
   memory_.reset(memory, [](std::byte* old) { ::operator delete (old, std::align_val_t{alignment_bytes}); });
 }
 
+bool Buffer::sole() const noexcept {
+  // A count that is only read orders nothing. That a copy ends does: its decrement comes after those of
+  // others.
+  const auto copy = memory_;
+  return copy.use_count() == 2;
+}
+
 static Buffer with_end(std::string_view text) {
   Buffer buffer(text.size() + 1);
   if (!text.empty()) std::memcpy(buffer.data(), text.data(), text.size());

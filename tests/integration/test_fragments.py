@@ -90,7 +90,7 @@ def start(*words, ranks: int) -> jobs.Ended:
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_lines_of_all_ranks_come_whole_to_standard_output(ranks, shared_object):
-    ended = start(shared_object, 12, ranks=ranks)
+    ended = start("-t", ranks, shared_object, 12, ranks=ranks)
     assert ended.status == 0, ended
     assert ended.err == ""
     lines = ended.out.split("\n")
@@ -126,6 +126,7 @@ def test_a_body_that_throws_ends_the_program_with_its_text(shared_object):
         (["missing.so", "1"], "missing.so cannot be loaded"),
         (["missing.json", "1"], "missing.json cannot be read"),
         (["--transport", "carrier", "{so}", "1"], "transport 'carrier' is not known"),
+        (["-t", "0", "{so}", "1"], "--threads: Value 0 not in range"),
         ([], "no program is given"),
     ],
 )

@@ -104,6 +104,36 @@ def test_one_that_cannot_finish(ranks, powers):
     assert "non-zero" not in ended.err  # the launcher's own words
 
 
+# What examples print; the numbers are known from elsewhere: a binomial coefficient, Fibonacci's, pi.
+PRINTED = {
+    ("wavefront.fa", 10): "10 x 10: 184756 ways\n",
+    ("tree.fa", 12): "12 stairs: 233 ways\n",
+    ("reduction.fa", 7, 1000): "7 parts: 3.141592655, pi\n",
+}
+
+
+@pytest.fixture(scope="module")
+def examples(once, cache) -> dict[tuple, jobs.Ended]:
+    """How the examples end, each on as many ranks as there are here."""
+    runs = [
+        partial(jobs.tailrace, "run", EXAMPLES / name, "-n", RANKS[-1], *words) for name, *words in PRINTED
+    ]
+    return once("examples", lambda _: dict(zip(PRINTED, jobs.in_parallel(runs), strict=True)))
+
+
+@pytest.mark.parametrize("example", PRINTED, ids=[name for name, *_ in PRINTED])
+def test_examples(example, examples):
+    ended = examples[example]
+    assert (ended.status, ended.out) == (0, PRINTED[example]), ended
+
+
+def test_threads_of_each_rank(cache):
+    ended = jobs.tailrace("run", POWERS, "-n", RANKS[-1], "-t", 2, "--", 10)
+    assert ended.status == 0, ended
+    assert sorted(ended.out.splitlines()) == ["even 2", "even 32", "even 8", "first over 100: 128"]
+    assert re.fullmatch(rf"finished: in .* on {RANKS[-1]} ranks x 2 threads\n", ended.err)
+
+
 LINES = r"""C++ sub lines(int first) ${{
     for (int i = first; i < first + 100; ++i)
         printf("%d\tab\u00e9 %s|\n", i, std::string(i % 97, 'x').c_str());
@@ -113,8 +143,9 @@ sub main() { for i = 0..9 lines(i * 100) @ { locator_cyclic: i; }; }
 """
 
 
-def test_lines_of_all_ranks_come_whole_through_a_pipe(tmp_path):
-    answer = command.process("run", write(tmp_path, LINES), "-n", RANKS[-1])
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_lines_of_all_ranks_come_whole_through_a_pipe(threads, tmp_path):
+    answer = command.process("run", write(tmp_path, LINES), "-n", RANKS[-1], "-t", threads)
     assert answer.status == 0, answer
     expected = [f"{i}\tab\u00e9 {'x' * (i % 97)}|" for i in range(1000)]
     assert sorted(answer.out.split("\n")) == sorted([*expected, ""])

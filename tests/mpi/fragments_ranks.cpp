@@ -2,6 +2,8 @@
 // Programs on ranks that are processes, against the interpreter.
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "../unit/fragments_meaning.hpp"
 #include "am/launch.hpp"
 #include "base/text.hpp"
@@ -23,12 +25,13 @@ std::string printed_by_all(mpi::CommView comm, const Printed& printed) {
   return fmt::format("{}", fmt::join(lines, "; "));
 }
 
-void check_program(mpi::CommView comm, const std::string& program, const std::vector<std::string>& words) {
+void check_program(mpi::CommView comm, int workers, const std::string& program,
+                   const std::vector<std::string>& words) {
   const auto image = test_image(program);
   Printed alone, printed;
   const auto expected = fragments::interpret(image, test_bodies(alone), words);
   am::launch(comm, {}, [&](am::Endpoint& endpoint) {
-    const auto ending = fragments::run(endpoint, image, test_bodies(printed), words);
+    const auto ending = fragments::run(endpoint, image, test_bodies(printed), words, {{.workers = workers}});
     CHECK(ending.errors == expected.errors);
     CHECK(ending.left_bytes == expected.left_bytes);
   });
@@ -39,16 +42,25 @@ void check_program(mpi::CommView comm, const std::string& program, const std::ve
 }  // namespace
 
 MPI_CASE("meaning: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
+  constexpr std::array workers{1, 2, 4};
+  auto turn = static_cast<std::size_t>(comm.size());
   for (const auto& row : meanings) {
     CAPTURE(row.what);
-    check_program(comm, row.program, row.words);
+    if (!left_to_chance(row)) check_program(comm, workers[turn++ % workers.size()], row.program, row.words);
   }
+}
+MPI_CASE("full: each sentence on ranks with each number of workers", ranks{1, 2, 3, 4, 7}) {
+  for (const auto& row : meanings)
+    for (const int workers : {1, 2, 4}) {
+      CAPTURE(row.what);
+      if (!left_to_chance(row)) check_program(comm, workers, row.program, row.words);
+    }
 }
 
 MPI_CASE("random graphs on ranks have the interpreter's results", ranks{2, 3}) {
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     CAPTURE(seed);
-    check_program(comm, RandomFragments(seed).program(), {});
+    check_program(comm, 1 + static_cast<int>(seed % 3), RandomFragments(seed).program(), {});
   }
 }
 

@@ -13,6 +13,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/fragments/body.h"
 #include "tailrace/fragments/expression.hpp"
+#include "tailrace/fragments/options.hpp"
 
 /// Fragment programs written in C++: bodies are functions of their inputs that return their outputs;
 /// structure is described once, with symbols for what is known only when the program runs. How to use it:
@@ -284,8 +285,9 @@ struct Outcome {
   std::vector<std::string> errors;
 };
 /// Runs a program on all ranks; `words` are for the parameters of `main`. @collective{comm}. Errors (usage,
-/// input): words that do not fit, on all ranks
-Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words);
+/// input): words or options that do not fit, on all ranks
+Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,
+            const Options& options = {});
 /// Runs a program on this thread alone, without MPI: the same results. @local. Errors as `run`
 Outcome run_alone(const Program& program, const std::vector<std::string>& words);
 

@@ -26,8 +26,9 @@ class Buffer {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
-  /// Whether no other value has this memory.
-  [[nodiscard]] bool sole() const noexcept { return memory_.use_count() == 1; }
+  /// Whether no other value has this memory; what other threads did with it before they let it go has
+  /// happened then.
+  [[nodiscard]] bool sole() const noexcept;
 
  private:
   std::shared_ptr<std::byte[]> memory_;

@@ -38,12 +38,11 @@ from tailrace.progress import PlainProgress
 
 NATIVE = "tailrace-fragments"
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
-COMMON_OPTIONS = {"case", "arguments", "ranks", "bind", "launcher", "oversubscribe"}
+COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
 SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
-    "threads": "bodies run on one thread of each rank so far. Fix: -n for more ranks",
     "settings": "a fragment program has no keys. Fix: its arguments behind its name, or -D for macros",
     "write": NO_OUTPUTS,
     "sink": NO_OUTPUTS,
@@ -64,6 +63,8 @@ class ProgramRequest:
     source: Source
     arguments: Sequence[str] = ()
     ranks: int = 1
+    threads: int = 1
+    """Threads of each rank that run bodies."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -89,7 +90,8 @@ def run_program(request: ProgramRequest) -> int:
     check_bind(request.bind)
     if not request.source.program.is_file():
         raise CommandError(f"{request.source.program}: there is no such program.")
-    account = new_account(request.source.program, request.arguments, request.source.defines, request.ranks)
+    source = request.source
+    account = new_account(source.program, request.arguments, source.defines, request.ranks, request.threads)
     with made(request.source) as (file, problems):
         found = [one.as_dict() for one in problems.shown()]
         if file is None:
@@ -138,10 +140,10 @@ def run_file(
 ) -> int:
     """Runs what was compiled; `problems` are those of the source."""
     native = native_program()
-    layout = Layout(request.ranks, 1, request.bind, oversubscribe=request.oversubscribe)
+    layout = Layout(request.ranks, request.threads, request.bind, oversubscribe=request.oversubscribe)
     check_processes(layout)
     launcher = find_launcher(launch_info(native), request.launcher, request.ranks)
-    words = [str(native), str(file.absolute()), *request.arguments]
+    words = [str(native), "-t", str(request.threads), str(file.absolute()), *request.arguments]
     command = launch_command(launcher, layout, words)
     started = time.time()
     target = sys.stderr.fileno() if request.json else None

@@ -89,7 +89,7 @@ def run(
 
     Ctrl-C, SIGTERM and the wall-clock limit stop the run in good order; a second Ctrl-C kills it.
     Of a program of the fragment language the standard output is the program's, a directory is made with --out
-    only, and any of these kills it.
+    only, and any of these kills it. Its ranks have one thread for bodies each, unless -t says more.
     """
     values = dict(locals())
     from tailrace.casefile import is_fragment_program
@@ -150,6 +150,7 @@ def start_program(values: dict[str, Any]) -> int:
         for name in ("ranks", "bind", "launcher", "oversubscribe", "out", "overwrite", "json")
     }
     how["report"] = not values["no_report"]
+    how["threads"] = values["threads"] or 1
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 
 

@@ -41,7 +41,7 @@ def belongs(line: str, number: int) -> bool:
 
 
 def new_account(
-    program: Path, arguments: Sequence[str], defines: Sequence[str], ranks: int
+    program: Path, arguments: Sequence[str], defines: Sequence[str], ranks: int, threads: int
 ) -> dict[str, Any]:
     """What is known before the program is compiled."""
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
@@ -55,7 +55,7 @@ def new_account(
         "version": __version__,
         "started": now(),
         "ranks": ranks,
-        "threads": 1,
+        "threads": threads,
         "config": {"case": {"file": str(program)}, "program": words},
     }
 

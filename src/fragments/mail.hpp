@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "am/endpoint.hpp"
+#include "fragments/wire.hpp"
+
+namespace tailrace::fragments {
+
+/// The messages between ranks: modules of the endpoint.
+enum MessageKind : int {
+  fragment_message,
+  post_message,
+  request_message,
+  answer_message,
+  remove_message,
+  finished_message,
+  report_message,
+  question_message,
+  knowledge_message,
+  ending_message,
+  printed_message
+};
+
+/// Messages between ranks that run the same program, as values.
+class Mail {
+ public:
+  Mail(am::Endpoint& endpoint, const Image& image) : endpoint_(&endpoint), image_(&image) {}
+
+  [[nodiscard]] int rank() const noexcept { return endpoint_->rank(); }
+  [[nodiscard]] int size() const noexcept { return endpoint_->size(); }
+
+  /// Has function(reader) run for each message of a kind. @local
+  template <class Function>
+  void handle(MessageKind kind, Function function) {
+    endpoint_->set_handler(kind, am::Lane::data, [image = image_, function](am::Message& message) {
+      MessageReader in(*image, message.body());
+      function(in);
+    });
+  }
+  /// Sends values to a rank. @local, does not wait
+  template <class... Values>
+  void send(int rank, MessageKind kind, const Values&... values) {
+    Writer writer(*image_);
+    (writer << ... << values);
+    const auto bytes = std::make_shared<std::vector<std::byte>>(writer.take());
+    endpoint_->send(rank, kind, {{}, *bytes}, [bytes] {});  // its memory lives until it has left
+  }
+  template <class T>
+  static T read(MessageReader& in) {
+    T value{};
+    in >> value;
+    return value;
+  }
+
+ private:
+  am::Endpoint* endpoint_;
+  const Image* image_;
+};
+
+}  // namespace tailrace::fragments
