@@ -17,12 +17,13 @@ import tailrace
 from tailrace import kwave
 from tailrace.data import cuts
 from tailrace.data.cuts import find_peak, planes_through
+from tailrace.figures import theme
 from tailrace.figures.fields import Series, amplitude_spectrum, thin_out
 from tailrace.report import simulations, write_report
 from tailrace.report.advice import advise
 from tailrace.report.load import load_run
 from tailrace.report.page import reproduce_command
-from tailrace.report.simulations import general, molecules
+from tailrace.report.simulations import general, heat, molecules
 from tailrace.report.simulations.sensors import collect_series
 from tailrace.report.simulations.ultrasound import width_at_half
 from tailrace.report.toml_text import toml_text
@@ -300,6 +301,25 @@ def test_pages_of_simulations_are_found_by_name():
     assert simulations.page_of("molecules") is molecules
     for name in ("rehearse", "", "no module", "general"):
         assert simulations.page_of(name) is general
+
+
+def test_elements_of_a_plane_are_found_by_the_levels_of_its_points():
+    at = (np.arange(8) + 0.5) / 8
+    levels = np.ones((8, 8))
+    levels[:4, 4:] = 2  # the quarter with low y and high x is split once more
+    found = heat.squares_of(levels, at, at)
+    assert found == sorted(
+        [(0.0, 0.0, 0.5), (0.0, 0.5, 0.5), (0.5, 0.5, 0.5)]
+        + [(x, y, 0.25) for x in (0.5, 0.75) for y in (0.0, 0.25)]
+    )
+
+
+def test_colours_run_around_zero_or_from_the_lowest_value():
+    levels = np.array([[[2.0, 2.0], [5.0, 3.0]]])
+    assert general.colours_of(levels) == {"colorscale": theme.SEQUENTIAL, "cmin": 2.0, "cmax": 5.0}
+    waves = general.colours_of(np.array([[[-1.0, 1.0], [1.0, -1.0]]]))
+    assert waves == {"colorscale": theme.DIVERGING, "cmin": -1.0, "cmax": 1.0}
+    assert general.colours_of(np.zeros((2, 2, 2))) is None
 
 
 def test_width_at_half_interpolates():

@@ -5,14 +5,16 @@
 #include "solver_loops.hpp"
 
 /// The first part of a step: convection and source, element by element, by the classical method of Runge and
-/// Kutta; then the field is made continuous.
+/// Kutta, and the averages at mortar points that make the field continuous.
 namespace tailrace::heat {
 
 void Solver::convect_all() {
   const double start_s = monotonic_s();
-  for_each_batch([&](std::size_t b) { convect_batch(b); });
-  scatter(mortar_direction_);
-  for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
+  const auto convect = [&](std::size_t b) { convect_batch(b); };
+  for_each_batch(rim_, convect);
+  for_each_batch(early_, convect);
+  overlap(late_, begin_scatter(mortar_direction_), phases_.scatter_s, convect);
+  for (std::size_t slot = 0, owned = mortars_.owned(); slot < owned; ++slot)
     mortar_direction_[slot] *= mortar_average_[slot];
   phases_.convection_s += monotonic_s() - start_s;
 }
@@ -41,12 +43,7 @@ void Solver::convect_batch(std::size_t batch) {
     residual_[batch].at[p] = weight_of(p) * scales_[batch].mass * (field.at[p] / dt + sum.at[p]);
     field.at[p] += dt * sum.at[p];
   }
-  for_each_lane(batch, [&](std::size_t element, std::size_t lane) {
-    const auto& averages = mortars_.pattern(element).averages();
-    for (std::size_t c = 0; c < averages.size(); ++c)
-      contributions_[mortars_.first(element) + c] =
-          averages[c].weight * field.value(static_cast<std::size_t>(averages[c].point), lane);
-  });
+  batch_mortars_.write_averages(batch, field, contributions_.data());
 }
 
 /// Sets the source in the elements that the ball touches, and returns whether there are any; the others keep
@@ -80,11 +77,6 @@ void Solver::clear_boundary(std::size_t batch, Whole& change) const {
           if (p / stride % points == (high ? points - 1 : 0)) change.value(p, lane) = 0;
       }
   });
-}
-
-void Solver::make_continuous() {
-  gather(mortar_direction_);
-  for_each_batch([&](std::size_t b) { read_boundary(b, mortar_direction_, field_[b]); });
 }
 
 }  // namespace tailrace::heat

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/system.hpp"
 #include "solver_loops.hpp"
@@ -12,42 +13,20 @@
 /// always as many iterations. Unknowns are the points inside of elements and the mortar points.
 namespace tailrace::heat {
 
-void Solver::read_boundary(std::size_t batch, const std::vector<double>& mortar_values, Whole& into) const {
-  for_each_lane(batch, [&](std::size_t element, std::size_t lane) {
-    const Pattern& pattern = mortars_.pattern(element);
-    const auto slots = mortars_.slots_of(element);
-    const auto value = [&](std::int32_t column) {
-      return mortar_values[static_cast<std::size_t>(slots[static_cast<std::size_t>(column)])];
-    };
-    if (pattern.is_plain())
-      for (std::size_t c = 0; c < boundary_points; ++c)
-        into.value(static_cast<std::size_t>(Pattern::plain_points()[c]), lane) =
-            value(static_cast<std::int32_t>(c));
-    else
-      pattern.to_points(value, [&](std::int32_t point, double sum) {
-        into.value(static_cast<std::size_t>(point), lane) = sum;
-      });
-  });
+namespace {
+
+/// Sets `out` to so many weighted squares.
+void weighted_squares(const double* weights, const double* values, std::size_t count, double* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i) out[i] = weights[i] * values[i] * values[i];
 }
 
-void Solver::write_contributions(std::size_t batch, const Whole& from) {
-  for_each_lane(batch, [&](std::size_t element, std::size_t lane) {
-    const Pattern& pattern = mortars_.pattern(element);
-    double* const out = contributions_.data() + mortars_.first(element);
-    if (pattern.is_plain())
-      for (std::size_t c = 0; c < boundary_points; ++c)
-        out[c] = from.value(static_cast<std::size_t>(Pattern::plain_points()[c]), lane);
-    else
-      pattern.to_columns(
-          [&](std::int32_t point) { return from.value(static_cast<std::size_t>(point), lane); },
-          [&](std::int32_t column, double sum) { out[column] = sum; });
-  });
-}
+}  // namespace
 
-/// The residual of the continuous field: what is left for the correction.
+/// Makes the field continuous, and starts with the residual that is left for the correction.
 void Solver::start_residual() {
-  for_each_batch([&](std::size_t b) {
+  exchange_around(mortar_direction_, mortar_residual_, [&](std::size_t b) {
     Whole product;
+    batch_mortars_.read(b, mortar_direction_.data(), field_[b]);
     apply_operator(scales_[b].stiffness, scales_[b].mass / problem_.dt, field_[b], product);
     Lanes sum{};
     for (std::size_t p = 0; p < element_points; ++p) product.at[p] = residual_[b].at[p] - product.at[p];
@@ -58,9 +37,8 @@ void Solver::start_residual() {
       sum += inverse_[b].at[p] * left * left;
     }
     lane_sums_[b].at[0] = sum;
-    write_contributions(b, product);
+    batch_mortars_.write(b, product, contributions_.data());
   });
-  scatter(mortar_residual_);
   std::fill(mortar_direction_.begin(), mortar_direction_.end(), 0.0);
   std::fill(mortar_correction_.begin(), mortar_correction_.end(), 0.0);
 }
@@ -68,9 +46,11 @@ void Solver::start_residual() {
 void Solver::diffuse() {
   const double start_s = monotonic_s();
   start_residual();
-  double square = total([&](std::size_t slot) {
-    return mortar_inverse_[slot] * mortar_residual_[slot] * mortar_residual_[slot];
+  ExactSum sum = element_sum();
+  mortars_.add_products(sum, [&](std::size_t first, std::size_t count, double* out) {
+    weighted_squares(&mortar_inverse_[first], &mortar_residual_[first], count, out);
   });
+  double square = reduced(sum);
   double keep = 0;
   for (int iteration = 0; iteration < problem_.cg_iterations && square != 0; ++iteration) {
     const double energy = apply_to_direction(keep);
@@ -87,30 +67,25 @@ void Solver::diffuse() {
 }
 
 /// The next direction, of which the last one is kept to this part, and the operator applied to it; returns
-/// the product of both.
+/// the product of both: a sum over elements, since the operator on mortar points is made of theirs.
 double Solver::apply_to_direction(double keep) {
-  for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
+  const std::size_t owned = mortars_.owned();
+  for (std::size_t slot = 0; slot < owned; ++slot)
     mortar_direction_[slot] = mortar_inverse_[slot] * mortar_residual_[slot] + keep * mortar_direction_[slot];
-  gather(mortar_direction_);
-  for_each_batch([&](std::size_t b) {
+  exchange_around(mortar_direction_, mortar_product_, [&](std::size_t b) {
     Whole direction, product;
     for (std::size_t p = 0; p < inner_points; ++p) {
       const Lanes next = inverse_[b].at[p] * inner_residual_[b].at[p] + keep * direction_[b].at[p];
-      direction_[b].at[p] = next;
-      direction.at[whole_point(p)] = next;
+      direction_[b].at[p] = direction.at[whole_point(p)] = next;
     }
-    read_boundary(b, mortar_direction_, direction);
-    apply_operator(scales_[b].stiffness, scales_[b].mass / problem_.dt, direction, product);
-    Lanes sum{};
-    for (std::size_t p = 0; p < inner_points; ++p) {
-      product_[b].at[p] = product.at[whole_point(p)];
-      sum += direction_[b].at[p] * product_[b].at[p];
-    }
-    lane_sums_[b].at[0] = sum;
-    write_contributions(b, product);
+    batch_mortars_.read(b, mortar_direction_.data(), direction);
+    lane_sums_[b].at[0] =
+        apply_operator(scales_[b].stiffness, scales_[b].mass / problem_.dt, direction, product);
+    for (std::size_t p = 0; p < inner_points; ++p) product_[b].at[p] = product.at[whole_point(p)];
+    batch_mortars_.write(b, product, contributions_.data());
   });
-  scatter(mortar_product_);
-  return total([&](std::size_t slot) { return mortar_direction_[slot] * mortar_product_[slot]; });
+  ExactSum sum = element_sum();
+  return reduced(sum);
 }
 
 /// Follows the direction; returns the square of the residual behind it.
@@ -125,22 +100,30 @@ double Solver::follow_direction(double length) {
     }
     lane_sums_[b].at[0] = sum;
   });
-  return total([&](std::size_t slot) {
-    mortar_correction_[slot] += length * mortar_direction_[slot];
-    const double left = mortar_residual_[slot] - length * mortar_product_[slot];
-    mortar_residual_[slot] = left;
-    return mortar_inverse_[slot] * left * left;
+  ExactSum sum = element_sum();
+  mortars_.add_products(sum, [&](std::size_t first, std::size_t count, double* out) {
+    double *const residual = &mortar_residual_[first], *const correction = &mortar_correction_[first];
+    const double *const direction = &mortar_direction_[first], *const product = &mortar_product_[first];
+    for (std::size_t i = 0; i < count; ++i) {
+      correction[i] += length * direction[i];
+      residual[i] -= length * product[i];
+    }
+    weighted_squares(&mortar_inverse_[first], residual, count, out);
   });
+  return reduced(sum);
 }
 
 void Solver::add_correction() {
-  gather(mortar_correction_);
-  for_each_batch([&](std::size_t b) {
+  const auto add = [&](std::size_t b) {
     Whole correction;
-    read_boundary(b, mortar_correction_, correction);
+    batch_mortars_.read(b, mortar_correction_.data(), correction);
     for (std::size_t p = 0; p < inner_points; ++p) correction.at[whole_point(p)] = correction_[b].at[p];
     for (std::size_t p = 0; p < element_points; ++p) field_[b].at[p] += correction.at[p];
-  });
+  };
+  auto flight = begin_gather(mortar_correction_);
+  for_each_batch(early_, add);
+  overlap(late_, std::move(flight), phases_.gather_s, add);
+  for_each_batch(rim_, add);
 }
 
 }  // namespace tailrace::heat

@@ -16,8 +16,9 @@ struct Scales {
   Lanes gradient{};   ///< 2 / h
 };
 
-/// The operator of an element, `stiffness` K + `mass` B, applied to `from`.
-void apply_operator(const Lanes& stiffness, const Lanes& mass, const Whole& from, Whole& into) noexcept;
+/// The operator of an element, `stiffness` K + `mass` B, applied to `from`; returns the products of both,
+/// summed up.
+Lanes apply_operator(const Lanes& stiffness, const Lanes& mass, const Whole& from, Whole& into) noexcept;
 
 /// The change of a field per time: `source` - v grad `field`.
 void convect(const Vec3& velocity, const Lanes& gradient, const Whole& source, const Whole& field,

@@ -2,10 +2,9 @@
 #include "mortars.hpp"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
+#include "base/key_numbers.hpp"
 #include "surroundings.hpp"
 
 namespace tailrace::heat {
@@ -17,23 +16,23 @@ struct PlaceHash {
     return std::hash<exchange::Key>{}(Entity{Kind::vertex, 0, place}.key());
   }
 };
-using Vertices = std::unordered_set<Place, PlaceHash>;
+using Vertices = KeyNumbers<Place, PlaceHash>;
 
 Vertices vertices_of(const Forest& forest, const Surroundings& surroundings) {
   Vertices vertices;
   vertices.reserve(2 * (forest.leaves.size() + surroundings.foreign.size()));
   for (const auto* leaves : {&forest.leaves, &surroundings.foreign})
     for (const Leaf& leaf : *leaves)
-      for (std::size_t i = 0; i < vertices_of_element; ++i) vertices.insert(corner(leaf, i));
+      for (std::size_t i = 0; i < vertices_of_element; ++i) vertices.number(corner(leaf, i));
   return vertices;
 }
 
 Splits splits_of(const Leaf& leaf, const Vertices& vertices) {
   Splits splits = 0;
   for (std::size_t edge = 0; edge < edges_of_element; ++edge)
-    if (vertices.contains(middle_of_edge(leaf, edge))) splits |= 1U << edge;
+    if (vertices.find(middle_of_edge(leaf, edge)) >= 0) splits |= 1U << edge;
   for (std::size_t face = 0; face < faces_of_element; ++face)
-    if (vertices.contains(middle_of_face(leaf, face))) splits |= 1U << (edges_of_element + face);
+    if (vertices.find(middle_of_face(leaf, face)) >= 0) splits |= 1U << (edges_of_element + face);
   return splits;
 }
 
@@ -52,9 +51,9 @@ struct Mortars::Numbering {
     for_each_entity(leaf, splits, [&](const Entity& entity) {
       const auto kind = static_cast<std::size_t>(entity.kind);
       auto& list = entities[kind];
-      const auto [found, is_new] = known.try_emplace(entity.key(), static_cast<std::int32_t>(list.size()));
+      const auto [number, is_new] = known[kind].number(entity.key());
       if (is_new) list.push_back(entity);
-      mentions.push_back({static_cast<std::uint8_t>(kind), found->second});
+      mentions.push_back({static_cast<std::uint8_t>(kind), number});
     });
   }
   [[nodiscard]] std::int32_t offset(std::size_t kind) const noexcept {
@@ -91,7 +90,7 @@ struct Mortars::Numbering {
     return list;
   }
 
-  std::unordered_map<exchange::Key, std::int32_t> known;
+  std::array<KeyNumbers<exchange::Key>, kinds> known;
   std::array<std::vector<Entity>, kinds> entities;
   std::vector<Mention> mentions;
   std::vector<std::int32_t> first_mention;
@@ -102,6 +101,9 @@ Mortars::Mortars(mpi::CommView comm, ExchangeOptions options) : comm_(comm), opt
 void Mortars::rebuild(const Forest& forest) {
   const auto surroundings = look_around(comm_, forest);
   const auto vertices = vertices_of(forest, surroundings);
+  at_rim_.assign(forest.leaves.size(), false);
+  for (const auto& neighbour : surroundings.neighbours)
+    for (const std::int32_t leaf : neighbour.leaves) at_rim_[static_cast<std::size_t>(leaf)] = true;
   Numbering numbering;
   patterns_of_.clear();
   for (const Leaf& leaf : forest.leaves) {
@@ -140,13 +142,13 @@ void Mortars::rebuild(const Forest& forest) {
   }
 }
 
-void Mortars::gather(std::span<double> values) {
-  map_->begin_gather(map_->view(values)).finish();
+exchange::Flight Mortars::begin_gather(std::span<double> values) {
+  return map_->begin_gather(map_->view(values));
 }
 
-void Mortars::scatter(std::span<double> contributions, std::span<double> sums) {
+exchange::Flight Mortars::begin_scatter(std::span<double> contributions, std::span<double> sums) {
   std::fill_n(sums.begin(), owned(), 0.0);
-  map_->begin_scatter_add(exchange::Contribution{map_->view(contributions), map_->view(sums)}).finish();
+  return map_->begin_scatter_add(exchange::Contribution{map_->view(contributions), map_->view(sums)});
 }
 
 std::int64_t Mortars::memory_bytes() const noexcept {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,11 +53,20 @@ class Mortars {
   }
   [[nodiscard]] const exchange::AccessMap& map() const noexcept { return *map_; }
 
-  /// Brings the owners' values to all that need them. @collective{comm}
-  void gather(std::span<double> values);
-  /// Sums what positions contribute into the owned slots of `sums`: element by element in Morton order, so
-  /// that sums do not depend on the number of ranks. @collective{comm}
-  void scatter(std::span<double> contributions, std::span<double> sums);
+  /// Whether an element may share points with elements of other ranks.
+  [[nodiscard]] bool is_at_rim(std::size_t element) const noexcept { return at_rim_[element]; }
+  /// Begins to bring the owners' values to all that need them: elements at the rim. @collective{comm}, does
+  /// not wait
+  [[nodiscard]] exchange::Flight begin_gather(std::span<double> values);
+  /// Whether contributions of elements inside of this rank may come after a scatter has begun. @local
+  [[nodiscard]] bool takes_late_contributions() const noexcept {
+    return options_.order == exchange::Order::partition_free;
+  }
+  /// Begins to sum what positions contribute into the owned slots of `sums`: element by element in Morton
+  /// order, so that sums do not depend on the number of ranks. Contributions of elements at the rim are there
+  /// already; those of the others may still be computed, until the flight finishes, if this
+  /// `takes_late_contributions`. @collective{comm}, does not wait
+  [[nodiscard]] exchange::Flight begin_scatter(std::span<double> contributions, std::span<double> sums);
 
   /// Spans of exchanges belong to this step from now on. @local
   void mark_step(StepIndex step) noexcept { map_->mark_step(step); }
@@ -66,21 +77,32 @@ class Mortars {
     for (const std::int32_t slot : boundary_) visit(static_cast<std::size_t>(slot));
   }
   /// Adds a product for each owned point: summed up in order within a vertex, edge or face, and exactly over
-  /// these, so that the sum does not depend on who owns what. @local
-  template <class Product>
-  void add_products(ExactSum& sum, Product product) const {
+  /// these, so that the sum does not depend on who owns what. `products(first, count, out)` sets those of so
+  /// many slots. @local
+  template <class Products>
+  void add_products(ExactSum& sum, Products products) const {
     std::size_t slot = 0;
-    for (std::size_t kind = 0; kind < kinds; ++kind)
-      for (std::int64_t i = 0; i < owned_entities_[kind]; ++i) {
-        double entity = product(slot++);
-        for (std::int64_t p = 1; p < points_of(static_cast<Kind>(kind)); ++p) entity += product(slot++);
-        sum.add(entity);
-      }
+    add_entities<Kind::vertex>(sum, slot, products);
+    add_entities<Kind::edge>(sum, slot, products);
+    add_entities<Kind::face>(sum, slot, products);
   }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
   struct Numbering;
+
+  template <Kind kind, class Products>
+  void add_entities(ExactSum& sum, std::size_t& slot, Products products) const {
+    constexpr std::size_t at_once = 64, width = static_cast<std::size_t>(points_of(kind));
+    std::array<double, at_once * width> values;
+    auto left = static_cast<std::size_t>(owned_entities_[static_cast<std::size_t>(kind)]);
+    for (std::size_t some = 0; left > 0; left -= some, slot += some * width) {
+      some = std::min(at_once, left);
+      products(slot, some * width, values.data());
+      for (std::size_t i = 0; i < some; ++i)
+        sum.add(std::accumulate(&values[i * width + 1], &values[i * width] + width, values[i * width]));
+    }
+  }
 
   mpi::CommView comm_;
   ExchangeOptions options_;
@@ -88,6 +110,7 @@ class Mortars {
   std::optional<exchange::AccessMap> map_;
   std::vector<const Pattern*> patterns_of_;
   std::vector<std::size_t> first_;
+  std::vector<bool> at_rim_;  ///< elements
   std::vector<std::int32_t> boundary_;
   std::array<std::int64_t, kinds> owned_entities_{};
   std::int64_t total_ = 0;

@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pattern.hpp"
 
+#include <algorithm>
+
 namespace tailrace::heat {
 
 namespace {
-
-constexpr std::size_t end = points - 1;
-
-constexpr std::size_t point_at(const std::array<std::size_t, 3>& at) noexcept {
-  return (at[2] * points + at[1]) * points + at[0];
-}
-
-/// The point number `i` of an edge.
-constexpr std::size_t point_of_edge(std::size_t edge, std::size_t i) noexcept {
-  const std::size_t axis = edge / 4;
-  std::array<std::size_t, 3> at{};
-  at[axis] = i;
-  at[(axis + 1) % 3] = (edge & 1U) * end;
-  at[(axis + 2) % 3] = (edge >> 1U & 1U) * end;
-  return point_at(at);
-}
-
-constexpr std::size_t point_of_face(std::size_t face, std::size_t i, std::size_t j) noexcept {
-  const auto [u, v] = axes_of_face(face / 2);
-  std::array<std::size_t, 3> at{};
-  at[face / 2] = (face & 1U) * end;
-  at[u] = i;
-  at[v] = j;
-  return point_at(at);
-}
 
 constexpr std::size_t vertex_of_edge(std::size_t edge, std::size_t side) noexcept {
   const std::size_t axis = edge / 4;
@@ -38,9 +15,8 @@ constexpr std::size_t vertex_of_edge(std::size_t edge, std::size_t side) noexcep
 /// The edge of a face that runs along one of its axes, at a side of the other one.
 constexpr std::size_t edge_of_face(std::size_t face, std::size_t along, std::size_t other,
                                    std::size_t side) noexcept {
-  const std::size_t normal = face / 2, at_face = face & 1U;
+  const std::size_t at_face = face & 1U;
   const bool other_first = (along + 1) % 3 == other;
-  static_cast<void>(normal);
   return along * 4 + (other_first ? side | at_face << 1U : at_face | side << 1U);
 }
 
@@ -92,100 +68,114 @@ struct Pattern::Columns {
 
 Pattern::Pattern(Splits splits) : splits_(splits) {
   const Columns columns(splits);
-  for (std::size_t i = 0; i < vertices_of_element; ++i)
-    add_row(point_at({(i & 1U) * end, (i >> 1U & 1U) * end, (i >> 2U) * end}),
-            {{static_cast<std::int32_t>(i), 1}});
-  for (std::size_t edge = 0; edge < edges_of_element; ++edge) add_edge(columns, edge);
-  for (std::size_t face = 0; face < faces_of_element; ++face) add_face(columns, face);
-  transpose(columns.count);
-  find_averages(columns);
-  find_diagonals();
-}
-
-void Pattern::add_row(std::size_t point, const std::vector<Entry>& entries) {
-  row_points_.push_back(static_cast<std::int32_t>(point));
-  row_entries_.insert(row_entries_.end(), entries.begin(), entries.end());
-  row_first_.push_back(static_cast<std::int32_t>(row_entries_.size()));
-}
-
-void Pattern::add_edge(const Columns& columns, std::size_t edge) {
-  for (std::size_t i = 1; i < end; ++i) {
-    std::vector<Entry> entries;
-    if (!splits_edge(splits_, edge))
-      entries.push_back({static_cast<std::int32_t>(columns.edge[edge] + i - 1), 1});
-    else
-      for (std::size_t g = 0; g < both_halves; ++g)
-        entries.push_back({static_cast<std::int32_t>(columns.along(edge, g)), projection()[i][g]});
-    add_row(point_of_edge(edge, i), entries);
-  }
-}
-
-void Pattern::add_face(const Columns& columns, std::size_t face) {
-  for (std::size_t j = 1; j < end; ++j)
-    for (std::size_t i = 1; i < end; ++i) {
-      std::vector<Entry> entries;
-      if (!splits_face(splits_, face))
-        entries.push_back({static_cast<std::int32_t>(columns.face[face] + (j - 1) * inner + i - 1), 1});
-      else
-        for (std::size_t b = 0; b < both_halves; ++b)
-          for (std::size_t a = 0; a < both_halves; ++a)
-            entries.push_back(
-                {static_cast<std::int32_t>(columns.on(face, a, b)), projection()[i][a] * projection()[j][b]});
-      add_row(point_of_face(face, i, j), entries);
-    }
-}
-
-void Pattern::transpose(std::size_t columns) {
-  column_first_.assign(columns + 1, 0);
-  for (const Entry& entry : row_entries_) ++column_first_[static_cast<std::size_t>(entry.at) + 1];
-  for (std::size_t c = 0; c < columns; ++c) column_first_[c + 1] += column_first_[c];
-  column_entries_.resize(row_entries_.size());
-  auto next = column_first_;
-  for (std::size_t row = 0; row < row_points_.size(); ++row)
-    for (auto e = row_first_[row]; e < row_first_[row + 1]; ++e) {
-      const Entry& entry = row_entries_[static_cast<std::size_t>(e)];
-      column_entries_[static_cast<std::size_t>(next[static_cast<std::size_t>(entry.at)]++)] = {
-          row_points_[row], entry.factor};
-    }
-}
-
-/// A vertex counts by how many of its three faces are not split: a third for each.
-void Pattern::find_averages(const Columns& columns) {
-  averages_.resize(columns.count);
+  columns_ = columns.count;
+  find_splits(columns);
+  // A vertex counts by how many of its three faces are not split: a third for each.
   for (std::size_t i = 0; i < vertices_of_element; ++i) {
     int whole = 0;
     for (std::size_t d = 0; d < 3; ++d) whole += splits_face(splits_, 2 * d + (i >> d & 1U)) ? 0 : 1;
-    averages_[i] = {row_points_[i], whole / 3.0};
+    vertex_weights_[i] = whole / 3.0;
   }
-  const auto add_all = [&](std::size_t first, std::size_t count, std::size_t row) {
-    for (std::size_t i = 0; i < count; ++i) averages_[first + i] = {row_points_[row + i], 1};
-  };
-  std::size_t row = vertices_of_element;
-  for (std::size_t edge = 0; edge < edges_of_element; ++edge, row += inner)
-    if (!splits_edge(splits_, edge)) add_all(columns.edge[edge], inner, row);
-  for (std::size_t face = 0; face < faces_of_element; ++face, row += inner * inner)
-    if (!splits_face(splits_, face)) add_all(columns.face[face], inner * inner, row);
+  find_diagonals();
 }
 
+void Pattern::find_splits(const Columns& columns) {
+  constexpr std::int16_t split = -1;
+  for (std::size_t i = 0; i < vertices_of_element; ++i) first_column_[i] = static_cast<std::int16_t>(i);
+  for (std::size_t edge = 0; edge < edges_of_element; ++edge) {
+    auto& first = first_column_[vertices_of_element + edge] = static_cast<std::int16_t>(columns.edge[edge]);
+    if (!splits_edge(splits_, edge)) continue;
+    first = split;
+    auto& list = edges_.emplace_back(SplitEdge{edge, {}}).columns;
+    for (std::size_t g = 0; g < both_halves; ++g) list[g] = static_cast<std::int16_t>(columns.along(edge, g));
+  }
+  for (std::size_t face = 0; face < faces_of_element; ++face) {
+    auto& first = first_column_[vertices_of_element + edges_of_element + face] =
+        static_cast<std::int16_t>(columns.face[face]);
+    if (!splits_face(splits_, face)) continue;
+    first = split;
+    auto& list = faces_.emplace_back(SplitFace{face, {}}).columns;
+    for (std::size_t b = 0; b < both_halves; ++b)
+      for (std::size_t a = 0; a < both_halves; ++a)
+        list[b][a] = static_cast<std::int16_t>(columns.on(face, a, b));
+  }
+}
+
+void Pattern::project_edge(const Along& along, double* values) noexcept {
+  const Projection& p = projection();
+  for (std::size_t i = 0; i < inner; ++i) {
+    values[i] = 0;
+    for (std::size_t g = 0; g < both_halves; ++g) values[i] += p[i + 1][g] * along[g];
+  }
+}
+
+void Pattern::project_face(const Across& across, double* values) noexcept {
+  const Projection& p = projection();
+  for (std::size_t j = 0; j < inner; ++j) {
+    Along row{};
+    for (std::size_t b = 0; b < both_halves; ++b)
+      for (std::size_t a = 0; a < both_halves; ++a) row[a] += p[j + 1][b] * across[b][a];
+    project_edge(row, values + j * inner);
+  }
+}
+
+/// The transpose of `project_face`.
+Pattern::Across Pattern::spread_face(const double* values) noexcept {
+  const Projection& p = projection();
+  Across across{};
+  for (std::size_t j = 0; j < inner; ++j) {
+    Along row{};
+    for (std::size_t i = 0; i < inner; ++i)
+      for (std::size_t a = 0; a < both_halves; ++a) row[a] += p[i + 1][a] * values[j * inner + i];
+    for (std::size_t b = 0; b < both_halves; ++b)
+      for (std::size_t a = 0; a < both_halves; ++a) across[b][a] += p[j + 1][b] * row[a];
+  }
+  return across;
+}
+
+void Pattern::to_columns(const BoundaryValues& values, double* columns) const noexcept {
+  std::fill_n(columns, columns_, 0.0);
+  for_each_whole_point([&](std::size_t point, std::size_t column) { columns[column] = values[point]; });
+  const Projection& p = projection();
+  for (const auto& [edge, places] : edges_)
+    for (std::size_t i = 0; i < inner; ++i)
+      for (std::size_t g = 0; g < both_halves; ++g)
+        columns[places[g]] += p[i + 1][g] * values[first_edge_point + edge * inner + i];
+  for (const auto& [face, places] : faces_) {
+    const Across across = spread_face(&values[first_face_point + face * inner * inner]);
+    for (std::size_t b = 0; b < both_halves; ++b)
+      for (std::size_t a = 0; a < both_halves; ++a) columns[places[b][a]] += across[b][a];
+  }
+}
+
+void Pattern::to_averages(const BoundaryValues& values, double* columns) const noexcept {
+  std::fill_n(columns, columns_, 0.0);
+  for_each_whole_point([&](std::size_t point, std::size_t column) { columns[column] = values[point]; });
+  for (std::size_t i = 0; i < vertices_of_element; ++i) columns[i] *= vertex_weights_[i];
+}
+
+/// By the values that the points of the element have of each column alone.
 void Pattern::find_diagonals() {
-  for (std::size_t column = 0; column + 1 < column_first_.size(); ++column) {
-    std::array<double, element_points> values{};
-    for (auto e = column_first_[column]; e < column_first_[column + 1]; ++e)
-      values[static_cast<std::size_t>(column_entries_[static_cast<std::size_t>(e)].at)] =
-          column_entries_[static_cast<std::size_t>(e)].factor;
+  std::vector<std::array<double, element_points>> alone(columns_, std::array<double, element_points>{});
+  const auto at = [&](std::int16_t column, std::size_t point) -> double& {
+    return alone[static_cast<std::size_t>(column)][boundary[point]];
+  };
+  for_each_whole_point([&](std::size_t point, std::size_t column) { alone[column][boundary[point]] = 1; });
+  const Projection& p = projection();
+  for (const auto& [edge, columns] : edges_)
+    for (std::size_t i = 0; i < inner; ++i)
+      for (std::size_t g = 0; g < both_halves; ++g)
+        at(columns[g], first_edge_point + edge * inner + i) = p[i + 1][g];
+  for (const auto& [face, columns] : faces_)
+    for (std::size_t i = 0; i < inner * inner; ++i)
+      for (std::size_t b = 0; b < both_halves; ++b)
+        for (std::size_t a = 0; a < both_halves; ++a)
+          at(columns[b][a], first_face_point + face * inner * inner + i) =
+              p[i / inner + 1][b] * p[i % inner + 1][a];
+  for (const auto& values : alone) {
     const auto [stiff, mass] = energies_of(values);
     diagonals_.push_back({stiff, mass});
   }
-}
-
-const std::array<std::int32_t, boundary_points>& Pattern::plain_points() noexcept {
-  static const auto list = [] {
-    const Pattern plain(0);
-    std::array<std::int32_t, boundary_points> made{};
-    std::copy(plain.row_points_.begin(), plain.row_points_.end(), made.begin());
-    return made;
-  }();
-  return list;
 }
 
 const Pattern& Patterns::of(Splits splits) {

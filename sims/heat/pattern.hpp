@@ -8,53 +8,55 @@
 #include <vector>
 
 #include "basis.hpp"
+#include "boundary.hpp"
 #include "entities.hpp"
 
 namespace tailrace::heat {
 
-inline constexpr std::size_t boundary_points = element_points - inner_points;
-
 /// The operators between mortar points and the boundary points of an element whose edges and faces are split
-/// in one way. A column is a mortar point on its boundary, in the order of `for_each_entity`.
+/// in one way. A column is a mortar point on its boundary, in the order of `for_each_entity`. On a split face
+/// the operator is a product of two, one for each of its axes.
 class Pattern {
  public:
   explicit Pattern(Splits splits);
 
   /// Whether each column is a point of the element: mortar values are its values.
   [[nodiscard]] bool is_plain() const noexcept { return splits_ == 0; }
-  [[nodiscard]] std::size_t columns() const noexcept { return column_first_.size() - 1; }
-  /// The point of the element where a column of a plain pattern is.
-  [[nodiscard]] static const std::array<std::int32_t, boundary_points>& plain_points() noexcept;
-
-  /// Calls `visit(point, value)` for the boundary points, with their values from those of the columns.
-  template <class Column, class Visit>
-  void to_points(Column column, Visit visit) const {
-    for (std::size_t row = 0; row < boundary_points; ++row) {
-      double sum = 0;
-      for (auto e = row_first_[row]; e < row_first_[row + 1]; ++e)
-        sum += row_entries_[static_cast<std::size_t>(e)].factor *
-               column(row_entries_[static_cast<std::size_t>(e)].at);
-      visit(row_points_[row], sum);
-    }
-  }
-  /// The transpose: calls `visit(column, sum)` with sums of what the boundary points have.
-  template <class Point, class Visit>
-  void to_columns(Point point, Visit visit) const {
-    for (std::size_t column = 0; column + 1 < column_first_.size(); ++column) {
-      double sum = 0;
-      for (auto e = column_first_[column]; e < column_first_[column + 1]; ++e)
-        sum += column_entries_[static_cast<std::size_t>(e)].factor *
-               point(column_entries_[static_cast<std::size_t>(e)].at);
-      visit(static_cast<std::int32_t>(column), sum);
-    }
+  [[nodiscard]] bool is_split(std::size_t entity) const noexcept { return first_column_[entity] < 0; }
+  [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
+  /// The column at which the points of a vertex, edge or face begin that is not split.
+  [[nodiscard]] std::size_t first_column(std::size_t entity) const noexcept {
+    return static_cast<std::size_t>(first_column_[entity]);
   }
 
-  /// What a column is in the average over elements.
-  struct Average {
-    std::int32_t point = 0;  ///< of the element, at the same place
-    double weight = 0;       ///< 0 where the element has no point at this place that its neighbours have
-  };
-  [[nodiscard]] const std::vector<Average>& averages() const noexcept { return averages_; }
+  /// Sets the values of the points inside of split edges and faces, from those of the columns.
+  template <class Column>
+  void project(Column column, BoundaryValues& values) const {
+    for (const auto& [edge, columns] : edges_) {
+      Along along;
+      for (std::size_t g = 0; g < both_halves; ++g) along[g] = column(columns[g]);
+      project_edge(along, &values[first_edge_point + edge * inner]);
+    }
+    for (const auto& [face, columns] : faces_) {
+      Across across;
+      for (std::size_t b = 0; b < both_halves; ++b)
+        for (std::size_t a = 0; a < both_halves; ++a) across[b][a] = column(columns[b][a]);
+      project_face(across, &values[first_face_point + face * inner * inner]);
+    }
+  }
+  /// The values of all boundary points from those of the columns.
+  template <class Column>
+  [[nodiscard]] BoundaryValues to_points(Column column) const {
+    BoundaryValues values;
+    for_each_whole_point([&](std::size_t point, std::size_t at) { values[point] = column(at); });
+    project(column, values);
+    return values;
+  }
+  /// The transpose: sets all columns to sums of what the boundary points have.
+  void to_columns(const BoundaryValues& values, double* columns) const noexcept;
+  /// Sets columns to what the element counts in the average over elements: 0 where it has no point at the
+  /// place of a mortar point that its neighbours have.
+  void to_averages(const BoundaryValues& values, double* columns) const noexcept;
 
   /// What a column contributes to the diagonal of the operator: `stiffness` times the factor of the
   /// stiffness, and `mass` times that of the mass.
@@ -64,22 +66,38 @@ class Pattern {
   [[nodiscard]] const std::vector<Diagonal>& diagonals() const noexcept { return diagonals_; }
 
  private:
-  struct Entry {
-    std::int32_t at = 0;
-    double factor = 0;
-  };
   struct Columns;
-  void add_row(std::size_t point, const std::vector<Entry>& entries);
-  void add_edge(const Columns& columns, std::size_t edge);
-  void add_face(const Columns& columns, std::size_t face);
-  void transpose(std::size_t columns);
-  void find_averages(const Columns& columns);
+  using Along = std::array<double, both_halves>;
+  using Across = std::array<Along, both_halves>;
+  struct SplitEdge {
+    std::size_t edge = 0;
+    std::array<std::int16_t, both_halves> columns{};
+  };
+  struct SplitFace {
+    std::size_t face = 0;
+    std::array<std::array<std::int16_t, both_halves>, both_halves> columns{};
+  };
+  static void project_edge(const Along& along, double* values) noexcept;
+  static void project_face(const Across& across, double* values) noexcept;
+  static Across spread_face(const double* values) noexcept;
+  /// Calls `visit(boundary point, column)` for those that are a mortar point themselves.
+  template <class Visit>
+  void for_each_whole_point(Visit visit) const {
+    for (std::size_t entity = 0; entity < entities_of_element; ++entity) {
+      if (is_split(entity)) continue;
+      const std::size_t first = first_of_entity(entity), count = first_of_entity(entity + 1) - first;
+      for (std::size_t i = 0; i < count; ++i) visit(first + i, first_column(entity) + i);
+    }
+  }
+  void find_splits(const Columns& columns);
   void find_diagonals();
 
   Splits splits_;
-  std::vector<std::int32_t> row_points_, row_first_{0}, column_first_;
-  std::vector<Entry> row_entries_, column_entries_;
-  std::vector<Average> averages_;
+  std::size_t columns_ = 0;
+  std::array<std::int16_t, entities_of_element> first_column_{};  ///< or -1: split
+  std::array<double, vertices_of_element> vertex_weights_{};      ///< in the average
+  std::vector<SplitEdge> edges_;
+  std::vector<SplitFace> faces_;
   std::vector<Diagonal> diagonals_;
 };
 

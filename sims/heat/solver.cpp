@@ -37,7 +37,6 @@ void Solver::advance(StepIndex step) {
   step_ = step;
   mortars_.mark_step(step);
   convect_all();
-  make_continuous();
   diffuse();
   time_ += problem_.dt;
   if (problem_.adapts_after(step)) adapt(step);
@@ -51,7 +50,8 @@ double Solver::integral() {
     for (std::size_t p = 0; p < element_points; ++p) sum += weight_of(p) * field_[b].at[p];
     lane_sums_[b].at[0] = scales_[b].mass * sum;
   });
-  return total([](std::size_t) { return 0.0; });
+  ExactSum sum = element_sum();
+  return reduced(sum);
 }
 
 ElementValues Solver::values(std::size_t element) const noexcept {
@@ -69,6 +69,7 @@ void Solver::set_values(std::size_t element, const ElementValues& values) noexce
 void Solver::set_mesh(Forest forest) {
   forest_ = std::move(forest);
   mortars_.rebuild(forest_);
+  batch_mortars_.rebuild(mortars_, elements());
   field_.assign(batches(), Whole{});
   residual_.assign(batches(), Whole{});
   for (auto* inner_field : {&inverse_, &inner_residual_, &direction_, &product_, &correction_})
@@ -79,6 +80,7 @@ void Solver::set_mesh(Forest forest) {
                        &mortar_average_, &mortar_inverse_})
     values->assign(mortars_.slots(), 0);
   set_scales();
+  split_batches();
   make_average_weights();
   make_diagonal();
 }
@@ -97,13 +99,25 @@ void Solver::set_scales() {
   }
 }
 
-void Solver::make_average_weights() {
-  for (std::size_t e = 0; e < elements(); ++e) {
-    const auto& averages = mortars_.pattern(e).averages();
-    for (std::size_t c = 0; c < averages.size(); ++c)
-      contributions_[mortars_.first(e) + c] = averages[c].weight;
+void Solver::split_batches() {
+  for (auto* list : {&rim_, &early_, &late_}) list->clear();
+  for (std::size_t b = 0; b < batches(); ++b) {
+    bool at_rim = false;
+    for_each_lane(b, [&](std::size_t element, std::size_t) { at_rim |= mortars_.is_at_rim(element); });
+    (at_rim ? rim_ : early_).push_back(static_cast<std::uint32_t>(b));
   }
-  scatter(mortar_average_);
+  if (!mortars_.takes_late_contributions()) return;
+  const auto half = early_.begin() + static_cast<std::ptrdiff_t>(early_.size() / 2);
+  late_.assign(half, early_.end());
+  early_.erase(half, early_.end());
+}
+
+void Solver::make_average_weights() {
+  Whole ones;
+  std::fill(std::begin(ones.at), std::end(ones.at), Lanes{} + 1);
+  for_each_batch([&](std::size_t b) { batch_mortars_.write_averages(b, ones, contributions_.data()); });
+  auto flight = begin_scatter(mortar_average_);
+  finish(flight, phases_.scatter_s);
   for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
     mortar_average_[slot] = 1 / mortar_average_[slot];
 }
@@ -125,7 +139,8 @@ void Solver::make_diagonal() {
             stiff * diagonals[c].stiffness + mass * diagonals[c].mass;
     });
   });
-  scatter(mortar_inverse_);
+  auto flight = begin_scatter(mortar_inverse_);
+  finish(flight, phases_.scatter_s);
   for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
     mortar_inverse_[slot] = 1 / mortar_inverse_[slot];
   mortars_.for_each_boundary_slot([&](std::size_t slot) { mortar_inverse_[slot] = 0; });
@@ -151,16 +166,31 @@ void Solver::adapt(StepIndex step) {
   phases_.adaptation_s += monotonic_s() - start_s;
 }
 
-void Solver::gather(std::vector<double>& mortar_values) {
+exchange::Flight Solver::begin_gather(std::vector<double>& mortar_values) {
   const double start_s = monotonic_s();
-  mortars_.gather(mortar_values);
+  auto flight = mortars_.begin_gather(mortar_values);
   phases_.gather_s += monotonic_s() - start_s;
+  return flight;
 }
 
-void Solver::scatter(std::vector<double>& sums) {
+exchange::Flight Solver::begin_scatter(std::vector<double>& sums) {
   const double start_s = monotonic_s();
-  mortars_.scatter(contributions_, sums);
+  auto flight = mortars_.begin_scatter(contributions_, sums);
   phases_.scatter_s += monotonic_s() - start_s;
+  return flight;
+}
+
+void Solver::finish(exchange::Flight& flight, double& seconds) {
+  const double start_s = monotonic_s();
+  flight.finish();
+  seconds += monotonic_s() - start_s;
+}
+
+ExactSum Solver::element_sum() const {
+  ExactSum sum;
+  for (std::size_t e = 0; e < elements(); ++e)
+    sum.add(lane_sums_[e / batch_elements].value(0, e % batch_elements));
+  return sum;
 }
 
 /// The sum over all ranks.
@@ -178,7 +208,7 @@ std::int64_t Solver::memory_bytes() const noexcept {
   const std::size_t mortar_bytes = 6 * mortars_.slots() + contributions_.size();
   return static_cast<std::int64_t>(batches() * batch_bytes + mortar_bytes * sizeof(double) +
                                    elements() * sizeof(Leaf)) +
-         mortars_.memory_bytes();
+         mortars_.memory_bytes() + static_cast<std::int64_t>(batch_mortars_.memory_bytes());
 }
 
 }  // namespace tailrace::heat

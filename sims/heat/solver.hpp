@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/exact_sum.hpp"
-#include "batch.hpp"
+#include "batch_mortars.hpp"
 #include "forest.hpp"
 #include "kernels.hpp"
 #include "mortars.hpp"
@@ -27,7 +28,7 @@ struct Adaptation {
   std::int64_t mortars = 0;   ///< mortar points afterwards
 };
 
-/// Seconds of this rank.
+/// Seconds of this rank; of exchanges, those that no computation hides.
 struct Phases {
   double convection_s = 0, diffusion_s = 0, adaptation_s = 0, gather_s = 0, scatter_s = 0, reduction_s = 0;
 };
@@ -68,9 +69,18 @@ class Solver {
  private:
   [[nodiscard]] std::size_t elements() const noexcept { return forest_.leaves.size(); }
   [[nodiscard]] std::size_t batches() const noexcept { return batches_of(elements()); }
-  /// Calls `body(batch)`, on several threads.
+  /// Calls `body(batch)` for all batches, or some, on several threads.
   template <class Body>
   void for_each_batch(Body body);
+  template <class Body>
+  void for_each_batch(std::span<const std::uint32_t> some, Body body);
+  /// The same while values are under way, which are there afterwards.
+  template <class Body>
+  void overlap(const std::vector<std::uint32_t>& some, exchange::Flight flight, double& seconds, Body body);
+  /// Brings mortar values to the elements, calls `body(batch)` for all batches, and sums up into `sums` what
+  /// they contribute: elements inside of this rank are computed while values are under way.
+  template <class Body>
+  void exchange_around(std::vector<double>& mortar_values, std::vector<double>& sums, Body body);
   /// Calls `body(element, lane)` for the elements of a batch.
   template <class Body>
   void for_each_lane(std::size_t batch, Body body) const;
@@ -80,6 +90,7 @@ class Solver {
   void pass_adaptations(checkpoint::StateArchive& archive);
   void set_mesh(Forest forest);
   void set_scales();
+  void split_batches();
   void make_average_weights();
   void make_diagonal();
   void set_values(std::size_t element, const ElementValues& values) noexcept;
@@ -88,7 +99,6 @@ class Solver {
   void convect_batch(std::size_t batch);
   [[nodiscard]] bool fill_source(std::size_t batch, const Ball& ball, Whole& source) const;
   void clear_boundary(std::size_t batch, Whole& change) const;
-  void make_continuous();
   void start_residual();
   void diffuse();
   [[nodiscard]] double apply_to_direction(double keep);
@@ -96,13 +106,12 @@ class Solver {
   void add_correction();
   void adapt(StepIndex step);
 
-  void read_boundary(std::size_t batch, const std::vector<double>& mortar_values, Whole& into) const;
-  void write_contributions(std::size_t batch, const Whole& from);
-  void gather(std::vector<double>& mortar_values);
-  void scatter(std::vector<double>& sums);
-  /// The sum over all elements of what `lane_sums_` has, and over all mortar points of a product.
-  template <class Product>
-  [[nodiscard]] double total(Product product);
+  [[nodiscard]] exchange::Flight begin_gather(std::vector<double>& mortar_values);
+  [[nodiscard]] exchange::Flight begin_scatter(std::vector<double>& sums);
+  /// Waits, and adds the time that this takes.
+  void finish(exchange::Flight& flight, double& seconds);
+  /// The sum over this rank's elements of what `lane_sums_` has.
+  [[nodiscard]] ExactSum element_sum() const;
   [[nodiscard]] double reduced(ExactSum& sum);
 
   mpi::CommView comm_;
@@ -110,6 +119,7 @@ class Solver {
   trace::Log& log_;
   Forest forest_;
   Mortars mortars_;
+  BatchMortars batch_mortars_;
   double time_ = 0, adapted_time_ = 0;
   StepIndex step_ = 0;
   std::int64_t element_steps_ = 0;
@@ -120,6 +130,8 @@ class Solver {
   std::vector<ElementValues> restored_;  ///< while a state is restored
   std::int64_t restored_count_ = 0;
 
+  /// Batches with elements at the rim; others in two parts, which are computed before and after them.
+  std::vector<std::uint32_t> rim_, early_, late_;
   std::vector<Scales> scales_;  ///< of each batch
   WholeField field_, residual_;
   InnerField inverse_, inner_residual_, direction_, product_, correction_;

@@ -62,6 +62,16 @@ int Starts::owner(std::int64_t index) const noexcept {
   return static_cast<int>(after - starts_->begin()) - 1;
 }
 
+void Starts::locate(std::span<const std::int64_t> indices, std::span<int> owners,
+                    std::span<std::int64_t> locals) const noexcept {
+  int rank = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < first(rank) || indices[i] >= first(rank + 1)) rank = owner(indices[i]);
+    owners[i] = rank;
+    locals[i] = indices[i] - first(rank);
+  }
+}
+
 void Distribution::check_index(std::int64_t index) const {
   if (index < 0 || index >= size())
     refuse(fmt::format("index {} of a space of {}", index, size()),

@@ -122,6 +122,22 @@ void Entries::combine_into(const Field& array, const std::byte* values, Reductio
   });
 }
 
+void PairedEntries::combine(const Field& from, const Field& into, Reduction reduction) const {
+  with_number(into.number, [&](auto zero) {
+    using T = decltype(zero);
+    with_reduction<T>(reduction, [&](auto combined) {
+      const auto* const values = static_cast<const T*>(from.data);
+      auto* const results = static_cast<T*>(into.data);
+      const std::int64_t numbers = into.components;
+      for (const auto [first, target, count] : runs_) {
+        const T* __restrict const value = values + first * numbers;
+        T* __restrict const result = results + target * numbers;
+        for (std::int64_t i = 0; i < count * numbers; ++i) result[i] = combined(result[i], value[i]);
+      }
+    });
+  });
+}
+
 void combine_positions(const Field& values, std::span<const std::int32_t> slots, std::int32_t owned,
                        const Field& own, const Field& landing, Reduction reduction) {
   with_number(values.number, [&](auto zero) {

@@ -47,6 +47,28 @@ class Entries {
   std::vector<Run> runs_;             ///< or as runs
 };
 
+/// Entries of an array, each with the one of another array that it is combined into, in their order.
+class PairedEntries {
+ public:
+  /// Appends a pair. @local
+  void add(std::int32_t from, std::int32_t into) {
+    if (!runs_.empty() && runs_.back().from + runs_.back().count == from &&
+        runs_.back().into + runs_.back().count == into)
+      ++runs_.back().count;
+    else
+      runs_.push_back({from, into, 1});
+  }
+  /// @local
+  void combine(const Field& from, const Field& into, Reduction reduction) const;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return runs_.capacity() * sizeof runs_[0]; }
+
+ private:
+  struct Run {
+    std::int32_t from, into, count;  ///< neighbours in both arrays
+  };
+  std::vector<Run> runs_;
+};
+
 /// Combines the value of each position with its slot: owned slots are in `own`, the others in `landing`.
 /// @local
 void combine_positions(const Field& values, std::span<const std::int32_t> slots, std::int32_t owned,

@@ -97,16 +97,18 @@ bool Flight::Work::advance() {
 }
 
 void Flight::Work::finish() {
-  const double start_s = monotonic_s();
   const std::int64_t sent = context_.traffic->counts.bytes;
-  bool waited = false, complete = false;
+  send_what_fits();
+  complete();
+  const double start_s = monotonic_s();
+  bool waited = false, all_here = false;
   const auto look = [&] {
-    complete = complete || advance();
+    all_here = all_here || advance();
     if (!waited && unsent_.empty()) {
       context_.line->wait_for_others();
       waited = true;
     }
-    return complete && context_.line->end();
+    return all_here && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();
   const double waited_s = context_.traffic->span(start_s, sent);
@@ -265,26 +267,24 @@ class Contributions final : public Combining {
         plan_(plan),
         values_(std::move(values)) {
     while (turn_ < plan.in.size() && plan.in[turn_].rank < rank) ++turn_;
-    combine_own(plan.alone, plan.alone_slots);
-    if (turn_ == 0) combine_own(plan.in_turn, plan.turn_slots);
     begin(std::vector<std::byte*>(senders()));
+    if (turn_ == 0) combine_own(plan.in_turn);
   }
 
  private:
   void pack(std::size_t i, std::byte* message) override { values_.pack(plan_.out[i].entries, message); }
   void combine(std::size_t i) override {
     Combining::combine(i);
-    if (i + 1 == turn_) combine_own(plan_.in_turn, plan_.turn_slots);
+    if (i + 1 == turn_) combine_own(plan_.in_turn);
   }
-  void combine_own(const Entries& positions, const Entries& slots) {
-    own_.resize(static_cast<std::size_t>(positions.size()) * values_.entry_bytes());
-    values_.pack(positions, own_.data());
-    into().combine(slots, own_.data(), reduction());
+  void complete() override { combine_own(plan_.alone); }
+  void combine_own(const PairedEntries& own) {
+    for (std::size_t i = 0; i < values_.list().size(); ++i)
+      own.combine(values_.list()[i], into().list()[i], reduction());
   }
   const ContributionPlan& plan_;
   Fields values_;
   std::size_t turn_ = 0;  ///< how many other ranks come before this one
-  AlignedVector<std::byte> own_;
 };
 
 }  // namespace

@@ -56,6 +56,9 @@ class Flight::Work {
   virtual void pack(std::size_t i, std::byte* message) = 0;
   /// The message of sender i is there.
   virtual void take(std::size_t i) = 0;
+  /// Does what needs no message and may come late: once, when the caller has finished and all that fits is on
+  /// its way.
+  virtual void complete() {}
   void arrived(std::size_t i) const {
     if (arrival_) arrival_(context_.line.from()[i].rank);
   }

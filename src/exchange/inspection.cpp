@@ -7,52 +7,12 @@
 #include <array>
 #include <limits>
 
-#include "base/random.hpp"
+#include "base/key_numbers.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::exchange {
 
 namespace {
-
-/// Numbers distinct indices in the order in which they come: open addressing, at most half full.
-class Numbering {
- public:
-  Numbering() : table_(smallest) {}
-  /// The number of an index.
-  std::int32_t number(std::int64_t index) {
-    if (2 * (entries_ + 1) > table_.size()) grow();
-    Entry& entry = find(index);
-    if (entry.number < 0) {
-      entry = {index, static_cast<std::int32_t>(entries_)};
-      ++entries_;
-    }
-    return entry.number;
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_; }
-
- private:
-  struct Entry {
-    std::int64_t index = 0;
-    std::int32_t number = -1;
-  };
-  static constexpr std::size_t smallest = 64;
-
-  Entry& find(std::int64_t index) {
-    const std::size_t mask = table_.size() - 1;
-    std::size_t at = mixed_bits(static_cast<std::uint64_t>(index)) & mask;
-    while (table_[at].number >= 0 && table_[at].index != index) at = (at + 1) & mask;
-    return table_[at];
-  }
-  void grow() {
-    std::vector<Entry> old(2 * table_.size());
-    old.swap(table_);
-    for (const Entry& entry : old)
-      if (entry.number >= 0) find(entry.index) = entry;
-  }
-
-  std::vector<Entry> table_;
-  std::size_t entries_ = 0;
-};
 
 /// A remote index: where it lives, and its number in the order of their first use.
 struct Remote {
@@ -127,15 +87,15 @@ Inspection inspect(const Distribution& distribution, int rank, std::span<const s
   Inspection result;
   result.owned = static_cast<std::int32_t>(owned);
   result.slots.resize(indices.size());
-  Numbering numbering;
+  KeyNumbers<std::int64_t> numbering;
   std::vector<Remote> remotes;
   for_each_place(distribution, indices, [&](std::size_t position, int owner, std::int64_t local) {
     if (owner == rank) {
       result.slots[position] = static_cast<std::int32_t>(local);
       return;
     }
-    const std::int32_t number = numbering.number(indices[position]);
-    if (numbering.size() > remotes.size()) {
+    const auto [number, is_new] = numbering.number(indices[position]);
+    if (is_new) {
       check_slots(owned + static_cast<std::int64_t>(numbering.size()), rank);
       remotes.push_back({owner, number, local});
     }

@@ -51,25 +51,20 @@ std::vector<bool> shared_slots(const Plan& plan) {
 
 void split_own(const Plan& plan, ContributionPlan& result) {
   const auto shared = shared_slots(plan);
-  std::vector<std::int64_t> alone, alone_slots, in_turn, turn_slots;
   const auto& slots = plan.inspection.slots;
   for (std::size_t position = 0; position < slots.size(); ++position) {
     if (plan.inspection.is_remote(position)) continue;
-    const bool turn = shared[static_cast<std::size_t>(slots[position])];
-    (turn ? in_turn : alone).push_back(static_cast<std::int64_t>(position));
-    (turn ? turn_slots : alone_slots).push_back(slots[position]);
+    auto& pairs = shared[static_cast<std::size_t>(slots[position])] ? result.in_turn : result.alone;
+    pairs.add(static_cast<std::int32_t>(position), slots[position]);
   }
-  result.alone = Entries(alone), result.alone_slots = Entries(alone_slots);
-  result.in_turn = Entries(in_turn), result.turn_slots = Entries(turn_slots);
 }
 
 }  // namespace
 
 std::size_t ContributionPlan::memory_bytes() const noexcept {
-  std::size_t bytes = 0;
+  std::size_t bytes = alone.memory_bytes() + in_turn.memory_bytes();
   for (const auto* side : {&out, &in})
     for (const Share& share : *side) bytes += share.entries.memory_bytes();
-  for (const auto* own : {&alone, &alone_slots, &in_turn, &turn_slots}) bytes += own->memory_bytes();
   return bytes;
 }
 

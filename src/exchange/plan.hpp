@@ -30,10 +30,10 @@ Plan make_plan(mpi::CommView comm, const Distribution& distribution, std::span<c
 
 /// Which single contributions go where, for sums in the order (rank, position).
 struct ContributionPlan {
-  std::vector<Share> out;       ///< positions whose values go to another rank
-  std::vector<Share> in;        ///< owned slots that another rank's contributions are for, in its order
-  Entries alone, alone_slots;   ///< positions of own slots to which nobody else contributes
-  Entries in_turn, turn_slots;  ///< positions of the other own slots
+  std::vector<Share> out;  ///< positions whose values go to another rank
+  std::vector<Share> in;   ///< owned slots that another rank's contributions are for, in its order
+  PairedEntries alone;     ///< positions of own slots to which nobody else contributes, and the slots
+  PairedEntries in_turn;   ///< the same of the other own slots
 
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 };

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/key_numbers.hpp"
 #include "exchange/ownership.hpp"
 #include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
@@ -49,7 +50,7 @@ class Numbering {
   mpi::CommView comm_;
   std::span<const NumberedKey> keys_;
   std::span<const Sharer> sharers_;
-  std::unordered_map<Key, std::int32_t> positions_;
+  KeyNumbers<Key> positions_;
   std::unordered_map<std::int32_t, std::vector<int>> holders_;  ///< of keys that several ranks have
   std::vector<int> owners_;
 };
@@ -59,7 +60,7 @@ void Numbering::index() {
     throw Error(ErrorKind::resource, "more than 2^31 - 1 keys on a rank", "more ranks");
   positions_.reserve(keys_.size());
   for (std::size_t i = 0; i < keys_.size(); ++i)
-    if (!positions_.try_emplace(keys_[i].key, static_cast<std::int32_t>(i)).second)
+    if (!positions_.number(keys_[i].key).second)
       throw Error(ErrorKind::input,
                   fmt::format("rank {} numbers the key {:x}:{:x} twice", comm_.rank(), keys_[i].key.high,
                               keys_[i].key.low),
@@ -81,13 +82,13 @@ Numbering::Offers Numbering::keys_for_sharers() const {
 void Numbering::find_holders(const Offers& offers) {
   for (const auto& [rank, values] : offers)
     for (const auto& [key, count] : values)
-      if (const auto found = positions_.find(key); found != positions_.end()) {
-        if (keys_[static_cast<std::size_t>(found->second)].count != count)
+      if (const std::int32_t found = positions_.find(key); found >= 0) {
+        if (keys_[static_cast<std::size_t>(found)].count != count)
           throw Error(ErrorKind::input,
                       fmt::format("a key has {} numbers on rank {} and {} on rank {}", count, rank,
-                                  keys_[static_cast<std::size_t>(found->second)].count, comm_.rank()),
+                                  keys_[static_cast<std::size_t>(found)].count, comm_.rank()),
                       "the same count on all ranks");
-        holders_[found->second].push_back(rank);
+        holders_[found].push_back(rank);
       }
   for (auto& [position, list] : holders_)
     list.insert(std::lower_bound(list.begin(), list.end(), comm_.rank()), comm_.rank());
@@ -139,9 +140,9 @@ void Numbering::exchange_numbers(const Offers& offers, std::vector<std::int64_t>
   for (const auto& [rank, values] : offers) {
     mpi::Packet<std::int64_t> answer{rank, {}};
     for (const auto& [key, count] : values)
-      if (const auto found = positions_.find(key);
-          found != positions_.end() && owners_[static_cast<std::size_t>(found->second)] == comm_.rank())
-        answer.values.push_back(first[static_cast<std::size_t>(found->second)]);
+      if (const std::int32_t found = positions_.find(key);
+          found >= 0 && owners_[static_cast<std::size_t>(found)] == comm_.rank())
+        answer.values.push_back(first[static_cast<std::size_t>(found)]);
     if (!answer.values.empty()) answers.push_back(std::move(answer));
   }
   std::unordered_map<int, std::size_t> taken;

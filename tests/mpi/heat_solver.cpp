@@ -119,24 +119,26 @@ MPI_CASE("what brings mortar values to elements is the transpose of what brings 
   std::vector<double> values(mortars.slots()), sums(mortars.slots()), contributions(mortars.positions());
   SplitMix64 random(static_cast<std::uint64_t>(comm.rank()) + 1);
   for (std::size_t slot = 0; slot < mortars.owned(); ++slot) values[slot] = random.unit() - 0.5;
-  mortars.gather(values);
+  mortars.begin_gather(values).finish();
+  BatchMortars batches;
+  batches.rebuild(mortars, forest.leaves.size());
+  Whole with{}, found{};
   double forth = 0, back = 0, size = 0;
   for (std::size_t e = 0; e < forest.leaves.size(); ++e) {
-    std::array<double, element_points> with{};
-    for (double& value : with) value = random.unit() - 0.5;
-    const auto slots = mortars.slots_of(e);
-    mortars.pattern(e).to_points(
-        [&](std::int32_t c) { return values[static_cast<std::size_t>(slots[static_cast<std::size_t>(c)])]; },
-        [&](std::int32_t point, double value) {
-          forth += value * with[static_cast<std::size_t>(point)];
-          size += std::abs(value * with[static_cast<std::size_t>(point)]);
-        });
-    mortars.pattern(e).to_columns([&](std::int32_t p) { return with[static_cast<std::size_t>(p)]; },
-                                  [&](std::int32_t c, double sum) {
-                                    contributions[mortars.first(e) + static_cast<std::size_t>(c)] = sum;
-                                  });
+    const std::size_t batch = e / batch_elements, lane = e % batch_elements;
+    if (lane == 0) {
+      for (std::size_t p = 0; p < element_points; ++p)
+        for (std::size_t i = 0; i < batch_elements; ++i) with.value(p, i) = random.unit() - 0.5;
+      batches.read(batch, values.data(), found);
+      batches.write(batch, with, contributions.data());
+    }
+    for (const std::size_t point : boundary) {
+      const double product = found.value(point, lane) * with.value(point, lane);
+      forth += product;
+      size += std::abs(product);
+    }
   }
-  mortars.scatter(contributions, sums);
+  mortars.begin_scatter(contributions, sums).finish();
   for (std::size_t slot = 0; slot < mortars.owned(); ++slot) back += values[slot] * sums[slot];
   CHECK(std::abs(mpi::sum(comm, forth) - mpi::sum(comm, back)) < 1e-13 * mpi::sum(comm, size));
 }

@@ -171,7 +171,8 @@ class AccessMap {
     return begin_scatter_add(std::span(&field, 1), reduction);
   }
   /// The same from one contribution per position, with any order; what this rank contributes to its own
-  /// values included.
+  /// values included. With `Order::partition_free`, contributions to values that no other rank reads are
+  /// taken by `finish`: they may be computed while the others are under way.
   /// @collective{comm}, does not wait.
   [[nodiscard]] Flight begin_scatter_add(std::span<const Contribution> contributions,
                                          Reduction reduction = Reduction::sum);

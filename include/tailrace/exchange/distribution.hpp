@@ -85,6 +85,9 @@ class Starts {
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(starts_->size()) - 1; }
   /// Cost: a binary search.
   [[nodiscard]] int owner(std::int64_t index) const noexcept;
+  /// `owner` and `local` of many: an index that has the owner of the one before costs no search.
+  void locate(std::span<const std::int64_t> indices, std::span<int> owners,
+              std::span<std::int64_t> locals) const noexcept;
   [[nodiscard]] std::int64_t local(std::int64_t index) const noexcept { return index - first(owner(index)); }
   [[nodiscard]] std::int64_t global(int rank, std::int64_t local) const noexcept {
     return first(rank) + local;
@@ -188,6 +191,7 @@ class Distribution {
     [[nodiscard]] std::int64_t count(int rank) const override { return d.count(rank); }
     void locate(std::span<const std::int64_t> indices, std::span<int> owners,
                 std::span<std::int64_t> locals) const override {
+      if constexpr (requires { d.locate(indices, owners, locals); }) return d.locate(indices, owners, locals);
       for (std::size_t i = 0; i < indices.size(); ++i) {
         owners[i] = d.owner(indices[i]);
         locals[i] = d.local(indices[i]);

@@ -58,7 +58,7 @@ def _different(fields: list[xr.DataArray], grid: Grid, sources: list[tuple[int, 
     """Of outputs that would show the same quantity in the same plane, the one with the most samples."""
     found: dict[tuple, xr.DataArray] = {}
     for array in sorted(fields, key=lambda one: -one.sizes["time"] if "time" in one.dims else 0):
-        cut = _cut_of(array, grid, sources)
+        cut = cut_of(array, grid, sources)
         if cut is not None:
             found.setdefault((array.attrs["quantity"], array.attrs["reduction"], cut.normal, cut.at_m), array)
     return [array for array in fields if any(array is one for one in found.values())]
@@ -81,7 +81,7 @@ def sources_of(run: Run) -> list[tuple[int, ...]]:
     return [tuple(one) for one in ([source["cell"]] if "cell" in source else source.get("cells") or [])]
 
 
-def _cut_of(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> Cut | None:
+def cut_of(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> Cut | None:
     """The plane of an output that is shown: its own, or through the source along x and z."""
     space = space_dims(array)
     if not all(dim in array.coords for dim in space.values()):
@@ -105,12 +105,12 @@ def _cut_of(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
 
 def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> Picture | None:
     """Samples at even distances, from the first one in which the waves are on their way to the last."""
-    cut, count = _cut_of(array, grid, sources), array.sizes["time"]
+    cut, count = cut_of(array, grid, sources), array.sizes["time"]
     if cut is None or not count:
         return None
-    planes = cut.values.isel(time=_spread(count)).astype(np.float32).load()
-    limit = clipped([plane for plane in planes.values if plane.any()], FRONT_SHARE)
-    if limit == 0:
+    planes = cut.values.isel(time=spread(count)).astype(np.float32).load()
+    colours = colours_of(planes.values)
+    if colours is None:
         return None
     columns = min(3, len(planes))
     rows = -(-len(planes) // columns)
@@ -129,9 +129,7 @@ def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
     length, depth = (array.sizes[dim] * grid.spacing_m[AXES.index(dim[0])] for dim in (cut.across, cut.down))
     height = rows * (min((PAGE_WIDTH - 150) / columns * depth / length, 420.0) + 44) + 40
     bar = {"title": {"text": quantity_text(array), "side": "right"}, "thickness": 14}
-    figure.update_layout(
-        coloraxis={"colorscale": theme.DIVERGING, "cmin": -limit, "cmax": limit, "colorbar": bar}
-    )
+    figure.update_layout(coloraxis=colours | {"colorbar": bar})
     theme.style(figure, height=int(height), showlegend=False)
     for column in range(1, columns + 1):
         last = -(-(len(planes) - column + 1) // columns)
@@ -143,7 +141,20 @@ def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
     return Picture(figure, caption, f"Wave fronts: output {array.name}")
 
 
-def _spread(count: int) -> np.ndarray:
+def colours_of(planes: np.ndarray) -> dict | None:
+    """The colour axis of planes: around zero, or from the lowest value on where none is negative. None where
+    there is nothing to see.
+    """
+    if not np.any(planes):
+        return None
+    if np.nanmin(planes) >= 0:
+        low, high = float(np.nanmin(planes)), float(np.nanmax(planes))
+        return {"colorscale": theme.SEQUENTIAL, "cmin": low, "cmax": high}
+    limit = clipped([plane for plane in planes if plane.any()], FRONT_SHARE)
+    return {"colorscale": theme.DIVERGING, "cmin": -limit, "cmax": limit} if limit > 0 else None
+
+
+def spread(count: int) -> np.ndarray:
     """Some of the samples, evenly, the last one among them."""
     if count <= MAX_FRONTS:
         return np.arange(count)

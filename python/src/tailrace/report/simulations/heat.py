@@ -3,11 +3,13 @@
 
 from typing import Any
 
+import numpy as np
 from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
 from tailrace.data.run import Run as Output
 from tailrace.figures import theme
+from tailrace.figures.fields import PAGE_WIDTH
 from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section, Table
 from tailrace.report.simulations import general
@@ -28,7 +30,8 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
     results = run.account.get("results")
     if not isinstance(results, dict):
         return numbers
-    section.pictures += [picture for picture in [_mesh_over_time(results)] if picture is not None]
+    found = [_mesh_in_plane(output), _mesh_over_time(results)]
+    section.pictures += [picture for picture in found if picture is not None]
     section.pictures += _phases(results)
     return numbers + _verification(results)
 
@@ -47,6 +50,54 @@ def _verification(results: dict[str, Any]) -> list[Number]:
     else:
         numbers.append(Number("not performed", "verification", "no reference of NPB for this problem"))
     return [*numbers, Number(f"{results['mops']:.1f}", "Mop/s", "points advanced, as NPB counts them")]
+
+
+def squares_of(levels: np.ndarray, across: np.ndarray, down: np.ndarray) -> list[tuple[float, float, float]]:
+    """The elements that a plane cuts, by the levels at points (down, across) of it: low corner and size."""
+    found = set()
+    for level in np.unique(levels.astype(int)):
+        rows, columns = np.nonzero(levels == level)
+        size = 0.5**level
+        found |= {
+            (float(x), float(y), size)
+            for x, y in zip(across[columns] // size * size, down[rows] // size * size, strict=True)
+        }
+    return sorted(found)
+
+
+def _mesh_in_plane(output: Output) -> Picture | None:
+    """Outlines of the elements in the plane of an output of the level, at some of its samples."""
+    grid = output.source.grid
+    if grid is None:
+        return None
+    arrays = [array for array in map(output.__getitem__, output) if array.attrs.get("quantity") == "level"]
+    cuts = [cut for cut in (general.cut_of(array, grid, []) for array in arrays) if cut is not None]
+    cut = next((cut for cut in cuts if cut.values.sizes.get("time")), None)
+    if cut is None:
+        return None
+    planes = cut.values.isel(time=general.spread(cut.values.sizes["time"])).load()
+    # Coordinates count points from 0; the first one is half a distance inside of the cube.
+    across, down = (
+        cut.values.coords[dim].values + grid.spacing_m["xyz".index(dim[0])] / 2
+        for dim in (cut.across, cut.down)
+    )
+    columns = min(3, len(planes))
+    rows = -(-len(planes) // columns)
+    times = [f"t = {float(at):.4g}" for at in planes.coords["time"]]
+    figure = make_subplots(rows, columns, subplot_titles=times, horizontal_spacing=0.05)
+    for number, plane in enumerate(planes.values):
+        x: list[float | None] = []
+        y: list[float | None] = []
+        for left, low, size in squares_of(plane, across, down):
+            x += [left, left + size, left + size, left, left, None]
+            y += [low, low, low + size, low + size, low, None]
+        lines = go.Scatter(x=x, y=y, mode="lines", line={"width": 0.7}, hoverinfo="skip", name="elements")
+        figure.add_trace(lines, number // columns + 1, number % columns + 1)
+    figure.update_xaxes(range=[0, 1], constrain="domain", showgrid=False)
+    figure.update_yaxes(range=[0, 1], scaleanchor="x", constrain="domain", showgrid=False)
+    theme.style(figure, height=int(rows * (PAGE_WIDTH / columns + 30)), showlegend=False)
+    caption = f"Outlines of the elements that the plane {cut.normal} = {cut.at_m:.4g} cuts."
+    return Picture(figure, caption, "The mesh in a plane")
 
 
 def _mesh_over_time(results: dict[str, Any]) -> Picture | None:
