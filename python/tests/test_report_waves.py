@@ -118,3 +118,35 @@ def test_scales_have_units(run):
     for heading, picture in pictures(run).items():
         if "output" in heading:
             assert "[Pa]" in picture.figure.to_json(), heading
+
+
+def test_the_residual_of_poisson_is_drawn_over_the_sweeps(run):
+    with h5py.File(run / "output.h5", "r+") as file:
+        file["history/step"] = np.arange(0, 50, 10)
+        file["history/residual"] = [8.0, 2.0, 0.5, np.nan, np.nan]
+    results = {
+        "method": "cg",
+        "blocks": 6,
+        "first_residual": 8.0,
+        "residual": 0.5,
+        "converged": False,
+        "error": 0.01,
+    }
+    config = {
+        "domain": {"cells": list(CELLS), "spacing_m": [10.0, 10.0, 20.0]},
+        "solver": {"tolerance": 1e-3},
+    }
+    change(run, simulation="poisson", config=config, results=results)
+    found = pictures(run)
+    assert list(found)[:1] == ["Fields: output section"]
+    titles = {note.text for note in found["Fields: output section"].figure.layout.annotations}
+    assert "after sweep 7" not in titles and "after sweep 0" in titles
+    figure = found["Residual over the sweeps"].figure
+    assert list(figure.data[0].x) == [0, 10, 20] and list(figure.data[0].y) == [1.0, 0.25, 0.0625]
+    _, numbers = result_section(load_run(run))
+    texts = {number.label: (number.value, number.detail) for number in numbers}
+    assert texts["of the first residual is left"] == (
+        "6.25e-02",
+        "cg, 6 blocks; solver.tolerance 0.001 not reached",
+    )
+    assert texts["largest error"][0] == "1.000e-02"

@@ -16,6 +16,11 @@ bool Schedule::is_due_by_steps(StepIndex step) const noexcept {
   return rules_.every_steps && step / *rules_.every_steps > taken_step_ / *rules_.every_steps;
 }
 
+std::optional<StepIndex> Schedule::next_by_steps(StepIndex step) const noexcept {
+  if (!rules_.every_steps) return {};
+  return (step / *rules_.every_steps + 1) * *rules_.every_steps;
+}
+
 bool Schedule::is_due_by_clock(double now_s) const noexcept {
   const auto interval = interval_s();
   return interval && now_s - taken_s_ >= *interval;

@@ -22,6 +22,8 @@ class Schedule {
 
   /// Returns whether the number of steps makes one due after this step.
   [[nodiscard]] bool is_due_by_steps(StepIndex step) const noexcept;
+  /// The first step after `step` for which it does, if the number of steps decides.
+  [[nodiscard]] std::optional<StepIndex> next_by_steps(StepIndex step) const noexcept;
   /// Returns whether the clock does, `now_s` seconds after the start of the steps.
   [[nodiscard]] bool is_due_by_clock(double now_s) const noexcept;
   /// One was taken after this step; it stalled the computation for `cost_s`.

@@ -45,6 +45,10 @@ class Checkpointing {
 
   /// Returns whether the clock, which is that of the root, makes one due. @local
   [[nodiscard]] bool wants() const noexcept;
+  /// The first step after `step` for which the number of steps makes one due, if it decides. @local
+  [[nodiscard]] std::optional<StepIndex> next_due(StepIndex step) const noexcept {
+    return schedule_.next_by_steps(step);
+  }
   /// Returns whether one that is on its way, or samples that have to be on the device before it, still wait
   /// for this rank. @local
   [[nodiscard]] bool waits(output::Session& session);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/run/driver.hpp"
 
+#include <algorithm>
+
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
 #include "output/session/session.hpp"
@@ -22,7 +24,7 @@ class Drive {
 
   DriveResult run() {
     if (steps_.done == 0) sample(0);  // the state before the first step
-    for (StepIndex step = steps_.done + 1; step <= steps_.last && going_on(); ++step) take(step);
+    while (result_.steps_done < steps_.last && going_on() && !at_its_end()) take(next_step());
     if (going_on() && verdict_.finish().failing_rank >= 0) result_.status = Status::failed;
     end_checkpoints();
     return result_;
@@ -30,6 +32,19 @@ class Drive {
 
  private:
   [[nodiscard]] bool going_on() const noexcept { return result_.status == Status::finished; }
+
+  /// The simulation says that there is nothing left to compute.
+  [[nodiscard]] bool at_its_end() const { return simulation_.done && simulation_.done(); }
+
+  /// The step up to which the simulation goes at once.
+  [[nodiscard]] StepIndex next_step() const {
+    const StepIndex done = result_.steps_done;
+    if (!simulation_.reach) return done + 1;
+    const auto checkpoint =
+        context_.checkpoints != nullptr ? context_.checkpoints->next_due(done) : std::nullopt;
+    return std::min(
+        {simulation_.reach(done), steps_.last, context_.next_sample(done), checkpoint.value_or(steps_.last)});
+  }
 
   void sample(StepIndex step) { context_.session.sample(step, simulation_.field, simulation_.rows); }
 
@@ -77,7 +92,7 @@ class Drive {
   }
 
   void start_verdict() {
-    auto& [comm, session, stop, log, watch, checkpoints, after_step] = context_;
+    auto& [comm, session, stop, log, watch, checkpoints, after_step, next_sample] = context_;
     verdict_.start({.failed = session.failure().has_value() || (watch.ends_run && result_.not_finite_at),
                     .stop = stop.requested() || session.planned(),
                     .number = session.reached(output::WriteState::durable),

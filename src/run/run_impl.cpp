@@ -133,6 +133,7 @@ void Run::Impl::plan(std::vector<output::Stream> streams, CaseOutputs outputs, c
   outputs_ = std::move(outputs);
   streams.insert(streams.end(), outputs_.streams().begin(), outputs_.streams().end());
   account_.outputs = describe_streams(streams);
+  for (const auto& stream : streams) sample_times_.emplace_back(stream);
   account_.grid = domain;
   mpi::collectively(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
 }
@@ -183,17 +184,20 @@ DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& 
   start_steps(steps, watch);
   if (simulation.state) begin_checkpoints(steps.done, whole_state(simulation, *session_));
   log_.add({trace::Kind::setup, 0, account_.start_s, monotonic_s(), 0});
-  const auto result = run::drive(simulation, steps,
-                                 {.comm = comm_,
-                                  .session = *session_,
-                                  .stop = stop_,
-                                  .log = log_,
-                                  .watch = watch_,
-                                  .checkpoints = checkpointing_ ? &*checkpointing_ : nullptr,
-                                  .after_step = [&](const DriveResult& so_far) {
-                                    mark_step(so_far);
-                                    after_step(so_far.steps_done);
-                                  }});
+  const auto result =
+      run::drive(simulation, steps,
+                 {.comm = comm_,
+                  .session = *session_,
+                  .stop = stop_,
+                  .log = log_,
+                  .watch = watch_,
+                  .checkpoints = checkpointing_ ? &*checkpointing_ : nullptr,
+                  .after_step =
+                      [&](const DriveResult& so_far) {
+                        mark_step(so_far);
+                        after_step(so_far.steps_done);
+                      },
+                  .next_sample = [&](StepIndex step) { return next_of(sample_times_, step); }});
   progress_->update("closing", result.steps_done, session_->queued_steps());
   return result;
 }

@@ -15,6 +15,7 @@
 #include "output/session/session.hpp"
 #include "run/checkpointing.hpp"
 #include "run/progress.hpp"
+#include "run/sample_times.hpp"
 #include "run/stop.hpp"
 #include "run/tracing.hpp"
 #include "tailrace/run/run.hpp"
@@ -93,6 +94,7 @@ class Run::Impl {
   std::int64_t baseline_bytes_ = resident_memory_bytes(), predicted_bytes_ = 0;
   CaseOutputs outputs_;
   output::Plan plan_;
+  std::vector<SampleTimes> sample_times_;
   std::optional<output::KeptReductions> kept_;  ///< refers to a run that is resumed, until its output is open
   StepIndex resumed_after_ = 0;
   bool counts_steps_ = false;  ///< the file has the numbers of steps from here

@@ -139,7 +139,43 @@ MOLECULES = mixture(
     table("checkpoint", every=EVERY),
 )
 
+# Blocks that do not fit the parts of the ranks, more of them than ranks, with the state of each method.
+POISSON = f"""
+[case]
+simulation = "poisson"
+[domain]
+cells = [14, 12, 6]
+sides = ["dirichlet", "periodic", "dirichlet"]
+[problem]
+rhs = "smooth"
+[solver]
+method = "cg"
+blocks = [5, 4, 4]
+[time]
+steps = {STEPS}
+[[output]]
+name = "series"
+quantity = "u"
+every = 3
+[[output]]
+name = "mean"
+quantity = "residual"
+reduce = "mean"
+select = {{points = [[13, 11, 5], [0, 0, 0], [7, 6, 3]]}}
+[[output]]
+name = "rms"
+quantity = "u"
+reduce = "rms"
+first = 5
+type = "float64"
+[checkpoint]
+every = {EVERY}
+"""
+
 CASES = {
+    "poisson": (POISSON, jobs.POISSON),
+    "poisson-jacobi": (POISSON.replace('"cg"', '"jacobi"'), jobs.POISSON),
+    "poisson-gauss-seidel": (POISSON.replace('"cg"', '"gauss-seidel"'), jobs.POISSON),
     "seismic": (SEISMIC, jobs.SEISMIC),
     "rehearse": (REHEARSAL, jobs.REHEARSE),
     "particles": (PARTICLES, jobs.REHEARSE),

@@ -31,6 +31,7 @@ PROGRAM = find_program("tailrace-ultrasound")
 REHEARSE = find_program("tailrace-rehearse")
 SEISMIC = find_program("tailrace-seismic")
 MOLECULES = find_program("tailrace-molecules")
+POISSON = find_program("tailrace-poisson")
 HEAT = find_program("tailrace-heat")  # none where p4est is missing
 # A job that should end by itself does so within this time after a rank died.
 ENDS_WITHIN_S = 10.0

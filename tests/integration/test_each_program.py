@@ -10,7 +10,7 @@ from computations import STEPS, Computation, Whole
 from test_rehearse import world
 
 pytestmark = pytest.mark.mpi_thin
-PROGRAMS = ["ultrasound", "seismic", "molecules", "rehearse"]
+PROGRAMS = ["ultrasound", "seismic", "molecules", "poisson", "rehearse"]
 each_program = pytest.mark.parametrize("simulation", PROGRAMS)
 
 

@@ -8,6 +8,7 @@
 #include "base/system.hpp"
 #include "run/progress.hpp"
 #include "run/rank_account.hpp"
+#include "run/sample_times.hpp"
 #include "run/stop.hpp"
 #include "temp_dir.hpp"
 
@@ -26,6 +27,24 @@ TEST_CASE("a stop is asked for by signals and by the wall-clock limit") {
   CHECK_FALSE(lasting.requested());
   CHECK(hasty.requested());
   CHECK(hasty.reason() == "wall-clock limit of 0 s");
+}
+
+TEST_CASE("the next step at which an output looks at its field") {
+  constexpr auto never = output::Cadence::open_end;
+  output::Stream every, list, last;
+  every.cadence = {.first = 10, .every = 5, .last = 20};
+  list.cadence = output::Cadence::of_list({3, 12});
+  last.cadence = {.first = 1, .every = 1, .last = 30};
+  last.reduction = output::Reduction::final;
+  const std::vector<SampleTimes> two{SampleTimes(every), SampleTimes(list)};
+  const std::vector<SampleTimes> three{two[0], two[1], SampleTimes(last)};
+  CHECK(next_of(two, 0) == 3);
+  CHECK(next_of(two, 3) == 10);
+  CHECK(next_of(two, 10) == 12);
+  CHECK(next_of(two, 15) == 20);
+  CHECK(next_of(two, 20) == never);
+  CHECK(next_of(three, 20) == 30);
+  CHECK(next_of({}, 0) == never);
 }
 
 TEST_CASE("a pause asks for a stop that does not end the run") {

@@ -30,6 +30,11 @@ struct Item {
 };
 struct Description;
 
+/// The recommendation to run on a rank.
+inline std::string rank_rule(const std::string& rank_tokens) {
+  return R"({"ruletype":"expr","property":"locator_cyclic","expr":[)" + rank_tokens + "]}";
+}
+
 template <class T>
 struct TypeWord;
 template <>
@@ -119,8 +124,7 @@ class Call<std::tuple<In...>, std::tuple<Out...>> {
   }
   /// Runs on this rank, modulo the number of ranks.
   Call& on(const Int& rank) {
-    item_->rules.push_back(R"({"ruletype":"expr","property":"locator_cyclic","expr":[)" + rank.tokens() +
-                           "]}");
+    item_->rules.push_back(detail::rank_rule(rank.tokens()));
     return *this;
   }
   /// An output has so many uses; its memory is released after the last.
@@ -134,6 +138,20 @@ class Call<std::tuple<In...>, std::tuple<Out...>> {
   template <class T>
   Call& then_delete(const Data<T>& data) {
     item_->rules.push_back(R"({"ruletype":"indexed","property":"delete","refs":[[)" + data.tokens() + "]]}");
+    return *this;
+  }
+
+ private:
+  std::shared_ptr<detail::Item> item_;
+};
+
+/// A structured fragment that is being described.
+class Structure {
+ public:
+  explicit Structure(std::shared_ptr<detail::Item> item) : item_(std::move(item)) {}
+  /// Unfolds on this rank, modulo the number of ranks; elsewhere it unfolds where it was created.
+  Structure& on(const Int& rank) {
+    item_->rules.push_back(detail::rank_rule(rank.tokens()));
     return *this;
   }
 
@@ -160,19 +178,21 @@ class Scope {
   }
   /// Fragments for all i from `first` to `last`, both included.
   template <class Describe>
-  void for_each(const Int& first, const Int& last, const Describe& describe,
-                std::source_location at = std::source_location::current()) {
+  Structure for_each(const Int& first, const Int& last, const Describe& describe,
+                     std::source_location at = std::source_location::current()) {
     const auto name = new_variable();
     auto item = add(
         "for",
         R"("var":")" + name + R"(","first":[)" + first.tokens() + R"(],"last":[)" + last.tokens() + "]", at);
     Scope inner(*description_, item->body);
     describe(inner, variable(name));
+    return Structure(std::move(item));
   }
   /// Fragments for k = `start` and on, while condition(k) is not 0; `out` becomes the first k without.
   template <class Condition, class Describe>
-  void repeat_while(const Data<int>& out, const Int& start, const Condition& condition,
-                    const Describe& describe, std::source_location at = std::source_location::current()) {
+  Structure repeat_while(const Data<int>& out, const Int& start, const Condition& condition,
+                         const Describe& describe,
+                         std::source_location at = std::source_location::current()) {
     const auto name = new_variable();
     const Int holds = condition(variable(name));
     auto item = add("while",
@@ -181,14 +201,16 @@ class Scope {
                     at);
     Scope inner(*description_, item->body);
     describe(inner, variable(name));
+    return Structure(std::move(item));
   }
   /// Fragments if the condition is not 0.
   template <class Describe>
-  void when(const Int& condition, const Describe& describe,
-            std::source_location at = std::source_location::current()) {
+  Structure when(const Int& condition, const Describe& describe,
+                 std::source_location at = std::source_location::current()) {
     auto item = add("if", R"("cond":[)" + condition.tokens() + "]", at);
     Scope inner(*description_, item->body);
     describe(inner);
+    return Structure(std::move(item));
   }
 
  private:

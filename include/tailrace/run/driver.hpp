@@ -30,6 +30,9 @@ concept Simulation = requires(S simulation, const S constant, StepIndex step, co
   { constant.field(quantity) } -> std::same_as<output::FieldView>;   // @local
   { constant.memory_bytes() } -> std::convertible_to<std::int64_t>;  // @local
   // If it has any: simulation.rows(quantity) -> output::RowsView.                         @local
+  // If `advance` can take several steps at once: simulation.reach(step) -> StepIndex, up to which it may go
+  // from there.                                                       @local, the same on all ranks
+  // If it may come to its end before the last step: simulation.done() -> bool.  @local, likewise
 };
 
 /// A simulation whose runs can be resumed.
@@ -42,6 +45,8 @@ concept Resumable = Simulation<S> && requires(S simulation, checkpoint::StateArc
 /// A simulation as the driver calls it, whatever its type.
 struct SimulationCalls {
   std::function<void(StepIndex)> advance;
+  std::function<StepIndex(StepIndex)> reach;  ///< empty: a step at a time
+  std::function<bool()> done;                 ///< empty: it ends with the last step
   output::FieldLookup field;
   output::RowsLookup rows;          ///< empty if the simulation has none
   checkpoint::StateFunction state;  ///< empty if its runs cannot be resumed
@@ -58,6 +63,9 @@ SimulationCalls calls_of(S& simulation) {
   calls.memory_bytes = [&] { return static_cast<std::int64_t>(simulation.memory_bytes()); };
   if constexpr (requires { simulation.rows(std::string()); })
     calls.rows = [&](const std::string& quantity) { return simulation.rows(quantity); };
+  if constexpr (requires { simulation.reach(StepIndex()); })
+    calls.reach = [&](StepIndex step) { return simulation.reach(step); };
+  if constexpr (requires { simulation.done(); }) calls.done = [&] { return simulation.done(); };
   if constexpr (Resumable<S>) {
     calls.state = [&](checkpoint::StateArchive& archive) { simulation.state(archive); };
     calls.restored = [&](StepIndex step) { simulation.restored(step); };
@@ -90,12 +98,15 @@ struct DriveContext {
   const Watch& watch;
   Checkpointing* checkpoints = nullptr;  ///< null: none are taken
   std::function<void(const DriveResult&)> after_step;
+  std::function<StepIndex(StepIndex)> next_sample;  ///< the first step after this one that an output looks at
 };
 
 /// Runs steps `steps.done` + 1 to `steps.last`: computes, hands the samples to the output, and once per step
 /// learns, without waiting for it, whether a writer failed, the watched field went wrong or a stop was asked
 /// for on any rank; or that the output, which was only to plan, has done so. All ranks leave after the same
-/// step. Checkpoints are taken where they are due, and at the end if the run stops early.
+/// step. A simulation that takes several steps at once stops where a sample or a checkpoint is due; what else
+/// is learned once per step is learned there. Checkpoints are taken where they are due, and at the end if the
+/// run stops early.
 /// @collective{comm}
 DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const DriveContext& context);
 

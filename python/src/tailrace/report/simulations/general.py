@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The result of a run on a grid that run.json describes: fields at some times, series at points."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +39,14 @@ class Cut:
     at_m: float
 
 
-def fill(section: Section, run: Run, output: Output) -> list[Number]:
-    """Wave fronts of outputs in boxes, gathers of outputs at points."""
+def time_text(time_s: float) -> str:
+    return si_text(time_s, "s")
+
+
+def fill(
+    section: Section, run: Run, output: Output, moment: Callable[[float], str] = time_text
+) -> list[Number]:
+    """Wave fronts of outputs in boxes, gathers of outputs at points. `moment` names the time of a sample."""
     if output.source.grid is None:
         section.notes.append(
             "The output file does not describe a grid; `tailrace inspect` lists what it holds."
@@ -48,7 +55,8 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
     sources = sources_of(run)
     fields = [array for array in map(output.__getitem__, output) if len(space_dims(array)) > 1]
     grid = output.source.grid
-    pictures = [_fronts(array, grid, sources) for array in _different(fields, grid, sources)[:MAX_OUTPUTS]]
+    shown = _different(fields, grid, sources)[:MAX_OUTPUTS]
+    pictures = [_fronts(array, grid, sources, moment) for array in shown]
     pictures += [_gather(array, grid, bool(sources)) for array in batches(output)]
     section.pictures += [picture for picture in pictures if picture is not None]
     return []
@@ -103,7 +111,9 @@ def cut_of(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> C
     return Cut(array.isel(strides).transpose(..., down, across), across, down, normal, at_m)
 
 
-def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> Picture | None:
+def _fronts(
+    array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]], moment: Callable[[float], str]
+) -> Picture | None:
     """Samples at even distances, from the first one in which the waves are on their way to the last."""
     cut, count = cut_of(array, grid, sources), array.sizes["time"]
     if cut is None or not count:
@@ -117,7 +127,7 @@ def _fronts(array: xr.DataArray, grid: Grid, sources: list[tuple[int, ...]]) -> 
     figure = make_subplots(
         rows,
         columns,
-        subplot_titles=[si_text(float(time_s), "s") for time_s in planes.coords["time"]],
+        subplot_titles=[moment(float(time_s)) for time_s in planes.coords["time"]],
         horizontal_spacing=0.05,
         vertical_spacing=0.22 / rows,
         shared_xaxes=True,

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "options.hpp"
+#include "tailrace/run/case_file.hpp"
+
+namespace tailrace::poisson {
+
+namespace {
+
+constexpr const char* rhs_forms = R"("sines", "smooth", a number, or "file.h5:/dataset")";
+
+/// Two numbers represent a plane.
+void read_cells(run::CaseFile& file, Grid& grid) {
+  auto cells = file.integers("domain.cells");
+  if (!cells) return;
+  if (cells->size() == 2) cells->push_back(1);
+  grid.cells = file.grid("domain.cells", *cells).value_or(Index3{1, 1, 1});
+  grid.dimensions = grid.cells.z == 1 ? 2 : 3;
+}
+
+/// Whether a list has an element for each axis, or one for z too in the plane.
+template <class T>
+bool fits(run::CaseFile& file, const char* key, const std::vector<T>& list, int dimensions) {
+  const auto count = static_cast<int>(list.size());
+  if (count == dimensions || count == 3) return true;
+  file.add_problem(key, fmt::format("has {} elements", count),
+                   fmt::format("{}, one for each axis", dimensions));
+  return false;
+}
+
+void read_sides(run::CaseFile& file, Grid& grid) {
+  auto sides = file.texts("domain.sides").value_or(std::vector<std::string>{"dirichlet"});
+  if (sides.size() == 1) sides.resize(static_cast<std::size_t>(grid.dimensions), sides.front());
+  if (!fits(file, "domain.sides", sides, grid.dimensions)) return;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dimensions); ++axis) {
+    grid.periodic[axis] = sides[axis] == "periodic";
+    if (!grid.periodic[axis] && sides[axis] != "dirichlet")
+      file.add_problem("domain.sides", fmt::format("\"{}\" is not accepted", sides[axis]),
+                       "dirichlet or periodic");
+  }
+}
+
+void read_spacing(run::CaseFile& file, Grid& grid) {
+  for (int axis = 0; axis < 3; ++axis) grid.spacing_m[static_cast<std::size_t>(axis)] = 1;
+  for (int axis = 0; axis < grid.dimensions; ++axis)
+    grid.spacing_m[static_cast<std::size_t>(axis)] = 1 / grid.length_m(axis);
+  const auto spacing = file.reals("domain.spacing_m");
+  if (!spacing || !fits(file, "domain.spacing_m", *spacing, grid.dimensions)) return;
+  std::copy(spacing->begin(), spacing->end(), grid.spacing_m.begin());
+  if (std::any_of(spacing->begin(), spacing->end(), [](double h) { return h <= 0; }))
+    file.add_problem("domain.spacing_m", "a distance is 0", "numbers above 0");
+}
+
+void read_rhs(run::CaseFile& file, Options& options) {
+  auto& rhs = options.rhs;
+  if (!file.has("problem.rhs")) return file.add_problem("problem.rhs", "is missing", rhs_forms);
+  if (!file.is_text("problem.rhs")) {
+    rhs.value = file.real("problem.rhs").value_or(0);
+    return;
+  }
+  const auto text = *file.text("problem.rhs");
+  const auto colon = text.find(":/");
+  if (colon != std::string::npos && colon > 0 && colon + 2 < text.size())
+    rhs.file = file.resolve_file_name(text.substr(0, colon)), rhs.dataset = text.substr(colon + 1);
+  else if (find_formula(text, options.problem.grid).rhs)
+    rhs.formula = text;
+  else
+    file.add_problem("problem.rhs", fmt::format("\"{}\" is neither a formula nor a dataset", text),
+                     rhs_forms);
+}
+
+void read_boundary(run::CaseFile& file, Options& options) {
+  auto& problem = options.problem;
+  problem.wall = file.real("problem.boundary").value_or(0);
+  if (problem.wall == 0) return;
+  if (!options.rhs.formula.empty())
+    file.add_problem("problem.boundary", "the solution of a formula is 0 on its sides", "leave it out");
+  if (problem.grid.singular())
+    file.add_problem("problem.boundary", "no side is Dirichlet", "leave it out, or change domain.sides");
+}
+
+void read_blocks(run::CaseFile& file, Problem& problem) {
+  const auto& grid = problem.grid;
+  const std::vector<std::int64_t> usual =
+      grid.dimensions == 2 ? std::vector<std::int64_t>{128, 128, 1} : std::vector<std::int64_t>{32, 32, 32};
+  auto given = file.integers("solver.blocks");
+  if (given && !fits(file, "solver.blocks", *given, grid.dimensions)) return;
+  auto blocks = given.value_or(usual);
+  blocks.resize(3, 1);
+  for (int axis = 0; axis < 3; ++axis) {
+    auto& size = blocks[static_cast<std::size_t>(axis)];
+    if (!given) size = std::min(size, grid.points(axis));
+    if (size < 1 || size > grid.points(axis))
+      return file.add_problem(
+          "solver.blocks", fmt::format("[{}] are no blocks of this domain", fmt::join(*given, ", ")),
+          fmt::format("1 to {}, {} and {} points along x, y, z", grid.cells.x, grid.cells.y, grid.cells.z));
+  }
+  problem.block = {blocks[0], blocks[1], blocks[2]};
+}
+
+/// Red and black points must alternate around a periodic axis.
+void check_colours(run::CaseFile& file, const Problem& problem) {
+  if (problem.method != Method::gauss_seidel) return;
+  for (int axis = 0; axis < problem.grid.dimensions; ++axis)
+    if (problem.grid.periodic[static_cast<std::size_t>(axis)] && problem.grid.points(axis) % 2 != 0)
+      file.add_problem("domain.cells",
+                       fmt::format("{} points around a periodic axis cannot be red and black by turns",
+                                   problem.grid.points(axis)),
+                       "an even number, or another solver.method");
+}
+
+void read_solver(run::CaseFile& file, Options& options) {
+  auto& problem = options.problem;
+  constexpr std::array methods{Method::jacobi, Method::gauss_seidel, Method::conjugate_gradients};
+  problem.method = methods[file.choice("solver.method")];
+  problem.tolerance = file.real("solver.tolerance").value_or(0);
+  problem.check_every = file.integer("solver.check_every").value_or(problem.check_every);
+  options.steps = file.integer("time.steps").value_or(1);
+  read_blocks(file, problem);
+  check_colours(file, problem);
+}
+
+/// Makes the resolved case complete.
+void set_defaults(run::CaseFile& file, const Problem& problem) {
+  const auto& [grid, rhs, solution, wall, method, block, tolerance, check_every] = problem;
+  std::vector<std::string> sides;
+  for (int axis = 0; axis < grid.dimensions; ++axis)
+    sides.emplace_back(grid.periodic[static_cast<std::size_t>(axis)] ? "\"periodic\"" : "\"dirichlet\"");
+  const auto set = [&](const char* key, const std::string& value) {
+    if (!file.has(key)) file.set_default(key, value);
+  };
+  set("domain.spacing_m", fmt::format("[{:#}]", fmt::join(grid.spacing_m, ", ")));
+  set("domain.sides", fmt::format("[{}]", fmt::join(sides, ", ")));
+  set("solver.blocks", fmt::format("[{}, {}, {}]", block.x, block.y, block.z));
+}
+
+}  // namespace
+
+void apply_case(const run::CaseWords& words, Options& options) {
+  auto file = run::open_case(program_info, words, {});
+  run::read_case_table(file, "poisson", options);
+  read_cells(file, options.problem.grid);
+  read_sides(file, options.problem.grid);
+  read_spacing(file, options.problem.grid);
+  read_rhs(file, options);
+  read_boundary(file, options);
+  read_solver(file, options);
+  options.outputs = run::read_output_tables(file, {{"u", "1"}, {"rhs", "1/m^2"}, {"residual", "1/m^2"}}, "");
+  run::read_run_tables(file, words, options);
+  set_defaults(file, options.problem);
+  run::finish_case(file, options);
+}
+
+}  // namespace tailrace::poisson

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "description.hpp"
+
+namespace tailrace::poisson {
+
+namespace {
+
+/// The first item of a part, as `layout::split` has it.
+Int begin_of(int items, int parts, const Int& part) {
+  const int least = items / parts, more = items % parts;
+  return part * least + (part < more) * part + (part >= more) * more;
+}
+
+/// The part that has an item, as `layout::part_of` has it.
+Int part_of(int items, int parts, const Int& item) {
+  const int least = items / parts, more = items % parts, in_larger = more * (least + 1);
+  if (least == 0) return item;
+  return (item < in_larger) * (item / (least + 1)) +
+         (item >= in_larger) * (more + (item - in_larger) / least);
+}
+
+/// Values that are computed once, for what is described inside.
+void let(Scope& scope, const std::vector<Int>& values, std::vector<Int> names,
+         const std::function<void(Scope&, const std::vector<Int>&)>& describe) {
+  if (names.size() == values.size()) return describe(scope, names);
+  const auto& value = values[names.size()];
+  scope.for_each(value, value, [&](Scope& inner, const Int& name) {
+    auto more = names;
+    more.push_back(name);
+    let(inner, values, more, describe);
+  });
+}
+
+}  // namespace
+
+std::vector<int> Layout::counts() const {
+  const Index3 n = blocks_.counts();
+  return {static_cast<int>(n.x), static_cast<int>(n.y), static_cast<int>(n.z)};
+}
+
+void Layout::each_rank(Scope& scope, const PerRank& describe) const {
+  scope.for_each(0, blocks_.ranks() - 1, describe);
+}
+
+void Layout::each_block(Scope& scope, const PerBlock& describe) const {
+  each_rank(scope, [&](Scope& inner, const Int& rank) { blocks_of(inner, rank, describe); });
+}
+
+void Layout::blocks_of(Scope& scope, const Int& rank, const PerBlock& describe) const {
+  const auto n = counts();
+  const auto [nx, ny, nz] = blocks_.bricks();
+  const auto over = [&](Scope& outer, int items, int parts, const Int& part, const auto& inside) {
+    outer.for_each(begin_of(items, parts, part), begin_of(items, parts, part + 1) - 1, inside).on(rank);
+  };
+  over(scope, n[2], nz, rank / (nx * ny), [&](Scope& layer, const Int& z) {
+    over(layer, n[1], ny, rank / nx % ny, [&](Scope& line, const Int& y) {
+      over(line, n[0], nx, rank % nx, [&](Scope& block, const Int& x) {
+        describe_block(block, rank, {x, y, z}, describe);
+      });
+    });
+  });
+}
+
+void Layout::describe_block(Scope& scope, const Int& rank, const std::vector<Int>& at,
+                            const PerBlock& describe) const {
+  const auto n = counts();
+  let(scope, {at[0] + n[0] * (at[1] + n[1] * at[2])}, {}, [&](Scope& inner, const std::vector<Int>& number) {
+    std::vector<Int> values{number[0] * blocks_.ranks() + rank, readers(at)};
+    for (auto& neighbour : neighbours(at, number[0])) values.push_back(slot_of_block(neighbour));
+    let(inner, values, {}, [&](Scope& innermost, const std::vector<Int>& names) {
+      describe(innermost, {.number = number[0],
+                           .rank = rank,
+                           .slot = names[0],
+                           .readers = names[1],
+                           .near = {names.begin() + 2, names.end()}});
+    });
+  });
+}
+
+Int Layout::slot_of_block(const Int& number) const {
+  const auto n = counts();
+  const auto [nx, ny, nz] = blocks_.bricks();
+  const auto x = part_of(n[0], nx, number % n[0]), y = part_of(n[1], ny, number / n[0] % n[1]),
+             z = part_of(n[2], nz, number / (n[0] * n[1]));
+  return number * blocks_.ranks() + (z * ny + y) * nx + x;
+}
+
+std::vector<Int> Layout::neighbours(const std::vector<Int>& at, const Int& number) const {
+  const auto n = counts();
+  std::vector<Int> list;
+  int distance = 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid_.dimensions); distance *= n[axis++]) {
+    const auto& i = at[axis];
+    if (grid_.periodic[axis]) {
+      list.push_back(number + distance * ((i + n[axis] - 1) % n[axis] - i));
+      list.push_back(number + distance * ((i + 1) % n[axis] - i));
+    } else {
+      list.push_back(number - distance * (i > 0));
+      list.push_back(number + distance * (i < n[axis] - 1));
+    }
+  }
+  return list;
+}
+
+/// A block reads each of its neighbours once, also itself.
+Int Layout::readers(const std::vector<Int>& at) const {
+  const auto n = counts();
+  Int others = 0, inside = 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid_.dimensions); ++axis) {
+    if (grid_.periodic[axis]) {
+      others = others + std::min(n[axis] - 1, 2);
+      if (n[axis] == 1) inside = 0;
+      continue;
+    }
+    const Int low = at[axis] > 0, high = at[axis] < n[axis] - 1;
+    others = others + low + high;
+    inside = inside * low * high;
+  }
+  return others + 1 - inside;
+}
+
+Int Layout::slot_of_sum(int sums, const Int& number) const {
+  return number * blocks_.ranks() + part_of(sums, blocks_.ranks(), number);
+}
+
+Data<double> Layout::sums(Scope& main, const std::string& name, const Int& count, const Data<double>& parts,
+                          const Add& add) const {
+  const int ranks = blocks_.ranks();
+  auto lower = parts;
+  for (int items = blocks_.blocks(), level = 0; level == 0 || items > 1; ++level) {
+    const int last = items - 1, sums = (items + fan_in - 1) / fan_in;
+    const auto upper = main.data<double>(name);
+    const auto slot = [&](const Int& item) {
+      return level == 0 ? slot_of_block(item) : slot_of_sum(items, item);
+    };
+    const auto describe = [&](Scope& scope, const Int& rank, const Int& number) {
+      std::vector<Int> values{slot_of_sum(sums, number)};
+      for (int i = 0; i < fan_in; ++i) {
+        const Int item = number * fan_in + i;
+        values.push_back(slot((item <= last) * item + (item > last) * last));
+      }
+      let(scope, values, {}, [&](Scope& inner, const std::vector<Int>& at) {
+        inner.for_each(1, count, [&](Scope& one, const Int& k) {
+          one.call(add)
+              .with(items - number * fan_in, lower[k][at[1]], lower[k][at[2]], lower[k][at[3]],
+                    lower[k][at[4]])
+              .into(upper[k][at[0]])
+              .on(rank);
+        });
+      });
+    };
+    each_rank(main, [&](Scope& scope, const Int& rank) {
+      scope
+          .for_each(begin_of(sums, ranks, rank), begin_of(sums, ranks, rank + 1) - 1,
+                    [&](Scope& inner, const Int& number) { describe(inner, rank, number); })
+          .on(rank);
+    });
+    lower = upper;
+    items = sums;
+  }
+  return lower;
+}
+
+}  // namespace tailrace::poisson

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mean.hpp"
+
+namespace tailrace::poisson {
+
+namespace {
+
+State make_state(const Problem& problem, const Box& own, AlignedVector<double> rhs) {
+  State state;
+  state.own = own;
+  state.rhs = std::move(rhs);
+  const auto points = state.rhs.size();
+  state.u.assign(points, 0);
+  state.residual.assign(points, 0);
+  if (problem.method != Method::conjugate_gradients) return state;
+  state.r.assign(points, 0);
+  state.p.assign(points, 0);
+  return state;
+}
+
+}  // namespace
+
+Solver::Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs)
+    : comm_(comm),
+      problem_(problem),
+      blocks_(blocks),
+      state_(make_state(problem, blocks.own_box(comm.rank()), std::move(rhs))),
+      sweeps_(comm, problem, blocks, state_) {}
+
+void Solver::begin() {
+  sweeps_.evaluate();
+  history_ = {residual()};
+  if (problem_.method != Method::conjugate_gradients) return;
+  state_.r = state_.residual;
+  state_.p = state_.residual;
+  state_.rho = state_.square;
+}
+
+StepIndex Solver::reach(StepIndex step) const noexcept {
+  return (step / problem_.check_every + 1) * problem_.check_every;
+}
+
+void Solver::advance(StepIndex step) {
+  sweeps_.run(static_cast<int>(step - step_));
+  step_ = step;
+  if (looks()) history_.push_back(residual());
+}
+
+bool Solver::done() const noexcept {
+  return problem_.tolerance > 0 && looks() && residual() <= problem_.tolerance * history_.front();
+}
+
+double Solver::residual() const noexcept {
+  return std::sqrt(state_.square / static_cast<double>(problem_.grid.cells.volume()));
+}
+
+output::FieldView Solver::field(const std::string& quantity) const {
+  const auto& values = quantity == "u" ? state_.u : quantity == "rhs" ? state_.rhs : state_.residual;
+  const Index3 n = state_.own.extents();
+  return {.data = values.data(),
+          .type = h5::ElementType::float64,
+          .box = state_.own,
+          .stride_y = n.x,
+          .stride_z = n.x * n.y};
+}
+
+double Solver::bytes(const Problem& problem, std::int64_t points) noexcept {
+  const bool gradients = problem.method == Method::conjugate_gradients;
+  const int arrays = gradients ? 5 : 3, blocks = gradients ? 6 : 3;
+  return static_cast<double>(sizeof(double)) * (arrays + blocks) * static_cast<double>(points);
+}
+
+std::int64_t Solver::memory_bytes() const noexcept {
+  return static_cast<std::int64_t>(bytes(problem_, state_.own.volume()));
+}
+
+void Solver::state(checkpoint::StateArchive& archive) {
+  const Index3 n = state_.own.extents();
+  const auto field = [&](const char* name, AlignedVector<double>& values) {
+    archive.field(name, {.data = values.data(),
+                         .type = h5::ElementType::float64,
+                         .domain = problem_.grid.cells,
+                         .box = state_.own,
+                         .stride_y = n.x,
+                         .stride_z = n.x * n.y});
+  };
+  archive.component("poisson", 1, [&](int) {
+    archive.values("residuals", history_);
+    field("u", state_.u);
+    if (problem_.method != Method::conjugate_gradients) return;
+    archive.value("rho", state_.rho);
+    field("r", state_.r);
+    field("p", state_.p);
+  });
+}
+
+void Solver::restored(StepIndex step) {
+  step_ = step;
+  sweeps_.evaluate();
+}
+
+double Solver::error() const {
+  AlignedVector<double> difference(state_.u.size());
+  if (!state_.own.empty()) problem_.solution(state_.own, difference);
+  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] = state_.u[i] - difference[i];
+  const double shift = problem_.grid.singular() ? mean(comm_, difference, problem_.grid.cells.volume()) : 0;
+  double largest = 0;
+  for (const double value : difference) largest = std::max(largest, std::abs(value - shift));
+  return mpi::max(comm_, largest);
+}
+
+}  // namespace tailrace::poisson
