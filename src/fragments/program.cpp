@@ -24,6 +24,7 @@ struct Description {
   Json subs = Json::object();
   Json main = Json::object();
   std::vector<std::shared_ptr<Item>> items;
+  std::shared_ptr<const Image> image;  ///< of what has been described
   std::vector<std::pair<std::string, std::function<void(tailrace_call&)>>> bodies;
 
   std::string unique(const std::string& wanted) {
@@ -119,6 +120,7 @@ void Program::add_body(const std::string& name, const std::vector<std::string>& 
   description_->subs[name] = {
       {"type", "extern"}, {"code", name}, {"args", args}, {"at", description_->place(at)}};
   description_->bodies.emplace_back(name, std::move(body));
+  description_->image.reset();
 }
 
 std::vector<std::string> Program::begin_main(const std::vector<std::string>& types,
@@ -130,6 +132,7 @@ std::vector<std::string> Program::begin_main(const std::vector<std::string>& typ
     args.push_back({{"type", type}, {"id", names.back()}});
   }
   description_->main = {{"type", "struct"}, {"args", args}, {"at", description_->place(at)}};
+  description_->image.reset();
   return names;
 }
 
@@ -152,20 +155,24 @@ const std::vector<std::pair<std::string, std::function<void(tailrace_call&)>>>& 
   return description_->bodies;
 }
 
+std::shared_ptr<const Image> Program::image() const {
+  if (!description_->image) description_->image = compile(document(), "the program");
+  return description_->image;
+}
+
 Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,
             const Options& options) {
-  const auto image = compile(program.document(), "the program");
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
   Outcome outcome;
   am::launch(comm, {}, [&](am::Endpoint& endpoint) {
-    outcome.errors = run(endpoint, image, bodies, words, {options, nullptr, true}).errors;
+    outcome.errors = run(endpoint, program.image(), bodies, words, {options, nullptr, true}).errors;
   });
   return outcome;
 }
 
 Outcome run_alone(const Program& program, const std::vector<std::string>& words) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
-  return {interpret(compile(program.document(), "the program"), bodies, words).errors};
+  return {interpret(program.image(), bodies, words).errors};
 }
 
 }  // namespace tailrace::fragments

@@ -165,7 +165,9 @@ class Job:
         for pid in self.processes():
             try:
                 if Path(f"/proc/{pid}/exe").resolve() not in {
-                    program.resolve() for program in (PROGRAM, REHEARSE, SEISMIC, MOLECULES) if program
+                    program.resolve()
+                    for program in (PROGRAM, REHEARSE, SEISMIC, MOLECULES, POISSON)
+                    if program
                 }:
                     continue
                 variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

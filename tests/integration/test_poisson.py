@@ -139,7 +139,7 @@ def test_stopped_and_gone_on_with_on_other_ranks(rhs, tmp_path):
     """SIGTERM among the sweeps on two ranks, the rest on three: one continuous output."""
     text = CASE.replace("tolerance = 1e-11\ncheck_every = 20", "check_every = 5")
     text += '[[output]]\nname = "series"\nquantity = "u"\nevery = 5\n'
-    slow = ["--write", "blocking", "--pace", "latency=50ms"]
+    slow = ["--write", "blocking", "--pace", "latency=10ms"]
     ended, whole = run(tmp_path, "whole", text=text)
     assert ended.status == 0, ended
     out = tmp_path / "stopped"

@@ -20,6 +20,8 @@
 /// docs/howto/fragments.md.
 namespace tailrace::fragments {
 
+struct Image;
+
 namespace detail {
 /// A statement of the program that is being described; texts are those of the serialised form.
 struct Item {
@@ -264,6 +266,9 @@ class Program {
   [[nodiscard]] std::string document() const;
   [[nodiscard]] const std::vector<std::pair<std::string, std::function<void(tailrace_call&)>>>& bodies()
       const;
+  /// The program as it is executed, compiled again only if more was described since. @local. Errors (input):
+  /// it is none
+  [[nodiscard]] std::shared_ptr<const Image> image() const;
 
  private:
   template <class... In>

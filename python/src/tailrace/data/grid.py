@@ -79,13 +79,18 @@ def grid_of_account(account: dict) -> Grid | None:
     it themselves; in points where no spacing is stated.
     """
     domain = (account.get("config") or {}).get("domain") or {}
-    cells, spacing = domain.get("cells"), domain.get("spacing_m")
+    cells, spacing = _with_z(domain.get("cells"), 1), _with_z(domain.get("spacing_m"), 1.0)
     cells = cells or account.get("grid")
     if not _three_numbers(cells):
         return None
     if not _three_numbers(spacing):
         return Grid(tuple(map(int, cells)), (1.0, 1.0, 1.0), (0, 0, 0), (0, 0, 0), unit="points")
     return Grid(tuple(map(int, cells)), tuple(map(float, spacing)), (0, 0, 0), (0, 0, 0))
+
+
+def _with_z(numbers: object, along_z: float) -> object:
+    """Two numbers, of a plane, become three."""
+    return [*numbers, along_z] if isinstance(numbers, list) and len(numbers) == 2 else numbers
 
 
 def _three_numbers(values: object) -> bool:
