@@ -128,7 +128,7 @@ void Program::describe() {
 }
 
 run::SimulationCalls Program::make() {
-  return run::calls_of(solver_.emplace(comm_, problem(), blocks_, std::move(rhs_)));
+  return run::calls_of(solver_.emplace(comm_, problem(), blocks_, std::move(rhs_), options_.threads));
 }
 
 void Program::begin(StepIndex done) {

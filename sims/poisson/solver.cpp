@@ -25,12 +25,13 @@ State make_state(const Problem& problem, const Box& own, AlignedVector<double> r
 
 }  // namespace
 
-Solver::Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs)
+Solver::Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs,
+               int threads)
     : comm_(comm),
       problem_(problem),
       blocks_(blocks),
       state_(make_state(problem, blocks.own_box(comm.rank()), std::move(rhs))),
-      sweeps_(comm, problem, blocks, state_) {}
+      sweeps_(comm, problem, blocks, state_, threads) {}
 
 void Solver::begin() {
   sweeps_.evaluate();

@@ -14,8 +14,9 @@ namespace tailrace::poisson {
 /// residual.
 class Solver {
  public:
-  /// `problem` and `blocks` outlive the solver. @local
-  Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs);
+  /// `problem` and `blocks` outlive the solver; each rank sweeps with so many threads. @local
+  Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs,
+         int threads = 1);
 
   /// The state of step 0. @collective{comm}
   void begin();

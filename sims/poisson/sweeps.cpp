@@ -311,8 +311,8 @@ Program describe(Method method, const Problem& problem, const Kernels& kernels, 
   return program;
 }
 
-void execute(mpi::CommView comm, const Program& program, int sweeps) {
-  const auto outcome = fragments::run(comm, program, {fmt::format("{}", sweeps)});
+void execute(mpi::CommView comm, const Program& program, int sweeps, int threads) {
+  const auto outcome = fragments::run(comm, program, {fmt::format("{}", sweeps)}, {.workers = threads});
   if (outcome.errors.empty()) return;
   throw Error(ErrorInfo{.kind = ErrorKind::internal,
                         .message = fmt::format("the fragment program failed: {}", outcome.errors.front()),
@@ -323,8 +323,9 @@ void execute(mpi::CommView comm, const Program& program, int sweeps) {
 
 }  // namespace
 
-Sweeps::Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state)
+Sweeps::Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state, int threads)
     : comm_(comm),
+      threads_(threads),
       kernels_(problem, blocks),
       sweeps_(describe(problem.method, problem, kernels_, blocks, state)) {
   if (problem.method == Method::conjugate_gradients)
@@ -332,11 +333,11 @@ Sweeps::Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& bloc
 }
 
 void Sweeps::run(int count) {
-  execute(comm_, sweeps_, count);
+  execute(comm_, sweeps_, count, threads_);
 }
 
 void Sweeps::evaluate() {
-  execute(comm_, evaluation_ ? *evaluation_ : sweeps_, 0);
+  execute(comm_, evaluation_ ? *evaluation_ : sweeps_, 0, threads_);
 }
 
 }  // namespace tailrace::poisson

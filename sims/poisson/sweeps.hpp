@@ -26,8 +26,8 @@ struct State {
 /// The methods as fragment programs. One run of a program takes the state some sweeps further.
 class Sweeps {
  public:
-  /// All but `comm` outlive this. @local
-  Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state);
+  /// All but `comm` outlive this; each rank has so many threads for bodies. @local
+  Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state, int threads);
   Sweeps(const Sweeps&) = delete;
   Sweeps& operator=(const Sweeps&) = delete;
 
@@ -38,6 +38,7 @@ class Sweeps {
 
  private:
   mpi::CommView comm_;
+  int threads_;
   Kernels kernels_;
   fragments::Program sweeps_;
   std::optional<fragments::Program> evaluation_;  ///< if it is not the same
