@@ -39,15 +39,20 @@ def coarse(once) -> Path:
     return once("coarse quickstart", make)
 
 
-# Numbers of steps, in a case file or on a command line: how many, where an output begins, how often.
-STEPS = re.compile(
-    r"(^(?:steps|first|start) = |time\.steps=|checkpoint\.every=|--benchmark )(\d+)", re.MULTILINE
-)
 SHORTER = 5
+# Steps or seconds of a run, in a case file or on a command line; a whole number stays at least 1.
+COUNTS = re.compile(
+    r"(^(?:steps|first|start|every|every_s) = |^at = \[|time\.steps=|checkpoint\.every=|--benchmark )"
+    r"([\d., ]+)",
+    re.MULTILINE,
+)
 
 
 def shortened(text: str) -> str:
-    return STEPS.sub(lambda found: f"{found[1]}{int(found[2]) // SHORTER}", text)
+    def fewer(number: str) -> str:
+        return str(float(number) / SHORTER) if "." in number else str(max(1, int(number) // SHORTER))
+
+    return COUNTS.sub(lambda found: found[1] + re.sub(r"[\d.]+", lambda n: fewer(n[0]), found[2]), text)
 
 
 @pytest.fixture
@@ -76,7 +81,8 @@ def test_documents_show_commands():
 
 
 def test_shortened():
-    assert shortened("[time]\nsteps = 1000\n") == "[time]\nsteps = 200\n"
+    assert shortened("[time]\nsteps = 1000\nevery = 2  # 7\n") == "[time]\nsteps = 200\nevery = 1  # 7\n"
+    assert shortened("at = [25, 100]\nevery_s = 0.02\n") == "at = [5, 20]\nevery_s = 0.004\n"
     assert shortened("run x --set time.steps=300 --benchmark 30") == "run x --set time.steps=60 --benchmark 6"
 
 
