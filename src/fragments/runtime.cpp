@@ -158,7 +158,8 @@ class Runtime {
   [[nodiscard]] bool hold() const {
     return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
   }
-  /// Whether the program is over on all ranks. If all that is left to do is what ranks hold back, they proceed.
+  /// Whether the program is over on all ranks. If all that is left to do is what ranks hold back, they
+  /// proceed.
   bool over() {
     if (!termination_.reached(idle(), static_cast<std::int64_t>(unfolding_.size()))) return false;
     if (termination_.held() == 0) return true;

@@ -70,8 +70,8 @@ class Stealing {
   Give give_;
   SplitMix64 random_;
   bool asking_ = false;
-  std::set<int> asked_;  ///< that were asked since this rank worked
-  std::set<int> hungry_;   ///< that asked when there was nothing to spare
+  std::set<int> asked_;   ///< that were asked since this rank worked
+  std::set<int> hungry_;  ///< that asked when there was nothing to spare
 };
 
 }  // namespace tailrace::fragments
