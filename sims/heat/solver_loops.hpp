@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/system.hpp"
 #include "solver.hpp"
 
 /// Loops of the solver that its sources share.
@@ -27,7 +28,9 @@ void Solver::overlap(const std::vector<std::uint32_t>& some, exchange::Flight fl
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = some.size() * part / parts, end = some.size() * (part + 1) / parts;
     for_each_batch(std::span(some).subspan(begin, end - begin), body);
+    const double start_s = monotonic_s();
     flight.progress();
+    seconds += monotonic_s() - start_s;
   }
   finish(flight, seconds);
 }

@@ -55,16 +55,16 @@ void Fields::copy_in(std::int64_t first, std::int64_t count, const std::byte* me
 }
 
 Flight::Work::Work(FlightContext context)
-    : context_(std::move(context)), here_(senders()), missing_(senders()) {
+    : context_(std::move(context)), here_(senders()), missing_(senders()), begun_s_(monotonic_s()) {
   for (std::size_t i = context_.line.to().size(); i > 0; --i) unsent_.push_back(i - 1);
 }
 
 void Flight::Work::begin(std::span<std::byte* const> places) {
-  begun_s_ = monotonic_s();
   const std::int64_t sent = context_.traffic->counts.bytes;
   ++context_.traffic->counts.flights;
   context_.line->begin(places);
   send_what_fits();
+  begun();
   cost_s_ += context_.traffic->span(begun_s_, sent);
 }
 
@@ -97,10 +97,11 @@ bool Flight::Work::advance() {
 }
 
 void Flight::Work::finish() {
+  const double start_s = monotonic_s();
   const std::int64_t sent = context_.traffic->counts.bytes;
   send_what_fits();
   complete();
-  const double start_s = monotonic_s();
+  const double waiting_since_s = monotonic_s();
   bool waited = false, all_here = false;
   const auto look = [&] {
     all_here = all_here || advance();
@@ -111,12 +112,12 @@ void Flight::Work::finish() {
     return all_here && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();
-  const double waited_s = context_.traffic->span(start_s, sent);
-  cost_s_ += waited_s;
+  const double taken_s = context_.traffic->span(start_s, sent);
+  cost_s_ += taken_s;
   auto& counts = context_.traffic->counts;
-  counts.wait_s += waited_s;
+  counts.wait_s += start_s + taken_s - waiting_since_s;
   counts.cost_s += cost_s_;
-  counts.flight_s += start_s + waited_s - begun_s_;
+  counts.flight_s += start_s + taken_s - begun_s_;
   context_.line.give_back(cost_s_);
 }
 
@@ -268,7 +269,6 @@ class Contributions final : public Combining {
         values_(std::move(values)) {
     while (turn_ < plan.in.size() && plan.in[turn_].rank < rank) ++turn_;
     begin(std::vector<std::byte*>(senders()));
-    if (turn_ == 0) combine_own(plan.in_turn);
   }
 
  private:
@@ -276,6 +276,9 @@ class Contributions final : public Combining {
   void combine(std::size_t i) override {
     Combining::combine(i);
     if (i + 1 == turn_) combine_own(plan_.in_turn);
+  }
+  void begun() override {
+    if (turn_ == 0) combine_own(plan_.in_turn);
   }
   void complete() override { combine_own(plan_.alone); }
   void combine_own(const PairedEntries& own) {

@@ -51,11 +51,13 @@ class Flight::Work {
   void finish();
 
  protected:
-  /// Begins the round; what derived classes do once they are made.
+  /// Begins the round; what derived classes do once they are made. All that they do before is part of it.
   void begin(std::span<std::byte* const> places);
   virtual void pack(std::size_t i, std::byte* message) = 0;
   /// The message of sender i is there.
   virtual void take(std::size_t i) = 0;
+  /// Does what needs no message and comes before what messages bring: once, when the first are on their way.
+  virtual void begun() {}
   /// Does what needs no message and may come late: once, when the caller has finished and all that fits is on
   /// its way.
   virtual void complete() {}
@@ -76,7 +78,7 @@ class Flight::Work {
   std::vector<bool> here_;           ///< messages that have come
   std::size_t missing_;
   std::function<void(int)> arrival_;
-  double begun_s_ = 0, cost_s_ = 0;  ///< when it began, and what it has taken from the computation so far
+  double begun_s_, cost_s_ = 0;  ///< when it began, and what it has taken from the computation so far
 };
 
 /// Owned entries to the landing slots of those that read them.

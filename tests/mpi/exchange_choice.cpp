@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/system.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/exchange/access_map.hpp"
 #include "tailrace/trace.hpp"
@@ -49,6 +50,28 @@ MPI_CASE("a transport that has become slower is tried against the others again, 
   CHECK(contest.fly(20, last ? 9 : 1, 2) == "isend");
   CHECK(contest.fly(20, 1, 2) == "isend");
   CHECK(contest.choice.left().size() == 1);
+}
+
+MPI_CASE("what a flight adds up itself is not hidden", ranks{1, 2}) {
+  constexpr std::int64_t size = 1 << 18;
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(size));
+  std::iota(indices.begin(), indices.end(), size * comm.rank());
+  auto map = AccessMap::make(comm, Block(size * comm.size(), comm.size()), indices,
+                             {.transport = "persistent", .order = Order::partition_free});
+  std::vector<double> contributions(indices.size(), 1.0), sums(static_cast<std::size_t>(map.array_size()));
+  double outside_s = 0;
+  for (int flight = 0; flight < 5; ++flight) {
+    const double start_s = monotonic_s();
+    auto under_way =
+        map.begin_scatter_add(Contribution{map.view(std::span(contributions)), map.view(std::span(sums))});
+    outside_s += monotonic_s() - start_s;
+    under_way.finish();
+  }
+  const AccessCounts& counts = map.counts();
+  CHECK(counts.hidden_s() <= outside_s);
+  CHECK(counts.wait_s <= counts.cost_s);
+  CHECK(counts.cost_s <= counts.flight_s);
+  CHECK(sums.front() == 5);
 }
 
 MPI_CASE("flights are counted for each peer and leave spans with their bytes", ranks{1, 2, 3}) {

@@ -45,7 +45,7 @@ struct AccessCounts {
   std::int64_t largest_bytes = 0;                     ///< of one message
   double flight_s = 0;                                ///< from `begin` to the end of `finish`
   double cost_s = 0;                                  ///< of that, in `begin`, `progress` and `finish`
-  double wait_s = 0;                                  ///< of that, in `finish`
+  double wait_s = 0;                                  ///< of that, in `finish` for messages of others
   std::int64_t builds = 0;
   double build_s = 0;
 
