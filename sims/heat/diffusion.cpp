@@ -84,8 +84,7 @@ double Solver::apply_to_direction(double keep) {
     for (std::size_t p = 0; p < inner_points; ++p) product_[b].at[p] = product.at[whole_point(p)];
     batch_mortars_.write(b, product, contributions_.data());
   });
-  ExactSum sum = element_sum();
-  return reduced(sum);
+  return reduced(element_sum());
 }
 
 /// Follows the direction; returns the square of the residual behind it.

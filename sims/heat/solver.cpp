@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/system.hpp"
+#include "mpi/exact_sum.hpp"
 #include "solver_loops.hpp"
 
 namespace tailrace::heat {
@@ -50,8 +51,7 @@ double Solver::integral() {
     for (std::size_t p = 0; p < element_points; ++p) sum += weight_of(p) * field_[b].at[p];
     lane_sums_[b].at[0] = scales_[b].mass * sum;
   });
-  ExactSum sum = element_sum();
-  return reduced(sum);
+  return reduced(element_sum());
 }
 
 ElementValues Solver::values(std::size_t element) const noexcept {
@@ -194,13 +194,12 @@ ExactSum Solver::element_sum() const {
 }
 
 /// The sum over all ranks.
-double Solver::reduced(ExactSum& sum) {
+double Solver::reduced(const ExactSum& sum) {
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
-  const auto all = mpi::sum(comm_, std::vector<std::int64_t>(sum.words().begin(), sum.words().end()));
-  std::copy(all.begin(), all.end(), sum.words().begin());
+  const double all = mpi::sum(comm_, sum);
   phases_.reduction_s += monotonic_s() - start_s;
-  return sum.value();
+  return all;
 }
 
 std::int64_t Solver::memory_bytes() const noexcept {

@@ -112,7 +112,7 @@ class Solver {
   void finish(exchange::Flight& flight, double& seconds);
   /// The sum over this rank's elements of what `lane_sums_` has.
   [[nodiscard]] ExactSum element_sum() const;
-  [[nodiscard]] double reduced(ExactSum& sum);
+  [[nodiscard]] double reduced(const ExactSum& sum);
 
   mpi::CommView comm_;
   const Problem& problem_;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mean.hpp"
 
-#include <algorithm>
-#include <vector>
-
-#include "base/exact_sum.hpp"
+#include "mpi/exact_sum.hpp"
 
 namespace tailrace::poisson {
 
 double mean(mpi::CommView comm, std::span<const double> own, std::int64_t count) {
+  constexpr std::size_t carried_at_once = std::size_t{1} << 30;
   ExactSum sum;
-  for (const double value : own) sum.add(value);
-  const auto words = mpi::sum(comm, std::vector<std::int64_t>(sum.words().begin(), sum.words().end()));
-  std::copy(words.begin(), words.end(), sum.words().begin());
-  return sum.value() / static_cast<double>(count);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    sum.add(own[i]);
+    if ((i + 1) % carried_at_once == 0) sum.carry();
+  }
+  return mpi::sum(comm, sum) / static_cast<double>(count);
 }
 
 }  // namespace tailrace::poisson

@@ -14,7 +14,7 @@ namespace tailrace {
 /// Sums of numbers that are the same, bit for bit, in whichever order and on whichever ranks they are added:
 /// nothing is rounded before the end. A number of the whole range of `double` is kept in 32-bit digits with
 /// room for carries (Neal: Fast exact summation using small and large superaccumulators, 2015). Up to 2^30
-/// numbers in all; adding the words of two sums adds the sums.
+/// numbers between two calls of `carry`; adding the words of two sums that have been carried adds the sums.
 class ExactSum {
  public:
   void add(double value) noexcept {
@@ -42,6 +42,12 @@ class ExactSum {
       if (digits[i] != 0)
         sum += std::ldexp(static_cast<double>(digits[i]), static_cast<int>(i * digit_bits) - smallest);
     return negative ? -sum : sum;
+  }
+  /// Makes room for further numbers; the sum stays.
+  void carry() noexcept {
+    const std::int64_t invalid = words_[not_finite];
+    words_ = carried(1);
+    words_[not_finite] = invalid;
   }
   void clear() noexcept { words_.fill(0); }
 

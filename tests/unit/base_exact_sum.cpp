@@ -51,3 +51,28 @@ TEST_CASE("exact sums do not depend on order or on how they are divided") {
   std::reverse(values.begin(), values.end());
   CHECK(sum_of(values) == sum);
 }
+
+TEST_CASE("exact sums that are carried have room again, and stay") {
+  constexpr double value = 0x1.fffffffffffffp0;
+  for (const double sign : {1.0, -1.0}) {
+    ExactSum sum;
+    constexpr int times = 80;
+    for (int i = 0; i < times; ++i) {
+      // As 2^30 equal numbers leave it.
+      ExactSum many;
+      many.add(sign * value);
+      for (auto& word : many.words()) word *= std::int64_t{1} << 30;
+      for (std::size_t w = 0; w < sum.words().size(); ++w) sum.words()[w] += many.words()[w];
+      sum.carry();
+    }
+    CHECK(sum.value() == sign * value * times * 0x1p30);
+    for (std::size_t w = 0; w + 2 < sum.words().size(); ++w)
+      CHECK((sum.words()[w] >= 0 && sum.words()[w] < std::int64_t{1} << 32));
+    for (int i = 0; i < times; ++i) sum.add(-sign * value * 0x1p30);
+    CHECK(sum.value() == 0);
+  }
+  ExactSum none;
+  none.add(std::numeric_limits<double>::infinity());
+  none.carry();
+  CHECK(std::isnan(none.value()));
+}
