@@ -46,9 +46,13 @@ class Runtime {
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
     mail_.handle(printed_message, [this](MessageReader& in) { print(Mail::read<std::string>(in)); });
     if (options.workers < 1)
-      throw Error(ErrorKind::usage, fmt::format("{} workers are none", options.workers), "give 1 or more");
+      throw Error(ErrorKind::usage, fmt::format("{} worker threads cannot run a body", options.workers),
+                  "give 1 or more");
     if (options.live_fragments < 1 || options.live_bytes < 1)
-      throw Error(ErrorKind::usage, "a limit of fragments or bytes is below 1", "give 1 or more");
+      throw Error(ErrorKind::usage,
+                  fmt::format("limits of {} live fragments and {} live bytes: one is below 1",
+                              options.live_fragments, options.live_bytes),
+                  "give 1 or more");
     if (balances(options.balance))
       stealing_.emplace(
           mail_, [this] { return spare(); }, [this](auto stolen) { take_stolen(std::move(stolen)); });

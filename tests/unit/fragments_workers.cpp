@@ -145,7 +145,7 @@ TEST_CASE("no workers are refused") {
   const auto error = error_of([] { run_bodies(1, 0, "sub main() { nothing(); }", {}); });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
-  CHECK(error->message == "0 workers are none");
+  CHECK(error->message == "0 worker threads cannot run a body");
 }
 
 TEST_CASE("lines that threads print at the same time are whole") {
