@@ -11,6 +11,7 @@ from typing import Any
 from tailrace import __version__
 
 SIMULATION = "fragments"
+UNPLACED = "the program failed; what it said of that has no place in a source"
 # The first line of a message, as the front end and the native program write it.
 MESSAGE = re.compile(
     r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<severity>error|warning|note): "
@@ -68,9 +69,9 @@ def ended_account(
     ended = account | {"status": "failed" if exit_status else "finished", "exit_status": exit_status}
     ended |= {"ended": now(), "wall_s": round(wall_s, 3), "problems": problems}
     if exit_status:
-        first = "{file}:{line}:{column}: {text}".format_map(errors[0]) if errors else ""
+        first = "{file}:{line}:{column}: {text}".format_map(errors[0]) if errors else UNPLACED
         ended["reason"] = reason or first
-        ended["error"] = {"kind": "program" if errors else "killed", "message": ended["reason"]}
+        ended["error"] = {"kind": "killed" if reason and not errors else "program", "message": ended["reason"]}
     return ended
 
 
