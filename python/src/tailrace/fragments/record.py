@@ -71,7 +71,10 @@ def ended_account(
     if exit_status:
         first = "{file}:{line}:{column}: {text}".format_map(errors[0]) if errors else UNPLACED
         ended["reason"] = reason or first
-        ended["error"] = {"kind": "killed" if reason and not errors else "program", "message": ended["reason"]}
+        ended["error"] = {
+            "kind": "killed" if reason and not errors else "program",
+            "message": ended["reason"],
+        }
     return ended
 
 
