@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import jobs
+from tailrace.data.run import Run as Output
+from tailrace.report.simulations import heat as heat_page
 
 pytestmark = pytest.mark.skipif(
     jobs.HEAT is None and "CI" not in os.environ, reason="heat is not built: p4est for this MPI is missing"
@@ -142,6 +144,13 @@ def test_samples_are_the_same_on_any_ranks_and_right(tmp_path):
             assert values.tobytes() == again[name].tobytes(), name
     levels = found["levels/values"]
     assert levels.min() >= 1 and levels.max() == 4
+    mesh = heat_page.mesh_in_plane(Output(one))
+    for plane, drawn in zip(levels[:, :, 9], mesh.figure.data, strict=True):
+        # Squares of 6 numbers each, which fill the unit square as far as points meet them.
+        corners = np.reshape([np.nan if at is None else at for at in drawn.x], (-1, 6))
+        sizes = corners[:, 1] - corners[:, 0]
+        assert set(np.log2(1 / sizes)) == set(plane.ravel()) and np.nanmax(corners) == 1
+        assert 0.9 < np.sum(sizes**2) <= 1
     # The source by its definition, at the times of its samples.
     for sample, step in enumerate(found["source/step"]):
         centre = np.array([3 / 7, 2 / 7, 2 / 7]) + 3 * 0.0025 * step

@@ -7,6 +7,7 @@ import numpy as np
 from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
+from tailrace.data.grid import AXES, Grid
 from tailrace.data.run import Run as Output
 from tailrace.figures import theme
 from tailrace.figures.fields import PAGE_WIDTH
@@ -30,7 +31,7 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
     results = run.account.get("results")
     if not isinstance(results, dict):
         return numbers
-    found = [_mesh_in_plane(output), _mesh_over_time(results)]
+    found = [mesh_in_plane(output), _mesh_over_time(results)]
     section.pictures += [picture for picture in found if picture is not None]
     section.pictures += _phases(results)
     return numbers + _verification(results)
@@ -65,7 +66,13 @@ def squares_of(levels: np.ndarray, across: np.ndarray, down: np.ndarray) -> list
     return sorted(found)
 
 
-def _mesh_in_plane(output: Output) -> Picture | None:
+def in_cube(coordinates: np.ndarray, grid: Grid, dim: str) -> np.ndarray:
+    """Where points of an output are along an axis of the unit cube, whatever their coordinates count."""
+    axis = AXES.index(dim[0])
+    return (coordinates / grid.spacing_m[axis] + 0.5) / grid.sizes[axis]
+
+
+def mesh_in_plane(output: Output) -> Picture | None:
     """Outlines of the elements in the plane of an output of the level, at some of its samples."""
     grid = output.source.grid
     if grid is None:
@@ -76,11 +83,7 @@ def _mesh_in_plane(output: Output) -> Picture | None:
     if cut is None:
         return None
     planes = cut.values.isel(time=general.spread(cut.values.sizes["time"])).load()
-    # Coordinates count points from 0; the first one is half a distance inside of the cube.
-    across, down = (
-        cut.values.coords[dim].values + grid.spacing_m["xyz".index(dim[0])] / 2
-        for dim in (cut.across, cut.down)
-    )
+    across, down = (in_cube(cut.values.coords[dim].values, grid, dim) for dim in (cut.across, cut.down))
     columns = min(3, len(planes))
     rows = -(-len(planes) // columns)
     times = [f"t = {float(at):.4g}" for at in planes.coords["time"]]
@@ -91,12 +94,18 @@ def _mesh_in_plane(output: Output) -> Picture | None:
         for left, low, size in squares_of(plane, across, down):
             x += [left, left + size, left + size, left, left, None]
             y += [low, low, low + size, low + size, low, None]
-        lines = go.Scatter(x=x, y=y, mode="lines", line={"width": 0.7}, hoverinfo="skip", name="elements")
+        line = {"width": 0.7, "color": theme.LINES[0]}
+        lines = go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", name="elements")
         figure.add_trace(lines, number // columns + 1, number % columns + 1)
     figure.update_xaxes(range=[0, 1], constrain="domain", showgrid=False)
     figure.update_yaxes(range=[0, 1], scaleanchor="x", constrain="domain", showgrid=False)
+    figure.update_xaxes(title=cut.across[0], row=rows)
+    figure.update_yaxes(title=cut.down[0], col=1)
     theme.style(figure, height=int(rows * (PAGE_WIDTH / columns + 30)), showlegend=False)
-    caption = f"Outlines of the elements that the plane {cut.normal} = {cut.at_m:.4g} cuts."
+    at = in_cube(np.array(cut.at_m), grid, cut.normal)
+    caption = (
+        f"Outlines of the elements that the plane {cut.normal} = {at:.4g} of the unit cube cuts."
+    )
     return Picture(figure, caption, "The mesh in a plane")
 
 
