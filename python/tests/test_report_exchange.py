@@ -72,7 +72,7 @@ def test_who_sends_what_to_whom_and_what_was_chosen(tmp_path):
     ]
     waited = {trace.name: trace.y[2] for trace in pictures["Time of exchanges"].figure.data}
     assert waited["waited for"] == 0.008 and waited["hidden: the rank computed"] == 0.03
-    assert waited["packing and sending"] == pytest.approx(0.002)
+    assert waited["packing, adding up"] == pytest.approx(0.002)
     counted = {row[0]: row[1:] for row in tables["Counted"].rows}
     assert counted["flights"] == ["10", "10", ""] and counted["messages sent"] == ["20", "20", "80"]
     # A build took 2 ms, a flight 1 ms.

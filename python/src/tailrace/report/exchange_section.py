@@ -75,8 +75,9 @@ def matrix(one: dict[str, Any], ranks: int, name: str) -> Picture:
             hovertemplate="from rank %{y} to rank %{x}: %{z} B<extra></extra>",
         )
     )
-    figure.update_xaxes(title="to rank")
-    figure.update_yaxes(title="from rank", autorange="reversed")
+    whole_ranks = {"tick0": 0, "dtick": max(1, ranks // 8)}
+    figure.update_xaxes(title="to rank", **whole_ranks)
+    figure.update_yaxes(title="from rank", autorange="reversed", **whole_ranks)
     caption = "Bytes of all flights together."
     return Picture(theme.style(figure, height=420), caption, f"From whom to whom{name}", half=True)
 
@@ -95,7 +96,7 @@ def waits_picture(one: dict[str, Any], name: str) -> Picture:
     ranks = [entry.get("rank", number) for number, entry in enumerate(one["per_rank"])]
     parts = {
         "waited for": (column(one, "wait_s"), theme.KIND_COLORS["output_wait"]),
-        "packing and sending": (column(one, "cost_s") - column(one, "wait_s"), theme.KIND_COLORS["pack"]),
+        "packing, adding up": (column(one, "cost_s") - column(one, "wait_s"), theme.KIND_COLORS["pack"]),
         "hidden: the rank computed": (column(one, "hidden_s"), theme.KIND_COLORS["compute"]),
         "planning maps": (column(one, "build_s"), theme.KIND_COLORS["setup"]),
     }
