@@ -103,9 +103,7 @@ def mesh_in_plane(output: Output) -> Picture | None:
     figure.update_yaxes(title=cut.down[0], col=1)
     theme.style(figure, height=int(rows * (PAGE_WIDTH / columns + 30)), showlegend=False)
     at = in_cube(np.array(cut.at_m), grid, cut.normal)
-    caption = (
-        f"Outlines of the elements that the plane {cut.normal} = {at:.4g} of the unit cube cuts."
-    )
+    caption = f"Outlines of the elements that the plane {cut.normal} = {at:.4g} of the unit cube cuts."
     return Picture(figure, caption, "The mesh in a plane")
 
 
