@@ -35,30 +35,34 @@ def write(directory: Path, text: str) -> Path:
     return path
 
 
+Powers = tuple[Path, dict[tuple[int, int], jobs.Ended]]
+
+
 @pytest.fixture(scope="module")
-def powers(once, cache) -> dict[tuple[int, int], jobs.Ended]:
-    """How the program of powers ends, by ranks and argument."""
-    return once("powers", lambda _: run_powers(cache))
+def shared_powers(once, cache) -> Powers:
+    """The folder of its run directories, and how the program of powers ends, by ranks and argument."""
+    return once("powers", partial(run_powers, cache))
 
 
-def run_powers(cache: Path) -> dict[tuple[int, int], jobs.Ended]:
+@pytest.fixture(scope="module")
+def powers(shared_powers) -> dict[tuple[int, int], jobs.Ended]:
+    return shared_powers[1]
+
+
+def run_powers(cache: Path, folder: Path) -> Powers:
     def run(ranks: int, n: int) -> jobs.Ended:
-        out = ["--out", directory(cache, ranks), "--no-report"] if n == 3 else []
+        out = ["--out", folder / f"{ranks}", "--no-report"] if n == 3 else []
         return jobs.tailrace("run", POWERS, "-n", ranks, *out, "--", n)
 
     first, *others = [(ranks, n) for n in (10, 3) for ranks in RANKS]
     ended = [run(*first), *jobs.in_parallel([partial(run, *each) for each in others])]
     assert list((cache / "tailrace/fragments/programs").iterdir()) == []  # what was made for a run is gone
-    return dict(zip([first, *others], ended, strict=True))
+    return folder, dict(zip([first, *others], ended, strict=True))
 
 
-def directory(cache: Path, ranks: int) -> Path:
-    """The run directory of one that cannot finish."""
-    return cache / f"runs-{ranks}"
-
-
-def test_the_run_directory_of_one_that_cannot_finish(powers, cache):
-    place = directory(cache, RANKS[-1])
+def test_the_run_directory_of_one_that_cannot_finish(shared_powers):
+    folder, _ = shared_powers
+    place = folder / f"{RANKS[-1]}"
     account = json.loads((place / "run.json").read_text())
     assert (account["status"], account["exit_status"], account["ranks"]) == ("failed", 3, RANKS[-1])
     assert account["config"]["program"]["arguments"] == ["3"]
@@ -72,7 +76,7 @@ def test_the_run_directory_of_one_that_cannot_finish(powers, cache):
     ]
     seen = command.tailrace("inspect", place)
     assert seen.status == 0 and f"{POWERS} 3" in seen.out and "Nobody writes x[4]" in seen.out, seen
-    listed = json.loads(command.tailrace("list", cache, "--json").out)
+    listed = json.loads(command.tailrace("list", folder, "--json").out)
     assert {(one["simulation"], one["status"]) for one in listed} == {("fragments", "failed")}
     assert command.tailrace("report", place).status == 0
     page = (place / "report.html").read_text()
