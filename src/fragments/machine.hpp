@@ -17,7 +17,7 @@ struct Resolution {
   std::vector<Name> missing;
   std::optional<Fault> fault;
   std::vector<Slot> arguments;                ///< of a call, converted
-  std::vector<std::optional<Name>> sources;   ///< of a call: the data fragments that arguments are
+  std::vector<const Name*> sources;           ///< of a call: the inputs that arguments are, or null
   std::vector<Value> nfarguments;             ///< of a call
   std::shared_ptr<const Frame> callee_frame;  ///< of a structured call
   AfterActions after;
@@ -82,7 +82,6 @@ class Machine {
   void unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects);
   void unfold_loop(Fragment& fragment, Effects& effects);
   void unfold_repeat(Fragment& fragment, const Resolution& resolution, Effects& effects);
-  std::shared_ptr<Frame> iteration(const Fragment& fragment) const;
   void create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects);
   [[nodiscard]] std::shared_ptr<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
   static void conclude(AfterActions after, const GroupToken& group, Effects& effects);

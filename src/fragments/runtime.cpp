@@ -89,8 +89,7 @@ class Runtime {
   };
   struct Waiting {
     Entry entry;
-    std::vector<Name> missing;
-    std::size_t count = 0;
+    std::size_t count = 0;  ///< of inputs that are not set
   };
 
   // Placement
@@ -101,6 +100,7 @@ class Runtime {
   /// The home of a data fragment: by its recommendation; else neighbours in the last index are on
   /// neighbouring ranks, whatever the name, so that what belongs together is together.
   [[nodiscard]] int home_of(const Name& name) const {
+    if (mail_.size() == 1) return 0;
     if (const auto wanted = machine_.wanted_home(name)) return rank_of(*wanted);
     const auto indices = name.id.indices();
     return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(mail_.size()))
@@ -331,11 +331,10 @@ class Runtime {
     mail_.send(home, remove_message, removal);
   }
   void write(Post post) {
-    std::vector<Delivery> deliveries;
-    const auto copy = post;
-    if (const auto* const earlier = store_.post(std::move(post), deliveries))
-      failures_.push_back(written_twice(machine_.image(), *earlier, copy));
-    for (auto& delivery : deliveries) deliver(copy.name.id, std::move(delivery));
+    deliveries_.clear();
+    if (const auto* const earlier = store_.post(post, deliveries_))
+      failures_.push_back(written_twice(machine_.image(), *earlier, post));
+    for (auto& delivery : deliveries_) deliver(post.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
     if (delivery.to.rank == mail_.rank()) return take(delivery.to.token, id, std::move(delivery.value));
@@ -355,7 +354,7 @@ class Runtime {
   }
   void take(std::uint64_t token, const Id& id, Value value) {
     auto& waiting = waiting_.at(token);
-    waiting.entry.fragment.inputs.push_back({id, std::move(value)});
+    waiting.entry.fragment.set_input(id, std::move(value));
     if (--waiting.count == 0) resume(token);
   }
   void resume(std::uint64_t token) {
@@ -365,10 +364,13 @@ class Runtime {
   void wait(Entry entry, std::vector<Name> missing) {
     const auto token = ++tokens_;
     auto& waiting = waiting_[token];
-    waiting.entry = std::move(entry), waiting.missing = std::move(missing);
-    waiting.count = waiting.missing.size();
-    const auto names = waiting.missing;  // an answer may end the wait
-    for (const auto& name : names) request(name, {mail_.rank(), token});
+    waiting.entry = std::move(entry);
+    waiting.count = missing.size() + 1;  // it is here until all are requested
+    auto& inputs = waiting.entry.fragment.inputs;
+    const auto known = inputs.size();
+    for (auto& name : missing) inputs.push_back({std::move(name), {}});
+    for (auto i = known; i < inputs.size(); ++i) request(inputs[i].name, {mail_.rank(), token});
+    if (--waiting.count == 0) resume(token);
   }
   void request(const Name& name, const Reader& reader) {
     const int home = home_of(name);
@@ -382,21 +384,13 @@ class Runtime {
     Report report;
     report.stuck = std::move(stuck_), report.failures = std::move(failures_);
     for (const auto& [token, waiting] : waiting_)
-      report.stuck.push_back(describe(image, waiting.entry.fragment, still_missing(waiting)));
+      report.stuck.push_back(describe(image, waiting.entry.fragment, waiting.entry.fragment.missing()));
     add_groups(image, mail_.rank(), machine_.groups(), report.stuck);
     report.waiting = static_cast<std::int64_t>(waiting_.size());
     report.left_count = store_.live_count(), report.left_bytes = store_.live_bytes();
     report.forwarded = forwarded_;
     if (printed_ != nullptr) report.printed = printed_->take_rest();
     return report;
-  }
-  static std::vector<Name> still_missing(const Waiting& waiting) {
-    std::vector<Name> missing;
-    const auto& inputs = waiting.entry.fragment.inputs;
-    for (const auto& name : waiting.missing)
-      if (std::ranges::none_of(inputs, [&](const Input& input) { return input.id == name.id; }))
-        missing.push_back(name);
-    return missing;
   }
 
   am::Endpoint& endpoint_;
@@ -407,6 +401,7 @@ class Runtime {
   std::optional<Stealing> stealing_;
   PrintedLines* printed_;
   Store store_;
+  std::vector<Delivery> deliveries_;  ///< of the value that is being written
   std::deque<Entry> arrived_;  ///< nobody has looked at
   std::deque<Ready> bodies_, unfolding_;
   std::deque<GroupToken> finished_;
