@@ -9,10 +9,10 @@
 /// What fragments do once they have all that they need.
 namespace tailrace::fragments {
 
-Effects Machine::execute(Fragment fragment, Resolution resolution) {
+Effects Machine::execute(Fragment fragment, Resolution& resolution) {
   if (fragment.runs_body()) {
     fragment.release_inputs();
-    return run_body(fragment, std::move(resolution));
+    return run_body(fragment, resolution);
   }
   Effects effects;
   effects.fault = std::move(resolution.fault);
@@ -20,7 +20,7 @@ Effects Machine::execute(Fragment fragment, Resolution resolution) {
   return effects;
 }
 
-Effects Machine::run_body(const Fragment& fragment, Resolution resolution) const {
+Effects Machine::run_body(const Fragment& fragment, Resolution& resolution) const {
   if (!resolution.fault) return call_body(fragment, resolution);
   Effects effects;
   effects.fault = std::move(resolution.fault);
@@ -58,7 +58,7 @@ Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) con
     effects.posts.clear();
     effects.fault = fault_of_exception(fragment);
   }
-  if (!effects.fault) conclude(std::move(resolution.after), fragment.group, effects);
+  if (!effects.fault) conclude(resolution.after, fragment.group, effects);
   return effects;
 }
 
@@ -112,7 +112,7 @@ void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tail
   if (effects.fault) effects.posts.clear();
 }
 
-void Machine::conclude(AfterActions after, const GroupToken& group, Effects& effects) {
+void Machine::conclude(AfterActions& after, const GroupToken& group, Effects& effects) {
   std::ranges::move(after.sets, std::back_inserter(effects.posts));
   std::ranges::move(after.deletes, std::back_inserter(effects.deletes));
   std::ranges::move(after.pushes, std::back_inserter(effects.pushes));
@@ -121,7 +121,7 @@ void Machine::conclude(AfterActions after, const GroupToken& group, Effects& eff
 
 Effects Machine::child_finished(const GroupToken& group) {
   Effects effects;
-  if (auto closed = groups_.finished(group.slot)) conclude(std::move(closed->after), closed->parent, effects);
+  if (auto closed = groups_.finished(group.slot)) conclude(closed->after, closed->parent, effects);
   return effects;
 }
 

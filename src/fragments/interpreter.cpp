@@ -36,9 +36,10 @@ class Interpreter {
   };
 
   void step(Fragment fragment) {
-    auto resolution = machine_.resolve(fragment);
+    Resolution resolution;
+    machine_.resolve(fragment, resolution);
     if (!resolution.ready()) return wait(std::move(fragment), std::move(resolution.missing));
-    auto effects = machine_.execute(fragment, std::move(resolution));
+    auto effects = machine_.execute(fragment, resolution);
     if (effects.fault) fail(fragment, *effects.fault);
     if (!effects.fault && !effects.again) ++ending_.executed;
     apply(std::move(effects));

@@ -253,10 +253,9 @@ class Resolver {
 
 }  // namespace
 
-Resolution Machine::resolve(const Fragment& fragment) const {
-  Resolution resolution;
+void Machine::resolve(const Fragment& fragment, Resolution& resolution) const {
+  resolution.clear();
   Resolver(*image_, fragment, resolution).run();
-  return resolution;
 }
 
 std::optional<std::int32_t> Machine::wanted_rank(const Fragment& fragment) const {
