@@ -110,7 +110,9 @@ class Runtime {
     const bool stays = wanted.has_value() || (!fragment.runs_body() && !recommended);
     arrive(std::move(fragment), stays);
   }
-  void arrive(Fragment fragment, bool placed) { arrived_.push_back(&tasks_.add(std::move(fragment), placed)); }
+  void arrive(Fragment fragment, bool placed) {
+    arrived_.push_back(&tasks_.add(std::move(fragment), placed));
+  }
   void forward(int rank, const Fragment& fragment) {
     ++forwarded_;
     foreign_bytes_ -= fragment.foreign_bytes;
