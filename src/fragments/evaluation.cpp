@@ -169,8 +169,8 @@ std::optional<Name> Evaluation::take_name(const Token& token) {
     stack_.push_back(why);
   else
     push_fault(token.at,
-               fmt::format("an index of {} is {}, a {}, not an int", text_of(*image_, of),
-                           text_of(why.value), to_string(why.value.type())),
+               fmt::format("an index of {} is {}, a {}, not an int", text_of(*image_, of), text_of(why.value),
+                           to_string(why.value.type())),
                "SEM1");
   return {};
 }

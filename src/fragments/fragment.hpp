@@ -96,8 +96,7 @@ struct Fragment {
 
   /// Sets an input for which the fragment waits.
   void set_input(const Id& id, Value value) {
-    const auto found =
-        std::ranges::find_if(inputs, [&](const Input& input) { return input.name.id == id; });
+    const auto found = std::ranges::find_if(inputs, [&](const Input& input) { return input.name.id == id; });
     found->value = std::move(value);
   }
   /// The inputs for which it waits.

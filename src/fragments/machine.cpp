@@ -147,7 +147,8 @@ class Resolver {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].type == ParameterType::name) {
         argument_name(i);
-      } else if (auto argument = value(statement_.arguments[i], parameters[i].type, [&] { return argument_text(i); })) {
+      } else if (auto argument =
+                     value(statement_.arguments[i], parameters[i].type, [&] { return argument_text(i); })) {
         resolution_.arguments[i] = std::move(*argument);
         if (statement_.callee->external && statement_.arguments[i].is_name())
           resolution_.sources[i] = source(statement_.arguments[i]);
