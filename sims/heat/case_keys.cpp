@@ -48,11 +48,24 @@ std::vector<run::Key> heat_keys() {
        .meaning = "of the diffusion",
        .otherwise = "0.005",
        .limits = {0, largest}},
+      {.name = "heat.solver",
+       .meaning = "of the diffusion, by conjugate gradients: `\"npb\"`, as many iterations in each step, "
+                  "converged or not; `\"converged\"`, until `heat.cg_tolerance` is reached, for physics "
+                  "(class U)",
+       .fallback = "npb",
+       .words = {"npb", "converged"}},
       {.name = "heat.cg_iterations",
        .type = integer,
-       .meaning = "of conjugate gradients in each step, without a test whether they have converged",
-       .otherwise = "10",
+       .meaning = "iterations of conjugate gradients in each step; with `solver = \"converged\"` the most, "
+                  "and it is an error to need more",
+       .otherwise = "10; 1000 with `solver = \"converged\"`",
        .limits = {1, 10000}},
+      {.name = "heat.cg_tolerance",
+       .type = real,
+       .meaning = "with `solver = \"converged\"`: the residual at which a step's iterations end, over that "
+                  "before the first of them (both in the norm of the preconditioner)",
+       .otherwise = "1e-10",
+       .limits = {1e-15, 0.1}},
       {.name = "heat.adapt_every",
        .type = integer,
        .meaning = "steps between two adaptations of the mesh",

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "command_line.hpp"
 #include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/case_file.hpp"
@@ -34,6 +36,23 @@ Problem start_of(run::CaseFile& file) {
   return {};
 }
 
+/// How the diffusion is solved.
+void read_solver(run::CaseFile& file, Problem& problem) {
+  constexpr std::array rules{SolverRule::npb, SolverRule::converged};
+  constexpr int max_iterations = 1000;
+  constexpr double tolerance = 1e-10;
+  problem.solver = rules[file.choice("heat.solver")];
+  if (problem.solver == SolverRule::converged) {
+    problem.cg_iterations = max_iterations;
+    problem.cg_tolerance = file.real("heat.cg_tolerance").value_or(tolerance);
+  } else {
+    file.refuse("heat.cg_tolerance", "belongs to heat.solver = \"converged\"",
+                "solver = \"converged\", or leave the tolerance out");
+  }
+  if (const auto iterations = file.integer("heat.cg_iterations"))
+    problem.cg_iterations = static_cast<int>(*iterations);
+}
+
 void read_heat(run::CaseFile& file, Problem& problem) {
   problem = start_of(file);
   const bool has_class = file.has("heat.class"), has_level = file.has("heat.level");
@@ -42,8 +61,7 @@ void read_heat(run::CaseFile& file, Problem& problem) {
   read_vector(file, "heat.velocity", problem.velocity);
   read_vector(file, "heat.centre", problem.centre);
   problem.viscosity = file.real("heat.viscosity").value_or(problem.viscosity);
-  if (const auto iterations = file.integer("heat.cg_iterations"))
-    problem.cg_iterations = static_cast<int>(*iterations);
+  read_solver(file, problem);
   problem.adapt_every = file.integer("heat.adapt_every").value_or(problem.adapt_every);
   problem.steps = file.integer("time.steps").value_or(problem.steps);
   if (!has_class || has_level) problem.dt = npb_time_step(problem.level);
@@ -71,6 +89,8 @@ void set_defaults(run::CaseFile& file, const Problem& problem) {
   set("heat.centre", fmt::format("[{:#}]", fmt::join(problem.centre, ", ")));
   set("heat.viscosity", fmt::format("{}", problem.viscosity));
   set("heat.cg_iterations", fmt::format("{}", problem.cg_iterations));
+  if (problem.solver == SolverRule::converged)
+    set("heat.cg_tolerance", fmt::format("{}", problem.cg_tolerance));
   set("heat.adapt_every", fmt::format("{}", problem.adapt_every));
   set("time.steps", fmt::format("{}", problem.steps));
   set("time.dt_s", fmt::format("{}", problem.dt));

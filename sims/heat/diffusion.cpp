@@ -9,8 +9,9 @@
 #include "solver_loops.hpp"
 #include "tailrace/error.hpp"
 
-/// The second part of a step: diffusion, implicit, by conjugate gradients with the reciprocal diagonal,
-/// always as many iterations. Unknowns are the points inside of elements and the mortar points.
+/// The second part of a step: diffusion, implicit, by conjugate gradients with the reciprocal diagonal:
+/// always as many iterations, or to a tolerance. Unknowns are the points inside of elements and the mortar
+/// points.
 namespace tailrace::heat {
 
 namespace {
@@ -43,27 +44,46 @@ void Solver::start_residual() {
   std::fill(mortar_correction_.begin(), mortar_correction_.end(), 0.0);
 }
 
-void Solver::diffuse() {
+/// What conjugate gradients have left: squares of the residual, in the norm of the preconditioner.
+void Solver::check_residual(double square, double first) const {
+  if (!std::isfinite(square))
+    throw Error(ErrorKind::unstable,
+                fmt::format("step {}: the field has left the range of its numbers", step_),
+                "a smaller time.dt_s");
+  if (problem_.solver == SolverRule::converged && square > goal_of(first))
+    throw Error(
+        ErrorKind::unstable,
+        fmt::format("step {}: {} iterations of conjugate gradients have brought the residual to {:.3g} "
+                    "of what it was, not to heat.cg_tolerance = {}",
+                    step_, problem_.cg_iterations, std::sqrt(square / first), problem_.cg_tolerance),
+        "a larger heat.cg_iterations or heat.cg_tolerance, or a smaller time.dt_s");
+}
+
+/// The square at which iterations end.
+double Solver::goal_of(double first) const noexcept {
+  return problem_.cg_tolerance * problem_.cg_tolerance * first;
+}
+
+int Solver::diffuse() {
   const double start_s = monotonic_s();
   start_residual();
   ExactSum sum = element_sum();
   mortars_.add_products(sum, [&](std::size_t first, std::size_t count, double* out) {
     weighted_squares(&mortar_inverse_[first], &mortar_residual_[first], count, out);
   });
-  double square = reduced(sum);
-  double keep = 0;
-  for (int iteration = 0; iteration < problem_.cg_iterations && square != 0; ++iteration) {
+  const double first = reduced(sum);
+  double square = first, keep = 0;
+  int iteration = 0;
+  for (; iteration < problem_.cg_iterations && square > goal_of(first); ++iteration) {
     const double energy = apply_to_direction(keep);
     const double next = follow_direction(square / energy);
     keep = next / square;
     square = next;
   }
-  if (!std::isfinite(square))
-    throw Error(ErrorKind::unstable,
-                fmt::format("step {}: the field has left the range of its numbers", step_),
-                "a smaller time.dt_s");
+  check_residual(square, first);
   add_correction();
   phases_.diffusion_s += monotonic_s() - start_s;
+  return iteration;
 }
 
 /// The next direction, of which the last one is kept to this part, and the operator applied to it; returns

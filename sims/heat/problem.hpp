@@ -10,6 +10,12 @@
 
 namespace tailrace::heat {
 
+/// How a step's implicit equation is solved.
+enum class SolverRule : std::uint8_t {
+  npb,        ///< by a fixed number of iterations, without a test of convergence
+  converged,  ///< until the residual has fallen to a tolerance
+};
+
 /// What is computed: dT/dt + v grad T = viscosity laplace T + s in the unit cube, T = 0 on its boundary and
 /// at the start, where s is a ball that moves with v (NPB's benchmark UA; Feng, Van der Wijngaart, Biswas,
 /// Mavriplis: Unstructured Adaptive (UA) NAS Parallel Benchmark, NAS-04-006, 2004).
@@ -18,7 +24,9 @@ struct Problem {
   double radius = 0.04;
   Vec3 velocity{3, 3, 3}, centre{3.0 / 7, 2.0 / 7, 2.0 / 7};
   double viscosity = 0.005;
-  int cg_iterations = 10;
+  SolverRule solver = SolverRule::npb;
+  int cg_iterations = 10;   ///< as many in each step; at most, of `converged`
+  double cg_tolerance = 0;  ///< of `converged`: of the residual, relative to that before the first iteration
   StepIndex adapt_every = 5, steps = 50;
   double dt = 0.0025;
 

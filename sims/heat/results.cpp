@@ -63,19 +63,23 @@ std::optional<bool> Result::verified() const noexcept {
 
 Result result_of(const Problem& problem, Solver& solver) {
   constexpr double points_per_mega = 1e-6;
-  const double work = static_cast<double>(solver.element_steps()) * static_cast<double>(element_points) *
-                      (problem.cg_iterations + 1);
+  const double work = static_cast<double>(solver.element_steps() + solver.element_iterations()) *
+                      static_cast<double>(element_points);
   return {.npb_class = class_of(problem),
           .integral = solver.integral(),
           .mops = points_per_mega * work / solver.computed_s()};
 }
 
 std::string npb_head(const Problem& problem) {
+  const auto tolerance = problem.solver == SolverRule::converged
+                             ? fmt::format(" at most, to a tolerance of {}", problem.cg_tolerance)
+                             : "";
   return fmt::format(
       " Levels of refinement:        {:8}\n Adaptation frequency:        {:8}\n Time steps:                  "
       "{:8}    dt: "
-      "{:14.6E}\n CG iterations:               {:8}\n Heat source radius:          {:8.4f}\n\n",
-      problem.level, problem.adapt_every, problem.steps, problem.dt, problem.cg_iterations, problem.radius);
+      "{:14.6E}\n CG iterations:               {:8}{}\n Heat source radius:          {:8.4f}\n\n",
+      problem.level, problem.adapt_every, problem.steps, problem.dt, problem.cg_iterations, tolerance,
+      problem.radius);
 }
 
 std::string npb_adaptation(const Adaptation& done) {
@@ -117,6 +121,7 @@ nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::
   nlohmann::json json{{"class", std::string(1, known == nullptr ? 'U' : known->name)},
                       {"computed_s", solver.computed_s()},
                       {"element_steps", solver.element_steps()},
+                      {"element_iterations", solver.element_iterations()},
                       {"phases",
                        {{"convection_s", phases.convection_s},
                         {"diffusion_s", phases.diffusion_s},

@@ -12,6 +12,15 @@ namespace tailrace::heat {
 
 namespace {
 
+/// Where a point of an element is.
+Vec3 place_of(const Leaf& leaf, std::size_t point) noexcept {
+  const std::array<std::size_t, 3> at{point % points, point / points % points, point / (points * points)};
+  Vec3 place{};
+  for (std::size_t d = 0; d < 3; ++d)
+    place[d] = to_length(leaf.low[d]) + to_length(leaf.size()) * (gll_places[at[d]] + 1) / 2;
+  return place;
+}
+
 ExchangeOptions with_log(ExchangeOptions options, trace::Log& log) {
   options.log = &log;
   return options;
@@ -24,7 +33,7 @@ Solver::Solver(mpi::CommView comm, const Problem& problem, const ExchangeOptions
 
 void Solver::begin() {
   time_ = adapted_time_ = 0;
-  element_steps_ = 0;
+  element_steps_ = element_iterations_ = 0;
   set_mesh(make_forest(comm_, problem_.level, problem_.ball_at(0)));
   adaptations_ = {{.step = 0,
                    .splits = (forest_.total - 1) / 7,
@@ -38,10 +47,11 @@ void Solver::advance(StepIndex step) {
   step_ = step;
   mortars_.mark_step(step);
   convect_all();
-  diffuse();
+  const int iterations = diffuse();
   time_ += problem_.dt;
   if (problem_.adapts_after(step)) adapt(step);
   element_steps_ += forest_.total;
+  element_iterations_ += iterations * forest_.total;
   computed_s_ += monotonic_s() - start_s;
 }
 
@@ -64,6 +74,15 @@ ElementValues Solver::values(std::size_t element) const noexcept {
 void Solver::set_values(std::size_t element, const ElementValues& values) noexcept {
   Whole& batch = field_[element / batch_elements];
   for (std::size_t p = 0; p < element_points; ++p) batch.value(p, element % batch_elements) = values[p];
+}
+
+void Solver::set_field(const std::function<double(const Vec3&)>& value) {
+  for (std::size_t e = 0; e < elements(); ++e) {
+    const Leaf& leaf = forest_.leaves[e];
+    ElementValues values{};
+    for (std::size_t p = 0; p < element_points; ++p) values[p] = value(place_of(leaf, p));
+    set_values(e, values);
+  }
 }
 
 void Solver::set_mesh(Forest forest) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -42,7 +43,10 @@ class Solver {
 
   /// Makes the mesh of the start, with a field of zeros. @collective{comm}
   void begin();
-  /// A time step, and after it the mesh of its end if that is due. @collective{comm}
+  /// Sets the field of this rank's elements, which `begin` has set to zeros, to `value(place)`. @local
+  void set_field(const std::function<double(const Vec3&)>& value);
+  /// A time step, and after it the mesh of its end if that is due. @collective{comm}. Errors (unstable), the
+  /// same on all ranks: the field has left the range of its numbers; conjugate gradients have not converged.
   void advance(StepIndex step);
   /// Saves or restores all that the future depends on; on restoring, makes the mesh that the field is on.
   /// @collective{comm}. Errors (input), on all ranks: the state is one of another problem.
@@ -58,6 +62,8 @@ class Solver {
   [[nodiscard]] double time() const noexcept { return time_; }
   /// The elements of all ranks, summed up over the steps taken.
   [[nodiscard]] std::int64_t element_steps() const noexcept { return element_steps_; }
+  /// The same, each step as often as it had iterations of conjugate gradients.
+  [[nodiscard]] std::int64_t element_iterations() const noexcept { return element_iterations_; }
   [[nodiscard]] const std::vector<Adaptation>& adaptations() const noexcept { return adaptations_; }
   /// Seconds of computing, of earlier runs of the computation too; those of the slowest rank.
   [[nodiscard]] double computed_s() const noexcept { return computed_s_; }
@@ -86,7 +92,7 @@ class Solver {
   void for_each_lane(std::size_t batch, Body body) const;
 
   void take_restored(const Leaf& leaf, const ElementValues& values);
-  void check_same_problem(checkpoint::StateArchive& archive) const;
+  void check_same_problem(checkpoint::StateArchive& archive, int version) const;
   void pass_adaptations(checkpoint::StateArchive& archive);
   void set_mesh(Forest forest);
   void set_scales();
@@ -100,7 +106,10 @@ class Solver {
   [[nodiscard]] bool fill_source(std::size_t batch, const Ball& ball, Whole& source) const;
   void clear_boundary(std::size_t batch, Whole& change) const;
   void start_residual();
-  void diffuse();
+  /// Returns the iterations that it took.
+  int diffuse();
+  [[nodiscard]] double goal_of(double first) const noexcept;
+  void check_residual(double square, double first) const;
   [[nodiscard]] double apply_to_direction(double keep);
   [[nodiscard]] double follow_direction(double length);
   void add_correction();
@@ -122,7 +131,7 @@ class Solver {
   BatchMortars batch_mortars_;
   double time_ = 0, adapted_time_ = 0;
   StepIndex step_ = 0;
-  std::int64_t element_steps_ = 0;
+  std::int64_t element_steps_ = 0, element_iterations_ = 0;
   double computed_s_ = 0;
   std::vector<Adaptation> adaptations_;
   Phases phases_;

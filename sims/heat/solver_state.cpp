@@ -23,23 +23,26 @@ std::vector<double> numbers_of(const Problem& problem) {
                               static_cast<double>(problem.adapt_every)};
   numbers.insert(numbers.end(), problem.velocity.begin(), problem.velocity.end());
   numbers.insert(numbers.end(), problem.centre.begin(), problem.centre.end());
+  numbers.push_back(problem.cg_tolerance);  // 0 of the solver "npb"
   return numbers;
 }
 
 }  // namespace
 
-void Solver::check_same_problem(checkpoint::StateArchive& archive) const {
+/// Version 1 knew the solver "npb" only.
+void Solver::check_same_problem(checkpoint::StateArchive& archive, int version) const {
   const auto here = numbers_of(problem_);
   auto there = here;
   archive.values("problem", there);
+  if (version == 1) there.push_back(0);
   if (there == here) return;
-  throw Error(
-      ErrorInfo{.kind = ErrorKind::input,
-                .message = fmt::format("the checkpoint is of a run with level, radius, viscosity, dt_s, "
-                                       "cg_iterations, adapt_every, velocity and centre {}, not {}",
-                                       fmt::join(there, ", "), fmt::join(here, ", ")),
-                .path = {},
-                .hint = "resume with the case that wrote it"});
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::input,
+      .message = fmt::format("the checkpoint is of a run with level, radius, viscosity, dt_s, "
+                             "cg_iterations, adapt_every, velocity, centre and cg_tolerance {}, not {}",
+                             fmt::join(there, ", "), fmt::join(here, ", ")),
+      .path = {},
+      .hint = "resume with the case that wrote it"});
 }
 
 void Solver::pass_adaptations(checkpoint::StateArchive& archive) {
@@ -56,11 +59,13 @@ void Solver::pass_adaptations(checkpoint::StateArchive& archive) {
 
 /// The mesh follows from the time of the last adaptation, whatever the number of ranks.
 void Solver::state(checkpoint::StateArchive& archive) {
-  archive.component("heat", 1, [&](int) {
-    check_same_problem(archive);
+  archive.component("heat", 2, [&](int version) {
+    check_same_problem(archive, version);
     archive.value("time", time_);
     archive.value("adapted_time", adapted_time_);
     archive.value("element_steps", element_steps_);
+    element_iterations_ = version == 1 ? element_steps_ * problem_.cg_iterations : element_iterations_;
+    if (version > 1) archive.value("element_iterations", element_iterations_);
     double computed_s = archive.restores() ? 0 : mpi::max(comm_, computed_s_);
     archive.value("computed_s", computed_s);
     computed_s_ = computed_s;

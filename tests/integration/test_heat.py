@@ -131,6 +131,24 @@ def test_npb_input_makes_class_u(tmp_path):
     assert ended.status == 2 and "line 2" in str(ended) and "line 4" in str(ended), ended
 
 
+def test_converged_steps_are_class_u_and_end_at_their_bound(tmp_path):
+    text = CASE.replace('class = "S"', 'class = "S"\nsolver = "converged"').split("[[output]]")[0]
+    words = ["--set", "time.steps=6"]
+    ended, out = run(tmp_path, "converged", *words, ranks=2, text=text)
+    assert ended.status == 0 and "1000 at most, to a tolerance of 1e-10" in str(ended), ended
+    assert re.search(r"^ Class           = +U$", str(ended), re.M), ended
+    assert re.search(r"^ Verification    = +NOT PERFORMED$", str(ended), re.M), ended
+    account = json.loads((out / "run.json").read_text())
+    assert account["config"]["heat"]["cg_tolerance"] == 1e-10
+    assert account["results"]["element_iterations"] > 10 * account["results"]["element_steps"]
+    ended, out = run(tmp_path, "bound", *words, "--set", "heat.cg_iterations=4", text=text)
+    assert ended.status == 3 and "step 1: 4 iterations of conjugate gradients" in ended.err, ended
+    assert "Verification" not in str(ended)
+    ended, out = run(tmp_path, "npb", "--set", "heat.cg_tolerance=1e-6", ranks=0, text=CASE)
+    assert ended.status == 2 and not out.exists(), ended
+    assert 'heat.cg_tolerance: belongs to heat.solver = "converged"' in str(ended), ended
+
+
 def test_samples_are_the_same_on_any_ranks_and_right(tmp_path):
     ended, one = run(tmp_path, "one")
     assert ended.status == 0, ended
