@@ -37,7 +37,7 @@ Kernels::Kernels(const Problem& problem, const BlockGrid& blocks) : problem_(pro
 Values Kernels::edges(int number, const Values& values) const {
   const Index3 n = blocks_.box(number).extents();
   const auto places = face_places(n, problem_.grid.dimensions);
-  Values edges(places.back());
+  auto edges = Values::for_overwrite(places.back());
   const auto copy = [&](std::size_t side, Index3 from, Index3 to) {
     double* out = edges.values().data() + places[side];
     for (std::int64_t z = from.z; z < to.z; ++z)
@@ -119,7 +119,7 @@ double Kernels::around_of(const Row& row, std::int64_t x) const noexcept {
 template <class Value>
 Values Kernels::map(int number, const Values& values, const Neighbours& around, double wall,
                     const Value& value) const {
-  Values out(values.size());
+  auto out = Values::for_overwrite(values.size());
   const auto rows = [&]<int dimensions>(std::integral_constant<int, dimensions>) {
     each_row(number, values, around, wall, [&](const Row& row) {
       double* const to = out.values().data() + row.first;
@@ -167,7 +167,7 @@ double dot(const Values& a, const Values& b) noexcept {
 }
 
 Values sum(const Values& a, double factor, const Values& b) {
-  Values out(a.size());
+  auto out = Values::for_overwrite(a.size());
   const double *const from_a = a.begin(), *const from_b = b.begin();
   double* const to = out.values().data();
   for (std::size_t i = 0; i < a.size(); ++i) to[i] = from_a[i] + factor * from_b[i];

@@ -16,7 +16,7 @@ using fragments::Real;
 
 Values State::copy(const AlignedVector<double>& array, const Box& box) const {
   const Index3 n = own.extents(), m = box.extents();
-  Values values(static_cast<std::size_t>(m.volume()));
+  auto values = Values::for_overwrite(static_cast<std::size_t>(m.volume()));
   double* to = values.values().data();
   for (std::int64_t z = box.lo.z - own.lo.z; z < box.hi.z - own.lo.z; ++z)
     for (std::int64_t y = box.lo.y - own.lo.y; y < box.hi.y - own.lo.y; ++y)

@@ -112,6 +112,8 @@ struct Statement;
 struct Statements {
   std::vector<std::uint32_t> declarations;
   std::vector<const Statement*> statements;
+  std::uint32_t first_slot = 0;  ///< of those of its own
+  std::uint32_t slots = 0;       ///< from the first to the last of its own
 };
 
 struct Subroutine {

@@ -145,6 +145,7 @@ void Compiler::subroutine(Subroutine& subroutine, const Node& node) {
   for (const auto& name : subroutine.nfparams)
     declare(name, subroutine.at, {Symbol::Kind::nfparam, scopes.new_slot(), -1, {}});
   rules(subroutine.rules, node.list("rules"), node, nullptr);
+  subroutine.block.slots = scopes.slots();
   block(subroutine.block, node);
   subroutine.slots = scopes.slots();
 }
@@ -201,6 +202,7 @@ void Compiler::declare_name(Statements& block, const std::string& name, const Pl
   const auto number = static_cast<std::uint32_t>(image_.declarations.size());
   image_.declarations.push_back({name, at, scopes_->new_slot(), -1});
   block.declarations.push_back(number);
+  block.slots = scopes_->slots() - block.first_slot;
   declare(name, at, {kind, image_.declarations.back().slot, static_cast<std::int32_t>(number), {}});
 }
 
@@ -252,10 +254,12 @@ void Compiler::arguments(Statement& statement, const Node& node) {
                                       : expressions().expression(list[i], node.at()));
 }
 
-std::uint32_t Compiler::variable(const Node& node) {
-  const auto slot = scopes_->new_slot();
-  declare(node.text("var"), node.at(), {Symbol::Kind::value, slot, -1, {}});
-  return slot;
+/// The variable of a loop, which is the first slot of its block.
+void Compiler::variable(Statement& statement, const Node& node) {
+  statement.variable = statement.block.first_slot = scopes_->new_slot();
+  statement.block.slots = 1;
+  statement.variable_name = node.text("var");
+  declare(statement.variable_name, node.at(), {Symbol::Kind::value, statement.variable, -1, {}});
 }
 
 void Compiler::loop(Statement& statement, const Node& node) {
@@ -265,7 +269,7 @@ void Compiler::loop(Statement& statement, const Node& node) {
   statement.last = expressions().expression(node.list("last"), node.at());
   rules(statement.rules, node.list("rules"), node, nullptr);
   scopes_->open();
-  statement.variable = variable(node), statement.variable_name = node.text("var");
+  variable(statement, node);
   block(statement.block, node);
   scopes_->close();
 }
@@ -277,7 +281,7 @@ void Compiler::repeat(Statement& statement, const Node& node) {
   statement.out = expressions().reference(node.list("wout"), node.at());
   rules(statement.rules, node.list("rules"), node, nullptr);
   scopes_->open();
-  statement.variable = variable(node), statement.variable_name = node.text("var");
+  variable(statement, node);
   statement.condition = expressions().expression(node.list("cond"), node.at());
   block(statement.block, node);
   scopes_->close();
@@ -288,6 +292,7 @@ void Compiler::condition(Statement& statement, const Node& node) {
   statement.kind = Kind::condition;
   statement.condition = expressions().expression(node.list("cond"), node.at());
   rules(statement.rules, node.list("rules"), node, nullptr);
+  statement.block.first_slot = scopes_->slots();
   block(statement.block, node);
 }
 

@@ -49,7 +49,7 @@ class Compiler {
   void loop(Statement& statement, const Node& node);
   void repeat(Statement& statement, const Node& node);
   void condition(Statement& statement, const Node& node);
-  std::uint32_t variable(const Node& node);
+  void variable(Statement& statement, const Node& node);
   void rules(Rules& rules, const Json& list, const Node& node, Statement* call);
   void rule(Rules& rules, const Node& node, Statement* call);
   void indexed_rule(Rules& rules, const Node& node);

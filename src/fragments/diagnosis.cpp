@@ -38,8 +38,7 @@ std::vector<std::optional<std::int32_t>> known_indices(const Image& image, const
     }
     const bool unknown = std::ranges::any_of(index.tokens, [&](const Token& token) {
       const bool reads = token.kind == Token::Kind::slot || token.kind == Token::Kind::name;
-      return reads && (token.number >= fragment.frame->slots.size() ||
-                       std::holds_alternative<std::monostate>(fragment.frame->slots[token.number]));
+      return reads && fragment.frame->find(token.number) == nullptr;
     });
     if (unknown) continue;
     const auto result = Evaluation(image, *fragment.frame, fragment.inputs).evaluate(index);
@@ -51,9 +50,7 @@ std::vector<std::optional<std::int32_t>> known_indices(const Image& image, const
 std::vector<Pattern> writes_of(const Image& image, const Fragment& fragment) {
   std::vector<Pattern> patterns;
   for (const auto* name : fragment.statement->written) {
-    const auto slot = name->tokens.back().number;
-    const auto* const base =
-        slot < fragment.frame->slots.size() ? std::get_if<Name>(&fragment.frame->slots[slot]) : nullptr;
+    const auto* const base = std::get_if<Name>(fragment.frame->find(name->tokens.back().number));
     if (base == nullptr) continue;  // declared within the fragment
     Pattern pattern{base->id.base(), {base->id.indices().begin(), base->id.indices().end()}, true};
     for (const auto& index : known_indices(image, fragment, *name)) pattern.indices.push_back(index);

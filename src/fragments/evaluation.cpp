@@ -9,7 +9,79 @@
 
 namespace tailrace::fragments {
 
+namespace {
+
+bool compute(Op op, IntegerStack& integers) {
+  if (op == Op::to_int) return true;
+  if (op == Op::to_real || op == Op::to_string) return false;
+  const auto right = integers.pop();
+  if (op == Op::choose) {
+    const auto left = integers.pop();
+    return integers.push(integers.pop() != 0 ? left : right);
+  }
+  const auto left = op == Op::negate ? 0 : integers.pop();
+  const auto result = fragments::combine(op == Op::negate ? Op::subtract : op, left, right);
+  return result && integers.push(*result);
+}
+
+}  // namespace
+
+const Name& Evaluation::base(const Token& token) const {
+  const auto* const name = std::get_if<Name>(&(*frame_)[token.number]);
+  TAILRACE_CHECK(name != nullptr, "a slot that is read holds a name");
+  return *name;
+}
+
+bool Evaluation::push_if_integer(const Value* value, IntegerStack& integers) {
+  return value != nullptr && value->type() == Type::integer && integers.push(value->integer());
+}
+
+bool Evaluation::push_integer(const Token& token, IntegerStack& integers) {
+  switch (token.kind) {
+    case Token::Kind::constant:
+      return push_if_integer(&image_->constants[token.number], integers);
+    case Token::Kind::slot:
+      if (binds_ && token.number == bound_slot_) return integers.push(bound_);
+      return push_if_integer(std::get_if<Value>(&(*frame_)[token.number]), integers);
+    case Token::Kind::name: {
+      auto name = base(token);
+      name.id.take(integers.top(token.indices));
+      integers.drop(token.indices);
+      return push_if_integer(need(name), integers);
+    }
+    case Token::Kind::op:
+      return compute(token.op, integers);
+  }
+  return false;
+}
+
+bool Evaluation::push_integers(std::span<const Token> tokens, IntegerStack& integers) {
+  return std::ranges::all_of(tokens, [&](const Token& token) { return push_integer(token, integers); });
+}
+
+/// The name that a reference has if its indices are ints and known.
+std::optional<Name> Evaluation::quick_name(const Code& code) {
+  IntegerStack indices;
+  const std::span tokens(code.tokens);
+  if (!push_integers(tokens.first(tokens.size() - 1), indices)) return {};
+  std::optional<Name> name(base(tokens.back()));
+  name->id.take(indices.top(tokens.back().indices));
+  return name;
+}
+
 Result Evaluation::evaluate(const Code& code) {
+  if (code.is_name())
+    if (const auto name = quick_name(code)) {
+      const auto* const value = need(*name);
+      return value != nullptr ? Result{Result::State::known, *value, 0} : Result{};
+    }
+  IntegerStack integers;
+  if (!code.is_name() && push_integers(code.tokens, integers))
+    return {Result::State::known, Value(integers.pop()), 0};
+  return evaluate_values(code);
+}
+
+Result Evaluation::evaluate_values(const Code& code) {
   stack_.clear();
   for (const auto& token : code.tokens) push(token);
   TAILRACE_DCHECK(stack_.size() == 1, "an expression leaves one result");
@@ -17,6 +89,7 @@ Result Evaluation::evaluate(const Code& code) {
 }
 
 std::optional<Name> Evaluation::name(const Code& code) {
+  if (auto quick = quick_name(code)) return quick;
   stack_.clear();
   for (std::size_t i = 0; i + 1 < code.tokens.size(); ++i) push(code.tokens[i]);
   auto name = take_name(code.tokens.back());
@@ -26,9 +99,11 @@ std::optional<Name> Evaluation::name(const Code& code) {
 
 const Value* Evaluation::need(const Name& name) {
   const auto& inputs = *inputs_;
-  used_.resize(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].id == name.id) return used_[i] = true, &inputs[i].value;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!(inputs[i].name.id == name.id)) continue;
+    if (used_ != nullptr) (*used_)[i] = true;
+    return inputs[i].value.is_set() ? &inputs[i].value : nullptr;
+  }
   const auto is_it = [&](const Name& other) { return other.id == name.id; };
   if (std::ranges::find(exempt_, name.id) == exempt_.end() && std::ranges::none_of(missing_, is_it))
     missing_.push_back(name);
@@ -62,7 +137,7 @@ void Evaluation::push_slot(const Token& token) {
     stack_.push_back({Result::State::known, Value(bound_), 0});
     return;
   }
-  const auto* const value = std::get_if<Value>(&frame_->slots[token.number]);
+  const auto* const value = std::get_if<Value>(&(*frame_)[token.number]);
   TAILRACE_CHECK(value != nullptr, "a slot that is read holds a value");
   stack_.push_back({Result::State::known, *value, 0});
 }
@@ -76,15 +151,14 @@ void Evaluation::push_name(const Token& token) {
 
 /// The name with the indices on the stack. Without a name, why is on the stack.
 std::optional<Name> Evaluation::take_name(const Token& token) {
-  const auto* const base = std::get_if<Name>(&frame_->slots[token.number]);
-  TAILRACE_CHECK(base != nullptr, "a slot that is read holds a name");
+  const auto& of = base(token);
   const auto first = stack_.end() - token.indices;
   const auto unknown = std::find_if(first, stack_.end(), [](const Result& index) { return !index.known(); });
   const auto other = std::find_if(first, stack_.end(), [](const Result& index) {
     return index.known() && index.value.type() != Type::integer;
   });
   if (unknown == stack_.end() && other == stack_.end()) {
-    std::optional<Name> name(*base);
+    std::optional<Name> name(of);
     for (auto index = first; index != stack_.end(); ++index) name->id.take(index->value.integer());
     stack_.erase(first, stack_.end());
     return name;
@@ -95,8 +169,8 @@ std::optional<Name> Evaluation::take_name(const Token& token) {
     stack_.push_back(why);
   else
     push_fault(token.at,
-               fmt::format("an index of {} is {}, a {}, not an int", text_of(*image_, *base),
-                           text_of(why.value), to_string(why.value.type())),
+               fmt::format("an index of {} is {}, a {}, not an int", text_of(*image_, of), text_of(why.value),
+                           to_string(why.value.type())),
                "SEM1");
   return {};
 }

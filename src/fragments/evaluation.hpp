@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,12 +28,35 @@ struct Result {
   [[nodiscard]] bool known() const noexcept { return state == State::known; }
 };
 
+/// The ints of an expression that has nothing else, as indices, bounds and ranks are.
+class IntegerStack {
+ public:
+  /// Returns false if there is no place for it.
+  bool push(std::int32_t number) noexcept {
+    if (size_ == numbers_.size()) return false;
+    numbers_[size_++] = number;
+    return true;
+  }
+  std::int32_t pop() noexcept { return numbers_[--size_]; }
+  /// The topmost numbers, the first of which was pushed first.
+  [[nodiscard]] std::span<const std::int32_t> top(std::size_t count) const noexcept {
+    return {numbers_.data() + size_ - count, count};
+  }
+  void drop(std::size_t count) noexcept { size_ -= count; }
+
+ private:
+  std::array<std::int32_t, 16> numbers_;  // what has not been pushed is not read
+  std::size_t size_ = 0;
+};
+
 /// Evaluates the expressions of one fragment, and finds what it needs.
 class Evaluation {
  public:
   Evaluation(const Image& image, const Frame& frame, const std::vector<Input>& inputs)
       : image_(&image), frame_(&frame), inputs_(&inputs) {}
 
+  /// Most expressions are of ints and are evaluated without memory; all else, and whatever is missing or
+  /// wrong, is left to values.
   Result evaluate(const Code& code);
   /// The data fragment that a reference names; nothing if an index is not known.
   std::optional<Name> name(const Code& code);
@@ -52,13 +77,22 @@ class Evaluation {
   }
   /// Has the fault of a result count. Returns whether the value is known.
   bool accept(const Result& result);
-  /// Whether a need was used, in the order of the inputs.
-  [[nodiscard]] const std::vector<bool>& used() const noexcept { return used_; }
+  /// Has the inputs that are used from now on marked, in the order of the inputs.
+  void mark_used(std::vector<bool>& used) {
+    used_ = &used;
+    used_->resize(inputs_->size());
+  }
 
   [[nodiscard]] const Image& image() const noexcept { return *image_; }
   [[nodiscard]] const Frame& frame() const noexcept { return *frame_; }
 
  private:
+  bool push_integers(std::span<const Token> tokens, IntegerStack& integers);
+  bool push_integer(const Token& token, IntegerStack& integers);
+  bool push_if_integer(const Value* value, IntegerStack& integers);
+  [[nodiscard]] const Name& base(const Token& token) const;
+  std::optional<Name> quick_name(const Code& code);
+  Result evaluate_values(const Code& code);
   void push(const Token& token);
   void push_slot(const Token& token);
   void push_name(const Token& token);
@@ -77,7 +111,7 @@ class Evaluation {
   std::vector<Id> exempt_;
   std::vector<Fault> faults_;
   std::optional<Fault> fault_;
-  std::vector<bool> used_;
+  std::vector<bool>* used_ = nullptr;
   std::uint32_t bound_slot_ = 0;
   std::int32_t bound_ = 0;
   bool binds_ = false;
@@ -90,10 +124,18 @@ struct Computed {
   std::string code;
 };
 Computed combine(Op op, const Value& a, const Value& b);
+/// The same of two ints; nothing if the result is none.
+std::optional<std::int32_t> combine(Op op, std::int32_t a, std::int32_t b);
 Computed convert(Op op, const Value& value);
 
-/// The value of an argument for a parameter; `single` says that the argument is a name or parameter alone and
-/// no formula, `is_data` that it is a data fragment.
+/// Whether a value is an argument for a parameter as it is.
+inline bool fits(const Value& value, ParameterType type) noexcept {
+  if (type == ParameterType::integer) return value.type() == Type::integer;
+  if (type == ParameterType::real) return value.type() == Type::real;
+  return type != ParameterType::string || value.type() == Type::string;
+}
+/// The value of an argument for a parameter that it does not fit. Whether it may be converted depends on what
+/// it is: a formula, a parameter or a data fragment.
 enum class ArgumentForm { formula, parameter, data };
 Computed convert_argument(const Value& value, ParameterType type, ArgumentForm form);
 /// Converts a word of the command line for a parameter of `main`.

@@ -9,10 +9,10 @@
 /// What fragments do once they have all that they need.
 namespace tailrace::fragments {
 
-Effects Machine::execute(Fragment fragment, Resolution resolution) {
+Effects Machine::execute(Fragment fragment, Resolution& resolution) {
   if (fragment.runs_body()) {
     fragment.release_inputs();
-    return run_body(fragment, std::move(resolution));
+    return run_body(fragment, resolution);
   }
   Effects effects;
   effects.fault = std::move(resolution.fault);
@@ -20,7 +20,7 @@ Effects Machine::execute(Fragment fragment, Resolution resolution) {
   return effects;
 }
 
-Effects Machine::run_body(const Fragment& fragment, Resolution resolution) const {
+Effects Machine::run_body(const Fragment& fragment, Resolution& resolution) const {
   if (!resolution.fault) return call_body(fragment, resolution);
   Effects effects;
   effects.fault = std::move(resolution.fault);
@@ -47,7 +47,7 @@ Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) con
     auto& parameter = call.parameters[i];
     parameter.type = callee.parameters[i].type;
     parameter.data = std::get_if<Name>(&resolution.arguments[i]);
-    if (resolution.sources[i]) parameter.data = &*resolution.sources[i];
+    if (resolution.sources[i] != nullptr) parameter.data = resolution.sources[i];
     if (auto* const value = std::get_if<Value>(&resolution.arguments[i])) parameter.value = std::move(*value);
   }
   Effects effects;
@@ -58,7 +58,7 @@ Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) con
     effects.posts.clear();
     effects.fault = fault_of_exception(fragment);
   }
-  if (!effects.fault) conclude(std::move(resolution.after), fragment.group, effects);
+  if (!effects.fault) conclude(resolution.after, fragment.group, effects);
   return effects;
 }
 
@@ -69,7 +69,7 @@ void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>&
   const auto& rules = fragment.statement->rules.counts;
   if (rules.empty()) return;
   std::vector<Input> inputs = fragment.inputs;
-  for (const auto& post : posts) inputs.push_back({post.name.id, post.value});
+  for (const auto& post : posts) inputs.push_back({post.name, post.value});
   Evaluation evaluation(image, *fragment.frame, inputs);
   for (const auto& rule : rules) {
     const auto name = evaluation.name(rule.name);
@@ -112,7 +112,7 @@ void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tail
   if (effects.fault) effects.posts.clear();
 }
 
-void Machine::conclude(AfterActions after, const GroupToken& group, Effects& effects) {
+void Machine::conclude(AfterActions& after, const GroupToken& group, Effects& effects) {
   std::ranges::move(after.sets, std::back_inserter(effects.posts));
   std::ranges::move(after.deletes, std::back_inserter(effects.deletes));
   std::ranges::move(after.pushes, std::back_inserter(effects.pushes));
@@ -121,8 +121,22 @@ void Machine::conclude(AfterActions after, const GroupToken& group, Effects& eff
 
 Effects Machine::child_finished(const GroupToken& group) {
   Effects effects;
-  if (auto closed = groups_.finished(group.slot)) conclude(std::move(closed->after), closed->parent, effects);
+  if (auto closed = groups_.finished(group.slot)) conclude(closed->after, closed->parent, effects);
   return effects;
+}
+
+/// The frame of a block that is created, without values.
+static std::shared_ptr<Frame> frame_within(const Statements& block, std::shared_ptr<const Frame> outer) {
+  auto frame = std::make_shared<Frame>();
+  frame->first = block.first_slot, frame->slots.resize(block.slots);
+  frame->call = outer->call, frame->outer = std::move(outer);
+  return frame;
+}
+
+static std::shared_ptr<Frame> iteration(const Fragment& fragment) {
+  auto frame = frame_within(fragment.statement->block, fragment.frame);
+  frame->own(fragment.statement->variable) = Value(fragment.next);
+  return frame;
 }
 
 void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects) {
@@ -143,7 +157,7 @@ void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects
   else if (statement.kind == Kind::repeat)
     unfold_repeat(fragment, resolution, effects);
   else if (resolution.holds)
-    create(statement.block, std::make_shared<Frame>(*fragment.frame), effects);
+    create(statement.block, frame_within(statement.block, fragment.frame), effects);
   if (!fragment.inner.exists()) return;
   for (auto& child : effects.created) child.group = fragment.inner;
   groups_.expect(fragment.inner.slot, static_cast<std::int64_t>(effects.created.size()));
@@ -163,16 +177,13 @@ void Machine::unfold_call(const Fragment& fragment, const Resolution& resolution
   create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), effects);
 }
 
-std::shared_ptr<Frame> Machine::iteration(const Fragment& fragment) const {
-  auto frame = std::make_shared<Frame>(*fragment.frame);
-  frame->slots[fragment.statement->variable] = Value(fragment.next);
-  return frame;
-}
-
 void Machine::unfold_loop(Fragment& fragment, Effects& effects) {
   const auto& statement = *fragment.statement;
-  std::int32_t left = options_.batch;
-  for (; fragment.next <= fragment.last && (left > 0 || statement.rules.at_once); --left) {
+  const auto count = std::int64_t{fragment.last} - fragment.next + 1;
+  std::int64_t left = statement.rules.at_once ? count : std::min<std::int64_t>(count, options_.batch);
+  effects.created.reserve(static_cast<std::size_t>(std::max<std::int64_t>(left, 0)) *
+                          statement.block.statements.size());
+  for (; fragment.next <= fragment.last && left > 0; --left) {
     create(statement.block, iteration(fragment), effects);
     if (fragment.next == fragment.last) return;  // it may be the largest int
     ++fragment.next;
@@ -208,14 +219,14 @@ std::shared_ptr<const Home> Machine::home_of(const Declaration& declaration, con
   auto home = std::make_shared<Home>();
   home->rule = static_cast<std::uint32_t>(declaration.home);
   for (const auto slot : image_->homes[home->rule].captured)
-    home->captured.push_back(std::get<Value>(frame.slots[slot]));
+    home->captured.push_back(std::get<Value>(frame[slot]));
   return home;
 }
 
 void Machine::create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects) {
   for (const auto number : block.declarations) {
     const auto& declaration = image_->declarations[number];
-    frame->slots[declaration.slot] = Name{Id(options_.rank, ++names_), number, home_of(declaration, *frame)};
+    frame->own(declaration.slot) = Name{Id(options_.rank, ++names_), number, home_of(declaration, *frame)};
   }
   for (const auto* statement : block.statements) {
     auto& fragment = effects.created.emplace_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,10 +38,33 @@ struct CallRecord {
   std::shared_ptr<const CallRecord> caller;
 };
 
-/// The slots of a block that was created, and of what is around it.
+/// The slots of a block that was created. Those of the blocks around it are in their frames.
 struct Frame {
+  std::shared_ptr<const Frame> outer;
+  std::uint32_t first = 0;  ///< slot that is here; those before it are further out
   std::vector<Slot> slots;
   std::shared_ptr<const CallRecord> call;
+
+  [[nodiscard]] const Slot& operator[](std::uint32_t slot) const noexcept {
+    const auto& of = owner(slot);
+    return of.slots[slot - of.first];
+  }
+  [[nodiscard]] Slot& own(std::uint32_t slot) noexcept { return slots[slot - first]; }
+  /// The slot, or null if it is one of a block within this one.
+  [[nodiscard]] const Slot* find(std::uint32_t slot) const noexcept {
+    const auto& of = owner(slot);
+    const bool here = slot - of.first < of.slots.size();
+    return here && !std::holds_alternative<std::monostate>(of.slots[slot - of.first])
+               ? &of.slots[slot - of.first]
+               : nullptr;
+  }
+
+ private:
+  [[nodiscard]] const Frame& owner(std::uint32_t slot) const noexcept {
+    const auto* frame = this;
+    while (slot < frame->first) frame = frame->outer.get();
+    return *frame;
+  }
 };
 
 /// Names a structured fragment that waits until all it created has run.
@@ -51,9 +75,9 @@ struct GroupToken {
   friend bool operator==(const GroupToken&, const GroupToken&) = default;
 };
 
-/// A value that a fragment needs and has.
+/// A value that a fragment needs; not set until it comes.
 struct Input {
-  Id id;
+  Name name;
   Value value;
 };
 
@@ -70,10 +94,23 @@ struct Fragment {
   bool stolen = false;             ///< it has moved to a rank that had nothing to do; not sent
   std::int64_t foreign_bytes = 0;  ///< of inputs that came from other ranks; not sent
 
-  /// Lets go of inputs, which are in the arguments of its resolution, so that a body may be the only one to
-  /// have their memory. Use counts may read them.
+  /// Sets an input for which the fragment waits.
+  void set_input(const Id& id, Value value) {
+    const auto found = std::ranges::find_if(inputs, [&](const Input& input) { return input.name.id == id; });
+    found->value = std::move(value);
+  }
+  /// The inputs for which it waits.
+  [[nodiscard]] std::vector<Name> missing() const {
+    std::vector<Name> names;
+    for (const auto& input : inputs)
+      if (!input.value.is_set()) names.push_back(input.name);
+    return names;
+  }
+  /// Lets go of the values of inputs, which are in the arguments of its resolution, so that a body may be the
+  /// only one to have their memory. Use counts may read them.
   void release_inputs() {
-    if (statement->rules.counts.empty()) inputs.clear();
+    if (!statement->rules.counts.empty()) return;
+    for (auto& input : inputs) input.value = {};
   }
   /// Whether it may run on any rank: nothing says where, or it is said that it may.
   [[nodiscard]] bool may_move() const noexcept {

@@ -38,6 +38,7 @@ struct AfterActions {
   std::vector<Removal> deletes;
   std::vector<std::pair<Name, Name>> pushes;
   [[nodiscard]] bool empty() const noexcept { return sets.empty() && deletes.empty() && pushes.empty(); }
+  void clear() { sets.clear(), deletes.clear(), pushes.clear(); }
 };
 
 /// Structured fragments of this rank that wait until all they created has run.

@@ -60,6 +60,11 @@ class Id {
     hash_ = mixed_bits(hash_ + 0x9e3779b97f4a7c15U + static_cast<std::uint32_t>(index));
   }
 
+  /// Appends indices.
+  void take(std::span<const std::int32_t> indices) {
+    for (const auto index : indices) take(index);
+  }
+
   friend bool operator==(const Id& a, const Id& b) noexcept {
     return a.hash_ == b.hash_ && a.counter_ == b.counter_ && a.creator_ == b.creator_ &&
            std::ranges::equal(a.indices(), b.indices());

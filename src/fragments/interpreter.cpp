@@ -32,14 +32,14 @@ class Interpreter {
  private:
   struct Waiting {
     Fragment fragment;
-    std::vector<Name> missing;
-    std::size_t count = 0;
+    std::size_t count = 0;  ///< of inputs that are not set
   };
 
   void step(Fragment fragment) {
-    auto resolution = machine_.resolve(fragment);
+    Resolution resolution;
+    machine_.resolve(fragment, resolution);
     if (!resolution.ready()) return wait(std::move(fragment), std::move(resolution.missing));
-    auto effects = machine_.execute(fragment, std::move(resolution));
+    auto effects = machine_.execute(fragment, resolution);
     if (effects.fault) fail(fragment, *effects.fault);
     if (!effects.fault && !effects.again) ++ending_.executed;
     apply(std::move(effects));
@@ -54,13 +54,12 @@ class Interpreter {
   void wait(Fragment fragment, std::vector<Name> missing) {
     const auto token = ++tokens_;
     auto& waiting = waiting_[token];
-    for (const auto& name : missing) {
-      if (auto value = store_.request(name, {0, token}))
-        fragment.inputs.push_back({name.id, std::move(*value)});
-      else
-        ++waiting.count;
+    for (auto& name : missing) {
+      auto value = store_.request(name, {0, token});
+      if (!value) ++waiting.count;
+      fragment.inputs.push_back({std::move(name), std::move(value).value_or(Value())});
     }
-    waiting.fragment = std::move(fragment), waiting.missing = std::move(missing);
+    waiting.fragment = std::move(fragment);
     if (waiting.count == 0) resume(token);
   }
   void resume(std::uint64_t token) {
@@ -70,7 +69,7 @@ class Interpreter {
   void deliver(const Id& id, const std::vector<Delivery>& deliveries) {
     for (const auto& delivery : deliveries) {
       auto& waiting = waiting_.at(delivery.to.token);
-      waiting.fragment.inputs.push_back({id, delivery.value});
+      waiting.fragment.set_input(id, delivery.value);
       if (--waiting.count == 0) resume(delivery.to.token);
     }
   }
@@ -87,18 +86,16 @@ class Interpreter {
   }
   void write(Post post) {
     std::vector<Delivery> deliveries;
-    const auto id = post.name.id;
-    const auto copy = post;
-    if (const auto* const earlier = store_.post(std::move(post), deliveries))
-      failures_.push_back(written_twice(machine_.image(), *earlier, copy));
-    deliver(id, deliveries);
+    if (const auto* const earlier = store_.post(post, deliveries))
+      failures_.push_back(written_twice(machine_.image(), *earlier, post));
+    deliver(post.name.id, deliveries);
   }
 
   Ending finish() {
     const auto& image = machine_.image();
     Situation situation;
     for (const auto& [token, waiting] : waiting_)
-      situation.stuck.push_back(describe(image, waiting.fragment, still_missing(waiting)));
+      situation.stuck.push_back(describe(image, waiting.fragment, waiting.fragment.missing()));
     add_groups(image, machine_.rank(), machine_.groups(), situation.stuck);
     situation.stuck.insert(situation.stuck.end(), failed_.begin(), failed_.end());
     add_knowledge(image, store_, missing_of(situation.stuck), situation);
@@ -106,14 +103,6 @@ class Interpreter {
     ending_.left_count = store_.live_count(), ending_.left_bytes = store_.live_bytes();
     ending_.errors = texts_of(image, verdict(image, situation), std::move(failures_));
     return std::move(ending_);
-  }
-  static std::vector<Name> still_missing(const Waiting& waiting) {
-    std::vector<Name> missing;
-    for (const auto& name : waiting.missing)
-      if (std::ranges::none_of(waiting.fragment.inputs,
-                               [&](const Input& input) { return input.id == name.id; }))
-        missing.push_back(name);
-    return missing;
   }
 
   Machine machine_;

@@ -86,7 +86,7 @@ ArgumentForm form_of(const Code& code) {
 /// How an argument is called in a message.
 std::string subject(const Evaluation& evaluation, const Code& code, const std::string& otherwise) {
   if (!code.is_name() || code.tokens.size() != 1) return otherwise;
-  return text_of(evaluation.image(), std::get<Name>(evaluation.frame().slots[code.tokens[0].number]));
+  return text_of(evaluation.image(), std::get<Name>(evaluation.frame()[code.tokens[0].number]));
 }
 
 /// Evaluates the expressions of a fragment one after the other, and keeps their results.
@@ -96,7 +96,9 @@ class Resolver {
       : fragment_(fragment),
         statement_(*fragment.statement),
         resolution_(resolution),
-        evaluation_(image, *fragment.frame, fragment.inputs) {}
+        evaluation_(image, *fragment.frame, fragment.inputs) {
+    if (statement_.kind == Kind::repeat) evaluation_.mark_used(resolution.used);
+  }
 
   void run() {
     switch (statement_.kind) {
@@ -117,23 +119,24 @@ class Resolver {
     if (statement_.callee != nullptr && !statement_.callee->external && evaluation_.missing().empty())
       callee();
     resolution_.missing = std::move(evaluation_.missing());
-    resolution_.used = evaluation_.used();
     if (evaluation_.faulty()) resolution_.fault = evaluation_.fault();
   }
 
  private:
   /// The value of an expression as a type wants it, or nothing.
-  std::optional<Value> value(const Code& code, ParameterType type, const std::string& what) {
+  template <class What>
+  std::optional<Value> value(const Code& code, ParameterType type, What what) {
     auto result = evaluation_.evaluate(code);
     if (!evaluation_.accept(result)) return {};
+    if (fits(result.value, type)) return std::move(result.value);
     auto outcome = convert_argument(result.value, type, form_of(code));
     if (outcome.problem.empty()) return std::move(outcome.value);
     evaluation_.set_fault(
-        {statement_.at, subject(evaluation_, code, what) + " " + outcome.problem, outcome.code, {}});
+        {statement_.at, subject(evaluation_, code, what()) + " " + outcome.problem, outcome.code, {}});
     return {};
   }
-  std::optional<std::int32_t> integer(const Code& code, const std::string& what) {
-    const auto number = value(code, ParameterType::integer, what);
+  std::optional<std::int32_t> integer(const Code& code, const char* what) {
+    const auto number = value(code, ParameterType::integer, [what] { return std::string(what); });
     return number ? std::optional(number->integer()) : std::nullopt;
   }
 
@@ -144,15 +147,23 @@ class Resolver {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].type == ParameterType::name) {
         argument_name(i);
-      } else if (auto argument = value(statement_.arguments[i], parameters[i].type, argument_text(i))) {
+      } else if (auto argument =
+                     value(statement_.arguments[i], parameters[i].type, [&] { return argument_text(i); })) {
         resolution_.arguments[i] = std::move(*argument);
         if (statement_.callee->external && statement_.arguments[i].is_name())
-          resolution_.sources[i] = evaluation_.name(statement_.arguments[i]);
+          resolution_.sources[i] = source(statement_.arguments[i]);
       }
     }
     if (!statement_.label.empty()) evaluation_.name(statement_.label);
     for (const auto& code : statement_.nfarguments)
       resolution_.nfarguments.push_back(Value(integer(code, "a parameter for recommendations").value_or(0)));
+  }
+  /// The input that an argument is.
+  const Name* source(const Code& code) {
+    const auto name = evaluation_.name(code);
+    const auto found = std::ranges::find_if(
+        fragment_.inputs, [&](const Input& input) { return name && input.name.id == name->id; });
+    return found == fragment_.inputs.end() ? nullptr : &found->name;
   }
   [[nodiscard]] std::string argument_text(std::size_t i) const {
     return fmt::format("argument {} of {}", i + 1, statement_.callee->name);
@@ -171,7 +182,7 @@ class Resolver {
     auto frame = std::make_shared<Frame>();
     frame->slots = resolution_.arguments;
     frame->slots.insert(frame->slots.end(), resolution_.nfarguments.begin(), resolution_.nfarguments.end());
-    frame->slots.resize(statement_.callee->slots);
+    frame->slots.resize(statement_.callee->block.slots);
     frame->call = statement_.number == ~0U ? nullptr : call;
     resolution_.callee_frame = frame;
     Evaluation inner(evaluation_.image(), *frame, fragment_.inputs);
@@ -243,10 +254,9 @@ class Resolver {
 
 }  // namespace
 
-Resolution Machine::resolve(const Fragment& fragment) const {
-  Resolution resolution;
+void Machine::resolve(const Fragment& fragment, Resolution& resolution) const {
+  resolution.clear();
   Resolver(*image_, fragment, resolution).run();
-  return resolution;
 }
 
 std::optional<std::int32_t> Machine::wanted_rank(const Fragment& fragment) const {

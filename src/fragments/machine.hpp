@@ -17,7 +17,7 @@ struct Resolution {
   std::vector<Name> missing;
   std::optional<Fault> fault;
   std::vector<Slot> arguments;                ///< of a call, converted
-  std::vector<std::optional<Name>> sources;   ///< of a call: the data fragments that arguments are
+  std::vector<const Name*> sources;           ///< of a call: the inputs that arguments are, or null
   std::vector<Value> nfarguments;             ///< of a call
   std::shared_ptr<const Frame> callee_frame;  ///< of a structured call
   AfterActions after;
@@ -27,6 +27,12 @@ struct Resolution {
   bool holds = false;                 ///< of a repeat or condition
   std::vector<bool> used;             ///< inputs that were used
   [[nodiscard]] bool ready() const noexcept { return missing.empty(); }
+  /// Forgets all but its memory.
+  void clear() {
+    missing.clear(), arguments.clear(), sources.clear(), nfarguments.clear(), used.clear(), after.clear();
+    fault.reset(), callee_frame.reset(), rank.reset(), out.reset();
+    first = 0, last = -1, holds = false;
+  }
 };
 
 /// What the execution of a fragment leads to, in the order in which it takes place.
@@ -56,12 +62,12 @@ class Machine {
   /// The call of `main`. @local. Errors (usage): words of other number or form than its parameters
   Fragment start(const std::vector<std::string>& words);
 
-  /// What a fragment still needs, or all that its execution takes. @local
-  [[nodiscard]] Resolution resolve(const Fragment& fragment) const;
+  /// Finds out what a fragment still needs, or all that its execution takes. @local
+  void resolve(const Fragment& fragment, Resolution& resolution) const;
   /// Executes a fragment that is ready: runs its body on this thread, or creates what it consists of. @local
-  Effects execute(Fragment fragment, Resolution resolution);
+  Effects execute(Fragment fragment, Resolution& resolution);
   /// The same for a fragment that runs a body. Any thread, also at the same time as all else. @local
-  Effects run_body(const Fragment& fragment, Resolution resolution) const;
+  Effects run_body(const Fragment& fragment, Resolution& resolution) const;
   /// One of the fragments that a group waits for has run. @local
   Effects child_finished(const GroupToken& group);
 
@@ -82,10 +88,9 @@ class Machine {
   void unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects);
   void unfold_loop(Fragment& fragment, Effects& effects);
   void unfold_repeat(Fragment& fragment, const Resolution& resolution, Effects& effects);
-  std::shared_ptr<Frame> iteration(const Fragment& fragment) const;
   void create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects);
   [[nodiscard]] std::shared_ptr<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
-  static void conclude(AfterActions after, const GroupToken& group, Effects& effects);
+  static void conclude(AfterActions& after, const GroupToken& group, Effects& effects);
 
   std::shared_ptr<const Image> image_;
   std::vector<Body> bodies_;  ///< by number of the subroutine

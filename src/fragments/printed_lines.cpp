@@ -53,9 +53,11 @@ void PrintedLines::add(std::string_view text) {
   }
   begun += text.substr(end);
   if (passes_on_ && !whole_.empty()) print(std::exchange(whole_, {}));
+  any_.store(!whole_.empty());
 }
 
 std::string PrintedLines::take() {
+  if (!any_.exchange(false)) return {};
   const std::lock_guard lock(mutex_);
   return std::exchange(whole_, {});
 }

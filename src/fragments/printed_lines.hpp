@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -49,6 +50,7 @@ class PrintedLines {
 
   bool passes_on_;
   std::mutex mutex_;
+  std::atomic<bool> any_{false};  ///< there are whole lines
   std::string whole_;
   std::map<std::thread::id, std::string> begun_;  ///< lines without an end so far
   Stream stream_{*this};

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
-#include <map>
 #include <optional>
 #include <ranges>
 
@@ -62,10 +61,11 @@ class Runtime {
 
   Ending run(const std::vector<std::string>& words) {
     auto start = machine_.start(words);
-    if (mail_.rank() == 0) arrived_.push_back({std::move(start), true});
+    if (mail_.rank() == 0) arrive(std::move(start), true);
     while (!over()) {
       const bool worked = step();
       balance(worked);
+      if (worked && !look_due()) continue;
       if (!endpoint_.progress() && !worked && !over()) nap();
     }
     closing_.send(report());
@@ -78,20 +78,12 @@ class Runtime {
   }
 
  private:
-  struct Entry {
-    Fragment fragment;
-    bool placed = false;  ///< it stays on this rank
-  };
-  /// A fragment that has all it needs.
-  struct Ready {
-    Fragment fragment;
-    Resolution resolution;
-  };
-  struct Waiting {
-    Entry entry;
-    std::vector<Name> missing;
-    std::size_t count = 0;
-  };
+  /// Whether it is time to look for messages while there is work: nobody sends any to a rank that is alone,
+  /// but what is printed.
+  bool look_due() {
+    constexpr std::uint64_t steps_alone = 64;
+    return mail_.size() > 1 || workers_ || ++steps_ % steps_alone == 0;
+  }
 
   // Placement
   [[nodiscard]] int rank_of(std::int64_t number) const {
@@ -101,6 +93,7 @@ class Runtime {
   /// The home of a data fragment: by its recommendation; else neighbours in the last index are on
   /// neighbouring ranks, whatever the name, so that what belongs together is together.
   [[nodiscard]] int home_of(const Name& name) const {
+    if (mail_.size() == 1) return 0;
     if (const auto wanted = machine_.wanted_home(name)) return rank_of(*wanted);
     const auto indices = name.id.indices();
     return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(mail_.size()))
@@ -115,7 +108,10 @@ class Runtime {
     const bool recommended =
         !fragment.statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
     const bool stays = wanted.has_value() || (!fragment.runs_body() && !recommended);
-    arrived_.push_back({std::move(fragment), stays});
+    arrive(std::move(fragment), stays);
+  }
+  void arrive(Fragment fragment, bool placed) {
+    arrived_.push_back(&tasks_.add(std::move(fragment), placed));
   }
   void forward(int rank, const Fragment& fragment) {
     ++forwarded_;
@@ -131,15 +127,16 @@ class Runtime {
   /// Keeps a fragment that came from another rank.
   void keep(Fragment fragment) {
     for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
-    arrived_.push_back({std::move(fragment), true});
+    arrive(std::move(fragment), true);
   }
   void add_foreign(Fragment& fragment, const Value& value) {
     const auto bytes = static_cast<std::int64_t>(value.bytes().size());
     fragment.foreign_bytes += bytes, foreign_bytes_ += bytes;
   }
   /// Where a fragment that is to run wants to be, if it is not here.
-  [[nodiscard]] std::optional<int> elsewhere(const Entry& entry, const Resolution& resolution) const {
-    if (entry.placed || resolution.fault) return {};
+  [[nodiscard]] std::optional<int> elsewhere(const Task& task) const {
+    const auto& resolution = task.resolution;
+    if (task.placed || resolution.fault || mail_.size() == 1) return {};
     std::optional<int> rank;
     if (resolution.rank) rank = rank_of(*resolution.rank);
     for (const auto& argument : resolution.arguments)
@@ -156,7 +153,7 @@ class Runtime {
   }
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
-    const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_.size();
+    const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
     return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + foreign_bytes_};
   }
   [[nodiscard]] bool hold() const {
@@ -191,16 +188,18 @@ class Runtime {
     constexpr std::ptrdiff_t searched = 64;
     std::vector<Fragment> spared;
     const auto end = bodies_.end(), first = end - std::min(searched, std::ssize(bodies_));
-    auto left = std::count_if(first, end, [](const Ready& ready) { return ready.fragment.may_move(); }) / 2;
+    auto left = std::count_if(first, end, [](const Task* task) { return task->fragment.may_move(); }) / 2;
     for (auto at = bodies_.size(); at-- > 0 && left > 0;)
-      if (bodies_[at].fragment.may_move()) spare(spared, bodies_, at), --left;
-    if (spared.empty() && unfolding_.size() > 1 && unfolding_.back().fragment.may_move())
+      if (bodies_[at]->fragment.may_move()) spare(spared, bodies_, at), --left;
+    if (spared.empty() && unfolding_.size() > 1 && unfolding_.back()->fragment.may_move())
       spare(spared, unfolding_, unfolding_.size() - 1);
     return spared;
   }
-  void spare(std::vector<Fragment>& spared, std::deque<Ready>& queue, std::size_t at) {
-    foreign_bytes_ -= queue[at].fragment.foreign_bytes;
-    spared.push_back(std::move(queue[at].fragment));
+  void spare(std::vector<Fragment>& spared, std::deque<Task*>& queue, std::size_t at) {
+    auto& task = *queue[at];
+    foreign_bytes_ -= task.fragment.foreign_bytes;
+    spared.push_back(std::move(task.fragment));
+    tasks_.end(task);
     queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(at));
   }
   void take_stolen(std::vector<Fragment> fragments) {
@@ -226,11 +225,11 @@ class Runtime {
     if (!finished_.empty())
       apply(machine_.child_finished(taken(finished_)));
     else if (!arrived_.empty())
-      look_at(taken(arrived_));
+      look_at(*taken(arrived_));
     else if (!bodies_.empty() && !(workers_ && workers_->full()))
-      start(taken(bodies_));
+      start(*taken(bodies_));
     else if (!unfolding_.empty() && !hold())  // what is there runs before more is created
-      unfold(taken(unfolding_));
+      unfold(*taken(unfolding_));
     else
       return ended;
     return true;
@@ -242,45 +241,46 @@ class Runtime {
     return first;
   }
   /// Finds out what a fragment needs, and where it goes.
-  void look_at(Entry entry) {
-    auto resolution = machine_.resolve(entry.fragment);
-    const auto rank = elsewhere(entry, resolution);
-    if (rank && (resolution.ready() || output_known(entry, resolution)))
-      return forward(*rank, entry.fragment);
-    if (!resolution.ready()) return wait(std::move(entry), std::move(resolution.missing));
-    if (entry.fragment.runs_body())
-      bodies_.push_back({std::move(entry.fragment), std::move(resolution)});
+  void look_at(Task& task) {
+    machine_.resolve(task.fragment, task.resolution);
+    const bool ready = task.resolution.ready();
+    if (const auto rank = elsewhere(task); rank && (ready || output_known(task))) {
+      forward(*rank, task.fragment);
+      return tasks_.end(task);
+    }
+    if (!ready) return wait(task);
+    if (task.fragment.runs_body())
+      bodies_.push_back(&task);
     else
-      unfolding_.push_front({std::move(entry.fragment), std::move(resolution)});
+      unfolding_.push_front(&task);
   }
-  void start(Ready ready) {
-    ready.fragment.release_inputs();
-    if (workers_) return workers_->start(std::move(ready.fragment), std::move(ready.resolution));
-    auto effects = machine_.run_body(ready.fragment, std::move(ready.resolution));
-    conclude(ready.fragment, std::move(effects));
+  void start(Task& task) {
+    task.fragment.release_inputs();
+    if (workers_) return workers_->start(task);
+    conclude(task, machine_.run_body(task.fragment, task.resolution));
   }
   bool take_ended() {
     if (!workers_) return false;
-    return workers_->take(
-        [this](const Fragment& fragment, Effects effects) { conclude(fragment, std::move(effects)); });
+    return workers_->take([this](Task& task, Effects effects) { conclude(task, std::move(effects)); });
   }
-  void unfold(Ready ready) {
+  void unfold(Task& task) {
     limits_.unfold();
-    auto effects = machine_.execute(ready.fragment, std::move(ready.resolution));
-    conclude(ready.fragment, std::move(effects));
+    conclude(task, machine_.execute(task.fragment, task.resolution));
   }
-  void conclude(const Fragment& fragment, Effects effects) {
+  void conclude(Task& task, Effects effects) {
+    const auto& fragment = task.fragment;
     if (effects.fault) fail(fragment, *effects.fault);
     if (!effects.fault && !effects.again) ++executed_;
     foreign_bytes_ -= fragment.foreign_bytes;
     if (effects.again) effects.again->foreign_bytes = 0;  // what a loop keeps is not counted
+    tasks_.end(task);
     send_printed();
     apply(std::move(effects));
   }
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
-  static bool output_known(const Entry& entry, const Resolution& resolution) {
-    return entry.fragment.runs_body() && entry.fragment.statement->rules.rank.empty() &&
-           std::ranges::any_of(resolution.arguments,
+  static bool output_known(const Task& task) {
+    return task.fragment.runs_body() && task.fragment.statement->rules.rank.empty() &&
+           std::ranges::any_of(task.resolution.arguments,
                                [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
   void fail(const Fragment& fragment, const Fault& fault) {
@@ -293,7 +293,7 @@ class Runtime {
   void apply(Effects effects) {
     for (auto& post : effects.posts) publish(std::move(post));
     for (const auto& removal : effects.deletes) remove(removal);
-    if (effects.again) arrived_.push_back({std::move(*effects.again), true});
+    if (effects.again) arrive(std::move(*effects.again), true);
     for (auto& fragment : effects.created)
       if (fragment.runs_body()) distribute(std::move(fragment));
     for (auto& fragment : effects.created | std::views::reverse)
@@ -331,11 +331,10 @@ class Runtime {
     mail_.send(home, remove_message, removal);
   }
   void write(Post post) {
-    std::vector<Delivery> deliveries;
-    const auto copy = post;
-    if (const auto* const earlier = store_.post(std::move(post), deliveries))
-      failures_.push_back(written_twice(machine_.image(), *earlier, copy));
-    for (auto& delivery : deliveries) deliver(copy.name.id, std::move(delivery));
+    deliveries_.clear();
+    if (const auto* const earlier = store_.post(post, deliveries_))
+      failures_.push_back(written_twice(machine_.image(), *earlier, post));
+    for (auto& delivery : deliveries_) deliver(post.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
     if (delivery.to.rank == mail_.rank()) return take(delivery.to.token, id, std::move(delivery.value));
@@ -350,25 +349,27 @@ class Runtime {
     const auto token = Mail::read<std::uint64_t>(in);
     const auto id = Mail::read<Id>(in);
     auto value = Mail::read<Value>(in);
-    add_foreign(waiting_.at(token).entry.fragment, value);
+    add_foreign(tasks_.at(token).fragment, value);
     take(token, id, std::move(value));
   }
   void take(std::uint64_t token, const Id& id, Value value) {
-    auto& waiting = waiting_.at(token);
-    waiting.entry.fragment.inputs.push_back({id, std::move(value)});
-    if (--waiting.count == 0) resume(token);
+    auto& task = tasks_.at(token);
+    task.fragment.set_input(id, std::move(value));
+    if (--task.awaited == 0) resume(task);
   }
-  void resume(std::uint64_t token) {
-    arrived_.push_back(std::move(waiting_.at(token).entry));
-    waiting_.erase(token);
+  void resume(Task& task) {
+    --waiting_;
+    arrived_.push_back(&task);
   }
-  void wait(Entry entry, std::vector<Name> missing) {
-    const auto token = ++tokens_;
-    auto& waiting = waiting_[token];
-    waiting.entry = std::move(entry), waiting.missing = std::move(missing);
-    waiting.count = waiting.missing.size();
-    const auto names = waiting.missing;  // an answer may end the wait
-    for (const auto& name : names) request(name, {mail_.rank(), token});
+  void wait(Task& task) {
+    ++waiting_, task.order = ++waits_;
+    auto& missing = task.resolution.missing;
+    task.awaited = missing.size() + 1;  // it waits until all are requested
+    auto& inputs = task.fragment.inputs;
+    const auto known = inputs.size();
+    for (auto& name : missing) inputs.push_back({std::move(name), {}});
+    for (auto i = known; i < inputs.size(); ++i) request(inputs[i].name, {mail_.rank(), task.number});
+    if (--task.awaited == 0) resume(task);
   }
   void request(const Name& name, const Reader& reader) {
     const int home = home_of(name);
@@ -381,22 +382,14 @@ class Runtime {
     const auto& image = machine_.image();
     Report report;
     report.stuck = std::move(stuck_), report.failures = std::move(failures_);
-    for (const auto& [token, waiting] : waiting_)
-      report.stuck.push_back(describe(image, waiting.entry.fragment, still_missing(waiting)));
+    for (const auto* const task : tasks_.waiting())
+      report.stuck.push_back(describe(image, task->fragment, task->fragment.missing()));
     add_groups(image, mail_.rank(), machine_.groups(), report.stuck);
-    report.waiting = static_cast<std::int64_t>(waiting_.size());
+    report.waiting = static_cast<std::int64_t>(waiting_);
     report.left_count = store_.live_count(), report.left_bytes = store_.live_bytes();
     report.forwarded = forwarded_;
     if (printed_ != nullptr) report.printed = printed_->take_rest();
     return report;
-  }
-  static std::vector<Name> still_missing(const Waiting& waiting) {
-    std::vector<Name> missing;
-    const auto& inputs = waiting.entry.fragment.inputs;
-    for (const auto& name : waiting.missing)
-      if (std::ranges::none_of(inputs, [&](const Input& input) { return input.id == name.id; }))
-        missing.push_back(name);
-    return missing;
   }
 
   am::Endpoint& endpoint_;
@@ -407,11 +400,13 @@ class Runtime {
   std::optional<Stealing> stealing_;
   PrintedLines* printed_;
   Store store_;
-  std::deque<Entry> arrived_;  ///< nobody has looked at
-  std::deque<Ready> bodies_, unfolding_;
+  std::vector<Delivery> deliveries_;  ///< of the value that is being written
+  Tasks tasks_;
+  std::deque<Task*> arrived_;  ///< nobody has looked at
+  std::deque<Task*> bodies_, unfolding_;
   std::deque<GroupToken> finished_;
-  std::map<std::uint64_t, Waiting> waiting_;
-  std::uint64_t tokens_ = 0;
+  std::size_t waiting_ = 0;
+  std::uint64_t waits_ = 0, steps_ = 0;
   std::int64_t executed_ = 0, forwarded_ = 0, foreign_bytes_ = 0;
   std::vector<Message> failures_;
   std::vector<Stuck> stuck_;

@@ -3,12 +3,6 @@
 
 namespace tailrace::fragments {
 
-Stored& Store::entry(const Name& name) {
-  auto& entry = entries_[name.id];
-  if (entry.name.id.creator() < 0) entry.name = name;
-  return entry;
-}
-
 void Store::retire(Stored& entry, Stored::State state) {
   --live_count_;
   live_bytes_ -= static_cast<std::int64_t>(entry.value.bytes().size());
@@ -16,14 +10,16 @@ void Store::retire(Stored& entry, Stored::State state) {
   entry.state = state;
 }
 
-void Store::give(Stored& entry, const Reader& reader, std::vector<Delivery>& deliveries) {
+/// The value, for one reader.
+Value Store::use(Stored& entry) {
   if (entry.uses > 0) --entry.uses;
-  deliveries.push_back({reader, entry.value});
+  auto value = entry.value;
   if (entry.uses == 0) retire(entry, Stored::State::exhausted);
+  return value;
 }
 
-const Stored* Store::post(Post post, std::vector<Delivery>& deliveries) {
-  auto& stored = entry(post.name);
+const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
+  auto& stored = entries_[post.name.id];
   if (stored.state != Stored::State::expected) return &stored;
   stored.state = Stored::State::live;
   stored.value = std::move(post.value), stored.uses = post.uses;
@@ -33,22 +29,25 @@ const Stored* Store::post(Post post, std::vector<Delivery>& deliveries) {
   if (stored.uses == 0) retire(stored, Stored::State::exhausted);
   std::size_t served = 0;
   while (served < stored.readers.size() && stored.state == Stored::State::live)
-    give(stored, stored.readers[served++], deliveries);
-  stored.readers.erase(stored.readers.begin(), stored.readers.begin() + static_cast<std::ptrdiff_t>(served));
+    deliveries.push_back({stored.readers[served++], use(stored)});
+  if (served == stored.readers.size())
+    stored.readers = {};
+  else
+    stored.readers.erase(stored.readers.begin(),
+                         stored.readers.begin() + static_cast<std::ptrdiff_t>(served));
   if (stored.deletes && stored.state == Stored::State::live) retire(stored, Stored::State::deleted);
   return nullptr;
 }
 
 std::optional<Value> Store::request(const Name& name, const Reader& reader) {
-  auto& stored = entry(name);
-  if (stored.state != Stored::State::live) return stored.readers.push_back(reader), std::nullopt;
-  std::vector<Delivery> deliveries;
-  give(stored, reader, deliveries);
-  return std::move(deliveries.front().value);
+  auto& stored = entries_[name.id];
+  if (stored.state == Stored::State::live) return use(stored);
+  stored.readers.push_back(reader);
+  return {};
 }
 
 void Store::remove(const Removal& removal) {
-  auto& stored = entry(removal.name);
+  auto& stored = entries_[removal.name.id];
   if (stored.state == Stored::State::deleted) return;
   stored.deletes = true, stored.remover = removal.by;
   if (stored.state == Stored::State::live) retire(stored, Stored::State::deleted);

@@ -25,7 +25,6 @@ struct Stored {
   State state = State::expected;
   bool deletes = false;  ///< once it is there and has served those who asked before
   std::int32_t uses = -1;
-  Name name;
   Value value;
   Place count_at;
   Origin writer, remover;
@@ -35,9 +34,9 @@ struct Stored {
 /// The data fragments whose home is one rank. A value is written once; each answer is one use of it.
 class Store {
  public:
-  /// Writes a value and answers those who wait for it. Returns the earlier entry if there was a value
-  /// already.
-  const Stored* post(Post post, std::vector<Delivery>& deliveries);
+  /// Writes a value and adds the answers to those who wait for it. Takes all of the post but its name.
+  /// Returns the earlier entry, and takes nothing, if there was a value already.
+  const Stored* post(Post& post, std::vector<Delivery>& deliveries);
   /// The value, if it is there; otherwise the reader is answered when it comes.
   std::optional<Value> request(const Name& name, const Reader& reader);
   /// Deletes a value, or will when it comes.
@@ -48,8 +47,7 @@ class Store {
   [[nodiscard]] std::int64_t live_bytes() const noexcept { return live_bytes_; }
 
  private:
-  Stored& entry(const Name& name);
-  void give(Stored& entry, const Reader& reader, std::vector<Delivery>& deliveries);
+  Value use(Stored& entry);
   void retire(Stored& entry, Stored::State state);
 
   std::unordered_map<Id, Stored, IdHash> entries_;

@@ -2,7 +2,12 @@
 #include "tailrace/fragments/value.hpp"
 
 #include <cstring>
+#include <limits>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <unordered_map>
+#include <vector>
 
 #include "base/aligned.hpp"
 
@@ -24,23 +29,88 @@ const char* to_string(Type type) noexcept {
   return "unset";
 }
 
-Buffer::Buffer(std::size_t size_bytes) : size_(size_bytes) {
-  auto* const memory =
-      static_cast<std::byte*>(::operator new (size_bytes + 1, std::align_val_t{alignment_bytes}));
-  std::memset(memory, 0, size_bytes + 1);
-  memory_.reset(memory, [](std::byte* old) { ::operator delete (old, std::align_val_t{alignment_bytes}); });
+namespace {
+
+/// Memory of large blocks that was released, for the next ones of the same size: the system neither maps nor
+/// clears its pages again. Blocks are made by one thread and released by another.
+class SpareMemory {
+ public:
+  /// Memory of so many bytes, or null.
+  void* take(std::size_t size_bytes) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = by_size_.find(size_bytes);
+    if (found == by_size_.end() || found->second.empty()) return nullptr;
+    void* const memory = found->second.back();
+    found->second.pop_back();
+    kept_bytes_ -= size_bytes;
+    return memory;
+  }
+  /// Memory of sizes that nobody asks for goes when the limit is reached, with all else.
+  void keep(void* memory, std::size_t size_bytes) {
+    if (size_bytes > limit_bytes) return tailrace::detail::free_aligned(memory, size_bytes);
+    const std::scoped_lock lock(mutex_);
+    if (kept_bytes_ + size_bytes > limit_bytes) clear();
+    by_size_[size_bytes].push_back(memory);
+    kept_bytes_ += size_bytes;
+  }
+
+ private:
+  static constexpr std::size_t limit_bytes = 64 << 20;
+
+  void clear() {
+    for (const auto& [size_bytes, all] : by_size_)
+      for (void* const memory : all) tailrace::detail::free_aligned(memory, size_bytes);
+    by_size_.clear();
+    kept_bytes_ = 0;
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<std::size_t, std::vector<void*>> by_size_;
+  std::size_t kept_bytes_ = 0;
+};
+
+/// Values may be released when the program ends, after objects of static storage: it is never destroyed.
+SpareMemory& spare_memory() {
+  static auto* const memory = std::make_unique<SpareMemory>().release();
+  return *memory;
 }
 
-bool Buffer::sole() const noexcept {
-  // A count that is only read orders nothing. That a copy ends does: its decrement comes after those of
-  // others.
-  const auto copy = memory_;
-  return copy.use_count() == 2;
+constexpr std::size_t smallest_kept_bytes = 16 << 10, page_bytes = 4 << 10;
+
+/// The bytes that are allocated for a block.
+std::size_t allocated_bytes(std::size_t size_bytes, std::size_t head_bytes) {
+  const std::size_t wanted = head_bytes + size_bytes + 1;  // a block of 0 bytes has an address too
+  return wanted < smallest_kept_bytes ? wanted : (wanted + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+}  // namespace
+
+Buffer Buffer::for_overwrite(std::size_t size_bytes) {
+  if (size_bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
+  const std::size_t all = allocated_bytes(size_bytes, sizeof(Memory));
+  void* memory = all < smallest_kept_bytes ? nullptr : spare_memory().take(all);
+  if (memory == nullptr) memory = tailrace::detail::allocate_aligned(all);
+  Buffer buffer;
+  buffer.memory_ = new (memory) Memory{1, size_bytes};
+  return buffer;
+}
+
+Buffer::Buffer(std::size_t size_bytes) : Buffer(for_overwrite(size_bytes)) {
+  std::memset(data(), 0, size_bytes);
+}
+
+void Buffer::release(Memory* memory) noexcept {
+  const std::size_t all = allocated_bytes(memory->size, sizeof(Memory));
+  if (all < smallest_kept_bytes)
+    tailrace::detail::free_aligned(memory, all);
+  else
+    spare_memory().keep(memory, all);
 }
 
 static Buffer with_end(std::string_view text) {
-  Buffer buffer(text.size() + 1);
+  Buffer buffer = Buffer::for_overwrite(text.size() + 1);
   if (!text.empty()) std::memcpy(buffer.data(), text.data(), text.size());
+  buffer.data()[text.size()] = std::byte{0};
   return buffer;
 }
 
@@ -60,7 +130,7 @@ Value Value::from_bytes(Type type, std::span<const std::byte> bytes) {
   } else if (type == Type::real) {
     std::memcpy(&value.real_, bytes.data(), sizeof value.real_);
   } else if (type != Type::unset) {
-    value.buffer_ = Buffer(bytes.size());
+    value.buffer_ = Buffer::for_overwrite(bytes.size());
     if (!bytes.empty()) std::memcpy(value.buffer_.data(), bytes.data(), bytes.size());
   }
   return value;

@@ -48,20 +48,15 @@ std::optional<bool> compare(Op op, const T& a, const T& b) {
   }
 }
 
-Computed divide(Op op, std::int32_t a, std::int32_t b) {
-  if (b == 0) return failure("division by zero", "");
-  if (a == std::numeric_limits<std::int32_t>::min() && b == -1) return failure("int overflow", "");
-  return {Value(op == Op::divide ? a / b : a % b), {}, {}};
+std::optional<std::int32_t> divide(Op op, std::int32_t a, std::int32_t b) {
+  if (b == 0 || (a == std::numeric_limits<std::int32_t>::min() && b == -1)) return {};
+  return op == Op::divide ? a / b : a % b;
 }
 
 Computed integers(Op op, std::int32_t a, std::int32_t b) {
-  if (const auto answer = compare(op, a, b)) return truth(*answer);
-  if (op == Op::divide || op == Op::remainder) return divide(op, a, b);
-  std::int32_t result = 0;
-  const bool overflow = op == Op::add        ? __builtin_add_overflow(a, b, &result)
-                        : op == Op::subtract ? __builtin_sub_overflow(a, b, &result)
-                                             : __builtin_mul_overflow(a, b, &result);
-  return overflow ? failure("int overflow", "") : Computed{Value(result), {}, {}};
+  if (const auto result = combine(op, a, b)) return {Value(*result), {}, {}};
+  const bool divides = op == Op::divide || op == Op::remainder;
+  return failure(divides && b == 0 ? "division by zero" : "int overflow", "");
 }
 
 Computed reals(Op op, double a, double b) {
@@ -84,13 +79,24 @@ Computed strings(Op op, const Value& a, const Value& b) {
 
 }  // namespace
 
+std::optional<std::int32_t> combine(Op op, std::int32_t a, std::int32_t b) {
+  if (const auto answer = compare(op, a, b)) return *answer;
+  if (op == Op::both || op == Op::either) return op == Op::both ? a != 0 && b != 0 : a != 0 || b != 0;
+  if (op == Op::divide || op == Op::remainder) return divide(op, a, b);
+  std::int32_t result = 0;
+  const bool overflow = op == Op::add        ? __builtin_add_overflow(a, b, &result)
+                        : op == Op::subtract ? __builtin_sub_overflow(a, b, &result)
+                                             : __builtin_mul_overflow(a, b, &result);
+  return overflow ? std::nullopt : std::optional(result);
+}
+
 Computed combine(Op op, const Value& a, const Value& b) {
   if (a.type() == Type::block || b.type() == Type::block)
     return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1");
   if (a.type() == Type::string || b.type() == Type::string) return strings(op, a, b);
+  if (a.type() == Type::integer && b.type() == Type::integer) return integers(op, a.integer(), b.integer());
   if (op == Op::both) return truth(number(a) != 0 && number(b) != 0);
   if (op == Op::either) return truth(number(a) != 0 || number(b) != 0);
-  if (a.type() == Type::integer && b.type() == Type::integer) return integers(op, a.integer(), b.integer());
   return reals(op, number(a), number(b));
 }
 
@@ -136,22 +142,18 @@ static Computed wrong_type(const Value& value, const char* wanted) {
 }
 
 Computed convert_argument(const Value& value, ParameterType type, ArgumentForm form) {
-  const Computed same{value, {}, {}};
   switch (type) {
     case ParameterType::integer:
-      if (value.type() == Type::integer) return same;
       if (value.type() == Type::real && form == ArgumentForm::formula) return to_integer(value);
       return wrong_type(value, "int");
     case ParameterType::real:
-      if (value.type() == Type::real) return same;
       return value.type() == Type::integer ? to_real_number(value) : wrong_type(value, "real");
     case ParameterType::string:
-      if (value.type() == Type::string) return same;
       if (value.type() == Type::integer || (value.type() == Type::real && form == ArgumentForm::data))
         return convert(Op::to_string, value);
       return wrong_type(value, "string");
     default:
-      return same;
+      return {value, {}, {}};
   }
 }
 

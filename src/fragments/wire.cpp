@@ -119,22 +119,22 @@ MessageReader& MessageReader::operator>>(Removal& removal) {
   return *this >> removal.name >> removal.by;
 }
 Writer& Writer::operator<<(const Input& input) {
-  return *this << input.id << input.value;
+  return *this << input.name << input.value;
 }
 MessageReader& MessageReader::operator>>(Input& input) {
-  return *this >> input.id >> input.value;
+  return *this >> input.name >> input.value;
 }
 
 Writer& Writer::operator<<(const Fragment& fragment) {
   *this << fragment.statement->number;
-  for (const auto slot : fragment.statement->captured) *this << fragment.frame->slots[slot];
+  for (const auto slot : fragment.statement->captured) *this << (*fragment.frame)[slot];
   return *this << fragment.frame->call << fragment.inputs << fragment.group;
 }
 MessageReader& MessageReader::operator>>(Fragment& fragment) {
   fragment.statement = statement();
   auto frame = std::make_shared<Frame>();
   frame->slots.resize(fragment.statement->caller->slots);
-  for (const auto slot : fragment.statement->captured) *this >> frame->slots[slot];
+  for (const auto slot : fragment.statement->captured) *this >> frame->own(slot);
   *this >> frame->call >> fragment.inputs >> fragment.group;
   fragment.frame = std::move(frame);
   return *this;

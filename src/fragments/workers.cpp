@@ -19,15 +19,15 @@ Workers::Workers(const Machine& machine, int workers, bool placed, std::function
       wake_(std::move(wake)),
       pool_(workers + 1, placed ? places_behind_own_thread(workers) : std::vector<Cpus>()) {}
 
-void Workers::start(Fragment fragment, Resolution resolution) {
+void Workers::start(Task& task) {
   ++at_work_;
-  pool_.submit(*std::make_unique<BodyJob>(*this, std::move(fragment), std::move(resolution)).release());
+  pool_.submit(*std::make_unique<BodyJob>(*this, task).release());
 }
 
 void Workers::BodyJob::run() {
   std::unique_ptr<BodyJob> self(this);
   Workers& workers = *owner;  // who takes it may end its life
-  effects = workers.machine_->run_body(fragment, std::move(resolution));
+  effects = workers.machine_->run_body(task->fragment, task->resolution);
   workers.ended_.push(std::move(self));
   workers.wake_();
 }

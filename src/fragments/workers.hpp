@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "am/hand_over.hpp"
-#include "fragments/machine.hpp"
+#include "fragments/task.hpp"
 #include "tasks/pool.hpp"
 
 namespace tailrace::fragments {
@@ -19,15 +19,15 @@ class Workers {
   Workers(const Machine& machine, int workers, bool placed, std::function<void()> wake);
 
   /// Has a worker run the body of a fragment that is ready. @local, does not wait
-  void start(Fragment fragment, Resolution resolution);
-  /// Calls visit(fragment, effects) for each body that has run since the last call. @local. Returns whether
+  void start(Task& task);
+  /// Calls visit(task, effects) for each body that has run since the last call. @local. Returns whether
   /// there were any
   template <class Visit>
   bool take(Visit visit) {
     if (ended_.empty()) return false;
     ended_.take_all([&](BodyJob& job) {
       --at_work_;
-      visit(job.fragment, std::move(job.effects));
+      visit(*job.task, std::move(job.effects));
     });
     return true;
   }
@@ -40,13 +40,11 @@ class Workers {
  private:
   static constexpr int started_per_worker = 4;
   struct BodyJob : tasks::Job {
-    BodyJob(Workers& maker, Fragment started, Resolution resolved)
-        : owner(&maker), fragment(std::move(started)), resolution(std::move(resolved)) {}
+    BodyJob(Workers& maker, Task& started) : owner(&maker), task(&started) {}
     void run() override;
     void abandon() noexcept override { delete this; }  // NOLINT: nobody else owns it
     Workers* owner;
-    Fragment fragment;
-    Resolution resolution;
+    Task* task;
     Effects effects;
     BodyJob* next = nullptr;
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 /// What data fragments hold.
 namespace tailrace::fragments {
@@ -17,22 +19,46 @@ enum class Type : std::uint8_t { unset, integer, real, string, block };
 /// `int`, `real`, `string`, `value`.
 const char* to_string(Type type) noexcept;
 
-/// Memory that several values share, aligned to a cache line; it starts as zeros.
+/// Memory that several values share, aligned to a cache line. Released memory of large blocks serves the next
+/// ones.
 class Buffer {
  public:
   Buffer() = default;
-  /// @local. Errors: std::bad_alloc
+  /// Zeros. @local. Errors: std::bad_alloc
   explicit Buffer(std::size_t size_bytes);
+  /// Memory that holds anything, for who writes to all of it. @local. Errors: std::bad_alloc
+  static Buffer for_overwrite(std::size_t size_bytes);
+  Buffer(const Buffer& other) noexcept : memory_(other.memory_) {
+    if (memory_ != nullptr) memory_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  Buffer(Buffer&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+  ~Buffer() {
+    if (memory_ != nullptr && (sole() || memory_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1))
+      release(memory_);
+  }
 
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_ == nullptr ? 0 : memory_->size; }
+  [[nodiscard]] std::byte* data() const noexcept {
+    return memory_ == nullptr ? nullptr : reinterpret_cast<std::byte*>(memory_ + 1);
+  }
   /// Whether no other value has this memory; what other threads did with it before they let it go has
   /// happened then.
-  [[nodiscard]] bool sole() const noexcept;
+  [[nodiscard]] bool sole() const noexcept {
+    return memory_ != nullptr && memory_->owners.load(std::memory_order_acquire) == 1;
+  }
 
  private:
-  std::shared_ptr<std::byte[]> memory_;
-  std::size_t size_ = 0;
+  /// What lies before the bytes.
+  struct alignas(64) Memory {
+    std::atomic<std::int64_t> owners;
+    std::size_t size;
+  };
+  static void release(Memory* memory) noexcept;
+  Memory* memory_ = nullptr;
 };
 
 /// An immutable value: an int, a real, a string or a block of bytes. Copies share memory.
@@ -81,6 +107,8 @@ class Block {
   /// A block of zeros. @local. Errors: std::bad_alloc
   explicit Block(std::size_t count) : buffer_(count * sizeof(T)) {}
   explicit Block(Buffer buffer) : buffer_(std::move(buffer)) {}
+  /// A block that holds anything, for who writes to all of it. @local. Errors: std::bad_alloc
+  static Block for_overwrite(std::size_t count) { return Block(Buffer::for_overwrite(count * sizeof(T))); }
 
   [[nodiscard]] std::size_t size() const noexcept { return buffer_.size() / sizeof(T); }
   [[nodiscard]] std::span<const T> values() const noexcept { return {data(), size()}; }
