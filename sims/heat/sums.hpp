@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
+
 #include "base/exact_sum.hpp"
 #include "mpi/exact_sum.hpp"
 #include "tailrace/comm.hpp"
