@@ -172,6 +172,39 @@ type = "float64"
 every = {EVERY}
 """
 
+# Elements that follow the ball, sampled in a plane, at points and as extremes; adapted beside checkpoints.
+HEAT = f"""
+[case]
+simulation = "heat"
+[heat]
+class = "S"
+[domain]
+cells = [14, 13, 12]
+[time]
+steps = {STEPS}
+[[output]]
+name = "plane"
+quantity = "temperature"
+select = {{plane = {{z = 4}}}}
+every = 3
+[[output]]
+name = "levels"
+quantity = "level"
+every = 10
+[[output]]
+name = "highest"
+quantity = "temperature"
+reduce = "max"
+[[output]]
+name = "mean"
+quantity = "source"
+reduce = "mean"
+select = {{points = [[13, 12, 11], [0, 0, 0], [7, 6, 5]]}}
+type = "float64"
+[checkpoint]
+every = {EVERY}
+"""
+
 CASES = {
     "poisson": (POISSON, jobs.POISSON),
     "poisson-jacobi": (POISSON.replace('"cg"', '"jacobi"'), jobs.POISSON),
@@ -183,6 +216,8 @@ CASES = {
     "molecules": (MOLECULES, jobs.MOLECULES),
     "molecules-kd": (MOLECULES + table("decomposition", **RESTLESS), jobs.MOLECULES),
 }
+if jobs.HEAT is not None:  # built where p4est is
+    CASES["heat"] = (HEAT, jobs.HEAT)
 # Those whose sums have another order on other numbers of ranks: how far off values may be after so few steps.
 ROUNDED = {"molecules": 1e-9, "molecules-kd": 1e-9}
 

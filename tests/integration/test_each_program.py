@@ -6,11 +6,12 @@ kind, a checkpoint that other ranks resume from, and an error on one rank that e
 import pytest
 
 import jobs
-from computations import STEPS, Computation, Whole
+from computations import CASES, STEPS, Computation, Whole
 from test_rehearse import world
 
 pytestmark = pytest.mark.mpi_thin
 PROGRAMS = ["ultrasound", "seismic", "molecules", "poisson", "rehearse"]
+PROGRAMS += ["heat"] if "heat" in CASES else []
 each_program = pytest.mark.parametrize("simulation", PROGRAMS)
 
 
