@@ -42,6 +42,22 @@ void BatchMortars::rebuild(const Mortars& mortars, std::size_t elements) {
       for (std::size_t entity = 0; entity < entities_of_element; ++entity)
         if (!pattern.is_split(entity)) slots_[batch].of[entity][lane] = slots[pattern.first_column(entity)];
     }
+  ways_.clear();
+  for (std::size_t element = 0; element < elements; ++element) ways_.push_back(way_of(element));
+}
+
+/// Ranks that own points by number may have parts of an edge or a face.
+BatchMortars::Way BatchMortars::way_of(std::size_t element) const {
+  const Pattern& pattern = mortars_->pattern(element);
+  const auto slots = mortars_->slots_of(element);
+  for (std::size_t entity = 0; entity < entities_of_element; ++entity) {
+    if (pattern.is_split(entity)) continue;
+    const std::size_t first = pattern.first_column(entity),
+                      count = first_of_entity(entity + 1) - first_of_entity(entity);
+    for (std::size_t i = 1; i < count; ++i)
+      if (slots[first + i] != slots[first] + static_cast<std::int32_t>(i)) return Way::single;
+  }
+  return pattern.is_plain() ? Way::direct : Way::projected;
 }
 
 void BatchMortars::read(std::size_t batch, const double* mortar_values, Whole& into) const {
@@ -51,12 +67,18 @@ void BatchMortars::read(std::size_t batch, const double* mortar_values, Whole& i
     for (std::size_t lane = 0; lane < batch_elements; ++lane)
       views[entity][lane] = mortar_values + slots_[batch].of[entity][lane];
   for (std::size_t lane = 0; lane < batch_elements; ++lane) {
+    const Way way = ways_[element_in(batch, lane)];
+    if (way == Way::direct) continue;
     const Pattern& pattern = mortars_->pattern(element_in(batch, lane));
-    if (pattern.is_plain()) continue;
     const std::int32_t* const slots = mortars_->slots_of(element_in(batch, lane)).data();
-    pattern.project([&](std::int16_t column) { return mortar_values[slots[column]]; }, projected[lane]);
-    for (std::size_t entity = vertices_of_element; entity < entities_of_element; ++entity)
-      if (pattern.is_split(entity)) views[entity][lane] = &projected[lane][first_of_entity(entity)];
+    const auto value = [&](auto column) { return mortar_values[slots[column]]; };
+    if (way == Way::single)
+      projected[lane] = pattern.to_points(value);
+    else
+      pattern.project(value, projected[lane]);
+    for (std::size_t entity = 0; entity < entities_of_element; ++entity)
+      if (way == Way::single || pattern.is_split(entity))
+        views[entity][lane] = &projected[lane][first_of_entity(entity)];
   }
   constexpr std::size_t first_face = vertices_of_element + edges_of_element;
   place<0, vertices_of_element, 1>(views, into);

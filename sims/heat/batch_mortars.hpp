@@ -22,7 +22,9 @@ class BatchMortars {
   void write(std::size_t batch, const Whole& from, double* contributions) const;
   /// What the boundary points contribute to an average over elements. @local
   void write_averages(std::size_t batch, const Whole& from, double* contributions) const;
-  [[nodiscard]] std::size_t memory_bytes() const noexcept { return slots_.capacity() * sizeof slots_[0]; }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept {
+    return slots_.capacity() * sizeof slots_[0] + ways_.capacity();
+  }
 
  private:
   /// The slots at which the points of a vertex, edge or face begin that is not split, for each lane.
@@ -36,9 +38,18 @@ class BatchMortars {
   template <class Spread>
   void write_by(std::size_t batch, const Whole& from, double* contributions, Spread spread) const;
 
+  /// How an element finds its values.
+  enum class Way : std::uint8_t {
+    direct,     ///< each vertex, edge and face has its points one behind the other
+    projected,  ///< the same, but some are split
+    single,     ///< point by point
+  };
+  [[nodiscard]] Way way_of(std::size_t element) const;
+
   const Mortars* mortars_ = nullptr;
   std::size_t elements_ = 0;
   std::vector<Slots> slots_;
+  std::vector<Way> ways_;  ///< of each element
 };
 
 }  // namespace tailrace::heat

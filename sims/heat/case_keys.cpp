@@ -72,11 +72,20 @@ std::vector<run::Key> heat_keys() {
        .otherwise = "5",
        .limits = {1, max_steps}},
       {.name = "heat.distribution",
-       .meaning = "which of the ranks that touch a mortar point owns it: `\"touching\"`, the lowest; "
-                  "`\"balanced\"`, of two "
-                  "ranks one owns all that they share, so that ranks own alike. Results do not depend on it",
+       .meaning = "which rank owns a mortar point. Of those that touch it: `\"touching\"`, the lowest; "
+                  "`\"balanced\"`, of two ranks one owns all that they share, so that ranks own alike. By "
+                  "numbers, of which vertices have the lowest: `\"block\"`, equal contiguous shares; "
+                  "`\"cyclic\"`, one by one; `\"double-block\"`, equal shares of the vertices and of the "
+                  "others; `\"reversed-double-block\"`, the latter from the last rank to the first. Results "
+                  "do not depend on it",
        .fallback = "touching",
-       .words = {"touching", "balanced"}},
+       .words = {"touching", "balanced", "block", "cyclic", "double-block", "reversed-double-block"}},
+      {.name = "heat.sum",
+       .meaning = "of products and of the integral: `\"exact\"`, the same bits on any number of ranks; "
+                  "`\"fast\"`, as they come, with other last bits on other numbers of ranks or with another "
+                  "distribution",
+       .fallback = "exact",
+       .words = {"exact", "fast"}},
       {.name = "heat.transport",
        .meaning = "older name of `exchange.transport`",
        .now = "exchange.transport"},

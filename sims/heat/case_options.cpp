@@ -105,8 +105,11 @@ void apply_case(CommandLine& line) {
   read_heat(file, options.problem);
   options.steps = options.problem.steps;
   read_samples(file, options);
-  constexpr std::array rules{exchange::OwnerRule::lowest_rank, exchange::OwnerRule::balanced};
-  options.exchange.owners = rules[file.choice("heat.distribution")];
+  constexpr std::array owners{Owners::touching, Owners::balanced,     Owners::block,
+                              Owners::cyclic,   Owners::double_block, Owners::reversed_double_block};
+  options.exchange.owners = owners[file.choice("heat.distribution")];
+  constexpr std::array sums{SumRule::exact, SumRule::fast};
+  options.exchange.sum = sums[file.choice("heat.sum")];
   const auto access = run::read_exchange(file);
   options.exchange.transport = access.transport;
   options.exchange.order = access.order;

@@ -67,7 +67,7 @@ double Solver::goal_of(double first) const noexcept {
 int Solver::diffuse() {
   const double start_s = monotonic_s();
   start_residual();
-  ExactSum sum = element_sum();
+  Sum sum = element_sum();
   mortars_.add_products(sum, [&](std::size_t first, std::size_t count, double* out) {
     weighted_squares(&mortar_inverse_[first], &mortar_residual_[first], count, out);
   });
@@ -119,7 +119,7 @@ double Solver::follow_direction(double length) {
     }
     lane_sums_[b].at[0] = sum;
   });
-  ExactSum sum = element_sum();
+  Sum sum = element_sum();
   mortars_.add_products(sum, [&](std::size_t first, std::size_t count, double* out) {
     double *const residual = &mortar_residual_[first], *const correction = &mortar_correction_[first];
     const double *const direction = &mortar_direction_[first], *const product = &mortar_product_[first];

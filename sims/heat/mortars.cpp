@@ -38,51 +38,46 @@ Splits splits_of(const Leaf& leaf, const Vertices& vertices) {
 
 }  // namespace
 
-/// The entities of this rank's elements under way to their numbers: those of a kind by the order in which
-/// elements touch them, first all vertices, then edges, then faces.
+/// The entities of this rank's elements under way to their numbers: in groups by kind, first all vertices,
+/// then edges, then faces, or the latter two in one, each in the order in which elements touch them.
 struct Mortars::Numbering {
   struct Mention {
-    std::uint8_t kind = 0;
-    std::int32_t entity = 0;  ///< among those of its kind
+    std::uint8_t group = 0;
+    std::int32_t entity = 0;  ///< in the group
   };
+  explicit Numbering(bool together) : groups(together ? 2 : kinds) {}
 
   void add(const Leaf& leaf, Splits splits) {
     first_mention.push_back(static_cast<std::int32_t>(mentions.size()));
     for_each_entity(leaf, splits, [&](const Entity& entity) {
-      const auto kind = static_cast<std::size_t>(entity.kind);
-      auto& list = entities[kind];
-      const auto [number, is_new] = known[kind].number(entity.key());
+      const auto group = std::min(static_cast<std::size_t>(entity.kind), groups - 1);
+      auto& list = entities[group];
+      const auto [number, is_new] = known[group].number(entity.key());
       if (is_new) list.push_back(entity);
-      mentions.push_back({static_cast<std::uint8_t>(kind), number});
+      mentions.push_back({static_cast<std::uint8_t>(group), number});
     });
   }
-  [[nodiscard]] std::int32_t offset(std::size_t kind) const noexcept {
+  [[nodiscard]] std::int32_t offset(std::size_t group) const noexcept {
     std::size_t before = 0;
-    for (std::size_t k = 0; k < kind; ++k) before += entities[k].size();
+    for (std::size_t g = 0; g < group; ++g) before += entities[g].size();
     return static_cast<std::int32_t>(before);
   }
-  [[nodiscard]] std::vector<exchange::NumberedKey> keys() const {
-    std::vector<exchange::NumberedKey> keys;
+  void finish() {
+    first_mention.push_back(static_cast<std::int32_t>(mentions.size()));
     for (const auto& list : entities)
       for (const Entity& entity : list) keys.push_back({entity.key(), points_of(entity.kind)});
-    return keys;
-  }
-  /// The place of each mention among all keys.
-  [[nodiscard]] std::vector<std::int32_t> keys_of_mentions() const {
-    std::vector<std::int32_t> list;
-    list.reserve(mentions.size());
     const std::array<std::int32_t, kinds> offsets{offset(0), offset(1), offset(2)};
-    for (const auto& [kind, entity] : mentions) list.push_back(offsets[kind] + entity);
-    return list;
+    mentioned.reserve(mentions.size());
+    for (const auto& [group, entity] : mentions) mentioned.push_back(offsets[group] + entity);
   }
-  [[nodiscard]] std::vector<exchange::Sharer> sharers(const Surroundings& surroundings,
-                                                      const std::vector<std::int32_t>& keys) const {
+  [[nodiscard]] std::vector<exchange::Sharer> sharers(const Surroundings& surroundings) const {
     std::vector<exchange::Sharer> list;
     for (const auto& [rank, leaves] : surroundings.neighbours) {
       auto& shared = list.emplace_back(exchange::Sharer{rank, {}}).keys;
       for (const std::int32_t leaf : leaves) {
         const auto at = static_cast<std::size_t>(leaf);
-        shared.insert(shared.end(), keys.begin() + first_mention[at], keys.begin() + first_mention[at + 1]);
+        shared.insert(shared.end(), mentioned.begin() + first_mention[at],
+                      mentioned.begin() + first_mention[at + 1]);
       }
       std::sort(shared.begin(), shared.end());
       shared.erase(std::unique(shared.begin(), shared.end()), shared.end());
@@ -90,10 +85,13 @@ struct Mortars::Numbering {
     return list;
   }
 
+  std::size_t groups;
   std::array<KeyNumbers<exchange::Key>, kinds> known;
   std::array<std::vector<Entity>, kinds> entities;
   std::vector<Mention> mentions;
   std::vector<std::int32_t> first_mention;
+  std::vector<exchange::NumberedKey> keys;
+  std::vector<std::int32_t> mentioned;  ///< the place of each mention among all keys
 };
 
 Mortars::Mortars(mpi::CommView comm, ExchangeOptions options) : comm_(comm), options_(std::move(options)) {}
@@ -104,23 +102,43 @@ void Mortars::rebuild(const Forest& forest) {
   at_rim_.assign(forest.leaves.size(), false);
   for (const auto& neighbour : surroundings.neighbours)
     for (const std::int32_t leaf : neighbour.leaves) at_rim_[static_cast<std::size_t>(leaf)] = true;
-  Numbering numbering;
+  Numbering numbering(owns_by_number(options_.owners));
   patterns_of_.clear();
   for (const Leaf& leaf : forest.leaves) {
     const Splits splits = splits_of(leaf, vertices);
     patterns_of_.push_back(&patterns_.of(splits));
     numbering.add(leaf, splits);
   }
-  numbering.first_mention.push_back(static_cast<std::int32_t>(numbering.mentions.size()));
-  const auto keys = numbering.keys();
-  const auto mentioned = numbering.keys_of_mentions();
-  const auto numbers =
-      exchange::number_shared(comm_, keys, numbering.sharers(surroundings, mentioned), options_.owners);
+  numbering.finish();
+  auto numbers = exchange::number_shared(comm_, numbering.keys, numbering.sharers(surroundings),
+                                         numbering_rule(options_.owners));
   total_ = numbers.distribution.size();
+  find_own(numbering, numbers);
+  if (owns_by_number(options_.owners)) number_by_kind(comm_, options_.owners, owned_entities_[0], numbers);
+  make_map(numbering, numbers);
+  find_rim();
+  find_boundary(numbering);
+  if (!owns_by_number(options_.owners)) return;
+  if (options_.sum == SumRule::exact)
+    make_product_map(numbering, numbers);
+  else  // point by point, whatever each lies on
+    owned_entities_ = {static_cast<std::int64_t>(owned()), 0, 0};
+}
 
+/// How many entities of each kind this rank owns, or numbers.
+void Mortars::find_own(const Numbering& numbering, const exchange::SharedNumbers& numbers) {
+  owned_entities_ = {};
+  for (const std::int32_t key : numbers.own) {
+    std::size_t group = 0;
+    while (group + 1 < kinds && key >= numbering.offset(group + 1)) ++group;
+    ++owned_entities_[group];
+  }
+}
+
+void Mortars::make_map(const Numbering& numbering, const exchange::SharedNumbers& numbers) {
   std::vector<std::int64_t> indices;
-  for (const std::int32_t key : mentioned)
-    for (std::int64_t i = 0; i < keys[static_cast<std::size_t>(key)].count; ++i)
+  for (const std::int32_t key : numbering.mentioned)
+    for (std::int64_t i = 0; i < numbering.keys[static_cast<std::size_t>(key)].count; ++i)
       indices.push_back(numbers.first[static_cast<std::size_t>(key)] + i);
   first_.assign(1, 0);
   for (const Pattern* pattern : patterns_of_) first_.push_back(first_.back() + pattern->columns());
@@ -128,18 +146,59 @@ void Mortars::rebuild(const Forest& forest) {
     map_->rebuild(numbers.distribution, indices);
   else
     map_.emplace(exchange::AccessMap::make(comm_, numbers.distribution, indices, options_.access()));
+}
 
-  owned_entities_ = {};
+/// Adds to those beside elements of other ranks the elements that have points of other ranks.
+void Mortars::find_rim() {
+  for (std::size_t element = 0; element < at_rim_.size(); ++element)
+    for (const std::int32_t slot : slots_of(element))
+      if (static_cast<std::size_t>(slot) >= owned()) at_rim_[element] = true;
+}
+
+void Mortars::find_boundary(const Numbering& numbering) {
   boundary_.clear();
-  std::int32_t slot = 0;
-  for (const std::int32_t key : numbers.own) {
-    std::size_t kind = 0;
-    while (kind + 1 < kinds && key >= numbering.offset(kind + 1)) ++kind;
-    ++owned_entities_[kind];
-    const Entity& entity = numbering.entities[kind][static_cast<std::size_t>(key - numbering.offset(kind))];
-    for (std::int64_t i = 0; i < points_of(entity.kind); ++i, ++slot)
-      if (entity.is_on_boundary()) boundary_.push_back(slot);
+  std::int32_t position = 0;
+  for (const auto& [group, number] : numbering.mentions) {
+    const Entity& entity = numbering.entities[group][static_cast<std::size_t>(number)];
+    for (std::int64_t i = 0; i < points_of(entity.kind); ++i, ++position)
+      if (entity.is_on_boundary()) boundary_.push_back(position);
   }
+}
+
+void Mortars::make_product_map(const Numbering& numbering, const exchange::SharedNumbers& numbers) {
+  std::vector<std::int64_t> indices;
+  product_ends_.clear();
+  for (const std::int32_t key : numbers.own) {
+    const auto at = static_cast<std::size_t>(key);
+    for (std::int64_t i = 0; i < numbering.keys[at].count; ++i) indices.push_back(numbers.first[at] + i);
+    product_ends_.push_back(indices.size());
+  }
+  if (product_map_)
+    product_map_->rebuild(numbers.distribution, indices);
+  else
+    product_map_.emplace(exchange::AccessMap::make(
+        comm_, numbers.distribution, indices,
+        {.transport = options_.transport, .order = exchange::Order::fixed, .log = options_.log}));
+  products_.assign(static_cast<std::size_t>(product_map_->array_size()), 0);
+}
+
+void Mortars::add_travelled_products(Sum& sum) {
+  product_map_->begin_gather(product_map_->view(std::span(products_))).finish();
+  const auto slots = product_map_->slots();
+  const auto value = [&](std::size_t position) {
+    return products_[static_cast<std::size_t>(slots[position])];
+  };
+  std::size_t position = 0;
+  for (const std::size_t end : product_ends_) {
+    double one = value(position);
+    while (++position < end) one += value(position);
+    sum.add(one);
+  }
+}
+
+void Mortars::mark_step(StepIndex step) noexcept {
+  map_->mark_step(step);
+  if (product_map_) product_map_->mark_step(step);
 }
 
 exchange::Flight Mortars::begin_gather(std::span<double> values) {
@@ -154,7 +213,10 @@ exchange::Flight Mortars::begin_scatter(std::span<double> contributions, std::sp
 std::int64_t Mortars::memory_bytes() const noexcept {
   const auto bytes = first_.capacity() * sizeof first_[0] + patterns_of_.capacity() * sizeof patterns_of_[0] +
                      boundary_.capacity() * sizeof boundary_[0];
-  return static_cast<std::int64_t>(bytes) + (map_ ? map_->describe().memory_bytes : 0);
+  return static_cast<std::int64_t>(bytes + products_.capacity() * sizeof products_[0] +
+                                   product_ends_.capacity() * sizeof product_ends_[0]) +
+         (map_ ? map_->describe().memory_bytes : 0) +
+         (product_map_ ? product_map_->describe().memory_bytes : 0);
 }
 
 }  // namespace tailrace::heat

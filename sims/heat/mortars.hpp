@@ -10,19 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "base/exact_sum.hpp"
 #include "forest.hpp"
 #include "pattern.hpp"
+#include "study_numbers.hpp"
+#include "sums.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/exchange/access_map.hpp"
-#include "tailrace/exchange/shared_numbering.hpp"
 
 namespace tailrace::heat {
 
-/// How mortar values are exchanged.
+/// How mortar values are exchanged and summed up.
 struct ExchangeOptions {
   std::string transport = "auto";
-  exchange::OwnerRule owners = exchange::OwnerRule::lowest_rank;
+  Owners owners = Owners::touching;
+  SumRule sum = SumRule::exact;
   exchange::Order order = exchange::Order::partition_free;
   trace::Log* log = nullptr;  ///< of the exchanges
 
@@ -52,8 +53,12 @@ class Mortars {
     return map_->slots().subspan(first_[element], patterns_of_[element]->columns());
   }
   [[nodiscard]] const exchange::AccessMap& map() const noexcept { return *map_; }
+  /// What brings products to where those of an edge or a face are summed up, if they have to travel.
+  [[nodiscard]] const std::optional<exchange::AccessMap>& product_map() const noexcept {
+    return product_map_;
+  }
 
-  /// Whether an element may share points with elements of other ranks.
+  /// Whether an element has points that other ranks own, or may share some with elements of other ranks.
   [[nodiscard]] bool is_at_rim(std::size_t element) const noexcept { return at_rim_[element]; }
   /// Begins to bring the owners' values to all that need them: elements at the rim. @collective{comm}, does
   /// not wait
@@ -69,18 +74,22 @@ class Mortars {
   [[nodiscard]] exchange::Flight begin_scatter(std::span<double> contributions, std::span<double> sums);
 
   /// Spans of exchanges belong to this step from now on. @local
-  void mark_step(StepIndex step) noexcept { map_->mark_step(step); }
+  void mark_step(StepIndex step) noexcept;
 
-  /// Calls `visit(slot)` for owned points on the boundary of the domain. @local
+  /// Calls `visit(position)` for points on the boundary of the domain. @local
   template <class Visit>
-  void for_each_boundary_slot(Visit visit) const {
-    for (const std::int32_t slot : boundary_) visit(static_cast<std::size_t>(slot));
+  void for_each_boundary_position(Visit visit) const {
+    for (const std::int32_t position : boundary_) visit(static_cast<std::size_t>(position));
   }
-  /// Adds a product for each owned point: summed up in order within a vertex, edge or face, and exactly over
-  /// these, so that the sum does not depend on who owns what. `products(first, count, out)` sets those of so
-  /// many slots. @local
+  /// Adds a product for each point: summed up in order within a vertex, edge or face, and by the rule of sums
+  /// over these, so that an exact sum does not depend on who owns what. `products(first, count, out)` sets
+  /// those of so many owned slots. @collective{comm}: products travel where ranks own points by number.
   template <class Products>
-  void add_products(ExactSum& sum, Products products) const {
+  void add_products(Sum& sum, Products products) {
+    if (product_map_) {
+      products(0, owned(), products_.data());
+      return add_travelled_products(sum);
+    }
     std::size_t slot = 0;
     add_entities<Kind::vertex>(sum, slot, products);
     add_entities<Kind::edge>(sum, slot, products);
@@ -91,8 +100,15 @@ class Mortars {
  private:
   struct Numbering;
 
+  void make_map(const Numbering& numbering, const exchange::SharedNumbers& numbers);
+  void find_own(const Numbering& numbering, const exchange::SharedNumbers& numbers);
+  void find_rim();
+  void find_boundary(const Numbering& numbering);
+  void make_product_map(const Numbering& numbering, const exchange::SharedNumbers& numbers);
+  void add_travelled_products(Sum& sum);
+
   template <Kind kind, class Products>
-  void add_entities(ExactSum& sum, std::size_t& slot, Products products) const {
+  void add_entities(Sum& sum, std::size_t& slot, Products products) const {
     constexpr std::size_t at_once = 64, width = static_cast<std::size_t>(points_of(kind));
     std::array<double, at_once * width> values;
     auto left = static_cast<std::size_t>(owned_entities_[static_cast<std::size_t>(kind)]);
@@ -110,8 +126,13 @@ class Mortars {
   std::optional<exchange::AccessMap> map_;
   std::vector<const Pattern*> patterns_of_;
   std::vector<std::size_t> first_;
-  std::vector<bool> at_rim_;  ///< elements
-  std::vector<std::int32_t> boundary_;
+  std::vector<bool> at_rim_;            ///< elements
+  std::vector<std::int32_t> boundary_;  ///< positions
+  /// Where ranks own points by number: products of this rank's slots, and of the vertices, edges and faces
+  /// that it touches first of all, which end behind so many positions.
+  std::optional<exchange::AccessMap> product_map_;
+  std::vector<double> products_;
+  std::vector<std::size_t> product_ends_;
   std::array<std::int64_t, kinds> owned_entities_{};
   std::int64_t total_ = 0;
 };

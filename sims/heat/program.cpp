@@ -46,6 +46,12 @@ bool enters(const Problem& problem) {
   return false;
 }
 
+std::vector<run::NamedMap> maps_of(const Mortars& mortars) {
+  std::vector<run::NamedMap> maps{{"mortars", &mortars.map()}};
+  if (mortars.product_map()) maps.push_back({"products", &*mortars.product_map()});
+  return maps;
+}
+
 /// One run, from the options to the account.
 class Program final : public run::CaseProgram {
  public:
@@ -156,7 +162,7 @@ run::Run::Summary Program::close(const run::DriveResult& result) {
   if (result.status == run::Status::finished) result_ = result_of(problem(), solver);
   run_.account().results = to_json(problem(), solver, result_);
   run_.account().exchange =
-      run::describe_exchange(comm_, options_.exchange.access(), {{"mortars", &solver.mortars().map()}});
+      run::describe_exchange(comm_, options_.exchange.access(), maps_of(solver.mortars()));
   run_.account().grid = {solver.forest().total, 1, 1};
   return CaseProgram::close(result);
 }

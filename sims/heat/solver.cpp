@@ -2,10 +2,10 @@
 #include "solver.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/system.hpp"
-#include "mpi/exact_sum.hpp"
 #include "solver_loops.hpp"
 
 namespace tailrace::heat {
@@ -29,7 +29,11 @@ ExchangeOptions with_log(ExchangeOptions options, trace::Log& log) {
 }  // namespace
 
 Solver::Solver(mpi::CommView comm, const Problem& problem, const ExchangeOptions& exchange, trace::Log& log)
-    : comm_(comm), problem_(problem), log_(log), mortars_(comm, with_log(exchange, log)) {}
+    : comm_(comm),
+      problem_(problem),
+      log_(log),
+      sum_rule_(exchange.sum),
+      mortars_(comm, with_log(exchange, log)) {}
 
 void Solver::begin() {
   time_ = adapted_time_ = 0;
@@ -158,11 +162,13 @@ void Solver::make_diagonal() {
             stiff * diagonals[c].stiffness + mass * diagonals[c].mass;
     });
   });
+  mortars_.for_each_boundary_position([&](std::size_t position) {
+    contributions_[position] = std::numeric_limits<double>::infinity();  // the reciprocal is 0
+  });
   auto flight = begin_scatter(mortar_inverse_);
   finish(flight, phases_.scatter_s);
   for (std::size_t slot = 0; slot < mortars_.owned(); ++slot)
     mortar_inverse_[slot] = 1 / mortar_inverse_[slot];
-  mortars_.for_each_boundary_slot([&](std::size_t slot) { mortar_inverse_[slot] = 0; });
 }
 
 void Solver::adapt(StepIndex step) {
@@ -205,18 +211,18 @@ void Solver::finish(exchange::Flight& flight, double& seconds) {
   seconds += monotonic_s() - start_s;
 }
 
-ExactSum Solver::element_sum() const {
-  ExactSum sum;
+Sum Solver::element_sum() const {
+  Sum sum(sum_rule_);
   for (std::size_t e = 0; e < elements(); ++e)
     sum.add(lane_sums_[e / batch_elements].value(0, e % batch_elements));
   return sum;
 }
 
 /// The sum over all ranks.
-double Solver::reduced(const ExactSum& sum) {
+double Solver::reduced(const Sum& sum) {
   const trace::Scope scope(log_, trace::Kind::exchange, step_);
   const double start_s = monotonic_s();
-  const double all = mpi::sum(comm_, sum);
+  const double all = sum.over(comm_);
   phases_.reduction_s += monotonic_s() - start_s;
   return all;
 }

@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/exact_sum.hpp"
 #include "batch_mortars.hpp"
 #include "forest.hpp"
 #include "kernels.hpp"
@@ -120,12 +119,13 @@ class Solver {
   /// Waits, and adds the time that this takes.
   void finish(exchange::Flight& flight, double& seconds);
   /// The sum over this rank's elements of what `lane_sums_` has.
-  [[nodiscard]] ExactSum element_sum() const;
-  [[nodiscard]] double reduced(const ExactSum& sum);
+  [[nodiscard]] Sum element_sum() const;
+  [[nodiscard]] double reduced(const Sum& sum);
 
   mpi::CommView comm_;
   const Problem& problem_;
   trace::Log& log_;
+  SumRule sum_rule_;
   Forest forest_;
   Mortars mortars_;
   BatchMortars batch_mortars_;

@@ -188,7 +188,8 @@ def test_stopped_and_resumed_on_other_ranks(tmp_path):
     assert ended.status == 0, ended
     ended, out = run(tmp_path, "killed", "--fault", "kill:step=33", ranks=2)
     assert ended.status != 0 and "Verification" not in str(ended), ended
-    ended = start("--case", tmp_path / "killed.toml", "--out", out, "--resume", ranks=3).wait()
+    other = ["--set", 'heat.distribution="cyclic"']
+    ended = start("--case", tmp_path / "killed.toml", "--out", out, "--resume", *other, ranks=3).wait()
     assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
     expected, found = (jobs.read_datasets(directory / "output.h5") for directory in (whole, out))
     for name, values in expected.items():
@@ -197,4 +198,6 @@ def test_stopped_and_resumed_on_other_ranks(tmp_path):
     accounts = [json.loads((directory / "run.json").read_text())["results"] for directory in (whole, out)]
     assert accounts[0]["integral"] == accounts[1]["integral"]
     assert accounts[0]["adaptations"] == accounts[1]["adaptations"]
+    maps = json.loads((out / "run.json").read_text())["exchange"]["maps"]
+    assert [one["name"] for one in maps] == ["mortars", "products"]
     shutil.rmtree(out)

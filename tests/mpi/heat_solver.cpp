@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ const std::vector<Line> class_w{{0, 80, 0, 561},    {5, 6, 40, 568},    {10, 7, 
                                 {60, 26, 224, 498}, {65, 12, 8, 575},   {70, 1, 56, 533},  {75, 9, 104, 505},
                                 {80, 9, 0, 568},    {85, 0, 72, 505},   {90, 8, 232, 358}, {95, 24, 0, 526}};
 
+constexpr std::array all_owners{Owners::touching, Owners::balanced,     Owners::block,
+                                Owners::cyclic,   Owners::double_block, Owners::reversed_double_block};
+
 void check_adaptations(const Solver& solver, const std::vector<Line>& expected) {
   REQUIRE(solver.adaptations().size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -45,7 +49,7 @@ void check_adaptations(const Solver& solver, const std::vector<Line>& expected) 
 
 /// The integral of a class after all its steps; the first one that was computed, of all numbers of ranks.
 void check_class(mpi::CommView comm, const char* name, const std::vector<Line>& lines,
-                 std::int64_t element_steps, exchange::OwnerRule owners) {
+                 std::int64_t element_steps, Owners owners) {
   const NpbClass& npb = *find_class(name);
   const Problem problem = npb.problem();
   trace::Log log("test");
@@ -64,12 +68,51 @@ void check_class(mpi::CommView comm, const char* name, const std::vector<Line>& 
 }  // namespace
 
 MPI_CASE("class S verifies, with the same bits on any number of ranks", ranks{1, 2, 3, 4, 7}) {
-  check_class(comm, "S", class_s, 9080,
-              comm.size() % 2 == 0 ? exchange::OwnerRule::balanced : exchange::OwnerRule::lowest_rank);
+  check_class(comm, "S", class_s, 9080, comm.size() % 2 == 0 ? Owners::balanced : Owners::touching);
 }
 
 MPI_CASE("full: class W verifies, with the same bits on any number of ranks", ranks{1, 2, 5}) {
-  check_class(comm, "W", class_w, 52495, exchange::OwnerRule::lowest_rank);
+  check_class(comm, "W", class_w, 52495, Owners::touching);
+}
+
+MPI_CASE("results have the same bits whoever owns the mortar points", ranks{1, 2, 3, 7}) {
+  Problem problem = find_class("S")->problem();
+  problem.steps = 11;  // with two adaptations
+  trace::Log log("test");
+  const auto integral_of = [&](Owners owners, SumRule sum) {
+    Solver solver(comm, problem, {.transport = "persistent", .owners = owners, .sum = sum}, log);
+    solver.begin();
+    for (StepIndex step = 1; step <= problem.steps; ++step) solver.advance(step);
+    return solver.integral();
+  };
+  static std::optional<double> of_all;  // numbers of ranks
+  for (const Owners owners : all_owners) {
+    CAPTURE(static_cast<int>(owners));
+    const double integral = integral_of(owners, SumRule::exact);
+    if (!of_all) of_all = integral;
+    CHECK(integral == *of_all);
+  }
+  for (const Owners owners : {Owners::touching, Owners::cyclic})
+    CHECK(std::abs(integral_of(owners, SumRule::fast) / *of_all - 1) < 1e-10);
+}
+
+MPI_CASE("ranks own the mortar points that the rules of numbers give them", ranks{1, 3, 7}) {
+  const Problem problem = find_class("S")->problem();
+  const auto forest = make_forest(comm, problem.level, problem.ball_at(0));
+  const auto points = bench::ua_mortars(bench::ua_leaves(bench::ua_class('S'), 0));
+  const std::int64_t others = points.points - points.vertices;
+  const int ranks = comm.size();
+  const std::vector<std::pair<Owners, exchange::Distribution>> rules{
+      {Owners::block, exchange::Block(points.points, ranks)},
+      {Owners::cyclic, exchange::Cyclic(points.points, ranks)},
+      {Owners::double_block, exchange::DoubleBlock(points.vertices, others, ranks)},
+      {Owners::reversed_double_block, exchange::ReversedDoubleBlock(points.vertices, others, ranks)}};
+  for (const auto& [owners, expected] : rules) {
+    Mortars mortars(comm, {.transport = "persistent", .owners = owners});
+    mortars.rebuild(forest);
+    CHECK(mortars.total() == points.points);
+    CHECK(static_cast<std::int64_t>(mortars.owned()) == expected.count(comm.rank()));
+  }
 }
 
 MPI_CASE("the mesh is that of brute force at every adaptation", ranks{1, 2, 3, 4, 7}) {
@@ -98,7 +141,7 @@ MPI_CASE("the mesh is that of brute force at every adaptation", ranks{1, 2, 3, 4
 MPI_CASE("mortar points are those of brute force, also on ranks without elements", ranks{1, 2, 3, 4, 7}) {
   for (const double time : {0.0, 0.025}) {
     const Problem problem = find_class("S")->problem();
-    Mortars mortars(comm, {.transport = "persistent", .owners = exchange::OwnerRule::balanced});
+    Mortars mortars(comm, {.transport = "persistent", .owners = Owners::balanced});
     const auto forest = make_forest(comm, problem.level, problem.ball_at(time));
     mortars.rebuild(forest);
     const auto expected = bench::ua_mortars(bench::ua_leaves(bench::ua_class('S'), time));
