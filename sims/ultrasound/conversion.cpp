@@ -38,23 +38,25 @@ void read_reductions(const std::string& path, const CheckpointHeader& header, co
 }  // namespace
 
 run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& origin, StepIndex steps,
-                                const std::vector<StateArray>& state, const output::WriteOptions& write) {
+                                const ConvertedArrays& arrays, const output::WriteOptions& write) {
   return {.name = kwave_format_name,
           .recognises = is_kwave_checkpoint,
           .files = [](const std::string& path) { return std::vector{path}; },
           .read = [=](const std::string& path, const output::Plan& plan,
                       const output::KeptReductions& reductions) -> std::optional<StepIndex> {
             const auto header = inspect_checkpoint(comm, path, origin.points, steps);
-            read_checkpoint(comm, path, state);
+            read_checkpoint(comm, path, arrays.state);
             mpi::collectively(comm, [&] { read_reductions(path, header, plan, reductions); });
             return header.step;
           },
           .write =
               [=](const std::string& path, std::optional<StepIndex> step, const output::Plan& plan,
                   const output::KeptReductions& reductions) {
-                write_checkpoint(comm, path, origin, step.value(), state,
-                                 {output::accumulator_streams(plan.streams, state.size()), reductions.all()},
-                                 write);
+                arrays.saved([&](const std::vector<StateArray>& all) {
+                  write_checkpoint(comm, path, origin, step.value(), all,
+                                   {output::accumulator_streams(plan.streams, all.size()), reductions.all()},
+                                   write);
+                });
               }};
 }
 

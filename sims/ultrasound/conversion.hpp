@@ -10,9 +10,15 @@ namespace tailrace::ultrasound {
 
 inline constexpr const char* kwave_format_name = "kwave";
 
-/// k-Wave's checkpoint files, by that name, for `run::convert_checkpoint`: of a run of `steps` steps
-/// whose state is in `state`. It outlives the memory of the state as little as that does.
+/// The arrays of a run: those that are read from a checkpoint file, and all that are written into one.
+struct ConvertedArrays {
+  std::vector<StateArray> state;
+  ArraySource saved;
+};
+
+/// k-Wave's checkpoint files, by that name, for `run::convert_checkpoint`: of a run of `steps` steps with
+/// these arrays. It outlives their memory as little as they do.
 run::ForeignFormat kwave_format(mpi::CommView comm, const CheckpointOrigin& origin, StepIndex steps,
-                                const std::vector<StateArray>& state, const output::WriteOptions& write);
+                                const ConvertedArrays& arrays, const output::WriteOptions& write);
 
 }  // namespace tailrace::ultrasound

@@ -76,9 +76,20 @@ class Program final : public run::CaseProgram {
   void check_stability(double speed_m_s);
   void check_sources(double speed_m_s);
   void make_solver();
-  /// Returns what k-Wave's checkpoint files hold.
-  std::vector<StateArray> arrays() {
+  /// The arrays from which a run can resume.
+  std::vector<StateArray> state() {
     return ArrayList::of([&](checkpoint::StateArchive& archive) { solver_->state(archive); });
+  }
+  /// All arrays of k-Wave's checkpoint files: k-Wave wants the velocity gradients too, which its next step
+  /// computes anew.
+  ArraySource saved_arrays() {
+    return [this](const ArrayUse& use) {
+      solver_->with_velocity_gradients([&](const std::vector<StateArray>& gradients) {
+        auto arrays = state();
+        arrays.insert(arrays.end(), gradients.begin(), gradients.end());
+        use(arrays);
+      });
+    };
   }
   [[nodiscard]] CheckpointOrigin origin() const;
   Intensity<Real> make_intensity(output::Session& session);
@@ -113,7 +124,7 @@ std::optional<int> Program<Real>::instead() {
   const auto from = origin();
   make_solver();
   return convert([&](checkpoint::StateArchive& archive) { solver_->state(archive); },
-                 {kwave_format(comm_, from, steps_, arrays(), options_.write)});
+                 {kwave_format(comm_, from, steps_, {state(), saved_arrays()}, options_.write)});
 }
 
 template <class Real>
@@ -274,7 +285,7 @@ run::SimulationCalls Program<Real>::make() {
   console_.begin("Preparing");
   make_solver();
   solver_->rehearse();
-  if (segment_.resumes()) solver_->restored(segment_.read_state(arrays()));
+  if (segment_.resumes()) solver_->restored(segment_.read_state(state()));
   auto calls = run::calls_of(*solver_);
   calls.memory_bytes = [this] { return solver_->memory_bytes() + intensity_bytes(); };
   return calls;
@@ -282,7 +293,7 @@ run::SimulationCalls Program<Real>::make() {
 
 template <class Real>
 void Program<Real>::opened(output::Session& session) {
-  segment_.adopt(arrays(), session);
+  segment_.adopt(saved_arrays(), session);
   times_.preparation = monotonic_s() - started_s_;
   console_.done(times_.preparation);
   console_.memory(run_.predicted_bytes());
@@ -325,7 +336,9 @@ run::Run::Summary Program<Real>::close(const run::DriveResult& result) {
   times_.simulation = computed_s_;
   started_s_ = monotonic_s();
   if (!segment_.stops(result)) return CaseProgram::close(result);
-  const auto save = [&](output::Session& session) { segment_.save(result.steps_done, arrays(), session); };
+  const auto save = [&](output::Session& session) {
+    segment_.save(result.steps_done, saved_arrays(), session);
+  };
   return run_.close_for_restart(
       result, save, [&] { return tail(result.steps_done); }, own_cells());
 }

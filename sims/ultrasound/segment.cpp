@@ -60,8 +60,8 @@ StepIndex Segment::read_state(const std::vector<StateArray>& state) const {
   return header_->step;
 }
 
-void Segment::adopt(const std::vector<StateArray>& state, output::Session& session) const {
-  if (resumes() && reduces_ && !header_->has_reductions) save(header_->step, state, session);
+void Segment::adopt(const ArraySource& arrays, output::Session& session) const {
+  if (resumes() && reduces_ && !header_->has_reductions) save(header_->step, arrays, session);
 }
 
 run::StepSpan Segment::steps() const noexcept {
@@ -83,10 +83,12 @@ bool Segment::stops(const run::DriveResult& result) const noexcept {
   return options_.kwave_checkpoint && result.status != run::Status::failed && result.steps_done < planned_;
 }
 
-void Segment::save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const {
+void Segment::save(StepIndex step, const ArraySource& arrays, output::Session& session) const {
   session.flush_all();
-  write_checkpoint(comm_, file(), origin_, step, state,
-                   {session.accumulator_streams(state.size()), session.running_reductions()}, options_.write);
+  arrays([&](const std::vector<StateArray>& all) {
+    write_checkpoint(comm_, file(), origin_, step, all,
+                     {session.accumulator_streams(all.size()), session.running_reductions()}, options_.write);
+  });
 }
 
 void Segment::remove() const {

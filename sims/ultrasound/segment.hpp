@@ -29,7 +29,7 @@ class Segment {
   StepIndex read_state(const std::vector<StateArray>& state) const;
   /// Once the output is open: sees that the reductions that came from it are safe before the end of the run
   /// writes over them. @collective{comm}, synchronises.
-  void adopt(const std::vector<StateArray>& state, output::Session& session) const;
+  void adopt(const ArraySource& arrays, output::Session& session) const;
 
   /// The steps of this segment. @local
   [[nodiscard]] run::StepSpan steps() const noexcept;
@@ -38,8 +38,9 @@ class Segment {
 
   /// True if the computation stops here for another segment. @local
   [[nodiscard]] bool stops(const run::DriveResult& result) const noexcept;
-  /// Writes the checkpoint. @collective{comm}, synchronises; every rank throws the same error or none.
-  void save(StepIndex step, const std::vector<StateArray>& state, output::Session& session) const;
+  /// Writes the checkpoint with all `arrays` of k-Wave's. @collective{comm}, synchronises; every rank throws
+  /// the same error or none.
+  void save(StepIndex step, const ArraySource& arrays, output::Session& session) const;
   /// Removes the checkpoint of a computation that has come to its end. @collective{comm}, synchronises; every
   /// rank throws the same error or none.
   void remove() const;

@@ -410,6 +410,37 @@ void Solver<Real>::state(checkpoint::StateArchive& archive) {
   });
 }
 
+/// The spectra that the next step begins with are put back at the end.
+template <class Real>
+void Solver<Real>::with_velocity_gradients(const ArrayUse& use) {
+  std::array<Field<Real>, axis_count> gradients;
+  std::vector<StateArray> arrays;
+  for (std::size_t axis = 0; axis < axis_count; ++axis)
+    if (const auto file_axis = grid_.file_axis(axis)) {
+      auto& field = gradients[axis] = make_zero_field<Real>(points_, space_.planes());
+      const auto view = field_view(grid_, field);
+      const char name = axis_names[*file_axis];
+      arrays.push_back({.name = {'d', 'u', name, 'd', name},
+                        .data = field.data(),
+                        .type = view.type,
+                        .box = view.box,
+                        .stride_y = view.stride_y,
+                        .stride_z = view.stride_z});
+    }
+  sweeps_.planes(velocity_spectra_, [&](const Slab& slab, Work& work) {
+    for (std::size_t axis = 0; axis < axis_count; ++axis)
+      if (has_axis(axis))
+        sweeps_.forward(std::as_const(u_[axis]).rows(slab), slab, velocity_spectrum(axis), work);
+  });
+  velocity_gradients();
+  sweeps_.planes({}, [&](const Slab& slab, Work& work) {
+    for (std::size_t axis = 0; axis < axis_count; ++axis)
+      if (has_axis(axis)) sweeps_.inverse(velocity_spectrum(axis), slab, gradients[axis].rows(slab), work);
+  });
+  transform_pressure();
+  use(arrays);
+}
+
 template <class Real>
 void Solver<Real>::restored(StepIndex step) {
   sweeps_.set_step(step);

@@ -13,6 +13,7 @@
 #include "medium.hpp"
 #include "source.hpp"
 #include "source_term.hpp"
+#include "state.hpp"
 #include "sweeps.hpp"
 #include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
@@ -61,6 +62,10 @@ class Solver {
   /// After the state was set to that of another run at `step`: recomputes what follows from it.
   /// @collective{comm}
   void restored(StepIndex step);
+  /// Calls `use` with this rank's part of the derivative of each velocity along its own axis after the newest
+  /// step, under their names in k-Wave's checkpoint files ("duxdx", ...). They are computed for the call,
+  /// into as many fields as the domain has dimensions. @collective{comm}
+  void with_velocity_gradients(const ArrayUse& use);
   /// The transforms of the run, for what is computed from its results. They outlive nothing but the solver.
   [[nodiscard]] Sweeps<Real>& sweeps() noexcept { return sweeps_; }
   /// Bytes of all arrays on this rank. @local

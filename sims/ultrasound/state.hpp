@@ -12,8 +12,8 @@
 
 namespace tailrace::ultrasound {
 
-/// One array of the state of a run as this rank holds it: the values of its own box, x contiguous. The memory
-/// belongs to the solver.
+/// One array of a k-Wave checkpoint file as this rank holds it: the values of its own box, x contiguous. The
+/// memory belongs to the solver.
 struct StateArray {
   std::string name;  ///< as in k-Wave's checkpoint files
   void* data = nullptr;
@@ -21,6 +21,11 @@ struct StateArray {
   Box box;                                          ///< in global indices; may be empty
   std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
 };
+
+/// Takes all arrays of a checkpoint file, which are there until it returns.
+using ArrayUse = std::function<void(const std::vector<StateArray>&)>;
+/// Calls what it is given with the arrays of a checkpoint file, which it makes for that.
+using ArraySource = std::function<void(const ArrayUse&)>;
 
 /// The archive behind k-Wave's checkpoint files, which hold arrays and nothing else: it lists them, for
 /// `write_checkpoint` and `read_checkpoint`.

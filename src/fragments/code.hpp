@@ -80,6 +80,7 @@ struct Parameter {
 struct CountRule {
   Code name, count;
   Place at;
+  std::int32_t output = -1;  ///< of a body: the number of the output that it is, if it is written as this is
 };
 struct PushRule {
   Code name, to;
@@ -90,6 +91,7 @@ struct Rules {
   std::vector<Code> requests, deletes, sets;
   std::vector<PushRule> pushes;
   Code rank;
+  bool counts_are_plain = true;  ///< they are of outputs of a body and read no data fragments
   bool stealable = false, at_once = false;
 };
 

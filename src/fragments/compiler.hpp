@@ -52,6 +52,7 @@ class Compiler {
   void variable(Statement& statement, const Node& node);
   void rules(Rules& rules, const Json& list, const Node& node, Statement* call);
   void rule(Rules& rules, const Node& node, Statement* call);
+  bool find_output(CountRule& rule, const Statement* call) const;
   void indexed_rule(Rules& rules, const Node& node);
   void nfargument(const Node& node, Statement* call);
   void home_rules(const Json& list, const Node& node);

@@ -70,6 +70,7 @@ std::optional<Name> Evaluation::quick_name(const Code& code) {
 }
 
 Result Evaluation::evaluate(const Code& code) {
+  source_ = nullptr;
   if (code.is_name())
     if (const auto name = quick_name(code)) {
       const auto* const value = need(*name);
@@ -89,10 +90,11 @@ Result Evaluation::evaluate_values(const Code& code) {
 }
 
 std::optional<Name> Evaluation::name(const Code& code) {
-  if (auto quick = quick_name(code)) return quick;
+  auto name = quick_name(code);
+  if (name) return name;
   stack_.clear();
   for (std::size_t i = 0; i + 1 < code.tokens.size(); ++i) push(code.tokens[i]);
-  auto name = take_name(code.tokens.back());
+  name = take_name(code.tokens.back());
   if (!name && !stack_.empty()) accept(stack_.back());
   return name;
 }
@@ -102,6 +104,7 @@ const Value* Evaluation::need(const Name& name) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!(inputs[i].name.id == name.id)) continue;
     if (used_ != nullptr) (*used_)[i] = true;
+    source_ = &inputs[i].name;
     return inputs[i].value.is_set() ? &inputs[i].value : nullptr;
   }
   const auto is_it = [&](const Name& other) { return other.id == name.id; };

@@ -58,6 +58,8 @@ class Evaluation {
   /// Most expressions are of ints and are evaluated without memory; all else, and whatever is missing or
   /// wrong, is left to values.
   Result evaluate(const Code& code);
+  /// The input that the reference evaluated last is, or null. Valid as long as the inputs are.
+  [[nodiscard]] const Name* source() const noexcept { return source_; }
   /// The data fragment that a reference names; nothing if an index is not known.
   std::optional<Name> name(const Code& code);
   /// Adds a data fragment to those that the fragment needs. Returns its value if it is there.
@@ -112,6 +114,7 @@ class Evaluation {
   std::vector<Fault> faults_;
   std::optional<Fault> fault_;
   std::vector<bool>* used_ = nullptr;
+  const Name* source_ = nullptr;
   std::uint32_t bound_slot_ = 0;
   std::int32_t bound_ = 0;
   bool binds_ = false;

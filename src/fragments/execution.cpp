@@ -66,13 +66,17 @@ namespace {
 
 /// The number of uses that recommendations give the outputs of a fragment. They may read these outputs.
 void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>& posts, Effects& effects) {
-  const auto& rules = fragment.statement->rules.counts;
-  if (rules.empty()) return;
-  std::vector<Input> inputs = fragment.inputs;
-  for (const auto& post : posts) inputs.push_back({post.name, post.value});
+  const auto& rules = fragment.statement->rules;
+  if (rules.counts.empty()) return;
+  std::vector<Input> inputs;
+  if (!rules.counts_are_plain) {
+    inputs = fragment.inputs;
+    for (const auto& post : posts) inputs.push_back({post.name, post.value});
+  }
   Evaluation evaluation(image, *fragment.frame, inputs);
-  for (const auto& rule : rules) {
-    const auto name = evaluation.name(rule.name);
+  for (const auto& rule : rules.counts) {
+    const auto name = rule.output < 0 ? evaluation.name(rule.name)
+                                      : std::optional(posts[static_cast<std::size_t>(rule.output)].name);
     const auto count = evaluation.evaluate(rule.count);
     if (!name || !evaluation.accept(count)) continue;
     if (count.value.type() != Type::integer || count.value.integer() < 0)
@@ -92,6 +96,7 @@ void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>&
 void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tailrace_call& call,
                           Effects& effects) const {
   const Origin origin{fragment.statement, fragment.frame->call};
+  effects.posts.reserve(call.parameters.size());
   for (auto& parameter : call.parameters) {
     if (!parameter.is_output()) continue;
     if (!parameter.value.is_set()) {

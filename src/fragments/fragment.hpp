@@ -109,7 +109,7 @@ struct Fragment {
   /// Lets go of the values of inputs, which are in the arguments of its resolution, so that a body may be the
   /// only one to have their memory. Use counts may read them.
   void release_inputs() {
-    if (!statement->rules.counts.empty()) return;
+    if (!statement->rules.counts_are_plain) return;
     for (auto& input : inputs) input.value = {};
   }
   /// Whether it may run on any rank: nothing says where, or it is said that it may.

@@ -25,18 +25,18 @@ class Id {
       : creator_(creator),
         counter_(counter),
         hash_(mixed_bits(counter * 0x10001 + static_cast<std::uint32_t>(creator))) {}
-  Id(const Id& other) { *this = other; }
+  Id(const Id& other)
+      : creator_(other.creator_),
+        count_(other.count_),
+        counter_(other.counter_),
+        hash_(other.hash_),
+        near_(other.near_) {
+    if (count_ > in_place) copy_far(other);
+  }
   Id(Id&&) noexcept = default;
   Id& operator=(Id&&) noexcept = default;
   Id& operator=(const Id& other) {
-    if (this == &other) return *this;
-    creator_ = other.creator_, count_ = other.count_, counter_ = other.counter_, hash_ = other.hash_;
-    near_ = other.near_;
-    far_.reset();
-    if (count_ > in_place) {
-      far_ = std::make_unique<std::int32_t[]>(count_);
-      std::ranges::copy(other.indices(), far_.get());
-    }
+    if (this != &other) *this = Id(other);
     return *this;
   }
   ~Id() = default;
@@ -77,6 +77,10 @@ class Id {
   }
 
  private:
+  void copy_far(const Id& other) {
+    far_ = std::make_unique<std::int32_t[]>(count_);
+    std::ranges::copy(other.indices(), far_.get());
+  }
   void spill(std::int32_t index) {
     auto more = std::make_unique<std::int32_t[]>(count_ + 1);
     std::ranges::copy(indices(), more.get());

@@ -98,6 +98,7 @@ class Resolver {
         resolution_(resolution),
         evaluation_(image, *fragment.frame, fragment.inputs) {
     if (statement_.kind == Kind::repeat) evaluation_.mark_used(resolution.used);
+    evaluation_.missing().swap(resolution.missing);  // for its memory
   }
 
   void run() {
@@ -118,7 +119,7 @@ class Resolver {
     rules(evaluation_, statement_.rules);
     if (statement_.callee != nullptr && !statement_.callee->external && evaluation_.missing().empty())
       callee();
-    resolution_.missing = std::move(evaluation_.missing());
+    evaluation_.missing().swap(resolution_.missing);
     if (evaluation_.faulty()) resolution_.fault = evaluation_.fault();
   }
 
@@ -151,19 +152,12 @@ class Resolver {
                      value(statement_.arguments[i], parameters[i].type, [&] { return argument_text(i); })) {
         resolution_.arguments[i] = std::move(*argument);
         if (statement_.callee->external && statement_.arguments[i].is_name())
-          resolution_.sources[i] = source(statement_.arguments[i]);
+          resolution_.sources[i] = evaluation_.source();
       }
     }
     if (!statement_.label.empty()) evaluation_.name(statement_.label);
     for (const auto& code : statement_.nfarguments)
       resolution_.nfarguments.push_back(Value(integer(code, "a parameter for recommendations").value_or(0)));
-  }
-  /// The input that an argument is.
-  const Name* source(const Code& code) {
-    const auto name = evaluation_.name(code);
-    const auto found = std::ranges::find_if(
-        fragment_.inputs, [&](const Input& input) { return name && input.name.id == name->id; });
-    return found == fragment_.inputs.end() ? nullptr : &found->name;
   }
   [[nodiscard]] std::string argument_text(std::size_t i) const {
     return fmt::format("argument {} of {}", i + 1, statement_.callee->name);
@@ -231,7 +225,7 @@ class Resolver {
       if (name && to) resolution_.after.pushes.emplace_back(std::move(*name), std::move(*to));
     }
     if (!rules.rank.empty()) rank(evaluation, rules.rank);
-    if (rules.counts.empty()) return;
+    if (rules.counts_are_plain) return;
     for (const auto& argument : resolution_.arguments)
       if (const auto* const own = std::get_if<Name>(&argument)) evaluation.exempt(own->id);
     for (const auto& count : rules.counts) {

@@ -24,6 +24,7 @@ void Compiler::rule(Rules& rules, const Node& node, Statement* call) {
   } else if (type == "assign" && property == "req_count") {
     rules.counts.push_back({expressions().reference(node.list("ref"), node.at()),
                             expressions().expression(node.list("expr"), node.at(), true), node.at()});
+    if (!find_output(rules.counts.back(), call)) rules.counts_are_plain = false;
   } else if (type == "afterpush" && property == "afterpush") {
     rules.pushes.push_back({expressions().reference(node.list("ref"), node.at()),
                             expressions().reference(node.list("to"), node.at(), true)});
@@ -34,6 +35,31 @@ void Compiler::rule(Rules& rules, const Node& node, Statement* call) {
   } else {
     warn(node.at(), fmt::format("unknown recommendation '{}' ({})", property, type));
   }
+}
+
+/// Whether two expressions are written in the same way.
+static bool same(const Image& image, const Code& a, const Code& b) {
+  return std::ranges::equal(a.tokens, b.tokens, [&](const Token& x, const Token& y) {
+    if (x.kind != y.kind || x.op != y.op || x.indices != y.indices) return false;
+    return x.number == y.number ||
+           (x.kind == Token::Kind::constant && image.constants[x.number] == image.constants[y.number]);
+  });
+}
+
+/// Finds the output of a body that a use count is of. Returns whether it is one and its count reads no data
+/// fragments.
+bool Compiler::find_output(CountRule& rule, const Statement* call) const {
+  if (call == nullptr || call->callee == nullptr || !call->callee->external) return false;
+  const auto& parameters = call->callee->parameters;
+  std::int32_t output = 0;
+  for (std::size_t i = 0; i < std::min(parameters.size(), call->arguments.size()); ++i) {
+    if (parameters[i].type != ParameterType::name) continue;
+    if (rule.output < 0 && same(image_, call->arguments[i], rule.name)) rule.output = output;
+    ++output;
+  }
+  return rule.output >= 0 && std::ranges::none_of(rule.count.tokens, [](const Token& token) {
+           return token.kind == Token::Kind::name;
+         });
 }
 
 void Compiler::indexed_rule(Rules& rules, const Node& node) {

@@ -321,10 +321,11 @@ def kill_three_times(computation: Computation, ranks: int, *options: str) -> Non
     checkpoint; and the launcher as soon as the run continues. Then the run comes to its end.
     """
     output = computation.run_dir / "output.h5"
-    slow = [*options, "--pace", "latency=10ms"]
-    ended = computation.start(*slow, "--fault", "kill:step=12", ranks=ranks).wait()
+    paced = [*options, "--pace", "latency=10ms", "--fault", "kill:step=12"]
+    ended = computation.start(*paced, ranks=ranks).wait()
     assert ended.status != 0, ended
     first = computation.steps_saved()
+    slow = [*options, "--pace", "latency=40ms"]  # what watches the run is late on a busy machine
     job = computation.start("--resume" if first else "--overwrite", *slow, ranks=ranks)
     job.wait_for(lambda: computation.computes() and jobs.recorded_steps(output) >= 20, "recorded step")
     kill(job, job.processes())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -209,6 +210,30 @@ MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1,
     const auto time = result.text_attribute("/", "simulation_phase_execution_time");
     REQUIRE(time);
     CHECK(std::stod(*time) >= 0.34);
+  }
+  mpi::barrier(comm);
+}
+
+MPI_CASE("a checkpoint holds all that the reference's own holds, with its values", ranks{1, 2, 3}) {
+  Segments segments{.comm = comm, .words = dirichlet};
+  CHECK(segments.run_segment(comm.size(), 120));
+  if (comm.is_root()) {
+    const auto reference = h5::File::open(data + "tvsp_dirichlet_v11_checkpoint/checkpoint_t120.h5"),
+               ours = h5::File::open(segments.checkpoint());
+    const auto names = reference.dataset_names();
+    CHECK(std::count(names.begin(), names.end(), "duxdx") == 1);
+    for (const auto& name : names) {
+      REQUIRE_MESSAGE(ours.has_dataset(name), name);
+      CHECK_MESSAGE(ours.shape(name) == reference.shape(name), name);
+      CHECK_MESSAGE(ours.type(name) == reference.type(name), name);
+      for (const auto* attribute : {"data_type", "domain_type"})
+        CHECK_MESSAGE(ours.text_attribute(name, attribute) == reference.text_attribute(name, attribute),
+                      name);
+      const double found = difference(reference, ours, name);
+      CHECK_MESSAGE(found < 1e-5, fmt::format("{} of {}", found, name));
+    }
+    for (const auto* attribute : {"file_type", "major_version", "minor_version", "file_description"})
+      CHECK(ours.text_attribute("/", attribute) == reference.text_attribute("/", attribute));
   }
   mpi::barrier(comm);
 }
