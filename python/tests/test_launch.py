@@ -140,6 +140,12 @@ def test_default_threads(ranks, environment, expected):
     assert default_threads(ranks, environment, SMALL) == expected
 
 
+@pytest.mark.parametrize("given", ["abc", "²", "-1", "0"])
+def test_no_number_of_threads(given):
+    with pytest.raises(CommandError, match=f"OMP_NUM_THREADS={given}: no number"):
+        default_threads(1, {"OMP_NUM_THREADS": given}, SMALL)
+
+
 def test_quota_of_the_control_group(tmp_path):
     group = tmp_path / "fs/cgroup"
     group.mkdir(parents=True)

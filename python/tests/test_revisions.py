@@ -117,6 +117,8 @@ def test_bisection_names_the_commit_and_skips_what_does_not_build(repository):
     assert int(last.split("asked ")[1].split()[0]) <= 5
     answer = revisions(repository, "work", "--bisect", "v1", "v4")
     assert answer.status == 3 and "not slower" in answer.err
+    answer = revisions(repository, "work", "--bisect", "v1", "v1")
+    assert answer.status == 2 and "one revision. Name a good and a bad one" in answer.err
 
 
 def test_git_bisect_run_ends_at_the_commit(repository, tmp_path):

@@ -29,6 +29,8 @@ void demand(run::CaseFile& file, const std::string& key, const std::string& fix)
 Problem start_of(run::CaseFile& file) {
   const auto name = file.text("heat.class");
   if (const NpbClass* found = name ? find_class(*name) : nullptr) return found->problem();
+  if (name)
+    file.add_problem("heat.class", fmt::format("\"{}\" is no class", *name), "one of " + class_names());
   if (file.has("heat.class")) return {};
   demand(file, "heat.level", "class = \"A\", or level = 6");
   demand(file, "heat.radius", "class = \"A\", or radius = 0.076");

@@ -38,6 +38,12 @@ const NpbClass* find_class(const std::string& name) noexcept {
   return found == classes.end() ? nullptr : found;
 }
 
+std::string class_names() {
+  std::string names;
+  for (const auto& one : classes) names += (names.empty() ? "" : ", ") + std::string(1, one.name);
+  return names;
+}
+
 const NpbClass* class_of(const Problem& problem) noexcept {
   const auto* const found = std::find_if(classes.begin(), classes.end(),
                                          [&](const NpbClass& one) { return one.problem() == problem; });

@@ -57,6 +57,8 @@ double npb_time_step(int level) noexcept;
 
 /// The class of that name. @local
 const NpbClass* find_class(const std::string& name) noexcept;
+/// "S, W, A, ..." @local
+std::string class_names();
 /// The class that this problem is, if it is one. @local
 const NpbClass* class_of(const Problem& problem) noexcept;
 

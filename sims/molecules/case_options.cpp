@@ -82,6 +82,9 @@ void read_start(run::CaseFile& file, Problem& problem) {
     file.add_problem("start.fractions",
                      fmt::format("has {} numbers for {} components", lattice.fractions.size(), components),
                      "one for each [[component]]");
+  else if (!lattice.fractions.empty() &&
+           *std::max_element(lattice.fractions.begin(), lattice.fractions.end()) <= 0)
+    file.add_problem("start.fractions", "add up to 0", "a number above 0 for each component that is there");
   if (droplet) lattice.droplet = read_droplet(file);
   problem.start = lattice;
   if (components == 0)

@@ -36,11 +36,12 @@ void read_sides(run::CaseFile& file, Grid& grid) {
   auto sides = file.texts("domain.sides").value_or(std::vector<std::string>{"dirichlet"});
   if (sides.size() == 1) sides.resize(static_cast<std::size_t>(grid.dimensions), sides.front());
   if (!fits(file, "domain.sides", sides, grid.dimensions)) return;
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dimensions); ++axis) {
-    grid.periodic[axis] = sides[axis] == "periodic";
-    if (!grid.periodic[axis] && sides[axis] != "dirichlet")
-      file.add_problem("domain.sides", fmt::format("\"{}\" is not accepted", sides[axis]),
-                       "dirichlet or periodic");
+  for (std::size_t axis = 0; axis < sides.size(); ++axis) {
+    const bool periodic = sides[axis] == "periodic";
+    if (axis < static_cast<std::size_t>(grid.dimensions)) grid.periodic[axis] = periodic;
+    if (!periodic && sides[axis] != "dirichlet")
+      return file.add_problem("domain.sides", fmt::format("\"{}\" is not accepted", sides[axis]),
+                              "dirichlet or periodic");
   }
 }
 

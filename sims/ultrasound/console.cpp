@@ -87,16 +87,18 @@ void Console::memory(std::int64_t predicted_bytes) {
 
 void Console::begin(const std::string& phase) {
   if (silent_) return;
+  in_phase_ = true;
   say(stdout, fmt::format("│ {:<40}", phase));
 }
 
 void Console::done(double seconds) {
   if (silent_) return;
+  in_phase_ = false;
   say(stdout, fmt::format("{:>21} │\n", fmt::format("{:.2f} s, Done", seconds)));
 }
 
-void Console::failed() {
-  if (silent_) return;
+Console::~Console() {
+  if (!in_phase_) return;
   say(stdout, fmt::format("{:>21} │\n", "Failed"));
   rule("└", "┘");
 }

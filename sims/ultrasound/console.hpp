@@ -14,6 +14,10 @@ namespace tailrace::ultrasound {
 class Console {
  public:
   Console(bool silent, int verbosity, int progress_percent);
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+  /// Says of a phase that has begun and has no outcome that it failed.
+  ~Console();
 
   void title();
   void options(const Options& options, int ranks);
@@ -23,7 +27,6 @@ class Console {
   /// Prints a label and leaves room for its outcome.
   void begin(const std::string& phase);
   void done(double seconds);
-  void failed();
   /// The steps come from `done` + 1 on.
   void start_progress(StepIndex done);
   void progress(StepIndex step, StepIndex steps, double elapsed_s);
@@ -37,6 +40,7 @@ class Console {
   void pair(const std::string& label, const std::string& value) const;
 
   bool silent_;
+  bool in_phase_ = false;
   int verbosity_, progress_percent_;
   StepIndex next_percent_, first_ = 0;
 };

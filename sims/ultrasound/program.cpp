@@ -152,36 +152,30 @@ template <class Real>
 void Program<Real>::load() {
   const double before = monotonic_s();
   console_.begin("Loading the input");
-  try {
-    mpi::collectively_on_root(comm_, [&] {
-      if (is_same_file(options_.input, options_.output))
-        throw Error(
-            ErrorInfo{.kind = ErrorKind::usage,
-                      .message = fmt::format("{}: the output would replace the input", options_.input),
-                      .path = options_.input,
-                      .hint = "choose another file for the output"});
-    });
-    input_ = read_input<Real>(comm_, options_.input,
-                              {.mask = options_.sensor_data.needs_mask(),
-                               .start_step = options_.sensor_data.start,
-                               .steps = options_.steps > 0 ? std::optional(options_.steps) : std::nullopt,
-                               .check_grid =
-                                   [this](const Grid& grid) {
-                                     grid_ = grid;
-                                     check_memory();
-                                   },
-                               .check_only = options_.check_only});
-    steps_ = input_.header.steps;
-    grid_ = input_.header.grid;
-    if (options_.sensor_data.wants_intensity()) mask_ = input_.mask;
-    check();
-    times_.loading = monotonic_s() - before;
-    console_.done(times_.loading);
-    console_.input(input_, steps_);
-  } catch (...) {
-    console_.failed();
-    throw;
-  }
+  mpi::collectively_on_root(comm_, [&] {
+    if (is_same_file(options_.input, options_.output))
+      throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                            .message = fmt::format("{}: the output would replace the input", options_.input),
+                            .path = options_.input,
+                            .hint = "choose another file for the output"});
+  });
+  input_ = read_input<Real>(comm_, options_.input,
+                            {.mask = options_.sensor_data.needs_mask(),
+                             .start_step = options_.sensor_data.start,
+                             .steps = options_.steps > 0 ? std::optional(options_.steps) : std::nullopt,
+                             .check_grid =
+                                 [this](const Grid& grid) {
+                                   grid_ = grid;
+                                   check_memory();
+                                 },
+                             .check_only = options_.check_only});
+  steps_ = input_.header.steps;
+  grid_ = input_.header.grid;
+  if (options_.sensor_data.wants_intensity()) mask_ = input_.mask;
+  check();
+  times_.loading = monotonic_s() - before;
+  console_.done(times_.loading);
+  console_.input(input_, steps_);
 }
 
 template <class Real>

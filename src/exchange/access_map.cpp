@@ -33,6 +33,17 @@ std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
   return {peers, digits(plan.inspection.wanted.size())};
 }
 
+/// Refuses a transport that is not to be had, with where its name comes from.
+void check_transport(const AccessOptions& options, bool by_environment) {
+  if (options.transport == automatic) return;
+  try {
+    find_transport(options.transport);
+  } catch (const Error& error) {
+    if (!by_environment) throw;
+    throw Error(error.info().kind, "TAILRACE_EXCHANGE: " + error.info().message, error.info().hint);
+  }
+}
+
 /// What the program asks for, or where it leaves the choice open the environment variable of the first rank.
 /// @collective{comm}
 AccessOptions with_environment(mpi::CommView comm, AccessOptions options) {
@@ -161,9 +172,7 @@ AccessMap::~AccessMap() = default;
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& wanted) {
   const AccessOptions options = with_environment(comm, wanted);
-  mpi::collectively(comm, [&] {
-    if (options.transport != automatic) find_transport(options.transport);
-  });
+  mpi::collectively(comm, [&] { check_transport(options, options.transport != wanted.transport); });
   auto state = std::make_unique<State>(comm, options);
   state->build(distribution, indices);
   return AccessMap(std::move(state));

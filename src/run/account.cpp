@@ -30,7 +30,6 @@ RankAccount account_from(const trace::Log& log) {
   RankAccount account;
   account.setup_s = log.total(Kind::setup).seconds;
   account.exchange_s = log.total(Kind::exchange).seconds;
-  account.pack_s = log.total(Kind::pack).seconds;
   account.compute_s = log.total(Kind::compute).seconds - account.exchange_s;
   return account;
 }

@@ -311,7 +311,10 @@ std::optional<std::string> CaseFile::text(const std::string& key) {
     auto found = node.value_exact<std::string>();
     return found && !found->empty() ? found : std::nullopt;
   };
-  return value<std::string>(key, take, "is not a text", "write it in quotes");
+  const bool empty = state_->table.at_path(key).value_exact<std::string>() == "";
+  return value<std::string>(
+      key, take, empty ? "is empty" : "is not a text",
+      empty ? "write a text between the quotes, or leave the key out" : "write it in quotes");
 }
 
 std::optional<std::vector<std::string>> CaseFile::texts(const std::string& key) {

@@ -37,9 +37,12 @@ bool Checkpointing::waits(output::Session& session) {
   return !saving_->ready() || (samples_wait && !saving_->is_sealed());
 }
 
-/// Runs what may fail on all ranks alike, and holds the computation up meanwhile.
-void Checkpointing::try_to(StepIndex step, const std::function<void()>& action) {
-  const double start_s = monotonic_s();
+/// Runs what may fail on all ranks alike, and holds the computation up meanwhile. Waiting for samples counts
+/// as cost of output, not of the checkpoint.
+void Checkpointing::try_to(StepIndex step, const output::Session& session,
+                           const std::function<void()>& action) {
+  const double start_s = monotonic_s(), waited_s = session.waited_s();
+  const double packed_s = log_.total(trace::Kind::pack).seconds;
   const trace::Scope scope(log_, trace::Kind::checkpoint, step);
   try {
     action();
@@ -49,7 +52,8 @@ void Checkpointing::try_to(StepIndex step, const std::function<void()>& action) 
     if (comm_.is_root())
       warnings_.push_back(fmt::format("a checkpoint was left out: {}", error.info().message));
   }
-  account_.stalled_s += monotonic_s() - start_s;
+  account_.stalled_s += monotonic_s() - start_s - (session.waited_s() - waited_s);
+  account_.pack_s += log_.total(trace::Kind::pack).seconds - packed_s;
 }
 
 void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session) {
@@ -125,13 +129,13 @@ void Checkpointing::commit_copy() {
 /// The next step of the one on its way, if it is ready for that, or has to make room for another (`due`).
 void Checkpointing::help_on(StepIndex step, bool due, bool none_waits, output::Session& session) {
   if (levels_ && levels_->is_local_pending()) {
-    if (none_waits || due) try_to(step, [&] { commit_local(session); });
+    if (none_waits || due) try_to(step, session, [&] { commit_local(session); });
   } else if (levels_ && levels_->is_copy_pending()) {
-    if (none_waits) try_to(step, [&] { commit_copy(); });
+    if (none_waits) try_to(step, session, [&] { commit_copy(); });
   } else if (saving_ && (due || (none_waits && saving_->is_sealed()))) {
-    try_to(step, [&] { commit(session); });
+    try_to(step, session, [&] { commit(session); });
   } else if (saving_ && none_waits) {
-    try_to(step, [&] { seal(session); });
+    try_to(step, session, [&] { seal(session); });
   }
 }
 
@@ -139,22 +143,22 @@ void Checkpointing::after_step(StepIndex step, bool asked, bool none_waits,
                                const checkpoint::StateFunction& state, output::Session& session) {
   const bool due = asked || schedule_.is_due_by_steps(step);
   help_on(step, due, none_waits, session);
-  if (due) try_to(step, [&] { take(step, state, session); });
+  if (due) try_to(step, session, [&] { take(step, state, session); });
 }
 
 /// What is on its way comes to its end.
 void Checkpointing::complete_pending(StepIndex step, output::Session& session) {
-  if (saving_) try_to(step, [&] { commit(session); });
+  if (saving_) try_to(step, session, [&] { commit(session); });
   if (!levels_) return;
-  if (levels_->is_local_pending()) try_to(step, [&] { commit_local(session); });
-  while (levels_->is_copy_pending()) try_to(step, [&] { commit_copy(); });
+  if (levels_->is_local_pending()) try_to(step, session, [&] { commit_local(session); });
+  while (levels_->is_copy_pending()) try_to(step, session, [&] { commit_copy(); });
 }
 
 void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state,
                               output::Session& session) {
   complete_pending(step, session);
   const auto complete_before = complete_;
-  try_to(step, [&] {
+  try_to(step, session, [&] {
     take(step, state, session);
     if (levels_) levels_->want_copy();
   });

@@ -23,7 +23,8 @@ namespace tailrace::run {
 /// Describes what checkpoints cost this rank so far.
 struct CheckpointAccount {
   std::int64_t taken = 0, bytes = 0;  ///< bytes of this rank's state, in all of them
-  double stalled_s = 0;               ///< the computation stalled
+  double stalled_s = 0;               ///< the computation stalled, but for waiting for samples
+  double pack_s = 0;                  ///< of that, copying the state: the log has it with that of samples
 };
 
 /// The checkpoints of a run: when they are taken, and how one that is on its way gets its name.
@@ -81,7 +82,7 @@ class Checkpointing {
   void prune(std::optional<StepIndex> kept);
   [[nodiscard]] std::optional<StepIndex> kept() const noexcept;
   [[nodiscard]] double now_s() const noexcept { return monotonic_s() - start_s_; }
-  void try_to(StepIndex step, const std::function<void()>& action);
+  void try_to(StepIndex step, const output::Session& session, const std::function<void()>& action);
 
   mpi::CommView comm_;
   CheckpointOptions options_;

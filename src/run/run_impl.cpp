@@ -334,7 +334,7 @@ Run::Summary Run::Impl::end_with(const DriveResult& result, const std::string& r
   }
   const auto& output = session_->account();
   summary.wait_s = mpi::max(comm_, output.wait_s);
-  const double pack_s = log_.total(trace::Kind::pack).seconds;
+  const double pack_s = samples_pack_s();
   summary.hidden_fraction =
       hidden_fraction(mpi::sum(comm_, output.wait_s + pack_s), mpi::sum(comm_, output.write_s + pack_s));
   return summary;
@@ -350,6 +350,11 @@ void Run::Impl::warn_of_dropped() {
                     human_bytes(static_cast<double>(bytes)), output::dropped_path));
 }
 
+double Run::Impl::samples_pack_s() const {
+  const double of_states_s = checkpointing_ ? checkpointing_->account().pack_s : 0;
+  return log_.total(trace::Kind::pack).seconds - of_states_s;
+}
+
 void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
   if (options_.directory.empty()) return;
   if (comm_.is_root()) progress_->finish();
@@ -359,6 +364,7 @@ void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
   mine.output = session_->account();
   mine.thread_placement = session_->thread_placement();
   mine.predicted_memory_bytes = predicted_bytes_;
+  mine.pack_s = samples_pack_s();
   if (checkpointing_) mine.checkpoint = checkpointing_->account();
   try {
     tracing_->close();

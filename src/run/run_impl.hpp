@@ -81,6 +81,8 @@ class Run::Impl {
   Summary end_with(const DriveResult& result, const std::string& reason,
                    const std::function<void()>& complete_output, std::int64_t cells);
   void warn_of_dropped();
+  /// Seconds that this rank copied samples, without those of checkpoints.
+  [[nodiscard]] double samples_pack_s() const;
   void write_account(const RunEnd& end, std::int64_t cells);
   void write_failed_account(const ErrorInfo& error) const noexcept;
   void open_io_servers();

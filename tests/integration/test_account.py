@@ -99,6 +99,29 @@ def test_back_pressure_is_counted(small, tmp_path):
     assert total["write_s"] > 0.2
 
 
+@pytest.mark.parametrize("strategy", ["blocking", "threads"])
+def test_no_second_counts_twice(strategy, tmp_path):
+    """Checkpoints wait for samples, and a writer that blocks writes where the computation waits."""
+    words = [
+        "--quiet",
+        "--steps",
+        30,
+        "--write",
+        strategy,
+        "--pace",
+        "latency=5ms",
+        "--set",
+        "checkpoint.every=3",
+    ]
+    ended = jobs.rehearse("--out", tmp_path / "run", *words)
+    assert ended.status == 0, ended
+    reported = jobs.account(tmp_path / "run")
+    (rank,) = reported["per_rank"]
+    assert min(rank["output_wait_s"], rank["checkpoint_s"]) > 0
+    parts = ("setup_s", "compute_s", "exchange_s", "output_wait_s", "pack_s", "checkpoint_s")
+    assert sum(rank[name] for name in parts) <= reported["wall_s"]
+
+
 def test_account_in_kwave_mode(small, tmp_path):
     run_dir = tmp_path / "run"
     output = tmp_path / "out.h5"

@@ -80,6 +80,9 @@ def test_output_that_cannot_be_written(small, tmp_path):
             ended.err.startswith(f"tailrace-ultrasound: {output}: cannot be created") and words in ended.err
         )
         assert ". Fix: " in ended.err
+    ended = jobs.run("-i", small, "-o", tmp_path / "nowhere" / "out.h5")
+    *_, phase, frame = ended.out.splitlines()
+    assert "Preparing" in phase and phase.endswith("Failed │") and frame[0] == "└", ended
     (tmp_path / "file").touch()
     ended = jobs.run("--case", small, "--out", tmp_path / "file" / "run", "--quiet")
     assert ended.status == 2 and "cannot be made: Not a directory. Fix: " in ended.err, ended

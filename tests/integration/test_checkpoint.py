@@ -150,8 +150,8 @@ def test_a_broken_pair_is_one_message(spoil, reported, small, tmp_path):
 
 
 # At its last step the second segment below writes samples, then the checkpoint, then reductions. A moment is
-# the number of the write that is struck, in its file; whether that leaves a partial checkpoint; and the step to
-# resume from. Before that step the segment has put more bytes than a checkpoint holds into the output.
+# the number of the write that is struck, in its file; whether that leaves a partial checkpoint; and the step
+# to resume from. Before that step the segment has put more bytes than a checkpoint holds into the output.
 IN_OUTPUT = ",after=400000"
 MOMENTS = {
     "the samples": ("4", False, 20),

@@ -113,6 +113,7 @@ def test_what_cannot_be_converted_is_refused_with_the_reason(killed, segment, sm
         (state, target, "kwave", [], ["no run was named, nor found", "--run DIR", "--case FILE"]),
         (small, target, "tailrace", here, ["small.h5: is no checkpoint in a format to convert from"]),
         (state, segment / "checkpoints", "tailrace", [], ["step-000000000020: exists"]),
+        (state, target, "xyz", [], ["--to xyz: no simulation knows", "kwave"]),
         (state, target, "tailrace", [], ["of which run?", "--run DIR"]),
         (tmp_path, target, "kwave", here, ["no checkpoints are there"]),
     ]:

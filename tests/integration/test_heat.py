@@ -105,6 +105,9 @@ def test_all_problems_of_a_case_come_together(tmp_path):
     assert ended.status == 2 and not out.exists(), ended
     for words in ("heat.level", "heat.velocity", "heat.radios", 'transport is called "pigeon"', "isend"):
         assert words in str(ended), ended
+    ended, out = run(tmp_path, "unknown", text=CASE.replace('class = "S"', 'class = "Z"'))
+    assert ended.status == 2 and not out.exists(), ended
+    assert 'heat.class: "Z" is no class. Fix: one of S, W, A, B, C, D, E' in str(ended), ended
     ended, _ = run(tmp_path, "none", text='[case]\nsimulation = "heat"\n')
     assert ended.status == 2
     for key in ("heat.level", "heat.radius", "time.steps"):

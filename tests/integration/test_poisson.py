@@ -111,7 +111,10 @@ def residual_of_zero(rhs: np.ndarray) -> np.ndarray:
     [
         (["solver.blocks=[8,4]", "solver.metod='cg'", "time.steps=0"], ["blocks", "metod", "time.steps"]),
         (["solver.method='gauss-seidel'", "domain.cells=[7,5]"], ["5 points around a periodic axis"]),
-        (["domain.sides=['open']", "problem.rhs='sine'"], ['"open" is not accepted', '"sine" is neither']),
+        (
+            ["domain.sides=['dirichlet','periodic','open']", "problem.rhs='sine'"],
+            ['"open" is not accepted', '"sine" is neither'],
+        ),
         (["problem.rhs='rhs.h5:/bad'"], ["is nan at x, y, z = 1, 3, 0"]),
         (["problem.rhs='rhs.h5:/short'"], ["has the shape"]),
         (["problem.rhs='rhs.h5:/whole'"], ["holds elements of type"]),

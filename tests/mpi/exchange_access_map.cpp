@@ -340,7 +340,7 @@ MPI_CASE("the environment of the first rank names the transport where the progra
   const test::Environment wanted("TAILRACE_EXCHANGE", "no such transport");
   const auto error = error_of([&] { map_of(comm, distribution, indices, "auto"); });
   CHECK(error.kind == ErrorKind::usage);
-  CHECK(error.message == "no exchange transport is called \"no such transport\"");
+  CHECK(error.message == "TAILRACE_EXCHANGE: no exchange transport is called \"no such transport\"");
   CHECK(choices_after_a_flight("persistent") == 0);
 }
 

@@ -132,6 +132,7 @@ TEST_CASE("what is wrong with a case is reported with its key and the fix") {
   CHECK(reports("model.long_range=planar", "\"planar\" is not accepted"));
   CHECK(reports("start.file=x.inp", "file = \"start.inp\", or kind"));
   CHECK(reports("start.fractions=[1]", "one for each [[component]]"));
+  CHECK(reports("start.fractions=[0, 0]", "add up to 0"));
   CHECK(reports("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));
   CHECK(reports("decomposition.kind=regular", "decomposition.every"));
   CHECK(reports("output[0].bins=[0, 1, 1]", "is no grid of bins"));

@@ -82,18 +82,21 @@ TEST_CASE("lists of numbers take integers too, and limits") {
 }
 
 TEST_CASE("all problems come together, each with its key and a fix") {
-  const Written written("[time]\nsteps = 0\n[record]\np_raw = 1\np_mx = true\n[write]\nsink = 3\n");
+  const Written written(
+      "[time]\nsteps = 0\n[record]\np_raw = 1\np_mx = true\n[write]\nsink = 3\nstrategy = \"\"\n");
   auto file = CaseFile::read(written.path, {}, schema);
   file.integer("time.steps");
   file.boolean("record.p_raw");
   file.boolean("record.p_max");
   file.text("write.sink");
+  CHECK(file.text("write.strategy") == "auto");
   file.text("input.file");
   const auto message = message_of(file);
-  CHECK(holds(message, written.path + ": 5 problems"));
+  CHECK(holds(message, written.path + ": 6 problems"));
   CHECK(holds(message, "time.steps: 0 is not accepted. Fix: an integer of at least 1"));
   CHECK(holds(message, "record.p_raw: 1 is not true or false"));
   CHECK(holds(message, "write.sink: 3 is not a text"));
+  CHECK(holds(message, "write.strategy: \"\" is empty. Fix: "));
   CHECK(holds(message, "input.file: is missing. Fix: file = \"x.h5\""));
   CHECK(holds(message, "record.p_mx: unknown key. Fix: did you mean record.p_max?"));
 }

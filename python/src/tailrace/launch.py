@@ -2,6 +2,7 @@
 """Command lines that start a native program on several ranks under Open MPI, MPICH (Hydra) or Slurm."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -123,8 +124,10 @@ def default_threads(ranks: int, environment: Mapping[str, str], machine: Machine
     """OMP_NUM_THREADS, the batch job's cores per task, or an equal share of the cores."""
     for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
         first = environment.get(name, "").split(",")[0].strip()
-        if first.isdigit() and int(first) > 0:
+        if re.fullmatch("[1-9][0-9]*", first):
             return int(first)
+        if first:
+            raise CommandError(f"{name}={first}: no number of threads. Set it to 1 or more, or unset it.")
     return max(1, machine.cores // ranks)
 
 

@@ -53,7 +53,7 @@ const Transport& find_transport(std::string_view name) {
   std::vector<std::string_view> usable;
   for (const auto& one : all)
     if (one.obstacle.empty()) usable.push_back(one.name);
-  const auto hint = fmt::format("one of {}", fmt::join(usable, ", "));
+  const auto hint = fmt::format("auto, or one of {}", fmt::join(usable, ", "));
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
   if (found == all.end())
     throw Error(ErrorKind::usage, fmt::format("no exchange transport is called \"{}\"", name), hint);

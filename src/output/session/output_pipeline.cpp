@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/session/output_pipeline.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "base/system.hpp"
 
 namespace tailrace::output {
@@ -8,13 +11,18 @@ namespace tailrace::output {
 Lease OutputPipeline::acquire(StepIndex step) {
   auto lease = writer_->try_acquire();
   if (!lease) {
-    trace::Scope scope(log_, trace::Kind::output_wait, step);
-    lease.emplace(wait_for_buffer());
-    account_.wait_s += scope.stop();
+    wait(step, [&] { lease.emplace(wait_for_buffer()); });
     ++account_.waits;
   }
   (*lease)->step = step;
   return std::move(*lease);
+}
+
+void OutputPipeline::wait(StepIndex step, const std::function<void()>& action) {
+  trace::Scope scope(log_, trace::Kind::output_wait, step);
+  const double counted_s = writer_->account().wait_s;
+  action();
+  account_.wait_s += std::max(0.0, scope.stop() - (writer_->account().wait_s - counted_s));
 }
 
 Lease OutputPipeline::wait_for_buffer() {
@@ -37,29 +45,28 @@ void OutputPipeline::wait_for_writer() {
 }
 
 void OutputPipeline::flush_all(StepIndex step) {
-  trace::Scope scope(log_, trace::Kind::output_wait, step);
-  wait_for_writer();
-  account_.wait_s += scope.stop();
+  wait(step, [this] { wait_for_writer(); });
 }
 
 void OutputPipeline::complete(StepIndex step) {
-  trace::Scope scope(log_, trace::Kind::output_wait, step);
-  wait_for_writer();
-  auto failure = writer_->failure();
-  try {
-    if (exchange_ != nullptr) exchange_->complete();
-  } catch (...) {
-    if (!failure) failure = describe_current_exception();
-  }
-  account_.wait_s += scope.stop();
+  std::optional<ErrorInfo> failure;
+  wait(step, [&] {
+    wait_for_writer();
+    failure = writer_->failure();
+    try {
+      if (exchange_ != nullptr) exchange_->complete();
+    } catch (...) {
+      if (!failure) failure = describe_current_exception();
+    }
+  });
   if (failure) throw Error(*failure);
 }
 
 void OutputPipeline::keep_up(StepIndex step) {
   if (exchange_ == nullptr || exchange_->keeps_up(step)) return;
-  trace::Scope scope(log_, trace::Kind::output_wait, step);
-  for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();
-  account_.wait_s += scope.stop();
+  wait(step, [&] {
+    for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();
+  });
   ++account_.waits;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,10 @@ class OutputPipeline {
   /// Of the sink, if it has one.
   [[nodiscard]] Exchange* exchange() const noexcept { return exchange_; }
 
+  /// Waits by `action`; what the writer counts as waiting meanwhile is not counted twice. @local
+  void wait(StepIndex step, const std::function<void()>& action);
+  /// Seconds that the computation has waited so far, by all writers. @local
+  [[nodiscard]] double waited_s() const noexcept { return account_.wait_s + writer_->account().wait_s; }
   /// A free buffer for samples of `step`; waits until there is one. @local
   Lease acquire(StepIndex step);
   /// Advances whatever is on its way between processes. @local

@@ -144,9 +144,8 @@ class Session::Impl {
   bool wait(WriteState state, StepIndex step, double limit_s) {
     if (state == WriteState::submitted) return sampled_ >= step;
     if (state == WriteState::committed || together()) return flush_all(limit_s) >= step;
-    trace::Scope scope(log_, trace::Kind::output_wait, step);
-    const bool came = wait_alone(state, step, monotonic_s() + limit_s);
-    account_.wait_s += scope.stop();
+    bool came = false;
+    pipeline_->wait(step, [&] { came = wait_alone(state, step, monotonic_s() + limit_s); });
     return came;
   }
 
@@ -172,10 +171,6 @@ class Session::Impl {
 
   [[nodiscard]] std::vector<PlannedStream> accumulator_streams(std::size_t first_dataset) const {
     return output::accumulator_streams(plan_.streams, first_dataset);
-  }
-
-  [[nodiscard]] std::vector<RunningReduction> running_reductions() {
-    return output::running_reductions(sampler_->streams());
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
@@ -212,6 +207,7 @@ class Session::Impl {
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   [[nodiscard]] const Account& account() const noexcept { return account_; }
+  [[nodiscard]] double waited_s() const noexcept { return pipeline_->waited_s(); }
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
@@ -479,10 +475,13 @@ void Session::write_accumulators(const std::vector<RunningReduction>& reductions
   impl_->sampler().write_accumulators(reductions, step);
 }
 std::vector<RunningReduction> Session::running_reductions() {
-  return impl_->running_reductions();
+  return output::running_reductions(impl_->sampler().streams());
 }
 const Account& Session::account() const noexcept {
   return impl_->account();
+}
+double Session::waited_s() const noexcept {
+  return impl_->waited_s();
 }
 const ThreadPlacement& Session::thread_placement() const noexcept {
   return impl_->thread_placement();

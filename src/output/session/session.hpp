@@ -134,6 +134,8 @@ class Session {
 
   /// Complete after `finish`; before, only what was waited for.
   [[nodiscard]] const Account& account() const noexcept;
+  /// Seconds that the computation of this rank has waited for output so far; not after `finish`. @local
+  [[nodiscard]] double waited_s() const noexcept;
   /// Returns where the threads of this rank run, with the last writer thread that there was. @local
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept;
   /// Log of the writer's spans, null when the strategy has no writer of its own. To be read after `finish`.

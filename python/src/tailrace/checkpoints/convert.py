@@ -46,6 +46,8 @@ class ConvertRequest:
 
 def convert_checkpoint(request: ConvertRequest) -> int:
     """The whole command; returns the exit status."""
+    if request.format != OURS and request.target.exists():
+        raise CommandError(f"{request.target}: exists already. Fix: name another -o, or remove it.")
     start = find_start(request)
     program = find_program(start.program)
     if program is None:
@@ -72,14 +74,23 @@ def find_start(request: ConvertRequest) -> Start:
     if run_dir is not None:
         return read_start(run_dir)
     if request.format != OURS and not request.source.is_dir():
-        for name in (f"tailrace-{simulation}" for simulation in known_simulations()):
-            program = find_program(name)
-            if program is not None and request.format in formats_of(program):
-                return Start(name, [], Path.cwd(), request.ranks)
+        return Start(program_for(request.format), [], Path.cwd(), request.ranks)
     raise CommandError(
         f"{request.source}: of which run? Neither this nor {request.target} lies in a run directory. "
         f"{NAME_ONE}"
     )
+
+
+def program_for(wanted: str) -> str:
+    """The first simulation's program that knows the format."""
+    known: list[str] = []
+    for name in (f"tailrace-{simulation}" for simulation in known_simulations()):
+        program = find_program(name)
+        formats = [] if program is None else formats_of(program)
+        if wanted in formats:
+            return name
+        known += [one for one in formats if one not in known]
+    raise CommandError(f"--to {wanted}: no simulation knows this format. Fix: one of {', '.join(known)}.")
 
 
 def find_run(request: ConvertRequest) -> Path | None:

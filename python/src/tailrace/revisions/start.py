@@ -63,7 +63,10 @@ def compared(request: Request, repository: Repository, test: Definition) -> int:
 def bisected(request: Request, repository: Repository, test: Definition) -> int:
     assert request.ends is not None
     session = Session(repository, test, request.budget)
-    good, bad = repository.revisions(list(request.ends))
+    ends = repository.revisions(list(request.ends))
+    if len(ends) != 2:
+        raise CommandError(f"--bisect {' '.join(request.ends)}: one revision. Name a good and a bad one.")
+    good, bad = ends
     found = bisect(session, good, bad)
     session.revisions.sort(key=lambda one: [good.id, *repository.between(good.id, bad.id)].index(one.id))
     publish(session, request)
