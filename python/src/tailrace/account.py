@@ -46,7 +46,9 @@ def how_it_ended(returncode: int, messages: list[str]) -> tuple[str, int | None]
             return f"a rank was killed by {signal_name(int(match[1]))}", None
     if 128 < returncode < 128 + signal.NSIG:
         return f"a rank was killed by {signal_name(returncode - 128)}", None
-    return f"the program ended with status {returncode} and without an account", None
+    gave_reason = any(line.startswith("tailrace-") and ": warning: " not in line for line in messages)
+    missing = "" if gave_reason else " and without an account"
+    return f"the program ended with status {returncode}{missing}", None
 
 
 def was_killed(returncode: int, messages: list[str]) -> bool:
