@@ -191,7 +191,7 @@ def refused_conversions(states, whole, odd_files, tmp_path):
             ["mpi-restart: does not state the box", "--case FILE"],
         ),
         (states["ascii"][0], tmp_path / "taken", "cells", [], ["taken.restart.mpi: exists"]),
-        (states["ascii"][0], target, "xyz", [], ["of which run?", "--run DIR"]),
+        (states["ascii"][0], target, "xyz", [], ["--to xyz: no simulation knows", "mpi-restart"]),
         (states["ascii"][0], target, "xyz", ["--run", whole], ["--checkpoint-format xyz: is not known"]),
         (states["ascii"][0], target, "tailrace", [], ["of which run?"]),
         (
