@@ -32,7 +32,9 @@ REHEARSE = find_program("tailrace-rehearse")
 SEISMIC = find_program("tailrace-seismic")
 MOLECULES = find_program("tailrace-molecules")
 POISSON = find_program("tailrace-poisson")
-HEAT = find_program("tailrace-heat")  # none where p4est is missing
+HEAT = find_program("tailrace-heat")
+if HEAT is not None and PROGRAM is not None and HEAT.parent != PROGRAM.parent:
+    HEAT = None  # that of another build: where p4est is missing for an MPI, its build has none
 # A job that should end by itself does so within this time after a rank died.
 ENDS_WITHIN_S = 10.0
 # What a healthy run of a small case may take on a busy machine: never a measure, only an end to hangs.
