@@ -281,7 +281,10 @@ run::SimulationCalls Program<Real>::make() {
   solver_->rehearse();
   if (segment_.resumes()) solver_->restored(segment_.read_state(state()));
   auto calls = run::calls_of(*solver_);
-  calls.memory_bytes = [this] { return solver_->memory_bytes() + intensity_bytes(); };
+  calls.memory_bytes = [this] {
+    const auto for_checkpoint = options_.kwave_checkpoint ? solver_->gradients_bytes() : 0;
+    return solver_->memory_bytes() + intensity_bytes() + for_checkpoint;
+  };
   return calls;
 }
 

@@ -449,6 +449,13 @@ void Solver<Real>::restored(StepIndex step) {
 }
 
 template <class Real>
+std::int64_t Solver<Real>::gradients_bytes() const noexcept {
+  std::int64_t sum = 0;
+  for (const auto& field : u_) sum += field.bytes();
+  return sum;
+}
+
+template <class Real>
 std::int64_t Solver<Real>::memory_bytes() const noexcept {
   std::int64_t sum = medium_.bytes() + p_.bytes() + kappa_.bytes() + source_kappa_.bytes() +
                      loss_table_.bytes() + delay_table_.bytes() + sweeps_.bytes() +

@@ -66,6 +66,8 @@ class Solver {
   /// step, under their names in k-Wave's checkpoint files ("duxdx", ...). They are computed for the call,
   /// into as many fields as the domain has dimensions. @collective{comm}
   void with_velocity_gradients(const ArrayUse& use);
+  /// Bytes that the gradients take on this rank meanwhile: as much as the velocities. @local
+  [[nodiscard]] std::int64_t gradients_bytes() const noexcept;
   /// The transforms of the run, for what is computed from its results. They outlive nothing but the solver.
   [[nodiscard]] Sweeps<Real>& sweeps() noexcept { return sweeps_; }
   /// Bytes of all arrays on this rank. @local
