@@ -6,7 +6,8 @@ set(TAILRACE_MPI_ENVIRONMENT "")
 if(TAILRACE_MPI STREQUAL "openmpi")
   # More ranks than cores are wanted here; a rank bound to one core would keep its threads there.
   list(APPEND TAILRACE_MPIEXEC --oversubscribe --bind-to none)
-  set(TAILRACE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+  # All ranks are on this machine: to look for networks would take most of the time of each start.
+  set(TAILRACE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1)
 endif()
 list(APPEND TAILRACE_MPIEXEC ${MPIEXEC_NUMPROC_FLAG})
 

@@ -9,6 +9,7 @@ import typer
 from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts
 from tailrace.console import CommandError
 from tailrace_bench import BENCHMARKS
+from tailrace_bench.molecules_case import FLUIDS
 
 Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to make.")]
 Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
@@ -76,10 +77,11 @@ def ultrasound(
 def molecules(
     molecules: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", min=1, help="About so many (default: 32000, and 108000 of lj)."),
+        typer.Option(metavar="N", min=1, help="About so many (default: 32000; of lj also 2048 to 1000000)."),
     ] = None,
     fluid: Annotated[
-        list[str] | None, typer.Option(metavar="lj|co2", help="Which fluids (default: both).")
+        list[str] | None,
+        typer.Option(metavar="NAME", help=f"{', '.join(FLUIDS)} (default: all)."),
     ] = None,
     layout: Layouts = None,
     steps: Steps = 0,
@@ -98,7 +100,7 @@ def molecules(
 
     document.check_writable(json)
     request = benchmark.Request(
-        fluids=known_words("--fluid", fluid, tuple(benchmark.FLUIDS)),
+        fluids=known_words("--fluid", fluid, tuple(FLUIDS)),
         molecules=tuple(molecules or ()),
         layouts=parse_layouts(layout),
         pairs=pairs,
@@ -325,7 +327,7 @@ def refuse(given: dict[str, Any], where: str) -> None:
 
 
 def seismic(
-    grid: Annotated[list[int] | None, grid_option("152 and 248")] = None,
+    grid: Annotated[list[int] | None, grid_option("97, 152, 167 and 248")] = None,
     equations: Annotated[
         list[str] | None, typer.Option(metavar="isotropic|vti|tti", help="Which equations (default: all).")
     ] = None,
@@ -351,7 +353,7 @@ def seismic(
 
     document.check_writable(json)
     request = benchmark.Request(
-        grids=tuple(grid or (152, 248)),
+        grids=tuple(grid or (97, 152, 167, 248)),
         equations=known_words("--equations", equations, benchmark.EQUATIONS),
         properties=known_words("--properties", properties, benchmark.PROPERTIES),
         layouts=parse_layouts(layout),

@@ -81,8 +81,8 @@ def find(name: str) -> Lammps:
 
 
 def solves(case: Case) -> bool:
-    """The liquid of one centre."""
-    return case.fluid == LJ
+    """Molecules of one centre."""
+    return case.fluid.component == LJ.component
 
 
 def write_input(directory: Path, case: Case, state: Path) -> None:

@@ -2,7 +2,7 @@
 """Time and memory of the molecules program for a molecule, and LAMMPS beside it."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,10 @@ from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import Spread, ratios, spread
 from tailrace_bench import lammps_runs
 from tailrace_bench.lammps_runs import Lammps
-from tailrace_bench.molecules_case import FLUIDS, LJ, Case, empty_case, make_case, output_table, write_case
+from tailrace_bench.molecules_case import FLUIDS, Case, empty_case, make_case, output_table, write_case
 from tailrace_bench.stepping import seconds_after, working_directory
 
 PROGRAM, PARTS = "tailrace-molecules", "tailrace-bench-molecules"
-# Without --molecules: the liquid at both sizes, CO2 at the first.
-SIZES = (32_000, 108_000)
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,9 @@ def measure(request: Request) -> dict[str, Any]:
     watch, runner = Watch(), Runner()
     rows: list[dict[str, Any]] = []
     comparisons: list[dict[str, Any]] = []
-    for case in make_cases(request):
+    for wanted in make_cases(request):
         with working_directory(request.directory) as directory:
+            case = counted(wanted, directory, runner)
             found = measure_case(case, lammps, request, directory, runner)
             rows += [make_row(case, way, one) for way, one in found.items()]
             comparisons += compare(case, found)
@@ -92,8 +91,17 @@ def make_cases(request: Request) -> list[Case]:
     return [
         make_case(FLUIDS[name], molecules, request.steps)
         for name in request.fluids
-        for molecules in request.molecules or (SIZES if name == LJ.name else SIZES[:1])
+        for molecules in request.molecules or FLUIDS[name].sizes
     ]
+
+
+def counted(case: Case, directory: Path, runner: Runner) -> Case:
+    """The case with the number of molecules that it has: a droplet is cut out of a lattice."""
+    if case.fluid.vapour_density is None:
+        return case
+    short = replace(case, steps=case.fluid.warm_up + 1)
+    case_file = write_case(directory / "count.toml", short, "")
+    return replace(case, molecules=run_parts(case_file, short, Way(1, 1), runner)["molecules"])
 
 
 def measure_case(
@@ -151,7 +159,7 @@ def run_parts(case_file: Path, case: Case, way: Way, runner: Runner) -> dict[str
 
 def write_start(case: Case, lammps: Lammps, directory: Path, runner: Runner) -> None:
     """What LAMMPS begins with: the state that our program begins with."""
-    first = Case(case.fluid, case.cells, steps=1)
+    first = replace(case, steps=1)
     outputs = "".join(output_table(name, "every = 1\ninitial = true") for name in ("position", "velocity"))
     case_file = write_case(directory / "start.toml", first, outputs)
     lammps_runs.write_input(directory, case, run(case_file, Way(1, 1), directory, runner) / "output.h5")

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of the benchmark of molecules: a liquid of one centre, and a fluid that turns and has charges."""
+"""Cases of the benchmark of molecules: a liquid of one centre, thinner fluids and a droplet of the same
+molecules, and a fluid that turns and has charges.
+"""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+# Radius of a droplet over the edge of its box.
+RADIUS_SHARE = 0.25
 
 
 @dataclass(frozen=True)
 class Fluid:
-    """Molecules of one kind in reduced units, at a density; steps that warm up, and steps in all."""
+    """Molecules of one kind in reduced units, at a density; of a droplet that inside it."""
 
     name: str
     title: str
@@ -17,9 +23,21 @@ class Fluid:
     temperature: float
     dt: float
     warm_up: int
-    steps: int
-    memory_aim: int
+    updates: float
+    """Steps times molecules that are timed."""
+    sizes: tuple[int, ...]
+    """Numbers of molecules unless others are asked for."""
+    memory_aim: int | None = None
     """Bytes of a molecule."""
+    vapour_density: float | None = None
+    """Around a droplet in the middle of the box."""
+
+    @property
+    def mean_density(self) -> float:
+        if self.vapour_density is None:
+            return self.density
+        ball = 4 / 3 * math.pi * RADIUS_SHARE**3
+        return ball * self.density + (1 - ball) * self.vapour_density
 
 
 # What the public benchmark of LAMMPS computes, and ls1 mardyn was measured with.
@@ -32,8 +50,21 @@ LJ = Fluid(
     1.44,
     0.005,
     20,
-    120,
+    1e7,
+    (2_048, 32_000, 108_000, 1_000_000),
     110,
+)
+MEDIUM = replace(
+    LJ, name="lj-0.4", title="Lennard-Jones, density 0.4", density=0.4, sizes=(32_000,), memory_aim=None
+)
+THIN = replace(MEDIUM, name="lj-0.1", title="Lennard-Jones, density 0.1", density=0.1)
+DROPLET = replace(
+    MEDIUM,
+    name="droplet",
+    title="droplet of Lennard-Jones",
+    density=0.75,
+    temperature=0.8,
+    vapour_density=0.01,
 )
 CO2 = Fluid(
     "co2",
@@ -53,32 +84,28 @@ CO2 = Fluid(
     5.0,
     0.001,
     10,
-    50,
+    1.5e6,
+    (32_000,),
     200,
 )
-FLUIDS = {fluid.name: fluid for fluid in (LJ, CO2)}
+FLUIDS = {fluid.name: fluid for fluid in (LJ, MEDIUM, THIN, DROPLET, CO2)}
 # Molecules of a cell of the face-centred lattice, and cells along an edge of the smallest box that is twice
 # as long as the cutoff.
 PER_CELL, FEWEST_CELLS = 4, 3
+MIN_STEPS, MAX_STEPS = 20, 200
 
 
 @dataclass(frozen=True)
 class Case:
-    """A fluid on so many cells of the lattice along each edge of the box."""
+    """A fluid in a periodic cube."""
 
     fluid: Fluid
-    cells: int
+    molecules: int
+    """Of a droplet nearly so many, until they have been counted."""
+    length: float
+    """Of an edge of the box."""
     steps: int
     """In all."""
-
-    @property
-    def molecules(self) -> int:
-        return PER_CELL * self.cells**3
-
-    @property
-    def length(self) -> float:
-        """Of the box."""
-        return (self.molecules / self.fluid.density) ** (1 / 3)
 
     @property
     def timed_steps(self) -> int:
@@ -90,14 +117,20 @@ class Case:
 
 
 def make_case(fluid: Fluid, molecules: int, steps: int) -> Case:
-    """About so many molecules; `steps` are those that are timed, 0: as suits the fluid."""
+    """About so many molecules, in whole cells of the lattice; `steps` are those that are timed, 0: as suits
+    the fluid.
+    """
     cells = max(FEWEST_CELLS, round((molecules / PER_CELL) ** (1 / 3)))
-    return Case(fluid, cells, fluid.warm_up + steps if steps else fluid.steps)
+    count = PER_CELL * cells**3
+    fitting = min(max(round(fluid.updates / count), MIN_STEPS), MAX_STEPS)
+    length = (count / fluid.mean_density) ** (1 / 3)
+    return Case(fluid, count, length, fluid.warm_up + (steps or fitting))
 
 
 def empty_case(case: Case) -> Case:
     """As good as no molecules: what a process needs without any."""
-    return Case(case.fluid, FEWEST_CELLS, case.steps)
+    fluid = replace(case.fluid, vapour_density=None)
+    return replace(make_case(fluid, 0, 1), steps=case.steps)
 
 
 def write_case(path: Path, case: Case, outputs: str) -> Path:
@@ -117,12 +150,25 @@ def write_case(path: Path, case: Case, outputs: str) -> Path:
         "[model]",
         f"cutoff = {fluid.cutoff}",
         "[start]",
-        'kind = "lattice"',
         f"density = {fluid.density}",
         f"temperature = {fluid.temperature}",
+        *start_lines(case),
     ]
     path.write_text("\n".join(lines) + "\n" + outputs)
     return path
+
+
+def start_lines(case: Case) -> list[str]:
+    """How the molecules lie at the start."""
+    if case.fluid.vapour_density is None:
+        return ['kind = "lattice"']
+    middle = case.length / 2
+    return [
+        'kind = "droplet"',
+        f"centre = [{middle!r}, {middle!r}, {middle!r}]",
+        f"radius = {RADIUS_SHARE * case.length!r}",
+        f"vapour_density = {case.fluid.vapour_density}",
+    ]
 
 
 def output_table(quantity: str, when: str) -> str:

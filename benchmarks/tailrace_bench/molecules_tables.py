@@ -10,6 +10,7 @@ from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
 from tailrace_bench.molecules_case import LJ
+from tailrace_bench.summary import mean_and_worst
 
 # Microseconds per molecule and step of the liquid, by cores.
 SPEED_AIMS = {1: 0.29, 2: 0.15}
@@ -22,6 +23,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     print_parts(own_rows(document["rows"]), console)
     if document["comparisons"]:
         print_comparisons(document["comparisons"], console)
+        print_ratios(document["comparisons"], console)
     for line in verdicts(document["rows"]):
         console.print(line)
     console.print(watch_text(document["conditions"]))
@@ -86,6 +88,28 @@ def print_comparisons(comparisons: list[dict[str, Any]], console: Console) -> No
     console.print()
 
 
+def print_ratios(comparisons: list[dict[str, Any]], console: Console) -> None:
+    """Over all fluids and sizes, for each way to run and the faster of LAMMPS's on as many cores."""
+    for ranks, threads in dict.fromkeys((row["ranks"], row["threads"]) for row in comparisons):
+        worse: dict[str, dict[str, Any]] = {}
+        for row in comparisons:
+            if (row["ranks"], row["threads"]) == (ranks, threads):
+                worse[row["name"]] = max(worse.get(row["name"], row), row, key=time_ratio)
+        console.print(
+            mean_and_worst(
+                f"time over the faster LAMMPS's, {ranks} x {threads}",
+                list(worse.values()),
+                time_ratio,
+                lambda row: row["name"],
+            )
+        )
+    console.print()
+
+
+def time_ratio(row: dict[str, Any]) -> float:
+    return row["time_ratio"]["median"]
+
+
 def verdicts(rows: list[dict[str, Any]]) -> list[str]:
     """Which aims are met; without the rows that one speaks of, nothing of it."""
     own = own_rows(rows)
@@ -108,7 +132,7 @@ def speed_verdict(own: list[dict[str, Any]], cores: int) -> list[str]:
 def memory_verdict(own: list[dict[str, Any]]) -> list[str]:
     """Of the worst row of each fluid; few molecules drown in what a process needs anyway."""
     found = []
-    for fluid in dict.fromkeys(row["fluid"] for row in own):
+    for fluid in dict.fromkeys(row["fluid"] for row in own if row["memory_aim"] is not None):
         worst = max(
             (row for row in own if row["fluid"] == fluid),
             key=lambda row: row["resident_bytes_per_molecule"],

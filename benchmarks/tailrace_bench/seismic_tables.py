@@ -9,6 +9,7 @@ from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
+from tailrace_bench.summary import mean_and_worst
 
 MEGA = 1e-6
 # Points per second with a value per point at 152^3 on two cores.
@@ -21,6 +22,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     print_speeds(document["rows"], console)
     if document["comparisons"]:
         print_comparisons(document["comparisons"], console)
+        print_ratios(document["comparisons"], console)
     for line in verdicts(document["rows"]):
         console.print(line)
     console.print(watch_text(document["conditions"]))
@@ -75,6 +77,21 @@ def print_comparisons(comparisons: list[dict[str, Any]], console: Console) -> No
             f"{row['result_difference']:.1e} of the peak",
         )
     console.print(table)
+    console.print()
+
+
+def print_ratios(comparisons: list[dict[str, Any]], console: Console) -> None:
+    """Over all grids, for each way to run."""
+    for variant in dict.fromkeys(row["variant"] for row in comparisons):
+        console.print(
+            mean_and_worst(
+                f"speed over Devito's, {variant}",
+                [row for row in comparisons if row["variant"] == variant],
+                lambda row: row["speed_ratio"]["median"],
+                lambda row: f"{row['grid']}^3",
+                worst=min,
+            )
+        )
     console.print()
 
 

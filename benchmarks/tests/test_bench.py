@@ -23,10 +23,12 @@ from tailrace_bench import (
     output,
     output_rows,
     output_tables,
+    stepping,
     study,
     study_loads,
     study_page,
     throttle,
+    ultrasound,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -350,6 +352,22 @@ def test_study(tmp_path, monkeypatch):
         assert f'<section id="{experiment.key}">' in page and f'id="{experiment.key}-plot"' in page
     assert page.count("<table") == 2 and "3 times slower with 256 datasets" in page
     assert [path.name for path in tmp_path.iterdir()] == ["study.html"]
+
+
+def test_the_reference_is_compared_where_it_is_fastest():
+    """k-Wave's transforms of a small plane are slower with two threads than with one."""
+    ours = [stepping.Variant(Path("ours"), 1, 1), stepping.Variant(Path("ours"), 1, 2)]
+    theirs = [stepping.Variant(Path("theirs"), 1, threads, is_reference=True) for threads in (1, 2)]
+
+    def ratios_of(*reference_s: float) -> list[tuple[int, float]]:
+        times = dict(zip((*ours, *theirs), (1.0, 0.6, *reference_s), strict=True))
+        samples = {one.name: stepping.Samples([time], [time], 100) for one, time in times.items()}
+        case = ultrasound.Case((32, 32, 1), "one", 1)
+        rows = ultrasound.compare(ultrasound.Measurement(case, 0, [*ours, *theirs], samples, 0.0))
+        return [(row["reference_threads"], row["time_ratio"]["median"]) for row in rows]
+
+    assert ratios_of(2.0, 5.0) == [(1, 0.5), (1, 0.3)]
+    assert ratios_of(2.0, 1.2) == [(1, 0.5), (2, 0.5)]
 
 
 @needs("tailrace-bench-kernels", "tailrace-ultrasound")

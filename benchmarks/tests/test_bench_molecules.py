@@ -44,8 +44,9 @@ def program(path, text: str):
 
 def test_cases(tmp_path):
     case = molecules_case.make_case(molecules_case.LJ, 32000, 0)
-    assert (case.molecules, case.timed_steps, case.name) == (32000, 100, "Lennard-Jones, 32000")
+    assert (case.molecules, case.timed_steps, case.name) == (32000, 200, "Lennard-Jones, 32000")
     assert case.length**3 * 0.8442 == pytest.approx(32000)
+    assert molecules_case.make_case(molecules_case.LJ, 10**6, 0).timed_steps == 20
     assert molecules_case.make_case(molecules_case.CO2, 1, 7).timed_steps == 7
     for fluid in molecules_case.FLUIDS.values():
         empty = molecules_case.empty_case(molecules_case.make_case(fluid, 32000, 0))
@@ -59,7 +60,8 @@ def test_cases(tmp_path):
 def test_cases_that_are_asked_for():
     request = molecules.Request(("lj", "co2"), (), ((1, 1),), 1)
     names = [case.name for case in molecules.make_cases(request)]
-    assert names == ["Lennard-Jones, 32000", "Lennard-Jones, 108000", "CO2, 32000"]
+    sizes = (2048, 32000, 108000, 1000188)
+    assert names == [*(f"Lennard-Jones, {size}" for size in sizes), "CO2, 32000"]
     request = molecules.Request(("co2",), (500, 4000), ((1, 1),), 1)
     assert [case.molecules for case in molecules.make_cases(request)] == [500, 4000]
 
@@ -105,7 +107,8 @@ def test_lammps_must_be_there(tmp_path):
 def test_molecules_benchmark(tmp_path):
     file, lmp = tmp_path / "molecules.json", program(tmp_path / "lmp", STAND_IN)
     options = ["--molecules", "500", "--steps", "4", "--pairs", "2", "--layout", "1x1", "--layout", "2x1"]
-    options += ["--reference", str(lmp), "--dir", str(tmp_path), "--json", str(file)]
+    options += ["--fluid", "lj", "--fluid", "co2", "--reference", str(lmp)]
+    options += ["--dir", str(tmp_path), "--json", str(file)]
     done = command("bench", "molecules", *options)
     assert done.returncode == 0, done.stderr
     assert "Time over that of LAMMPS" in done.stdout and "aim: at most 200 B/molecule" in done.stdout
@@ -138,6 +141,18 @@ def test_molecules_benchmark(tmp_path):
     assert difference == pytest.approx(abs(energy / -540.5 - 1))
     assert len(found["comparisons"]) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lmp", "molecules.json"]
+
+
+@needs("tailrace-molecules", "tailrace-bench-molecules")
+def test_a_droplet_is_counted(tmp_path):
+    file = tmp_path / "molecules.json"
+    options = ["--molecules", "500", "--steps", "2", "--pairs", "1", "--layout", "1x1", "--fluid", "droplet"]
+    done = command("bench", "molecules", *options, "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(file.read_text())["rows"]
+    assert row["molecules"] == row["parts"]["molecules"] != 500
+    assert row["molecules"] == pytest.approx(500, rel=0.2)
+    assert row["parts"]["pairs_per_molecule"] > 10
 
 
 def test_verdicts():

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "options.hpp"
 #include "tailrace/run/case_file.hpp"
@@ -134,7 +135,8 @@ void set_defaults(run::CaseFile& file, const Problem& problem) {
   const auto set = [&](const char* key, const std::string& value) {
     if (!file.has(key)) file.set_default(key, value);
   };
-  set("domain.spacing_m", fmt::format("[{:#}]", fmt::join(grid.spacing_m, ", ")));
+  const std::span spacing(grid.spacing_m.data(), static_cast<std::size_t>(grid.dimensions));
+  set("domain.spacing_m", fmt::format("[{:#}]", fmt::join(spacing, ", ")));
   set("domain.sides", fmt::format("[{}]", fmt::join(sides, ", ")));
   set("solver.blocks", fmt::format("[{}, {}, {}]", block.x, block.y, block.z));
 }

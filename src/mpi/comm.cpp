@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "base/system.hpp"
 #include "mpi/file.hpp"
+#include "mpi/lone_start.hpp"
 #include "mpi/look_until.hpp"
 #include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
@@ -75,6 +76,7 @@ Comm::~Comm() {
 
 Environment::Environment(int& argc, char**& argv) {
   prefer_romio();  // while there is one thread: it changes the environment
+  const LoneStart lone_start;
   int granted = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -35,7 +35,22 @@ int start_processes(CommView comm, const std::string& program, int count, MPI_Co
   MPI_Info_free(&info);
   return result;
 }
+
+bool says(const char* variable, std::string_view word) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return false;
+  std::string value(text);
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+  return value.find(word) != std::string::npos;
+}
 }  // namespace
+
+bool may_oversubscribe() {
+  return says("OMPI_MCA_rmaps_base_oversubscribe", "1") ||
+         says("OMPI_MCA_rmaps_base_oversubscribe", "true") ||
+         says("OMPI_MCA_rmaps_base_mapping_policy", "oversubscribe") ||
+         says("PRTE_MCA_rmaps_default_mapping_policy", "oversubscribe");
+}
 
 Spawned::Spawned(MPI_Comm bridge, bool is_started) : bridge_(bridge) {
   MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
@@ -75,22 +90,6 @@ std::optional<int> reserved_places() {
   int known = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, static_cast<void*>(&places), &known);
   return known != 0 ? std::optional(*places) : std::nullopt;
-}
-
-bool says(const char* variable, std::string_view word) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr) return false;
-  std::string value(text);
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
-  return value.find(word) != std::string::npos;
-}
-
-/// Returns whether the launcher may put more processes on a node than it has places.
-bool may_oversubscribe() {
-  return says("OMPI_MCA_rmaps_base_oversubscribe", "1") ||
-         says("OMPI_MCA_rmaps_base_oversubscribe", "true") ||
-         says("OMPI_MCA_rmaps_base_mapping_policy", "oversubscribe") ||
-         says("PRTE_MCA_rmaps_default_mapping_policy", "oversubscribe");
 }
 }  // namespace
 

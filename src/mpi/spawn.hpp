@@ -36,6 +36,10 @@ class Spawned {
   Comm all_;
 };
 
+/// Returns whether Open MPI's launcher may put more processes on a node than it has places, as far as the
+/// environment says. @local
+bool may_oversubscribe();
+
 /// Why MPI's launcher would not start so many processes more, and would never end the job if it were asked;
 /// empty if it may be asked. @local
 std::string refusal_of_launcher(int count);

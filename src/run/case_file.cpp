@@ -447,7 +447,8 @@ void CaseFile::finish() {
     if (!state_->table.at_path(key)) put_text(state_->table, key, value);
 }
 
-/// A key that nobody asked for: a value in the place of a table, a misspelt key, or something else.
+/// A key that nobody asked for: a value in the place of a table, a key that others exclude, a misspelt one,
+/// or something else.
 void CaseFile::add_unknown_key(const std::string& key) {
   const auto inside = state_->known.lower_bound(key + ".");
   if (inside != state_->known.end() && inside->starts_with(key + ".")) {
@@ -455,6 +456,9 @@ void CaseFile::add_unknown_key(const std::string& key) {
     return add_problem(key, fmt::format("{} is not a table", shown(*value.node())),
                        fmt::format("set keys of the table, such as {}", *inside));
   }
+  if (state_->schema->find(key) != nullptr)
+    return add_problem(key, "has no effect beside the other keys of this case",
+                       "remove it, or the key that excludes it");
   const auto nearest =
       std::min_element(state_->known.begin(), state_->known.end(),
                        [&](const auto& a, const auto& b) { return distance(a, key) < distance(b, key); });

@@ -161,7 +161,7 @@ class TableReader {
         problem("reduce", "\"final\" takes the last step of the run alone",
                 "leave at, every, first, last and initial out");
     } else if (!list && table.every == 0 && table.every_s == 0) {
-      if (table.reduction == output::Reduction::none)
+      if (table.reduction == output::Reduction::none && !file_.has(at("every")))
         problem("every", "is missing", "every = 10, every_s = 0.01, or at = [100, 250]");
       table.every = 1;
     }

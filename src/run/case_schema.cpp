@@ -169,11 +169,16 @@ std::string Key::toml_fallback() const {
   return fallback.empty() || !is_text(type) ? fallback : quoted(fallback);
 }
 
-const Key& CaseSchema::at(const std::string& key) const {
+const Key* CaseSchema::find(const std::string& key) const {
   const auto pattern = pattern_of(key);
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == pattern; });
-  if (found != keys.end()) return *found;
-  throw Error(ErrorKind::internal, fmt::format("no schema of {} has the key {}", simulation, pattern));
+  return found != keys.end() ? &*found : nullptr;
+}
+
+const Key& CaseSchema::at(const std::string& key) const {
+  if (const Key* const found = find(key)) return *found;
+  throw Error(ErrorKind::internal,
+              fmt::format("no schema of {} has the key {}", simulation, pattern_of(key)));
 }
 
 std::string case_template(const CaseSchema& schema) {

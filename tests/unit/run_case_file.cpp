@@ -101,6 +101,15 @@ TEST_CASE("all problems come together, each with its key and a fix") {
   CHECK(holds(message, "record.p_mx: unknown key. Fix: did you mean record.p_max?"));
 }
 
+TEST_CASE("a key that others exclude is not called unknown") {
+  const Written written("[time]\nsteps = 1\n[write]\nsink = \"x\"\n");
+  auto file = CaseFile::read(written.path, {}, schema);
+  file.integer("time.steps");
+  const auto message = message_of(file);
+  CHECK(holds(message, "write.sink: has no effect beside the other keys of this case. Fix: remove it"));
+  CHECK(!holds(message, "unknown key"));
+}
+
 TEST_CASE("overrides replace values, make tables, and read as TOML or as text") {
   const Written written("[time]\nsteps = 12\n");
   auto file = CaseFile::read(

@@ -45,8 +45,10 @@ struct CaseSchema {
   std::string simulation;
   std::vector<Key> keys;
 
-  /// The row of a key, which may name an element of a list of tables: "output[0].every". Errors (internal):
-  /// there is none, so that nothing can be read that is not stated.
+  /// The row of a key, which may name an element of a list of tables: "output[0].every"; null if there is
+  /// none.
+  [[nodiscard]] const Key* find(const std::string& key) const;
+  /// The same. Errors (internal): there is none, so that nothing can be read that is not stated.
   [[nodiscard]] const Key& at(const std::string& key) const;
 };
 

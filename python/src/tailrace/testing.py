@@ -25,6 +25,8 @@ PYTEST_NO_TESTS = 5
 SLOWEST = 40
 LAUNCHERS = ("mpirun", "mpiexec", "orterun", "mpiexec.hydra", "srun")
 LAUNCH_MARK = "TAILRACE_TEST_SUITE"
+# All ranks are on this machine: looking for networks would take most of the time of a start of Open MPI.
+ONE_MACHINE = {"OMPI_MCA_pml": "ob1"}
 # What a launch of many native cases says of each.
 CASE_TIME = re.compile(r"^(?:ok|FAILED)\s.*\[ranks [^]]*\] ([0-9.]+) s$", re.MULTILINE)
 
@@ -107,7 +109,7 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
         done = subprocess.run(
             [*command, option, str(results)],
             cwd=checkout_root(),
-            env=workers() | os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
+            env=workers() | ONE_MACHINE | os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             check=False,

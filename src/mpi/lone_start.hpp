@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tailrace::mpi {
+
+/// While it lives, Open MPI's environment says what a process that was started without a launcher needs: no
+/// daemon beside it and no search for networks, which together take ten times as long as all the rest of
+/// MPI_Init (0.40 against 0.04 s, Open MPI 4.1.4). Variables that the user has set stay, and where processes
+/// may be added (`may_oversubscribe`) the daemon is started, since only it can. Afterwards the environment is
+/// as before, so that programs started from this one do not see it. Nothing to do under other MPIs.
+/// Not thread-safe: to be used before there are threads. @local
+class LoneStart {
+ public:
+  LoneStart();
+  LoneStart(const LoneStart&) = delete;
+  LoneStart& operator=(const LoneStart&) = delete;
+  ~LoneStart();
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// Returns whether a launcher or a batch system started this process, perhaps with others. @local
+bool has_launcher();
+
+}  // namespace tailrace::mpi
