@@ -20,8 +20,7 @@ constexpr std::array launcher_variables{
 
 using Setting = std::pair<const char*, const char*>;
 #ifdef OMPI_MAJOR_VERSION
-constexpr std::array settings{Setting{"OMPI_MCA_ess_singleton_isolated", "1"},
-                              Setting{"OMPI_MCA_pml", "ob1"}};
+constexpr std::array settings{Setting{"OMPI_MCA_pml", "ob1"}};
 #else
 constexpr std::array<Setting, 0> settings{};
 #endif

@@ -12,7 +12,6 @@
 using namespace tailrace;
 
 namespace {
-constexpr const char* isolated = "OMPI_MCA_ess_singleton_isolated";
 constexpr const char* messaging = "OMPI_MCA_pml";
 
 /// Returns whether a variable has this value; without one it has none.
@@ -24,7 +23,7 @@ bool is(const char* name, const std::string& value) {
 /// Also what a launcher or a batch job says in which the tests may run.
 void forget_settings() {
   for (const char* name :
-       {isolated, messaging, "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE",
+       {messaging, "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE",
         "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "ALPS_APP_PE", "OMPI_MCA_rmaps_base_oversubscribe",
         "OMPI_MCA_rmaps_base_mapping_policy", "PRTE_MCA_rmaps_default_mapping_policy"})
     unsetenv(name);
@@ -36,10 +35,8 @@ TEST_CASE("a process that starts alone does not look for networks, and leaves no
   forget_settings();
   {
     const mpi::LoneStart lone_start;
-    CHECK(is(isolated, "1"));
     CHECK(is(messaging, "ob1"));
   }
-  CHECK(is(isolated, ""));
   CHECK(is(messaging, ""));
 }
 
@@ -49,7 +46,6 @@ TEST_CASE("what the user says of MPI stays") {
   {
     const mpi::LoneStart lone_start;
     CHECK(is(messaging, "cm"));
-    CHECK(is(isolated, "1"));
   }
   CHECK(is(messaging, "cm"));
 }
@@ -61,11 +57,10 @@ TEST_CASE("nothing changes under a launcher, or where more processes may be star
     const test::Environment launched(name, "1");
     CHECK(mpi::has_launcher());
     const mpi::LoneStart lone_start;
-    CHECK(is(isolated, ""));
     CHECK(is(messaging, ""));
   }
   CHECK(!mpi::has_launcher());
   const test::Environment growing("OMPI_MCA_rmaps_base_oversubscribe", "1");
   const mpi::LoneStart lone_start;
-  CHECK(is(isolated, ""));
+  CHECK(is(messaging, ""));
 }
