@@ -25,15 +25,31 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
 pkg_check_modules(PAPI IMPORTED_TARGET papi)  # optional: hardware counters in traces
 
-# The serial HDF5: distributions keep serial and parallel builds side by side, and only the serial one is needed.
-# 1.10.3 is the first with H5Dwrite_chunk.
-pkg_search_module(HDF5_SERIAL IMPORTED_TARGET hdf5-serial>=1.10.3 hdf5>=1.10.3)
-if(HDF5_SERIAL_FOUND)
-  add_library(tailrace_hdf5 ALIAS PkgConfig::HDF5_SERIAL)
+# The serial HDF5: distributions keep serial and parallel builds side by side, and only the serial one is needed. Where
+# only a parallel one is installed, it has the general name: programs linked with it crash in MPI_Finalize after a file
+# that could not be closed. 1.10.3 is the first with H5Dwrite_chunk.
+pkg_check_modules(SERIAL_HDF5 IMPORTED_TARGET hdf5-serial>=1.10.3)
+if(SERIAL_HDF5_FOUND)
+  add_library(tailrace_hdf5 ALIAS PkgConfig::SERIAL_HDF5)
 else()
-  set(HDF5_PREFER_PARALLEL FALSE)
-  find_package(HDF5 1.10.3 REQUIRED COMPONENTS C)
-  add_library(tailrace_hdf5 ALIAS hdf5::hdf5)
+  pkg_check_modules(ANY_HDF5 IMPORTED_TARGET hdf5>=1.10.3)
+  if(ANY_HDF5_FOUND)
+    add_library(tailrace_hdf5 ALIAS PkgConfig::ANY_HDF5)
+  else()
+    set(HDF5_PREFER_PARALLEL FALSE)
+    find_package(HDF5 1.10.3 REQUIRED COMPONENTS C)
+    add_library(tailrace_hdf5 ALIAS hdf5::hdf5)
+  endif()
+  include(CheckCXXSymbolExists)
+  get_target_property(CMAKE_REQUIRED_INCLUDES tailrace_hdf5 INTERFACE_INCLUDE_DIRECTORIES)
+  unset(HDF5_IS_PARALLEL CACHE)
+  check_cxx_symbol_exists(H5_HAVE_PARALLEL H5pubconf.h HDF5_IS_PARALLEL)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  if(HDF5_IS_PARALLEL)
+    message(FATAL_ERROR "The HDF5 that was found is built for MPI; one without MPI is needed beside it "
+                        "(Debian libhdf5-dev, Fedora hdf5-devel, Spack hdf5~mpi, conda hdf5). "
+                        "Install it, or name it by PKG_CONFIG_PATH or HDF5_ROOT.")
+  endif()
 endif()
 # The strategy uring: without it, threads write instead.
 if(TAILRACE_URING)

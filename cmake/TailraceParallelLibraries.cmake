@@ -58,9 +58,9 @@ endfunction()
 # The parallel HDF5 has the same names as the serial one, which every program is linked with. Both can be in one process
 # where their symbols have versions, as in Debian.
 pkg_search_module(HDF5_PARALLEL IMPORTED_TARGET hdf5-${TAILRACE_MPI})
-if(HDF5_PARALLEL_FOUND AND HDF5_SERIAL_FOUND)
+if(HDF5_PARALLEL_FOUND AND SERIAL_HDF5_FOUND)
   tailrace_hdf5_version_of(PkgConfig::HDF5_PARALLEL parallel_version)
-  tailrace_hdf5_version_of(PkgConfig::HDF5_SERIAL serial_version)
+  tailrace_hdf5_version_of(PkgConfig::SERIAL_HDF5 serial_version)
   if(parallel_version AND serial_version AND NOT parallel_version STREQUAL serial_version)
     set(TAILRACE_PARALLEL_HDF5 PkgConfig::HDF5_PARALLEL)
   else()

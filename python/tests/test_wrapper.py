@@ -182,6 +182,21 @@ def test_missing_packages_are_named_for_every_package_manager(checkout):
     assert not (checkout.root / ".venv").exists()
 
 
+@pytest.mark.parametrize("parallel", [True, False])
+def test_only_an_hdf5_without_mpi_counts_as_present(checkout, tmp_path, parallel):
+    """Where only one is installed, it has the general name, whichever it is."""
+    (tmp_path / "hdf5.h").touch()
+    (tmp_path / "H5pubconf.h").write_text("#define H5_HAVE_PARALLEL 1\n" if parallel else "")
+    checkout.tool(
+        "pkg-config",
+        f"""case "$*" in "--exists hdf5-serial") exit 1 ;; --cflags*) echo "-I{tmp_path} " ;; esac""",
+    )
+    done = checkout.start(TAILRACE_NO_INSTALL="1")
+    assert done.returncode == (2 if parallel else 0), done.stderr
+    assert ("these are missing: HDF5" in done.stderr) == parallel
+    assert ("spack install hdf5~mpi" in done.stderr) == parallel
+
+
 def test_without_rights_the_command_says_sudo(checkout):
     checkout.without("ninja")
     checkout.tool("apt-get", "exit 0")

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <utility>
 
 #include "mpi/spawn.hpp"
 
@@ -18,11 +17,11 @@ constexpr std::array launcher_variables{
     "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",      "PMIX_NAMESPACE", "PMI_RANK",   "PMI_SIZE",
     "SLURM_PROCID",         "FLUX_TASK_RANK", "PALS_RANKID",    "ALPS_APP_PE"};
 
-using Setting = std::pair<const char*, const char*>;
+constexpr const char* messaging = "OMPI_MCA_pml";
 #ifdef OMPI_MAJOR_VERSION
-constexpr std::array settings{Setting{"OMPI_MCA_pml", "ob1"}};
+constexpr bool is_open_mpi = true;
 #else
-constexpr std::array<Setting, 0> settings{};
+constexpr bool is_open_mpi = false;
 #endif
 }  // namespace
 
@@ -31,17 +30,13 @@ bool has_launcher() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-LoneStart::LoneStart() {
-  if (has_launcher() || may_oversubscribe()) return;
-  for (const auto& [name, value] : settings) {
-    if (std::getenv(name) != nullptr) continue;
-    setenv(name, value, 0);
-    names_.emplace_back(name);
-  }
+LoneStart::LoneStart()
+    : is_set_(is_open_mpi && !has_launcher() && !may_oversubscribe() && std::getenv(messaging) == nullptr) {
+  if (is_set_) setenv(messaging, "ob1", 0);
 }
 
 LoneStart::~LoneStart() {
-  for (const auto& name : names_) unsetenv(name.c_str());
+  if (is_set_) unsetenv(messaging);
 }
 
 }  // namespace tailrace::mpi

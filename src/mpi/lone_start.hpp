@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <string>
-#include <vector>
-
 namespace tailrace::mpi {
 
 /// While it lives, Open MPI's environment says what a process that was started without a launcher needs: no
@@ -22,7 +19,7 @@ class LoneStart {
   ~LoneStart();
 
  private:
-  std::vector<std::string> names_;
+  bool is_set_;
 };
 
 /// Returns whether a launcher or a batch system started this process, perhaps with others. @local

@@ -36,6 +36,8 @@ TEST_CASE("a process that starts alone does not look for networks, and leaves no
   {
     const mpi::LoneStart lone_start;
     CHECK(is(messaging, "ob1"));
+    // Without its daemon it would share a directory with others that start at the same time.
+    CHECK(is("OMPI_MCA_ess_singleton_isolated", ""));
   }
   CHECK(is(messaging, ""));
 }

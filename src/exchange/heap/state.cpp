@@ -78,18 +78,19 @@ std::vector<std::int64_t> Heap::State::numbers_of_all(std::int64_t mine) {
 
 void Heap::State::grow(const std::vector<std::int64_t>& bytes_of_rank) {
   const std::int64_t mine = bytes_of_rank[static_cast<std::size_t>(comm.view().rank())];
-  auto segment =
-      std::make_unique<Segment>(node, static_cast<std::size_t>(std::max(mine, options.segment_bytes)));
+  const auto segment_bytes = [&](std::int64_t wanted) { return std::max(wanted, options.segment_bytes); };
+  auto segment = std::make_unique<Segment>(node, static_cast<std::size_t>(segment_bytes(mine)));
   const std::int64_t rank = comm.view().rank(), none = std::numeric_limits<std::int64_t>::max();
   const std::int64_t failed = mpi::min(comm, segment->complete() ? none : rank);
   if (failed != none) {
     segment.reset();  // all together
-    throw Error(ErrorInfo{.kind = ErrorKind::resource,
-                          .message = fmt::format("no memory for {} bytes of a heap on rank {}",
-                                                 bytes_of_rank[static_cast<std::size_t>(failed)], failed),
-                          .path = {},
-                          .rank = static_cast<int>(failed),
-                          .hint = "smaller arrays, or fewer ranks on a machine"});
+    throw Error(ErrorInfo{
+        .kind = ErrorKind::resource,
+        .message = fmt::format("no memory for {} bytes of a heap on rank {}",
+                               segment_bytes(bytes_of_rank[static_cast<std::size_t>(failed)]), failed),
+        .path = {},
+        .rank = static_cast<int>(failed),
+        .hint = "smaller arrays, or fewer ranks on a machine"});
   }
   some_not_shared = some_not_shared || (!segment->shared() && node.ranks().size() > 1);
   segments.push_back(std::move(segment));
