@@ -10,6 +10,7 @@ from tailrace.report.intervals import Intervals
 from tailrace.trace import KINDS, RankTrace, RunTrace
 
 MAIN = "main"
+WAITING = ("output_wait", "write", "sync", "gather")  # of a thread that computes
 
 
 @dataclass
@@ -62,6 +63,16 @@ class Lane:
         """How long the thread spent on the kinds."""
         return intervals.total_s(self.intervals(*kinds))
 
+    @property
+    def checkpoints(self) -> Intervals:
+        """The times that checkpoints took from the thread, with all that happened inside."""
+        events = self.of_kind("checkpoint")
+        return intervals.merge([(events["start_s"], events["end_s"])])
+
+    def output(self, *kinds: str) -> Intervals:
+        """As `intervals`, for kinds that output and checkpoints share: without those of checkpoints."""
+        return intervals.difference(self.intervals(*kinds), self.checkpoints)
+
     def of_kind(self, kind: str) -> np.ndarray:
         """The events, whole and perhaps with others inside, of a kind."""
         return self.events[self.events["kind"] == KINDS.index(kind)]
@@ -109,13 +120,15 @@ def totals(lanes: list[Lane]) -> list[dict]:
         if not main.computes:
             continue
         own = [lane for lane in lanes if lane.rank == main.rank]
-        kinds = ("setup", "compute", "exchange", "pack", "checkpoint")
+        kinds = ("setup", "compute", "exchange")
         result.append(
             {
                 "rank": main.rank,
                 "host": main.host,
                 **{f"{kind}_s": main.seconds(kind) for kind in kinds},
-                "output_wait_s": main.seconds("output_wait", "write", "sync", "gather"),
+                "pack_s": intervals.total_s(main.output("pack")),
+                "checkpoint_s": intervals.total_s(main.checkpoints),
+                "output_wait_s": intervals.total_s(main.output(*WAITING)),
                 "write_s": sum(lane.seconds("write", "sync") for lane in own),
                 "write_bytes": sum(int(lane.of_kind("write")["bytes"].sum()) for lane in own),
                 "writes": sum(len(lane.of_kind("write")) for lane in own),

@@ -57,7 +57,9 @@ def _by_reason(run: Run, evidence: str) -> list[Advice]:
             f"waited {duration_text(reason.seconds)} over all ranks, {share:.0f} % of the run "
             f"({SHORT[reason.kind]})"
         )
-        level = "hint" if reason.kind in ("final", "flush", "others", "transfer") else "warning"
+        level = (
+            "hint" if reason.kind in ("final", "flush", "others", "handing_over", "transfer") else "warning"
+        )
         found.append(Advice(level, text, "; ".join(part for part in (waited, reason.evidence) if part)))
     if found:
         found[0].evidence += f"; {evidence}"
@@ -203,6 +205,13 @@ def _others(run: Run, reason: Reason) -> str:
     )
 
 
+def _handing_over(run: Run, reason: Reason) -> str:
+    return (
+        "The computation waits for output while its writer has not begun to write. A core that is free "
+        "for the writer (fewer threads per rank) lets it begin sooner."
+    )
+
+
 _TEXTS: dict[str, Callable[[Run, Reason], str]] = {
     "device": _device,
     "leader": _leader,
@@ -214,6 +223,7 @@ _TEXTS: dict[str, Callable[[Run, Reason], str]] = {
     "flush": _flush,
     "final": _final,
     "others": _others,
+    "handing_over": _handing_over,
 }
 
 

@@ -22,6 +22,7 @@ LABELS = {
     "flush": "the samples are flushed to the device",
     "final": "final flush: what was left when the computation had ended",
     "others": "the writer was idle: waiting for other ranks",
+    "handing_over": "samples are handed to the writer, which does not write yet",
 }
 SHORT = {
     "device": "slow device",
@@ -34,6 +35,7 @@ SHORT = {
     "flush": "flush to the device",
     "final": "final flush",
     "others": "waiting for other ranks",
+    "handing_over": "handing over",
 }
 _BUSY = 0.75  # a writer that works less than this part of the time keeps up on average
 _UNEVEN = 1.4  # a writer this much busier than the others differs
@@ -65,8 +67,10 @@ def reasons_of(
     for main in mains:
         writer = next((one for one in writers if main.rank in one.members), None)
         kind, evidence = causes[writer.rank] if writer else ("device", "")
+        rest = "others" if len(mains) > 1 else "handing_over"
+        kind_of = {"busy": kind, "rest": rest}
         for part, times in _parts(main, writer):
-            _add(reasons, kind if part == "busy" else part, main.rank, times, evidence)
+            _add(reasons, kind_of.get(part, part), main.rank, times, evidence)
     for reason in reasons.values():
         reason.evidence = reason.evidence or _evidence(reason)
     return sorted(reasons.values(), key=lambda reason: -reason.seconds)
@@ -84,22 +88,22 @@ def _add(reasons: dict[str, Reason], kind: str, rank: int, times: Intervals, evi
 
 def _parts(main: Lane, writer: Writer | None) -> list[tuple[str, Intervals]]:
     """A rank's waiting, cut into parts: by itself, after the computation, and by what its writer did."""
-    waits = main.intervals("output_wait")
+    waits = main.output("output_wait")
     end = np.array([_computed_until(main)])
     final = intervals.intersection(waits, (end, np.array([np.inf])))
     waits = intervals.difference(waits, final)
     parts = [
-        ("blocking", main.intervals("write", "sync")),
-        ("transfer", main.intervals("gather")),
+        ("blocking", main.output("write", "sync")),
+        ("transfer", main.output("gather")),
         ("final", final),
     ]
     if writer is None:
-        return [*parts, ("others", waits)]
+        return [*parts, ("rest", waits)]
     for name, kind in (("flush", "sync"), ("busy", "write"), ("transfer", "gather")):
         times = intervals.intersection(waits, writer.times(kind))
         waits = intervals.difference(waits, times)
         parts.append((name, times))
-    return [*parts, ("others", waits)]
+    return [*parts, ("rest", waits)]
 
 
 def _computed_until(main: Lane) -> float:
