@@ -14,10 +14,9 @@ import trace_files
 from tailrace.report import intervals, load, time_figures, timeline, write_report
 from tailrace.report.advice import advise
 from tailrace.report.balance import slow_ranks
-from tailrace.report.lanes import Lane, flatten, totals
+from tailrace.report.lanes import flatten
 from tailrace.report.load import load_run
-from tailrace.report.waits import reasons_of
-from tailrace.report.writers import Writer, ranks_text
+from tailrace.report.writers import ranks_text
 from tailrace.trace import EVENT, KINDS
 from tailrace.units import si_scale
 
@@ -152,38 +151,6 @@ def test_blocking(tmp_path):
     run = imitated(tmp_path, blocking=True, rate=1.5e8)
     assert [reason.kind for reason in run.analysis.reasons] == ["blocking"]
     assert "--write threads" in reported(run)
-
-
-def lane_of(*spans, rank=0, thread="main"):
-    """A thread that did the spans: (kind, begin, end)."""
-    events = np.zeros(len(spans), EVENT)
-    events["kind"] = [KINDS.index(kind) for kind, _, _ in spans]
-    events["start_s"], events["end_s"] = ([span[i] for span in spans] for i in (1, 2))
-    return Lane(rank, "compute", "node", thread, events, *flatten(events))
-
-
-def test_what_checkpoints_write_is_no_output():
-    lane = lane_of(
-        ("compute", 0, 10), ("checkpoint", 2, 5), ("pack", 2, 2.5), ("write", 3, 4), ("write", 6, 6.5)
-    )
-    (reason,) = reasons_of([lane], [], None, (0, 10))
-    assert (reason.kind, reason.seconds) == ("blocking", 0.5)
-    (rank,) = totals([lane])
-    assert [rank[f"{part}_s"] for part in ("compute", "checkpoint", "output_wait", "pack")] == [
-        6.5,
-        3,
-        0.5,
-        0,
-    ]
-
-
-@pytest.mark.parametrize(("ranks", "kind"), [(1, "handing_over"), (2, "others")])
-def test_a_single_rank_waits_for_no_others(ranks, kind):
-    mains = [lane_of(("compute", 0, 10), ("output_wait", 2, 3), rank=rank) for rank in range(ranks)]
-    writes = [lane_of(("write", 3, 4), rank=rank, thread="writer") for rank in range(ranks)]
-    writers = [Writer(rank, "compute", "node", [writes[rank]], [rank]) for rank in range(ranks)]
-    (reason,) = reasons_of(mains, writers, None, (0, 10))
-    assert (reason.kind, reason.seconds) == (kind, ranks)
 
 
 def test_processes_that_only_write(tmp_path):

@@ -93,6 +93,11 @@ void prefer_romio() {
 #endif
 }
 
+bool uses_romio() {
+  const char* const chosen = std::getenv("OMPI_MCA_io");
+  return chosen != nullptr && std::string_view(chosen) == "^ompio";
+}
+
 File::File(CommView comm, std::string path, const Hints& hints) : path_(std::move(path)) {
   prefer_romio();
   std::optional<Info> info;

@@ -45,6 +45,9 @@ std::string to_string(const Hints& hints);
 /// Nothing to do in other libraries. @local
 void prefer_romio();
 
+/// Returns whether `prefer_romio` had its way under Open MPI: the user named nothing else. @local
+bool uses_romio();
+
 /// A file that the ranks of a communicator have open for writing, each at places of its own.
 class File {
  public:

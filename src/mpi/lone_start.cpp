@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "mpi/file.hpp"
 #include "mpi/spawn.hpp"
 
 namespace tailrace::mpi {
@@ -17,12 +18,24 @@ constexpr std::array launcher_variables{
     "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",      "PMIX_NAMESPACE", "PMI_RANK",   "PMI_SIZE",
     "SLURM_PROCID",         "FLUX_TASK_RANK", "PALS_RANKID",    "ALPS_APP_PE"};
 
-constexpr const char* messaging = "OMPI_MCA_pml";
+using Setting = std::pair<const char*, const char*>;
+/// No search for networks.
+constexpr std::array no_networks{Setting{"OMPI_MCA_pml", "ob1"}};
+/// No daemon. All such processes of a user have the same name and one session directory: those that start or
+/// end at the same time would remove it from under each other, and memory that they share with ranks on their
+/// machine would be the same. So there is neither.
+constexpr std::array no_daemon{Setting{"OMPI_MCA_ess_singleton_isolated", "1"},
+                               Setting{"OMPI_MCA_orte_create_session_dirs", "0"},
+                               Setting{"OMPI_MCA_btl", "self"}};
 #ifdef OMPI_MAJOR_VERSION
 constexpr bool is_open_mpi = true;
 #else
 constexpr bool is_open_mpi = false;
 #endif
+
+bool is_unset(const Setting& setting) {
+  return std::getenv(setting.first) == nullptr;
+}
 }  // namespace
 
 bool has_launcher() {
@@ -30,13 +43,22 @@ bool has_launcher() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-LoneStart::LoneStart()
-    : is_set_(is_open_mpi && !has_launcher() && !may_oversubscribe() && std::getenv(messaging) == nullptr) {
-  if (is_set_) setenv(messaging, "ob1", 0);
+LoneStart::LoneStart() {
+  if (!is_open_mpi || has_launcher() || may_oversubscribe()) return;
+  set_unless_any_is(no_networks);
+  if (uses_romio()) set_unless_any_is(no_daemon);
+}
+
+void LoneStart::set_unless_any_is(std::span<const std::pair<const char*, const char*>> settings) {
+  if (!std::all_of(settings.begin(), settings.end(), is_unset)) return;
+  for (const auto& [name, value] : settings) {
+    setenv(name, value, 0);
+    names_.push_back(name);
+  }
 }
 
 LoneStart::~LoneStart() {
-  if (is_set_) unsetenv(messaging);
+  for (const char* name : names_) unsetenv(name);
 }
 
 }  // namespace tailrace::mpi

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
+#include <utility>
+#include <vector>
+
 namespace tailrace::mpi {
 
 /// While it lives, Open MPI's environment says what a process that was started without a launcher needs: no
-/// search for networks, which takes half of MPI_Init (0.18 without, 0.40 s with it, Open MPI 4.1.4).
-/// Variables that the user has set stay, and where processes may be added (`may_oversubscribe`) nothing
-/// changes. Afterwards the environment is as before, so that programs started from this one do not see it.
-/// Nothing to do under other MPIs. The daemon beside such a process stays: without it
-/// (`ess_singleton_isolated`) all processes of a user share one session directory, and those that start or
-/// end at the same time remove it from under each other. Not thread-safe: to be used before there are
+/// search for networks, and no daemon beside it, without which MPI_Init takes a fifth of the time (Open MPI
+/// 4.1.4). The daemon stays where MPI-IO is not ROMIO's (`uses_romio`), whose rival wants the session
+/// directory. What the user has set stays, and where processes may be added (`may_oversubscribe`) nothing
+/// changes, since only the daemon can. Afterwards the environment is as before, so that programs started from
+/// this one do not see it. Nothing to do under other MPIs. Not thread-safe: to be used before there are
 /// threads. @local
 class LoneStart {
  public:
@@ -19,7 +22,9 @@ class LoneStart {
   ~LoneStart();
 
  private:
-  bool is_set_;
+  void set_unless_any_is(std::span<const std::pair<const char*, const char*>> settings);
+
+  std::vector<const char*> names_;
 };
 
 /// Returns whether a launcher or a batch system started this process, perhaps with others. @local

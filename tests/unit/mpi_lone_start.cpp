@@ -13,6 +13,10 @@ using namespace tailrace;
 
 namespace {
 constexpr const char* messaging = "OMPI_MCA_pml";
+constexpr const char* isolated = "OMPI_MCA_ess_singleton_isolated";
+constexpr const char* directories = "OMPI_MCA_orte_create_session_dirs";
+constexpr const char* transports = "OMPI_MCA_btl";
+constexpr const char* files = "OMPI_MCA_io";
 
 /// Returns whether a variable has this value; without one it has none.
 bool is(const char* name, const std::string& value) {
@@ -22,24 +26,42 @@ bool is(const char* name, const std::string& value) {
 
 /// Also what a launcher or a batch job says in which the tests may run.
 void forget_settings() {
-  for (const char* name :
-       {messaging, "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE",
-        "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "ALPS_APP_PE", "OMPI_MCA_rmaps_base_oversubscribe",
-        "OMPI_MCA_rmaps_base_mapping_policy", "PRTE_MCA_rmaps_default_mapping_policy"})
+  for (const char* name : {messaging, isolated, directories, transports, "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
+                           "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "FLUX_TASK_RANK",
+                           "PALS_RANKID", "ALPS_APP_PE", "OMPI_MCA_rmaps_base_oversubscribe",
+                           "OMPI_MCA_rmaps_base_mapping_policy", "PRTE_MCA_rmaps_default_mapping_policy"})
     unsetenv(name);
 }
 }  // namespace
 
 #ifdef OMPI_MAJOR_VERSION
-TEST_CASE("a process that starts alone does not look for networks, and leaves no trace of it") {
+TEST_CASE("a process that starts alone has no daemon and no networks, and leaves no trace of it") {
   forget_settings();
+  const test::Environment romio(files, "^ompio");
   {
     const mpi::LoneStart lone_start;
     CHECK(is(messaging, "ob1"));
-    // Without its daemon it would share a directory with others that start at the same time.
-    CHECK(is("OMPI_MCA_ess_singleton_isolated", ""));
+    CHECK(is(isolated, "1"));
+    // Without a daemon all such processes have one directory and one name.
+    CHECK(is(directories, "0"));
+    CHECK(is(transports, "self"));
   }
-  CHECK(is(messaging, ""));
+  for (const char* name : {messaging, isolated, directories, transports}) CHECK(is(name, ""));
+}
+
+TEST_CASE("the daemon stays where MPI-IO needs its directory, or the user says something of it") {
+  forget_settings();
+  {
+    const test::Environment ompio(files, "ompio");
+    const mpi::LoneStart lone_start;
+    CHECK(is(messaging, "ob1"));
+    CHECK(is(isolated, ""));
+  }
+  const test::Environment romio(files, "^ompio"), wanted(transports, "tcp,self");
+  const mpi::LoneStart lone_start;
+  CHECK(is(transports, "tcp,self"));
+  CHECK(is(isolated, ""));
+  CHECK(is(directories, ""));
 }
 
 TEST_CASE("what the user says of MPI stays") {
