@@ -261,8 +261,11 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   options.check_only = line.check_only;
   options.conversion = run::asked_for(line.conversion);
   options.case_mode = !line.case_file.empty();
-  if (!options.case_mode) check_files(line);
-  if (const auto left = app->remaining(); !left.empty())
+  const auto left = app->remaining();
+  const bool has_unknown_option =
+      std::any_of(left.begin(), left.end(), [](const auto& word) { return word.starts_with("-"); });
+  if (!options.case_mode && !has_unknown_option) check_files(line);
+  if (!left.empty())
     throw Error(ErrorKind::usage,
                 fmt::format("not understood: {}. Fix: --help lists the options", fmt::join(left, " ")));
   combine(line);

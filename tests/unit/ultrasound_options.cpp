@@ -137,6 +137,7 @@ TEST_CASE("precision is one of two") {
 TEST_CASE("what is not understood is named") {
   CHECK(message_with_files({"--nonsense", "3"}) ==
         "not understood: --nonsense 3. Fix: --help lists the options");
+  CHECK(message_of({"--nonsense"}) == "not understood: --nonsense. Fix: --help lists the options");
   CHECK(holds(message_with_files({"-t", "zero"}), "zero"));
   CHECK(holds(message_with_files({"-r", "101"}), "101"));
 }
