@@ -162,3 +162,16 @@ def test_results_of_before_are_replaced_only_if_that_is_said():
     assert jobs.rehearse(*words, "--overwrite").status == 0
     path = small_input(steps=3).write(Path("in.h5").absolute())
     assert [jobs.run("-i", path, "-o", "k.h5", "--quiet").status for _ in range(2)] == [0, 0]
+
+
+def test_the_command_only_checks():
+    """Also warnings, which a run gives itself; nothing is made."""
+    case = SEISMIC.replace("CELLS", "24, 24, 24")
+    Path("case.toml").write_text(case.replace("SOURCE", "fcut_hz = 300.0"))
+    ended = jobs.tailrace("run", "case.toml", "-n", "2", "--check")
+    assert (ended.status, ended.out) == (0, "case.toml: no errors, on 2 ranks\n"), ended
+    assert "points per" in ended.err and "warning" in ended.err
+    Path("case.toml").write_text(case.replace("SOURCE", "fcut_hz = -1.0"))
+    ended = jobs.tailrace("run", "case.toml", "--check")
+    assert ended.status == 2 and "source.fcut_hz" in ended.err, ended
+    assert [path.name for path in Path().iterdir()] == ["case.toml"]

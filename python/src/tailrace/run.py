@@ -26,6 +26,7 @@ from tailrace.console import (
     EXIT_RUN_FAILED,
     EXIT_STOPPED,
     CommandError,
+    count_of,
 )
 from tailrace.job import Job, JobResult, run_to_end
 from tailrace.launch import (
@@ -69,6 +70,7 @@ class RunRequest:
     allow_outside: bool = False
     overwrite: bool = False
     profile: str | None = None
+    check: bool = False
     report: bool = True
     json: bool = False
 
@@ -107,9 +109,12 @@ def run_case(request: RunRequest) -> int:
     plan = make_plan(request)
     program = profiled_program(request, plan)
     make_input(plan.case)
-    status = check_case(plan)
+    status = check_case(plan, shows_warnings=request.check)
     if status != EXIT_OK:
         return status
+    if request.check:
+        print(f"{request.case}: no errors, on {count_of(plan.layout.ranks, 'rank')}")
+        return EXIT_OK
     for name in ACCOUNT_FILES:
         (plan.run_dir / name).unlink(missing_ok=True)
     clear(plan.run_dir / MESSAGES)
@@ -188,15 +193,16 @@ def choose_run_dir(request: RunRequest) -> Path:
     return run_dir
 
 
-def check_case(plan: Plan) -> int:
+def check_case(plan: Plan, *, shows_warnings: bool = False) -> int:
     """Lets one process of the native program look at the case before anything is made; its words go out as
-    they are.
+    they are. Warnings about a case without errors are left to the run, unless they are to be shown.
     """
     words = [*plan.program, "--check", "--ranks", str(plan.layout.ranks)]
     done = run_to_end(words, plan.environment(), plan.directory)
+    if done.returncode != EXIT_OK or shows_warnings:
+        sys.stderr.write(done.stdout + done.stderr)
     if done.returncode == EXIT_OK:
         return EXIT_OK
-    sys.stderr.write(done.stdout + done.stderr)
     if done.returncode == EXIT_BAD_INPUT:
         return EXIT_BAD_INPUT
     reason, _ = how_it_ended(done.returncode, [])

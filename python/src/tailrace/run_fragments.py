@@ -51,6 +51,7 @@ REASONS = {
     "allow_outside": NO_OUTPUTS,
     "trace": "fragment programs leave no trace so far",
     "wall_limit": "a fragment program cannot stop in good order so far",
+    "check": "Fix: tailrace compile --check PROGRAM.fa",
     "fault": "fragment programs know no faults but those of tailrace-fragments --fault",
     "profile": "Fix: tailrace compile, then tailrace profile messages -- tailrace-fragments PROGRAM.so",
 }

@@ -54,6 +54,9 @@ Trace = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing run directory.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")]
+Check = Annotated[
+    bool, typer.Option("--check", help="Only look for errors of the case, as every run does first.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")]
 
 
@@ -78,6 +81,7 @@ def run(
     profile: Profile = None,
     wall_limit: WallLimit = None,
     overwrite: Overwrite = False,
+    check: Check = False,
     no_report: NoReport = False,
     json: Json = False,
     defines: Defines = None,
@@ -109,6 +113,7 @@ FIELDS = (
     "allow_outside",
     "overwrite",
     "profile",
+    "check",
     "json",
 )
 NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
