@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "am/launch.hpp"
+#include "base/files.hpp"
 #include "base/system.hpp"
 #include "fragments/runtime.hpp"
 #include "fragments/shared_object.hpp"
@@ -24,7 +26,7 @@ constexpr int max_workers = 1024;
 const std::string program_name = "tailrace-fragments";
 
 struct Options {
-  std::string file, bodies, transport = "mpi", fault, live_bytes;
+  std::string file, bodies, transport = "mpi", fault, live_bytes, account;
   fragments::Options how;
   std::vector<std::string> words;
 };
@@ -43,6 +45,7 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
                  "the same for bytes of data fragments, such as 2GB; no limit otherwise");
   app.add_option("--balance", options.how.balance,
                  "off, or steal: ranks with nothing to do ask others for fragments");
+  app.add_option("--account", options.account, "file to write: what each rank did, as JSON");
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
@@ -61,6 +64,11 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
   return options;
 }
 
+/// Writes how many fragments each rank has executed. Errors (io): the file cannot be written
+void write_account(const std::string& path, const std::vector<std::int64_t>& executed) {
+  write_durably(path, nlohmann::json{{"executed", executed}}.dump() + "\n");
+}
+
 /// Runs the program and says how it ended, on rank 0. Returns the exit status. @collective{world}
 int execute(mpi::CommView world, const Options& options) {
   const auto loaded = fragments::load_program(options.file, options.bodies);
@@ -71,11 +79,16 @@ int execute(mpi::CommView world, const Options& options) {
   fragments::PrintedLines printed(world.is_root());
   fragments::RunOptions how{options.how, &printed, choice.local_ranks == 0};
   std::vector<std::string> errors;
+  std::vector<std::int64_t> executed(
+      static_cast<std::size_t>(choice.local_ranks == 0 ? world.size() : choice.local_ranks));
   am::launch(world, choice, [&](am::Endpoint& endpoint) {
     auto ending = fragments::run(endpoint, loaded.image, loaded.bodies, options.words, how);
+    executed[static_cast<std::size_t>(endpoint.rank())] = ending.executed;
     if (endpoint.rank() == 0) errors = std::move(ending.errors);
   });
   for (const auto& error : errors) fmt::print(stderr, "{}\n", error);
+  executed = mpi::sum(world, executed);
+  if (world.is_root() && !options.account.empty()) write_account(options.account, executed);
   const double failed = mpi::max(world, errors.empty() ? 0.0 : 1.0);
   return failed > 0 ? program_failed : 0;
 }

@@ -75,9 +75,30 @@ std::vector<run::Key> solver_keys() {
        .required = true}};
 }
 
+/// How the fragment programs run, which changes no result.
+std::vector<run::Key> fragment_keys() {
+  return {{.name = "fragments.balance",
+           .meaning = "how fragments come to ranks that have nothing to do: not at all, or those that may "
+                      "move are [stolen](../explain/fragments.md#balance)",
+           .fallback = "off",
+           .words = {"off", "steal"}},
+          {.name = "fragments.live_fragments",
+           .type = integer,
+           .meaning = "fragments that a rank has at a time, "
+                      "[beyond which](../explain/fragments.md#limits) it creates no more unless nothing else "
+                      "can proceed",
+           .fallback = "100000",
+           .limits = {1, max_steps}},
+          {.name = "fragments.live_bytes",
+           .meaning = "the same for the bytes of its data fragments",
+           .otherwise = "no limit",
+           .fix = "live_bytes = \"2GB\""}};
+}
+
 std::vector<run::Key> keys() {
   auto all = problem_keys();
   for (auto& key : solver_keys()) all.push_back(std::move(key));
+  for (auto& key : fragment_keys()) all.push_back(std::move(key));
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/system.hpp"
 #include "options.hpp"
 #include "tailrace/run/case_file.hpp"
 
@@ -126,6 +127,24 @@ void read_solver(run::CaseFile& file, Options& options) {
   check_colours(file, problem);
 }
 
+void read_fragments(run::CaseFile& file, fragments::Options& how) {
+  constexpr std::array balances{"off", "steal"};
+  how.balance = balances[file.choice("fragments.balance")];
+  how.live_fragments = file.integer("fragments.live_fragments").value_or(how.live_fragments);
+  const auto bytes = file.text("fragments.live_bytes");
+  if (!bytes) return;
+  try {
+    constexpr double most = 1e18;
+    const double size = parse_bytes(*bytes, "fragments.live_bytes");
+    if (size < 1 || size > most)
+      return file.add_problem("fragments.live_bytes", fmt::format("\"{}\" is no size for a limit", *bytes),
+                              "1B to 1000000TB, such as 2GB");
+    how.live_bytes = static_cast<std::int64_t>(size);
+  } catch (const Error&) {
+    file.add_problem("fragments.live_bytes", fmt::format("\"{}\" is no size", *bytes), "such as 2GB");
+  }
+}
+
 /// Makes the resolved case complete.
 void set_defaults(run::CaseFile& file, const Problem& problem) {
   const auto& [grid, rhs, solution, wall, method, block, tolerance, check_every] = problem;
@@ -152,6 +171,7 @@ void apply_case(const run::CaseWords& words, Options& options) {
   read_rhs(file, options);
   read_boundary(file, options);
   read_solver(file, options);
+  read_fragments(file, options.fragments);
   options.outputs = run::read_output_tables(file, {{"u", "1"}, {"rhs", "1/m^2"}, {"residual", "1/m^2"}}, "");
   run::read_run_tables(file, words, options);
   set_defaults(file, options.problem);

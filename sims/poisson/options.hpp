@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "problem.hpp"
+#include "tailrace/fragments/options.hpp"
 #include "tailrace/run/program.hpp"
 
 namespace tailrace::poisson {
@@ -22,6 +23,7 @@ struct RhsText {
 struct Options : run::CaseOptions {
   Problem problem;  ///< without the right-hand side
   RhsText rhs;
+  fragments::Options fragments;  ///< without the workers
 };
 
 /// Reads the command line, and the case file it names. @local

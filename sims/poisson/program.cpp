@@ -128,7 +128,9 @@ void Program::describe() {
 }
 
 run::SimulationCalls Program::make() {
-  return run::calls_of(solver_.emplace(comm_, problem(), blocks_, std::move(rhs_), options_.threads));
+  auto how = options_.fragments;
+  how.workers = options_.threads;
+  return run::calls_of(solver_.emplace(comm_, problem(), blocks_, std::move(rhs_), how));
 }
 
 void Program::begin(StepIndex done) {

@@ -26,12 +26,12 @@ State make_state(const Problem& problem, const Box& own, AlignedVector<double> r
 }  // namespace
 
 Solver::Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs,
-               int threads)
+               const fragments::Options& how)
     : comm_(comm),
       problem_(problem),
       blocks_(blocks),
       state_(make_state(problem, blocks.own_box(comm.rank()), std::move(rhs))),
-      sweeps_(comm, problem, blocks, state_, threads) {}
+      sweeps_(comm, problem, blocks, state_, how) {}
 
 void Solver::begin() {
   sweeps_.evaluate();

@@ -14,9 +14,9 @@ namespace tailrace::poisson {
 /// residual.
 class Solver {
  public:
-  /// `problem` and `blocks` outlive the solver; each rank sweeps with so many threads. @local
+  /// `problem` and `blocks` outlive the solver; `how` says how they run. @local
   Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs,
-         int threads = 1);
+         const fragments::Options& how = {});
 
   /// The state of step 0. @collective{comm}
   void begin();

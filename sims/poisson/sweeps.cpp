@@ -311,8 +311,8 @@ Program describe(Method method, const Problem& problem, const Kernels& kernels, 
   return program;
 }
 
-void execute(mpi::CommView comm, const Program& program, int sweeps, int threads) {
-  const auto outcome = fragments::run(comm, program, {fmt::format("{}", sweeps)}, {.workers = threads});
+void execute(mpi::CommView comm, const Program& program, int sweeps, const fragments::Options& how) {
+  const auto outcome = fragments::run(comm, program, {fmt::format("{}", sweeps)}, how);
   if (outcome.errors.empty()) return;
   throw Error(ErrorInfo{.kind = ErrorKind::internal,
                         .message = fmt::format("the fragment program failed: {}", outcome.errors.front()),
@@ -323,9 +323,10 @@ void execute(mpi::CommView comm, const Program& program, int sweeps, int threads
 
 }  // namespace
 
-Sweeps::Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state, int threads)
+Sweeps::Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state,
+               fragments::Options how)
     : comm_(comm),
-      threads_(threads),
+      how_(std::move(how)),
       kernels_(problem, blocks),
       sweeps_(describe(problem.method, problem, kernels_, blocks, state)) {
   if (problem.method == Method::conjugate_gradients)
@@ -333,11 +334,11 @@ Sweeps::Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& bloc
 }
 
 void Sweeps::run(int count) {
-  execute(comm_, sweeps_, count, threads_);
+  execute(comm_, sweeps_, count, how_);
 }
 
 void Sweeps::evaluate() {
-  execute(comm_, evaluation_ ? *evaluation_ : sweeps_, 0, threads_);
+  execute(comm_, evaluation_ ? *evaluation_ : sweeps_, 0, how_);
 }
 
 }  // namespace tailrace::poisson

@@ -26,8 +26,9 @@ struct State {
 /// The methods as fragment programs. One run of a program takes the state some sweeps further.
 class Sweeps {
  public:
-  /// All but `comm` outlive this; each rank has so many threads for bodies. @local
-  Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state, int threads);
+  /// All but `comm` and `how` outlive this. @local
+  Sweeps(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, State& state,
+         fragments::Options how);
   Sweeps(const Sweeps&) = delete;
   Sweeps& operator=(const Sweeps&) = delete;
 
@@ -38,7 +39,7 @@ class Sweeps {
 
  private:
   mpi::CommView comm_;
-  int threads_;
+  fragments::Options how_;
   Kernels kernels_;
   fragments::Program sweeps_;
   std::optional<fragments::Program> evaluation_;  ///< if it is not the same

@@ -2,10 +2,12 @@
 #include "tailrace/fragments/program.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "am/launch.hpp"
 #include "fragments/runtime.hpp"
@@ -160,19 +162,32 @@ std::shared_ptr<const Image> Program::image() const {
   return description_->image;
 }
 
+std::string to_string(const std::vector<std::int64_t>& executed) {
+  const auto all = std::accumulate(executed.begin(), executed.end(), std::int64_t{0});
+  std::vector<std::string> parts;
+  for (std::size_t rank = 0; rank < executed.size(); ++rank)
+    parts.push_back(fmt::format("rank {}: {}", rank, executed[rank]));
+  return fmt::format("{} fragments: {}", all, fmt::join(parts, ", "));
+}
+
 Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,
             const Options& options) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
   Outcome outcome;
   am::launch(comm, {}, [&](am::Endpoint& endpoint) {
-    outcome.errors = run(endpoint, program.image(), bodies, words, {options, nullptr, true}).errors;
+    auto ending = run(endpoint, program.image(), bodies, words, {options, nullptr, true});
+    outcome = {std::move(ending.errors), {ending.executed}};
   });
+  std::vector<std::int64_t> executed(static_cast<std::size_t>(comm.size()));
+  executed[static_cast<std::size_t>(comm.rank())] = outcome.executed.front();
+  outcome.executed = mpi::sum(comm, executed);
   return outcome;
 }
 
 Outcome run_alone(const Program& program, const std::vector<std::string>& words) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
-  return {interpret(program.image(), bodies, words).errors};
+  auto ending = interpret(program.image(), bodies, words);
+  return {std::move(ending.errors), {ending.executed}};
 }
 
 }  // namespace tailrace::fragments

@@ -100,6 +100,34 @@ def test_every_method_comes_to_the_direct_solution(method, ranks, rhs, tmp_path)
     assert residuals[0] == pytest.approx(np.sqrt(np.mean(residual_of_zero(rhs) ** 2)), rel=1e-14)
 
 
+def test_balance_and_limits_change_no_bit(rhs, tmp_path):
+    usual, expected = run(tmp_path, "usual", "--set", "time.steps=40")
+    assert usual.status == 0, usual
+    words = ["fragments.balance='steal'", "fragments.live_fragments=3", "fragments.live_bytes='1kB'"]
+    words = [word for key in ["time.steps=40", *words] for word in ("--set", key)]
+    ended, out = run(tmp_path, "limited", *words, ranks=2)
+    assert ended.status == 0, ended
+    case = json.loads((out / "run.json").read_text())["config"]["fragments"]
+    assert case == {"balance": "steal", "live_fragments": 3, "live_bytes": "1kB"}
+    found, same = jobs.read_datasets(out / "output.h5"), jobs.read_datasets(expected / "output.h5")
+    for name in ("u/values", "left/values", "history/residual"):
+        assert found[name].tobytes() == same[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--balance", "diffuse"], 'fragments.balance: "diffuse" is not accepted'),
+        (["--live-fragments", "0"], "fragments.live_fragments"),
+        (["--live-bytes", "much"], 'fragments.live_bytes: "much" is no size'),
+    ],
+)
+def test_options_about_fragments_are_keys_of_the_case(words, said, rhs, tmp_path):
+    (tmp_path / "case.toml").write_text(CASE)
+    ended = jobs.tailrace("run", tmp_path / "case.toml", "--out", tmp_path / "out", *words)
+    assert ended.status == 2 and said in ended.err, ended
+
+
 def residual_of_zero(rhs: np.ndarray) -> np.ndarray:
     right = rhs.copy()
     right[:, [0, -1]] += 0.5 / 0.1**2
@@ -121,6 +149,11 @@ def residual_of_zero(rhs: np.ndarray) -> np.ndarray:
         (["problem.rhs='rhs.h5:/none'"], ["holds no dataset /none"]),
         (["problem.rhs=1.0", "domain.sides=['periodic']", "problem.boundary=0"], ["has the mean 1"]),
         (["domain.cells=[7]"], ["domain.cells"]),
+        (
+            ["fragments.balance='diffuse'", "fragments.live_fragments=0", "fragments.live_bytes='much'"],
+            ["diffuse", "one of off, steal", "fragments.live_fragments", '"much" is no size'],
+        ),
+        (["fragments.live_bytes='0'"], ['"0" is no size for a limit']),
         (["problem.rhs='sines'"], ["problem.boundary"]),
     ],
 )

@@ -131,6 +131,32 @@ def test_examples(example, examples):
     assert (ended.status, ended.out) == (0, PRINTED[example]), ended
 
 
+def test_the_account_and_the_report_say_what_each_rank_did(cache, tmp_path):
+    place = tmp_path / "out"
+    words = ["--balance", "steal", "--live-fragments", 50, "--live-bytes", "1MB", "--out", place]
+    ended = jobs.tailrace("run", EXAMPLES / "wavefront.fa", "-n", RANKS[-1], *words, "--", 10)
+    assert (ended.status, ended.out) == (0, PRINTED["wavefront.fa", 10]), ended
+    executed = json.loads((place / "run.json").read_text())["fragments"]["executed"]
+    # main, four loops, of which one unfolds for each row, 21 bodies `one`, a body for each cell, and `show`
+    assert len(executed) == RANKS[-1] and min(executed) > 0 and sum(executed) == 1 + 3 + 10 + 21 + 100 + 1
+    page = (place / "report.html").read_text()
+    assert f"{RANKS[-1]} of {RANKS[-1]} ranks executed {sum(executed)} fragments: " in page
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--balance", "diffuse"], "balance 'diffuse' is not known. Fix: give off or steal"),
+        (["--live-fragments", "0"], "limits of 0 live fragments"),
+        (["--live-bytes", "much"], '--live-bytes: cannot read "much"'),
+    ],
+)
+def test_options_that_mean_nothing(words, said, cache):
+    ended = jobs.tailrace("run", POWERS, *words, "--", 10)
+    assert (ended.status, ended.out) == (2, ""), ended
+    assert said in ended.err, ended
+
+
 def test_threads_of_each_rank(cache):
     ended = jobs.tailrace("run", POWERS, "-n", RANKS[-1], "-t", 2, "--", 10)
     assert ended.status == 0, ended

@@ -3,6 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <thread>
 
 #include "../unit/fragments_meaning.hpp"
 #include "am/launch.hpp"
@@ -10,6 +16,7 @@
 #include "fragments/runtime.hpp"
 #include "mpi_case.hpp"
 #include "random_fragments.hpp"
+#include "tailrace/fragments/program.hpp"
 
 namespace tailrace::test {
 
@@ -39,7 +46,57 @@ void check_program(mpi::CommView comm, int workers, const std::string& program,
   if (comm.is_root()) CHECK(lines == alone.sorted());
 }
 
+/// A sum by a fixed chain of values that bodies, all placed on rank 0, compute; `sum` gets it. Each rank
+/// keeps what `keep` got there.
+fragments::Program placed_on_one_rank(std::optional<double>& sum, bool stealable) {
+  using namespace fragments;  // NOLINT: this function is about its words
+  Program program("placed on one rank");
+  const auto root = program.atomic("root", [](int i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::sqrt(i);
+  });
+  const auto add = program.atomic("add", [](double a, double b) { return a + b; });
+  const auto keep = program.atomic("keep", [&sum](double value) { sum = value; });
+  program.main<int>([&](Scope& scope, const Int& n) {
+    const auto x = scope.data<double>("x"), partial = scope.data<double>("partial");
+    auto loop = scope.for_each(1, n, [&](Scope& s, const Int& i) {
+      auto call = s.call(root);
+      call.with(i).into(x[i]).on(0);
+      if (stealable) call.stealable();
+      s.call(add).with(partial[i - 1], x[i]).into(partial[i]).on(0);
+    });
+    loop.on(0);
+    if (stealable) loop.stealable();
+    scope.call(root).with(0).into(partial[0]).on(0);
+    scope.call(keep).with(partial[n]).on(0);
+  });
+  return program;
+}
+
 }  // namespace
+
+MPI_CASE("stealable fragments of the C++ interface move, others stay, with the same bits", ranks{1, 2, 3}) {
+  constexpr int roots = 200;
+  std::optional<double> alone;
+  const auto words = std::vector<std::string>{std::to_string(roots)};
+  REQUIRE(fragments::run_alone(placed_on_one_rank(alone, true), words).errors.empty());
+  for (const std::string balance : {"off", "steal"})
+    for (const bool stealable : {false, true}) {
+      CAPTURE(balance);
+      CAPTURE(stealable);
+      std::optional<double> sum;
+      const auto outcome =
+          fragments::run(comm, placed_on_one_rank(sum, stealable), words, {.balance = balance});
+      CHECK(outcome.errors.empty());
+      CHECK(sum.has_value() == comm.is_root());
+      if (sum) CHECK(std::bit_cast<std::int64_t>(*sum) == std::bit_cast<std::int64_t>(*alone));
+      REQUIRE(std::ssize(outcome.executed) == comm.size());
+      CHECK(std::reduce(outcome.executed.begin(), outcome.executed.end()) == 2 * roots + 4);
+      const bool moves = balance == "steal" && stealable;
+      for (std::size_t rank = 1; rank < outcome.executed.size(); ++rank)
+        CHECK((outcome.executed[rank] > roots / 20) == moves);
+    }
+}
 
 MPI_CASE("meaning: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
   constexpr std::array workers{1, 2, 4};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <source_location>
@@ -32,6 +33,8 @@ struct Item {
 };
 struct Description;
 
+/// The recommendation to move to a rank that has nothing to do.
+inline constexpr const char* stealable_rule = R"({"ruletype":"flags","property":"stealable"})";
 /// The recommendation to run on a rank.
 inline std::string rank_rule(const std::string& rank_tokens) {
   return R"({"ruletype":"expr","property":"locator_cyclic","expr":[)" + rank_tokens + "]}";
@@ -129,6 +132,11 @@ class Call<std::tuple<In...>, std::tuple<Out...>> {
     item_->rules.push_back(detail::rank_rule(rank.tokens()));
     return *this;
   }
+  /// Moves, although `on` places it, to a rank without work if `Options::balance` says so. @local
+  Call& stealable() {
+    item_->rules.emplace_back(detail::stealable_rule);
+    return *this;
+  }
   /// An output has so many uses; its memory is released after the last.
   template <class T>
   Call& reads(const Data<T>& output, const Int& uses) {
@@ -154,6 +162,12 @@ class Structure {
   /// Unfolds on this rank, modulo the number of ranks; elsewhere it unfolds where it was created.
   Structure& on(const Int& rank) {
     item_->rules.push_back(detail::rank_rule(rank.tokens()));
+    return *this;
+  }
+  /// Moves, although `on` places it, to a rank that has nothing to do, where `Options::balance` says so; what
+  /// it creates has rules of its own. @local
+  Structure& stealable() {
+    item_->rules.emplace_back(detail::stealable_rule);
     return *this;
   }
 
@@ -306,11 +320,13 @@ class Program {
   std::unique_ptr<detail::Description> description_;
 };
 
-/// How a run ended: the messages of what failed or can never run, empty if all has run; the same on all
-/// ranks.
+/// How a run ended; the same on all ranks.
 struct Outcome {
-  std::vector<std::string> errors;
+  std::vector<std::string> errors;     ///< messages of what failed or can never run, empty if all has run
+  std::vector<std::int64_t> executed;  ///< fragments of each rank that ran or unfolded to their end
 };
+/// What `executed` says, for people: "33 fragments: rank 0: 17, rank 1: 16". @local
+std::string to_string(const std::vector<std::int64_t>& executed);
 /// Runs a program on all ranks; `words` are for the parameters of `main`. @collective{comm}. Errors (usage,
 /// input): words or options that do not fit, on all ranks
 Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from tailrace.progress import PlainProgress
 NATIVE = "tailrace-fragments"
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
+COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes"}
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
 SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
@@ -74,6 +75,8 @@ class ProgramRequest:
     overwrite: bool = False
     report: bool = True
     json: bool = False
+    native_options: dict[str, str] = field(default_factory=dict)
+    """Options of the native program: name -> value."""
 
 
 def check_options(program: Path, given: dict[str, str]) -> None:
@@ -144,16 +147,25 @@ def run_file(
     layout = Layout(request.ranks, request.threads, request.bind, oversubscribe=request.oversubscribe)
     check_processes(layout)
     launcher = find_launcher(launch_info(native), request.launcher, request.ranks)
-    words = [str(native), "-t", str(request.threads), str(file.absolute()), *request.arguments]
-    command = launch_command(launcher, layout, words)
-    started = time.time()
+    options = [f"--{name}={value}" for name, value in request.native_options.items()]
     target = sys.stderr.fileno() if request.json else None
     shown = KeptLines()
-    how = (command, environment(launcher, layout), launcher, None, shown)
-    result = Job(*how, output_to=target).run()
+    with passing_folder("accounts") as folder:
+        options += ["-t", str(request.threads), f"--account={folder / 'account.json'}"]
+        words = [str(native), *options, str(file.absolute()), *request.arguments]
+        command = launch_command(launcher, layout, words)
+        started = time.time()
+        how = (command, environment(launcher, layout), launcher, None, shown)
+        result = Job(*how, output_to=target).run()
+        account |= native_account(folder / "account.json")
     said = [*problems, *problems_said(shown.lines)]
     account = ended_account(account, exit_status(result), time.time() - started, reason(result), said)
     return end(request, account)
+
+
+def native_account(path: Path) -> dict[str, Any]:
+    """What the ranks have written of themselves; nothing if they did not come to that."""
+    return {"fragments": json.loads(path.read_text())} if path.is_file() else {}
 
 
 class KeptLines(PlainProgress):

@@ -49,6 +49,24 @@ AllowOutside = Annotated[
     ),
 ]
 
+# How fragments run: keys of a case, or options of a fragment program.
+Balance = Annotated[
+    str | None,
+    typer.Option(
+        "--balance", metavar="HOW", help="How fragments come to ranks that have nothing to do: off, steal."
+    ),
+]
+LiveFragments = Annotated[
+    int | None,
+    typer.Option(
+        "--live-fragments", metavar="N", help="Fragments of a rank beyond which it creates no more for now."
+    ),
+]
+LiveBytes = Annotated[
+    str | None,
+    typer.Option("--live-bytes", metavar="SIZE", help="The same for bytes of data fragments, such as 2GB."),
+]
+
 # Passed to the program as typed. Only the program knows all the values: the texts here give an example.
 Write = Annotated[
     str | None,

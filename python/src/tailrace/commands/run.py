@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run`."""
 
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,12 +9,15 @@ import typer
 
 from tailrace.commands.options import (
     AllowOutside,
+    Balance,
     Bind,
     CppDirectories,
     CppSources,
     Defines,
     Exchange,
     Fault,
+    LiveBytes,
+    LiveFragments,
     Oversubscribe,
     Pace,
     Profile,
@@ -79,6 +83,9 @@ def run(
     pace: Pace = None,
     trace: Trace = None,
     profile: Profile = None,
+    balance: Balance = None,
+    live_fragments: LiveFragments = None,
+    live_bytes: LiveBytes = None,
     wall_limit: WallLimit = None,
     overwrite: Overwrite = False,
     check: Check = False,
@@ -117,6 +124,7 @@ FIELDS = (
     "json",
 )
 NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
+FRAGMENT_OPTIONS = ("balance", "live_fragments", "live_bytes")
 PROGRAM_PARAMETERS = ("arguments", "defines", "warnings", "cpp_directories", "cpp_sources")
 
 
@@ -130,11 +138,20 @@ def start_case(values: dict[str, Any]) -> int:
         raise CommandError(f"{given[name]}: not for {case}: only a program of the fragment language has it.")
     request = RunRequest(
         **{name: values[name] for name in FIELDS},
-        settings=values["settings"] or [],
+        settings=[*(values["settings"] or []), *fragment_settings(values)],
         native_options=given_options({name: values[name] for name in NATIVE_OPTIONS}),
         report=not values["no_report"],
     )
     return run_case(request)
+
+
+def fragment_settings(values: dict[str, Any]) -> list[str]:
+    """The options about fragments as keys of a case, which a simulation without fragments refuses."""
+    given = {name: values[name] for name in FRAGMENT_OPTIONS if values[name] is not None}
+    return [
+        f"fragments.{name}={value if isinstance(value, int) else dumps(value)}"
+        for name, value in given.items()
+    ]
 
 
 def start_program(values: dict[str, Any]) -> int:
@@ -156,6 +173,7 @@ def start_program(values: dict[str, Any]) -> int:
     }
     how["report"] = not values["no_report"]
     how["threads"] = values["threads"] or 1
+    how["native_options"] = given_options({name: values[name] for name in FRAGMENT_OPTIONS})
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 
 
@@ -169,9 +187,9 @@ def words_given(context: typer.Context) -> dict[str, str]:
     return found
 
 
-def given_options(values: dict[str, str | None]) -> dict[str, str]:
+def given_options(values: dict[str, Any]) -> dict[str, str]:
     """The options that were given, by the names that the native programs have for them."""
-    return {name.replace("_", "-"): value for name, value in values.items() if value is not None}
+    return {name.replace("_", "-"): str(value) for name, value in values.items() if value is not None}
 
 
 def register(app: typer.Typer) -> None:

@@ -22,7 +22,21 @@ def program_section(run: Run) -> Section:
         [place(one), one.get("code", ""), one.get("severity", ""), one.get("text", "")] for one in problems
     ]
     table = Table(["place", "code", "", "message"], rows, heading="Messages of the program")
-    return Section("program", "Program", notes=[ended], pictures=[table] if rows else [])
+    notes = [ended, *([work] if (work := work_of_ranks(run)) else [])]
+    return Section("program", "Program", notes=notes, pictures=[table] if rows else [])
+
+
+def work_of_ranks(run: Run) -> str:
+    """How many fragments each rank has executed, in a sentence; empty if it is not known."""
+    executed = (run.account.get("fragments") or {}).get("executed") or []
+    if not executed:
+        return ""
+    busy = sum(count > 0 for count in executed)
+    mean = sum(executed) / len(executed)
+    return (
+        f"{busy} of {len(executed)} ranks executed {sum(executed):,} fragments: "
+        f"{min(executed):,} to {max(executed):,} each, {mean:,.1f} on average."
+    )
 
 
 def place(problem: dict) -> str:
