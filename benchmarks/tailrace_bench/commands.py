@@ -9,6 +9,7 @@ import typer
 from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts
 from tailrace.console import CommandError
 from tailrace_bench import BENCHMARKS
+from tailrace_bench.heat_command import heat
 from tailrace_bench.molecules_case import FLUIDS
 
 Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to make.")]
@@ -522,6 +523,7 @@ def benchmarks() -> typer.Typer:
     group.command("output")(output)
     group.command("seismic")(seismic)
     group.command("molecules")(molecules)
+    group.command("heat")(heat)
     studies = typer.Typer(
         no_args_is_help=True, help="A reference study, scaled down: its findings beside ours."
     )

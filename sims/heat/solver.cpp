@@ -104,8 +104,10 @@ void Solver::set_mesh(Forest forest) {
     values->assign(mortars_.slots(), 0);
   set_scales();
   split_batches();
+  const double scatter_s = phases_.scatter_s;
   make_average_weights();
   make_diagonal();
+  phases_.scatter_s = scatter_s;  // that of the steps alone: this is part of making the mesh
 }
 
 void Solver::set_scales() {
