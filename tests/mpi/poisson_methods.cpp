@@ -36,7 +36,7 @@ struct Computation {
   Computation(mpi::CommView comm, Problem of, int threads = 1)
       : problem(std::move(of)),
         blocks(problem.grid.cells, problem.block, comm.size()),
-        solver(comm, problem, blocks, rhs(comm.rank()), threads) {
+        solver(comm, problem, blocks, rhs(comm.rank()), {.workers = threads}) {
     solver.begin();
   }
   [[nodiscard]] AlignedVector<double> rhs(int rank) const {
