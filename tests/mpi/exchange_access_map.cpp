@@ -360,15 +360,14 @@ MPI_CASE("auto tries the transports on the first flights, and all ranks keep the
   };
   const auto chosen = [&] {
     std::string names;
-    for (const TransportChoice& choice : map.choices())
+    for (const auto& choice : map.choices())
       for (const TransportTiming& timing : choice.timings)
         if (timing.chosen) names += choice.flights + " " + timing.name;
     return names;
   };
   exchange(4);
   CHECK(chosen().empty());
-  // No more flights than the choice needs: with many, a rebuild would ask whether it has become slower.
-  for (int i = 0; i < 200 && chosen().empty(); ++i) exchange(1);
+  for (int i = 0; i < 200 && chosen().empty(); ++i) exchange(1);  // with more, a rebuild may choose anew
   const std::string name = chosen();
   CHECK(name.find("gather ") == 0);
   CHECK(mpi::broadcast(comm, name, 0) == name);
