@@ -24,13 +24,11 @@ def test_what_checkpoints_write_is_no_output():
     )
     (reason,) = reasons_of([lane], [], None, (0, 10))
     assert (reason.kind, reason.seconds) == ("blocking", 0.5)
+    lane.events["bytes"] = 10
     (rank,) = totals([lane])
-    assert [rank[f"{part}_s"] for part in ("compute", "checkpoint", "output_wait", "pack")] == [
-        6.5,
-        3,
-        0.5,
-        0,
-    ]
+    parts = {"compute": 6.5, "checkpoint": 3, "output_wait": 0.5, "pack": 0, "write": 0.5}
+    assert {part: rank[f"{part}_s"] for part in parts} == parts
+    assert (rank["writes"], rank["write_bytes"]) == (1, 10)
 
 
 @pytest.mark.parametrize(("ranks", "kind"), [(1, "handing_over"), (2, "others")])

@@ -45,11 +45,11 @@ bool has_launcher() {
 
 LoneStart::LoneStart() {
   if (!is_open_mpi || has_launcher() || may_oversubscribe()) return;
-  set_unless_any_is(no_networks);
-  if (uses_romio()) set_unless_any_is(no_daemon);
+  set_if_all_are_unset(no_networks);
+  if (uses_romio()) set_if_all_are_unset(no_daemon);
 }
 
-void LoneStart::set_unless_any_is(std::span<const std::pair<const char*, const char*>> settings) {
+void LoneStart::set_if_all_are_unset(std::span<const std::pair<const char*, const char*>> settings) {
   if (!std::all_of(settings.begin(), settings.end(), is_unset)) return;
   for (const auto& [name, value] : settings) {
     setenv(name, value, 0);

@@ -73,6 +73,13 @@ class Lane:
         """As `intervals`, for kinds that output and checkpoints share: without those of checkpoints."""
         return intervals.difference(self.intervals(*kinds), self.checkpoints)
 
+    @property
+    def output_writes(self) -> np.ndarray:
+        """The writes of output, whole events: without those of checkpoints."""
+        events, (starts, ends) = self.of_kind("write"), self.checkpoints
+        begun, ended = (np.searchsorted(times, events["start_s"], side="right") for times in (starts, ends))
+        return events[begun == ended]
+
     def of_kind(self, kind: str) -> np.ndarray:
         """The events, whole and perhaps with others inside, of a kind."""
         return self.events[self.events["kind"] == KINDS.index(kind)]
@@ -129,9 +136,9 @@ def totals(lanes: list[Lane]) -> list[dict]:
                 "pack_s": intervals.total_s(main.output("pack")),
                 "checkpoint_s": intervals.total_s(main.checkpoints),
                 "output_wait_s": intervals.total_s(main.output(*WAITING)),
-                "write_s": sum(lane.seconds("write", "sync") for lane in own),
-                "write_bytes": sum(int(lane.of_kind("write")["bytes"].sum()) for lane in own),
-                "writes": sum(len(lane.of_kind("write")) for lane in own),
+                "write_s": sum(intervals.total_s(lane.output("write", "sync")) for lane in own),
+                "write_bytes": sum(int(lane.output_writes["bytes"].sum()) for lane in own),
+                "writes": sum(len(lane.output_writes) for lane in own),
                 "peak_memory_bytes": max(int(lane.events["memory_bytes"].max()) for lane in own),
             }
         )
