@@ -9,7 +9,7 @@ from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
-from tailrace_bench.summary import mean_and_worst
+from tailrace_bench.summary import mean_and_worst, met, own_rows
 
 # Mop/s by class, ranks and threads; shares of the time.
 SPEED_AIMS = {("A", 1, 1): 115, ("A", 2, 1): 215, ("A", 1, 2): 205, ("B", 1, 1): 95, ("B", 2, 1): 180}
@@ -29,11 +29,6 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     for line in verdicts(rows):
         console.print(line)
     console.print(watch_text(document["conditions"]))
-
-
-def own_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of our own program: of NPB's only what it prints is known."""
-    return [row for row in rows if "parts" in row]
 
 
 def print_times(rows: list[dict[str, Any]], console: Console) -> None:
@@ -141,7 +136,3 @@ def share_verdicts(row: dict[str, Any]) -> list[str]:
         f"{met(shares[name] <= aim)}"
         for name, aim in aims.items()
     ]
-
-
-def met(is_met: bool) -> str:
-    return "met" if is_met else "missed"

@@ -10,7 +10,7 @@ from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 from tailrace.units import bytes_text
 from tailrace_bench.molecules_case import LJ
-from tailrace_bench.summary import mean_and_worst
+from tailrace_bench.summary import mean_and_worst, met, own_rows
 
 # Microseconds per molecule and step of the liquid, by cores.
 SPEED_AIMS = {1: 0.29, 2: 0.15}
@@ -27,11 +27,6 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     for line in verdicts(document["rows"]):
         console.print(line)
     console.print(watch_text(document["conditions"]))
-
-
-def own_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of our own program: of another one only the time is known."""
-    return [row for row in rows if "parts" in row]
 
 
 def print_times(rows: list[dict[str, Any]], console: Console) -> None:
@@ -142,7 +137,3 @@ def memory_verdict(own: list[dict[str, Any]]) -> list[str]:
             f"aim: at most {aim} B/molecule in the steps, {worst['name']}: {needed:.0f}, {met(needed <= aim)}"
         )
     return found
-
-
-def met(is_met: bool) -> str:
-    return "met" if is_met else "missed"
