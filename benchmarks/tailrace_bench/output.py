@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from tailrace.bench.document import make_document, say
@@ -254,7 +255,15 @@ def output_file(bench: Bench, scenario: Scenario) -> Iterator[Path]:
     try:
         yield file
     finally:
-        for left in file.parent.glob("output*"):
+        remove_outputs(file.parent)
+
+
+def remove_outputs(directory: Path) -> None:
+    """Removes files and directories of a run; strategies that start processes keep steps in a directory."""
+    for left in directory.glob("output*"):
+        if left.is_dir():
+            rmtree(left)
+        else:
             left.unlink()
 
 

@@ -155,6 +155,15 @@ def test_rows_of_the_output_benchmark():
     assert command("bench", "output", "--list-rows").stdout.splitlines() == names
 
 
+def test_what_a_run_leaves_is_removed_whatever_it_is(tmp_path):
+    (tmp_path / "output.h5").touch()
+    (tmp_path / "output.h5.steps").mkdir()
+    (tmp_path / "output.h5.steps" / "1").touch()
+    (tmp_path / "probe").touch()
+    output.remove_outputs(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["probe"]
+
+
 def test_strategies_of_the_output_benchmark():
     services = {
         "blocking": ["hdf5", "hdf5-parallel"],
