@@ -42,8 +42,7 @@ class Stepper {
 
   /// @collective
   void place(const Start& start) {
-    for (const auto& molecule : start.molecules(comm_, exchange_.decomposition()))
-      particles_.insert(molecule);
+    particles_.insert(start.molecules(comm_, exchange_.decomposition()));
     particles_.sort();
     copy();
     particles_.compute_forces(totals_);
@@ -88,9 +87,7 @@ class Stepper {
     act();
     times_s_[part] += monotonic_s() - start_s;
   }
-  void migrate() {
-    for (const auto& molecule : exchange_.migrate(particles_.take_leavers())) particles_.insert(molecule);
-  }
+  void migrate() { particles_.insert(exchange_.migrate(particles_.take_leavers())); }
   void copy() {
     particles_.clear_halo();
     const auto pack = [&](const HaloTarget& target, std::vector<std::byte>& out) {

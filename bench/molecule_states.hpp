@@ -69,8 +69,7 @@ class Part {
     lattice.density = Liquid::density;
     lattice.temperature = Liquid::temperature;
     molecules::Particles particles(liquid_.model, liquid_.box, own_, 1);
-    for (const auto& molecule : molecules::generate(comm(), lattice, liquid_.model, liquid_.box, own_))
-      particles.insert(molecule);
+    particles.insert(molecules::generate(comm(), lattice, liquid_.model, liquid_.box, own_));
     particles.sort();
     make_room();
     particles.for_each([this](const molecules::Molecule& molecule) { take(molecule); });

@@ -15,5 +15,6 @@ BENCHMARKS = {
     "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",
     "study": "a reference study (ultrasound, seismic), scaled down, on one page",
     "network": "latency, bandwidth and message rate of two ranks through each way to send, over blocking MPI",
+    "start": "time to the first step and from the last to the prompt, of every simulation and the command",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }

@@ -11,6 +11,7 @@ from tailrace.console import CommandError
 from tailrace_bench import BENCHMARKS
 from tailrace_bench.heat_command import heat
 from tailrace_bench.molecules_case import FLUIDS
+from tailrace_bench.start_command import start
 
 Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to make.")]
 Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
@@ -533,5 +534,6 @@ def benchmarks() -> typer.Typer:
     group.command("exchange")(exchange)
     group.command("checkpoint")(checkpoint)
     group.command("network")(network)
+    group.command("start")(start)
     group.command("trace")(trace)
     return group

@@ -47,9 +47,14 @@ void Columns::resize(std::int64_t size) {
   size_ = size;
 }
 
-void Columns::push_back(const Molecule& molecule) {
-  const std::int64_t i = size_;
-  resize(size_ + 1);
+void Columns::append(std::span<const Molecule> molecules) {
+  const std::int64_t first = size_, count = std::ssize(molecules);
+  resize(first + count);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) set(first + i, molecules[static_cast<std::size_t>(i)]);
+}
+
+void Columns::set(std::int64_t i, const Molecule& molecule) {
   for (std::size_t d = 0; d < 3; ++d) {
     position[d][i] = molecule.position[d];
     if (moves_) velocity[d][i] = molecule.velocity[d];

@@ -25,7 +25,8 @@ class Columns {
 
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   void resize(std::int64_t size);
-  void push_back(const Molecule& molecule);
+  /// Puts molecules behind the last one (threads).
+  void append(std::span<const Molecule> molecules);
   /// Puts the last molecule in the place of this one.
   void remove(std::int64_t i);
   [[nodiscard]] Molecule get(std::int64_t i) const;
@@ -53,6 +54,7 @@ class Columns {
   AlignedVector<std::int32_t> component;  ///< empty where there is only one
 
  private:
+  void set(std::int64_t i, const Molecule& molecule);
   /// Calls `visit` with each array of numbers, whose place follows from the kind, that is in use.
   template <class Self, class Visit>
   static void each_state(Self& self, Visit&& visit);

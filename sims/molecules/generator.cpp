@@ -75,6 +75,33 @@ double distance(const Vec3& a, const Vec3& b, const Vec3& box) noexcept {
   return std::sqrt(dot(apart, apart));
 }
 
+/// Describes where a molecule starts; numbers count the sites of the box.
+struct Site {
+  std::int64_t number = 0;
+  Vec3 place{};
+};
+
+/// Returns the sites of a rank's region that have a molecule.
+std::vector<Site> sites_of(const StartLattice& start, const Lattice& lattice, const Vec3& box,
+                           const Region& own) {
+  std::vector<Site> sites;
+  if (!start.droplet) {
+    lattice.for_each(own, [&](std::int64_t number, const Vec3& r) { sites.push_back({number, r}); });
+    return sites;
+  }
+  const auto& drop = *start.droplet;
+  lattice.for_each(own, [&](std::int64_t number, const Vec3& r) {
+    if (distance(r, drop.centre, box) < drop.radius) sites.push_back({number, r});
+  });
+  // Around it nobody comes nearer than neighbours in the droplet are.
+  const double outside = drop.radius + lattice.neighbour_distance();
+  if (drop.vapour_density > 0)
+    Lattice(drop.vapour_density, box).for_each(own, [&](std::int64_t number, const Vec3& r) {
+      if (distance(r, drop.centre, box) >= outside) sites.push_back({lattice.sites() + number, r});
+    });
+  return sites;
+}
+
 /// Gives the molecules of a start their kinds and motions.
 class Maker {
  public:
@@ -183,23 +210,12 @@ std::vector<Molecule> generate(mpi::CommView comm, const StartLattice& start, co
                                const Vec3& box, const Region& own) {
   const Maker maker(comm, start, model);
   const Lattice lattice(start.density, box);
-  std::vector<Molecule> molecules;
-  const auto add = [&](std::int64_t number, const Vec3& r) {
-    molecules.push_back(maker.make(static_cast<std::uint64_t>(number) + 1, r));
-  };
-  if (!start.droplet) {
-    lattice.for_each(own, add);
-  } else {
-    const auto& drop = *start.droplet;
-    lattice.for_each(own, [&](std::int64_t number, const Vec3& r) {
-      if (distance(r, drop.centre, box) < drop.radius) add(number, r);
-    });
-    // Around it nobody comes nearer than neighbours in the droplet are.
-    const double outside = drop.radius + lattice.neighbour_distance();
-    if (drop.vapour_density > 0)
-      Lattice(drop.vapour_density, box).for_each(own, [&](std::int64_t number, const Vec3& r) {
-        if (distance(r, drop.centre, box) >= outside) add(lattice.sites() + number, r);
-      });
+  const auto sites = sites_of(start, lattice, box, own);
+  std::vector<Molecule> molecules(sites.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < std::ssize(sites); ++i) {
+    const auto& [number, place] = sites[static_cast<std::size_t>(i)];
+    molecules[static_cast<std::size_t>(i)] = maker.make(static_cast<std::uint64_t>(number) + 1, place);
   }
   maker.finalize(molecules);
   return molecules;

@@ -55,7 +55,12 @@ void Particles::make_grids() {
   copy_rows_ = std::make_unique<LinkedCells>(wide, rows_with_copies, cutoff / bins_per_cutoff);
 }
 
-void Particles::insert(const Molecule& molecule) {
+void Particles::insert(std::span<const Molecule> molecules) {
+  for (const auto& molecule : molecules) check(molecule);
+  own_.append(molecules);
+}
+
+void Particles::check(const Molecule& molecule) const {
   if (molecule.component < 0 || static_cast<std::size_t>(molecule.component) >= field_.components().size())
     throw Error(ErrorKind::input, fmt::format("molecule {} is of component {}, there are {}", molecule.id,
                                               molecule.component + 1, field_.components().size()));
@@ -65,7 +70,6 @@ void Particles::insert(const Molecule& molecule) {
   for (const double part : molecule.orientation) sum += part;
   if (!std::isfinite(sum))
     throw Error(ErrorKind::input, fmt::format("molecule {} has a number that is not finite", molecule.id));
-  own_.push_back(molecule);
 }
 
 std::vector<std::int64_t> Particles::count_components() const {

@@ -27,9 +27,9 @@ class Particles {
   /// which molecules lie, at least 1.
   Particles(const Model& model, const Vec3& box, const Region& own, int cells_per_cutoff);
 
-  /// Takes in an own molecule. Its place in the order is found by the next `sort`.
+  /// Takes in own molecules, all or none. Their places in the order are found by the next `sort` (threads).
   /// Errors (input): NaN, a component that the model lacks.
-  void insert(const Molecule& molecule);
+  void insert(std::span<const Molecule> molecules);
   [[nodiscard]] std::int64_t size() const noexcept { return own_.size(); }
   [[nodiscard]] Molecule get(std::int64_t i) const { return own_.get(i); }
   template <class Visit>
@@ -77,6 +77,7 @@ class Particles {
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
+  void check(const Molecule& molecule) const;
   void make_grids();
   void arrange_copies();
   void check_forces(double energy) const;

@@ -78,13 +78,11 @@ void Simulation::balance() {
   for (std::int64_t i = 0; i < particles_->size(); ++i) molecules.push_back(particles_->get(i));
   exchange_.reset(balancer_->plan(count_cells()));
   make_particles();
-  for (const auto& molecule : exchange_.redistribute(molecules)) particles_->insert(molecule);
+  particles_->insert(exchange_.redistribute(molecules));
 }
 
 void Simulation::place(const std::vector<Molecule>& molecules) {
-  attempt([&] {
-    for (const auto& molecule : molecules) particles_->insert(molecule);
-  });
+  attempt([&] { particles_->insert(molecules); });
   mpi::agree(comm_, std::exchange(failure_, {}));
   balance();
   std::vector<std::uint64_t> ids;
@@ -167,7 +165,7 @@ void Simulation::move(StepIndex step) {
   const trace::Scope scope(log_, trace::Kind::exchange, step);
   const auto arrivals = next ? exchange_.redistribute(leavers) : exchange_.migrate(leavers);
   attempt([&] {
-    for (const auto& molecule : arrivals) particles_->insert(molecule);
+    particles_->insert(arrivals);
     particles_->sort();
   });
 }
@@ -305,9 +303,11 @@ void Simulation::state(checkpoint::StateArchive& archive) {
   archive.component("molecules", 2, [&](int version) {
     check_same_case(archive);
     pass_decomposition(archive, version);
-    archive.rows("molecule", std::make_unique<MoleculeRows>(
-                                 checkpoint_grid(problem_), decomposition().region(comm_.rank()), list(),
-                                 [this](const Molecule& molecule) { particles_->insert(molecule); }));
+    archive.rows("molecule", std::make_unique<MoleculeRows>(checkpoint_grid(problem_),
+                                                            decomposition().region(comm_.rank()), list(),
+                                                            [this](const Molecule& molecule) {
+                                                              particles_->insert({&molecule, 1});
+                                                            }));
     auto means = means_.numbers();
     archive.values("means", means);
     if (archive.restores()) means_.restore(means);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -43,5 +44,15 @@ class ArrayLayout {
   static constexpr std::int64_t line_period = 16, line_phase = 7;
   std::int64_t lead_ = 0;
 };
+
+/// An array of so many zeros; each plane lies where the thread that is likely to compute it puts it.
+template <class Real>
+AlignedVector<Real> zero_array(std::int64_t size, std::int64_t plane) {
+  AlignedVector<Real> array(static_cast<std::size_t>(size));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t at = 0; at < size; at += std::max<std::int64_t>(plane, 1))
+    std::fill_n(array.begin() + at, std::min(plane, size - at), Real{0});
+  return array;
+}
 
 }  // namespace tailrace::seismic

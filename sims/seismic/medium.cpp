@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/random.hpp"
 #include "base/simd.hpp"
@@ -20,15 +21,42 @@ double square(double value) noexcept {
   return value * value;
 }
 
-/// The properties of a box of the domain, read once, to be asked point by point.
+/// The properties that the equations have, in the order of `accepted`.
+std::vector<const Parameter*> parameters_of(const Properties& properties) {
+  if (properties.equations == Equations::isotropic) return {&properties.vp_m_s};
+  std::vector<const Parameter*> list{&properties.vp_m_s, &properties.epsilon, &properties.delta,
+                                     properties.vs_m_s ? &*properties.vs_m_s : &properties.sigma};
+  if (properties.equations == Equations::tti)
+    list.insert(list.end(), {&properties.dip_rad, &properties.azimuth_rad});
+  return list;
+}
+
+bool any_varies(const Properties& properties) {
+  const auto list = parameters_of(properties);
+  return std::any_of(list.begin(), list.end(), [](const auto* parameter) { return parameter->varies(); });
+}
+
+}  // namespace
+
+/// The properties of a box of the domain, read at once, to be asked point by point from any thread. Memory
+/// serves box after box.
 class Sample {
  public:
-  Sample(const Properties& properties, const Box& region) : properties_(properties), region_(region) {
-    for (const Parameter* parameter : parameters()) {
-      auto& values = values_.emplace_back();
-      if (!parameter->varies()) continue;
-      values.resize(static_cast<std::size_t>(region.volume()));
-      parameter->read(region, values);
+  explicit Sample(const Properties& properties)
+      : parameters_(parameters_of(properties)),
+        read_(parameters_.size()),
+        equations_(properties.equations),
+        gives_vs_(properties.vs_m_s) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) columns_[i] = {&parameters_[i]->value, 0};
+  }
+
+  void read(const Box& region) {
+    region_ = region;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (!parameters_[i]->varies()) continue;
+      read_[i].resize(static_cast<std::size_t>(region.volume()));
+      parameters_[i]->read(region, read_[i]);
+      columns_[i] = {read_[i].data(), 1};
     }
   }
 
@@ -36,88 +64,86 @@ class Sample {
     double vp = 0, across = 1, moveout = 1, shear = 0, dip = 0, azimuth = 0;
   };
   /// Place of a point of the region in its arrays.
-  [[nodiscard]] std::size_t index(Index3 p) const noexcept {
+  [[nodiscard]] std::int64_t index(Index3 p) const noexcept {
     const Index3 n = region_.extents();
-    return static_cast<std::size_t>(((p.z - region_.lo.z) * n.y + p.y - region_.lo.y) * n.x + p.x -
-                                    region_.lo.x);
+    return ((p.z - region_.lo.z) * n.y + p.y - region_.lo.y) * n.x + p.x - region_.lo.x;
   }
-  [[nodiscard]] double value(std::size_t parameter, std::size_t at) const noexcept {
-    const auto& values = values_[parameter];
-    return values.empty() ? parameters()[parameter]->value : values[at];
+  [[nodiscard]] double value(std::size_t parameter, std::int64_t at) const noexcept {
+    const auto& [values, stride] = columns_[parameter];
+    return values[at * stride];
   }
-  [[nodiscard]] Point point(std::size_t at) const noexcept {
+  [[nodiscard]] Point point(std::int64_t at) const noexcept {
     const double vp = value(0, at);
-    if (properties_.equations == Equations::isotropic) return {.vp = vp};
+    if (equations_ == Equations::isotropic) return {.vp = vp};
     const double epsilon = value(1, at), delta = value(2, at), last = value(3, at);
     double shear = 0;
-    if (properties_.vs_m_s)
+    if (gives_vs_)
       shear = square(last / vp);
     else if (last <= infinite_sigma)
       shear = std::abs(epsilon - delta) / last;
     Point found{.vp = vp, .across = 1 + 2 * epsilon, .moveout = 1 + 2 * delta, .shear = shear};
-    if (properties_.equations == Equations::tti) found.dip = value(4, at), found.azimuth = value(5, at);
+    if (equations_ == Equations::tti) found.dip = value(4, at), found.azimuth = value(5, at);
     return found;
   }
 
-  [[nodiscard]] std::vector<const Parameter*> parameters() const {
-    if (properties_.equations == Equations::isotropic) return {&properties_.vp_m_s};
-    std::vector<const Parameter*> list{&properties_.vp_m_s, &properties_.epsilon, &properties_.delta,
-                                       properties_.vs_m_s ? &*properties_.vs_m_s : &properties_.sigma};
-    if (properties_.equations == Equations::tti)
-      list.insert(list.end(), {&properties_.dip_rad, &properties_.azimuth_rad});
-    return list;
-  }
-
  private:
-  const Properties& properties_;
+  struct Column {
+    const double* values = nullptr;
+    std::int64_t stride = 0;  ///< 0: one value everywhere
+  };
+  std::vector<const Parameter*> parameters_;
+  std::vector<std::vector<double>> read_;
+  Equations equations_;
+  bool gives_vs_;
   Box region_;
-  std::vector<std::vector<double>> values_;
+  std::array<Column, 6> columns_{};
 };
 
-/// Describes what may represent a property.
+namespace {
+
+/// Describes what may represent a property: a number from `low` to `high`, not closer to 0 than `tiny`.
 struct Accepted {
   const char *key, *what;
-  bool (*holds)(double value);
+  double low, high, tiny = 0;
+
+  [[nodiscard]] bool holds(double value) const noexcept {
+    return value >= low && value <= high && (value == 0 || std::abs(value) >= tiny);
+  }
 };
 
-/// In the order of `Sample::parameters`.
-std::vector<Accepted> accepted(const Properties& properties) {
+/// In the order of `parameters_of`.
+std::array<Accepted, 6> accepted(const Properties& properties) {
+  using Limits = std::numeric_limits<double>;
+  constexpr double most = Limits::max();
   // Wider than any medium, but not as wide as what floats are whose bytes are in the wrong order.
-  const auto speed = [](double v) { return v >= 1e-6 && v <= 1e9; };
-  const auto moderate = [](double v) { return v >= -0.5 && v <= 1e3 && (v == 0 || std::abs(v) >= 1e-30); };
-  const auto positive = [](double v) { return v > 0; };
-  const auto any = [](double) { return true; };
   constexpr const char* number = "a number from -0.5 to 1000; in a file: bytes in the order that it states";
-  std::vector<Accepted> list{
-      {"model.vp_m_s", "a speed from 1e-6 to 1e9 m/s; in a file: bytes in the order that it states", speed},
-      {"model.epsilon", number, moderate},
-      {"model.delta", number, moderate}};
-  if (properties.vs_m_s)
-    list.push_back({"model.vs_m_s", "a speed from 0 on", [](double v) { return v >= 0; }});
-  else
-    list.push_back({"model.sigma", "a number above 0", positive});
-  list.push_back({"model.dip_rad", "an angle in radians", any});
-  list.push_back({"model.azimuth_rad", "an angle in radians", any});
-  return list;
+  constexpr Accepted vs{"model.vs_m_s", "a speed from 0 on", 0, most};
+  // sigma may be infinite: it then says that there are no shear waves
+  constexpr Accepted sigma{"model.sigma", "a number above 0", Limits::denorm_min(), Limits::infinity()};
+  return {Accepted{"model.vp_m_s",
+                   "a speed from 1e-6 to 1e9 m/s; in a file: bytes in the order that it states", 1e-6, 1e9},
+          {"model.epsilon", number, -0.5, 1e3, 1e-30},
+          {"model.delta", number, -0.5, 1e3, 1e-30},
+          properties.vs_m_s ? vs : sigma,
+          {"model.dip_rad", "an angle in radians", -most, most},
+          {"model.azimuth_rad", "an angle in radians", -most, most}};
 }
 
 void check_plane(const Properties& properties, const Sample& sample, const Box& plane) {
   const auto rules = accepted(properties);
-  const auto parameters = sample.parameters();
+  const auto parameters = parameters_of(properties);
+  const Index3 n = plane.extents();
   Problems problems("model");
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    for (std::int64_t y = plane.lo.y; y < plane.hi.y; ++y)
-      for (std::int64_t x = plane.lo.x; x < plane.hi.x; ++x) {
-        const double value = sample.value(i, sample.index({x, y, plane.lo.z}));
-        // sigma may be infinite: it then says that there are no shear waves
-        const bool finite = std::isfinite(value) || (!properties.vs_m_s && i == 3 && value > 0);
-        if (finite && rules[i].holds(value)) continue;
-        const auto place = parameters[i]->varies()
-                               ? fmt::format(" at the point x, y, z = {}, {}, {}", x, y, plane.lo.z)
-                               : "";
-        problems.add(fmt::format("{}: {}{} cannot be", rules[i].key, value, place), rules[i].what);
-        x = plane.hi.x, y = plane.hi.y;
-      }
+    const std::int64_t points = parameters[i]->varies() ? n.x * n.y : 1;
+    std::int64_t at = 0;
+    while (at < points && rules[i].holds(sample.value(i, at))) ++at;
+    if (at == points) continue;
+    const auto place = parameters[i]->varies()
+                           ? fmt::format(" at the point x, y, z = {}, {}, {}", plane.lo.x + at % n.x,
+                                         plane.lo.y + at / n.x, plane.lo.z)
+                           : "";
+    problems.add(fmt::format("{}: {}{} cannot be", rules[i].key, sample.value(i, at), place), rules[i].what);
   }
   problems.throw_if_any();
 }
@@ -130,6 +156,32 @@ void merge(Extremes& all, const Sample::Point& point, Index3 at) {
   all.speed_ratio = std::max(all.speed_ratio, speeds.fastest);
   all.speed_m_s = std::max(all.speed_m_s, point.vp * speeds.fastest);
   if (speeds.grow && all.unstable++ == 0) all.first_unstable = at;
+}
+
+/// Adds what was found at points that come after those of `all`.
+void merge(Extremes& all, const Extremes& later) {
+  all.vp_m_s = std::max(all.vp_m_s, later.vp_m_s);
+  all.slowest_m_s = std::min(all.slowest_m_s, later.slowest_m_s);
+  all.vs_m_s = std::max(all.vs_m_s, later.vs_m_s);
+  all.speed_ratio = std::max(all.speed_ratio, later.speed_ratio);
+  all.speed_m_s = std::max(all.speed_m_s, later.speed_m_s);
+  if (all.unstable == 0) all.first_unstable = later.first_unstable;
+  all.unstable += later.unstable;
+}
+
+/// Looks at the rows of a plane, shared among the threads; at one point if nothing varies.
+Extremes survey_plane(const Sample& sample, const Box& plane, bool varies) {
+  const Index3 n = varies ? plane.extents() : Index3{1, 1, 1};
+  std::vector<Extremes> rows(static_cast<std::size_t>(n.y));
+#pragma omp parallel for schedule(static) if (varies)
+  for (std::int64_t y = 0; y < n.y; ++y)
+    for (std::int64_t x = 0; x < n.x; ++x) {
+      const Index3 at{plane.lo.x + x, plane.lo.y + y, plane.lo.z};
+      merge(rows[static_cast<std::size_t>(y)], sample.point(sample.index(at)), at);
+    }
+  Extremes all;
+  for (const auto& row : rows) merge(all, row);
+  return all;
 }
 
 /// Describes how the random layer changes the speeds of a point: v (1 - d / width) + vmax r d / width.
@@ -145,6 +197,17 @@ Scatter scatter_at(const Boundary& boundary, Index3 grid, Index3 point, std::int
   const double share = static_cast<double>(distance) / static_cast<double>(boundary.width);
   const auto index = (point.z * grid.y + point.y) * grid.x + point.x;
   return {1 - share, random_at(boundary.seed, index) * share};
+}
+
+/// The direction of the symmetry axis.
+std::array<double, 3> axis_of(double dip, double azimuth) noexcept {
+  const double sine = std::sin(dip);
+  return {sine * std::cos(azimuth), sine * std::sin(azimuth), std::cos(dip)};
+}
+
+/// The box from its first to its last point.
+Box box_to(Index3 first, Index3 last) noexcept {
+  return {first, {last.x + 1, last.y + 1, last.z + 1}};
 }
 
 /// Points from an index of the grid to the domain along one axis.
@@ -180,19 +243,14 @@ double random_at(std::uint64_t seed, std::int64_t index) noexcept {
 Extremes survey(const Properties& properties, const Box& region) {
   Extremes all;
   if (region.empty()) return all;
-  bool varies = false;
-  for (const auto* parameter : Sample(properties, {}).parameters()) varies = varies || parameter->varies();
+  const bool varies = any_varies(properties);
+  Sample sample(properties);
   const std::int64_t end = varies ? region.hi.z : region.lo.z + 1;
   for (std::int64_t z = region.lo.z; z < end; ++z) {
     const Box plane{{region.lo.x, region.lo.y, z}, {region.hi.x, region.hi.y, z + 1}};
-    const Sample sample(properties, plane);
+    sample.read(plane);
     check_plane(properties, sample, plane);
-    const Index3 n = varies ? plane.extents() : Index3{1, 1, 1};
-    for (std::int64_t y = 0; y < n.y; ++y)
-      for (std::int64_t x = 0; x < n.x; ++x) {
-        const Index3 at{region.lo.x + x, region.lo.y + y, z};
-        merge(all, sample.point(sample.index(at)), at);
-      }
+    merge(all, survey_plane(sample, plane, varies));
   }
   return all;
 }
@@ -215,9 +273,14 @@ std::array<bool, Medium<Real>::count> Medium<Real>::varying(const Properties& pr
 template <class Real>
 Medium<Real>::Medium(const Properties& properties, const Boundary& boundary, const Extremes& extremes,
                      Index3 cells, const Box& own, double dt_s) {
-  allocate(own, varying(properties, boundary));
-  for (std::int64_t z = own.lo.z; z < own.hi.z; ++z)
-    fill_plane(properties, boundary, extremes, cells, own, dt_s, z);
+  const auto varies = varying(properties, boundary);
+  allocate(own, varies);
+  if (own.empty()) return;
+  const Place place{.boundary = boundary, .extremes = extremes, .cells = cells, .own = own, .dt_s = dt_s};
+  Sample sample(properties);
+  fill_constants(sample, place);
+  if (std::none_of(varies.begin(), varies.end(), std::identity())) return;
+  for (std::int64_t z = own.lo.z; z < own.hi.z; ++z) fill_plane(sample, place, z);
 }
 
 /// Elements of a coefficient's array.
@@ -240,49 +303,97 @@ void Medium<Real>::allocate(const Box& own, const std::array<bool, count>& varie
   for (std::size_t i = 0; i < count; ++i) {
     auto& values = values_[i];
     if (varies[i]) values.stride_y = layout.stride_y, values.stride_z = layout.stride_z;
-    values.array.assign(static_cast<std::size_t>(values_in(own, varies[i])), Real{0});
+    values.array = zero_array<Real>(values_in(own, varies[i]), layout.stride_z);
   }
 }
 
-/// Fills one plane of the grid; what is stored once is written again and again with the same values.
+/// Returns the point of the domain whose properties a point of the grid has.
 template <class Real>
-void Medium<Real>::fill_plane(const Properties& properties, const Boundary& boundary,
-                              const Extremes& extremes, Index3 cells, const Box& own, double dt_s,
-                              std::int64_t z) {
+Index3 Medium<Real>::Place::inside(Index3 p) const noexcept {
+  const auto clamp = [w = boundary.width](std::int64_t i, std::int64_t n) {
+    return std::clamp<std::int64_t>(i - w, 0, n - 1);
+  };
+  return {clamp(p.x, cells.x), clamp(p.y, cells.y), clamp(p.z, cells.z)};
+}
+
+/// Fills in what is stored once.
+template <class Real>
+void Medium<Real>::fill_constants(Sample& sample, const Place& place) {
+  const Index3 at = place.inside(place.own.lo);
+  sample.read(box_to(at, at));
+  const auto point = sample.point(0);
+  const auto axis = axis_of(point.dip, point.azimuth);
+  const std::array<double, count> found{
+      square(point.vp * place.dt_s), point.across, point.moveout, point.shear, axis[0], axis[1], axis[2]};
+  for (std::size_t i = 0; i < count; ++i)
+    if (values_[i].stride_z == 0)
+      std::fill_n(values_[i].array.begin(), place.own.extents().x, static_cast<Real>(found[i]));
+}
+
+/// Fills one plane of the grid with what is not stored once; the threads share its rows.
+template <class Real>
+void Medium<Real>::fill_plane(Sample& sample, const Place& place, std::int64_t z) {
+  const Box& own = place.own;
+  const Index3 low = place.inside({own.lo.x, own.lo.y, z});
+  const Index3 high = place.inside({own.hi.x - 1, own.hi.y - 1, z});
+  sample.read(box_to(low, high));
+  const auto inner = [&](Index3 at) { return sample.point(sample.index(place.inside(at))); };
+#pragma omp parallel for schedule(static)
+  for (std::int64_t y = own.lo.y; y < own.hi.y; ++y) {
+    fill_speeds(place, {own.lo.x, y, z}, inner);
+    if (Real* row = row_of(1, own, y, z))
+      for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) *row++ = static_cast<Real>(inner({x, y, z}).across);
+    if (Real* row = row_of(2, own, y, z))
+      for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) *row++ = static_cast<Real>(inner({x, y, z}).moveout);
+    fill_axes(own, y, z, inner);
+  }
+}
+
+/// Fills a row of the squared speeds along the axis and of the ratios of shear waves, scattered in the layer.
+template <class Real>
+template <class Inner>
+void Medium<Real>::fill_speeds(const Place& place, Index3 first, const Inner& inner) {
+  const auto& [boundary, extremes, cells, own, dt_s] = place;
+  Real* const speed = row_of(0, own, first.y, first.z);
+  Real* const shear = row_of(3, own, first.y, first.z);
+  if (!speed && !shear) return;
   const std::int64_t w = boundary.width;
   const Index3 grid{cells.x + 2 * w, cells.y + 2 * w, cells.z + 2 * w};
-  const auto inside = [&](Index3 p) {
-    return Index3{std::clamp<std::int64_t>(p.x - w, 0, cells.x - 1),
-                  std::clamp<std::int64_t>(p.y - w, 0, cells.y - 1),
-                  std::clamp<std::int64_t>(p.z - w, 0, cells.z - 1)};
-  };
-  const Index3 low = inside({own.lo.x, own.lo.y, z}), high = inside({own.hi.x - 1, own.hi.y - 1, z});
-  const Sample sample(properties, {low, {high.x + 1, high.y + 1, high.z + 1}});
-  for (std::int64_t y = own.lo.y; y < own.hi.y; ++y)
-    for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) {
-      const Index3 at{x, y, z};
-      const auto point = sample.point(sample.index(inside(at)));
-      const auto distance =
-          std::max({outside(x, w, cells.x), outside(y, w, cells.y), outside(z, w, cells.z)});
-      const auto scatter = scatter_at(boundary, grid, at, distance);
-      const double vp = scatter.apply(point.vp, extremes.vp_m_s);
-      const double vs = scatter.apply(point.vp * std::sqrt(point.shear), extremes.vs_m_s);
-      const bool keeps_ratio = distance == 0 || vp <= 0 || values_[3].stride_z == 0;
-      const double shear = keeps_ratio ? point.shear : square(vs / vp);
-      const double sine = std::sin(point.dip);
-      const std::array<double, count> found{square(vp * dt_s),
-                                            point.across,
-                                            point.moveout,
-                                            shear,
-                                            sine * std::cos(point.azimuth),
-                                            sine * std::sin(point.azimuth),
-                                            std::cos(point.dip)};
-      for (std::size_t i = 0; i < count; ++i) {
-        auto& values = values_[i];
-        const auto to = (z - own.lo.z) * values.stride_z + (y - own.lo.y) * values.stride_y + x - own.lo.x;
-        values.array[static_cast<std::size_t>(to)] = static_cast<Real>(found[i]);
-      }
-    }
+  const auto off_row = std::max(outside(first.y, w, cells.y), outside(first.z, w, cells.z));
+  for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) {
+    const Index3 at{x, first.y, first.z};
+    const auto point = inner(at);
+    const auto distance = std::max(outside(x, w, cells.x), off_row);
+    const auto scatter = scatter_at(boundary, grid, at, distance);
+    const double vp = scatter.apply(point.vp, extremes.vp_m_s);
+    if (speed) speed[x - own.lo.x] = static_cast<Real>(square(vp * dt_s));
+    if (!shear) continue;
+    const bool keeps_ratio = distance == 0 || vp <= 0;
+    const double vs = scatter.apply(point.vp * std::sqrt(point.shear), extremes.vs_m_s);
+    shear[x - own.lo.x] = static_cast<Real>(keeps_ratio ? point.shear : square(vs / vp));
+  }
+}
+
+/// Fills a row of the components of the symmetry axis.
+template <class Real>
+template <class Inner>
+void Medium<Real>::fill_axes(const Box& own, std::int64_t y, std::int64_t z, const Inner& inner) {
+  const std::array<Real*, 3> rows{row_of(4, own, y, z), row_of(5, own, y, z), row_of(6, own, y, z)};
+  if (!rows[0] && !rows[2]) return;
+  for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) {
+    const auto point = inner({x, y, z});
+    const auto axis = axis_of(point.dip, point.azimuth);
+    for (std::size_t d = 0; d < 3; ++d)
+      if (rows[d]) rows[d][x - own.lo.x] = static_cast<Real>(axis[d]);
+  }
+}
+
+/// Where a row of a coefficient begins; null for what is stored once.
+template <class Real>
+Real* Medium<Real>::row_of(std::size_t coefficient, const Box& own, std::int64_t y, std::int64_t z) noexcept {
+  auto& [array, stride_y, stride_z] = values_[coefficient];
+  if (stride_z == 0) return nullptr;
+  return array.data() + (z - own.lo.z) * stride_z + (y - own.lo.y) * stride_y;
 }
 
 template <class Real>

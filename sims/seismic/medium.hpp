@@ -75,6 +75,8 @@ WaveSpeeds wave_speeds(double across, double moveout, double shear);
 /// Values for the random layer at a point, 0 to 1: the same for a seed whatever the number of ranks.
 double random_at(std::uint64_t seed, std::int64_t index) noexcept;
 
+class Sample;
+
 /// The coefficients of the equations on the points of a rank; those that do not vary are stored once.
 template <class Real>
 class Medium {
@@ -98,8 +100,22 @@ class Medium {
     AlignedVector<Real> array;
     std::int64_t stride_y = 0, stride_z = 0;
   };
-  void fill_plane(const Properties& properties, const Boundary& boundary, const Extremes& extremes,
-                  Index3 cells, const Box& own, double dt_s, std::int64_t z);
+  /// Describes where the coefficients lie, and what they are made of beside the properties.
+  struct Place {
+    const Boundary& boundary;
+    const Extremes& extremes;
+    Index3 cells;
+    Box own;
+    double dt_s;
+    [[nodiscard]] Index3 inside(Index3 p) const noexcept;
+  };
+  void fill_constants(Sample& sample, const Place& place);
+  void fill_plane(Sample& sample, const Place& place, std::int64_t z);
+  template <class Inner>
+  void fill_speeds(const Place& place, Index3 first, const Inner& inner);
+  template <class Inner>
+  void fill_axes(const Box& own, std::int64_t y, std::int64_t z, const Inner& inner);
+  Real* row_of(std::size_t coefficient, const Box& own, std::int64_t y, std::int64_t z) noexcept;
   void allocate(const Box& own, const std::array<bool, count>& varies);
 
   std::array<Values, count> values_;

@@ -130,7 +130,7 @@ class Solver::StateOf final : public Solver::State {
     fields_.resize(field_count(problem.properties.equations));
     if (own_.empty()) return;
     for (auto& field : fields_)
-      for (auto& level : field) make_still(level);
+      for (auto& level : field) level = zero_array<Real>(layout_.size, layout_.stride_z);
     locate_sources(problem.boundary.width);
     set_up(problem, extremes);
   }
@@ -201,17 +201,6 @@ class Solver::StateOf final : public Solver::State {
             .stride_y = layout_.stride_y,
             .stride_z = layout_.stride_z};
   }
-  /// Sets an array to 0, each plane on the thread that is likely to compute it.
-  void make_still(AlignedVector<Real>& level) const {
-    level = AlignedVector<Real>(static_cast<std::size_t>(layout_.size));
-    const std::int64_t planes = (layout_.size + layout_.stride_z - 1) / layout_.stride_z;
-#pragma omp parallel for schedule(static)
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      Real* const begin = level.data() + plane * layout_.stride_z;
-      std::fill(begin, level.data() + std::min(layout_.size, (plane + 1) * layout_.stride_z), Real{0});
-    }
-  }
-
   /// A source belongs to its point wherever that is stored, halos included.
   void locate_sources(std::int64_t width) {
     for (const Source& source : sources_) {

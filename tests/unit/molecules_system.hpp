@@ -21,7 +21,7 @@ class System {
   System(const Model& model, const Vec3& box, const std::vector<Molecule>& molecules,
          int cells_per_cutoff = 1)
       : box_(box), particles_(model, box, Region{{}, box}, cells_per_cutoff) {
-    for (const auto& molecule : molecules) particles_.insert(molecule);
+    particles_.insert(molecules);
     corrections_ = corrections(particles_.field(), particles_.count_components(), box[0] * box[1] * box[2]);
     exchange();
     particles_.compute_forces(totals_);
@@ -83,7 +83,7 @@ class System {
         leaver.position[d] -= box_[d] * std::floor(leaver.position[d] / box_[d]);
         if (leaver.position[d] >= box_[d]) leaver.position[d] = 0;
       }
-      particles_.insert(leaver);
+      particles_.insert({&leaver, 1});
     }
   }
 
@@ -122,7 +122,7 @@ inline Totals divided(const Model& model, const Vec3& box, const std::vector<Mol
     for (std::size_t d = 0; d < 3; ++d) own.low[d] = border(d, at[d]), own.high[d] = border(d, at[d] + 1);
     Particles& rank = ranks.emplace_back(model, box, own, cells_per_cutoff);
     for (const auto& molecule : molecules)
-      if (own.contains(molecule.position)) rank.insert(molecule);
+      if (own.contains(molecule.position)) rank.insert({&molecule, 1});
     rank.sort();
   }
   Totals totals;

@@ -116,7 +116,8 @@ class Job:
                 self.output.start()
             while process.poll() is None:
                 self.follow(process, requests)
-                time.sleep(POLL_S)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_S)
             end_session(process.pid, RANKS_END_WITHIN_S)
             # A descendant on its own may hold the pipe open: do not wait for it.
             reader.join(timeout=PIPE_ENDS_WITHIN_S)

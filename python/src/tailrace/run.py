@@ -40,7 +40,6 @@ from tailrace.launch import (
     launch_command,
     resolve_bind,
 )
-from tailrace.messages.balance import summary as summary_of_messages
 from tailrace.messages.counts import read_profile
 from tailrace.messages.preload import clear, profiled
 from tailrace.programs import launch_info, simulation_program
@@ -242,7 +241,9 @@ def died_late(result: JobResult, account: dict[str, Any] | None) -> bool:
 
 def counted_messages(run_dir: Path) -> dict[str, Any]:
     """Totals of the messages for run.json; what is wrong with them is said."""
-    found = summary_of_messages(read_profile(run_dir / MESSAGES))
+    from tailrace.messages.balance import summary
+
+    found = summary(read_profile(run_dir / MESSAGES))
     for line in [*found["problems"], *found["differences"]]:
         print(f"tailrace: warning: messages: {line}", file=sys.stderr)
     if not found["ranks"]:
