@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/system.hpp"
 #include "fragments/checkpoints.hpp"
 #include "fragments/mail.hpp"
 
@@ -16,7 +17,7 @@ class Pausing {
   Pausing(Mail& mail, Checkpoints* checkpoints) : mail_(&mail), checkpoints_(checkpoints) {
     mail.handle(wish_message, [this](MessageReader& in) { ask_all(Mail::read<std::uint8_t>(in)); });
     mail.handle(pause_message, [this](MessageReader& in) {
-      active_ = true;
+      active_ = true, began_s_ = monotonic_s();
       stops_ = Mail::read<std::uint8_t>(in) != 0;
     });
   }
@@ -31,7 +32,12 @@ class Pausing {
   /// Pauses until the ranks have the state of an earlier run. @collective{ranks}, does not wait
   void begin_restore() noexcept { active_ = restores_ = true; }
   /// All ranks have paused and proceed. @collective{ranks}, does not wait
-  void end() noexcept { active_ = restores_ = wished_ = asked_ = false; }
+  void end() noexcept {
+    if (!restores_) paused_s_ += monotonic_s() - began_s_;
+    active_ = restores_ = wished_ = asked_ = false;
+  }
+  /// Seconds of all pauses but the one in which state was restored. @local
+  [[nodiscard]] double paused_s() const noexcept { return paused_s_; }
   /// Finds out, now and then while there is work, whether this rank wants a checkpoint. @local
   void look(bool worked, std::int64_t executed) {
     constexpr std::uint64_t steps_between = 4;
@@ -53,6 +59,7 @@ class Pausing {
   Mail* mail_;
   Checkpoints* checkpoints_;
   std::uint64_t steps_ = 0;
+  double began_s_ = 0, paused_s_ = 0;
   bool active_ = false, restores_ = false, stops_ = false;
   bool wished_ = false;  ///< this rank has asked for the next pause
   bool asked_ = false;   ///< rank 0 has asked all ranks to pause

@@ -37,8 +37,8 @@ class Runtime {
         mail_(endpoint, *image),
         limits_(mail_, options),
         printed_(options.printed),
-        checkpoints_(options.checkpoints),
-        pausing_(mail_, options.checkpoints),
+        checkpoints_(options.taken),
+        pausing_(mail_, options.taken),
         state_(mail_, parts()),
         closing_(mail_, *image, store_, [this](const std::string& text) { print(text); }) {
     mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
@@ -74,6 +74,7 @@ class Runtime {
     else
       ending = close();
     ending.executed = executed_, ending.executed_before = state_.executed_before();
+    ending.paused_s = pausing_.paused_s();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
     return ending;
   }

@@ -13,7 +13,7 @@ namespace tailrace::fragments {
 struct RunOptions : Options {
   PrintedLines* printed = nullptr;  ///< what it keeps, rank 0 prints
   bool own_process = false;         ///< the rank is a process: each worker has a core where there are as many
-  Checkpoints* checkpoints = nullptr;  ///< of this rank
+  Checkpoints* taken = nullptr;     ///< checkpoints, of this rank
 };
 
 /// Runs a program on all ranks of an endpoint, with the results of `interpret`, bit for bit: they do not

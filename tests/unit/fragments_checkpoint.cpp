@@ -155,7 +155,7 @@ class Segments {
       InMemory checkpoints(segment);
       fragments::RunOptions options{{.workers = seed % 3 == 0 ? 2 : 1}};
       if (seed % 5 == 0) options.balance = "steal";
-      options.checkpoints = &checkpoints;
+      options.taken = &checkpoints;
       endings[static_cast<std::size_t>(endpoint.rank())] =
           fragments::run(endpoint, image, bodies, words_, options);
     });
