@@ -62,6 +62,16 @@ def rows_of(data, _, about):
     return np.ascontiguousarray(raw[:, : dtype.itemsize]).view(dtype)[:, 0], sum(map(xxh3_64_intdigest, raw))
 
 
+def items_of(data, cells, _):
+    raw, items, digests, at = data.tobytes(), [], 0, 0
+    while at < len(raw):
+        size = int.from_bytes(raw[at : at + 8], "little")
+        need(size <= len(raw) - at - 8, "an item is longer than the data")
+        items.append(raw[at + 8 : at + 8 + size])
+        digests, at = digests + xxh3_64_intdigest(raw[at : at + 8 + -(-size // 8) * 8]), at + 8 + -(-size // 8) * 8
+    return items, digests
+
+
 def read_set(name, group, manifest):
     data, cells, parts = (group[part][()] for part in ("data", "cells", "parts"))
     about, row, end = {key: text.decode() for key, text in group["data"].attrs.items()}, 0, 0
@@ -75,7 +85,7 @@ def read_set(name, group, manifest):
         need((begin + count, expected) == (end, found), f"{name}: elements from {begin} on are damaged")
     said, counts = manifest["sets"][name], (len(parts), len(cells), len(data), end)
     need(counts == (manifest["ranks"], row, said["count"], said["count"]), f"{name}: counts are {counts}")
-    array, total = (field_of if about["kind"] == "field" else rows_of)(data, cells, about)
+    array, total = {"field": field_of, "records": rows_of, "items": items_of}[about["kind"]](data, cells, about)
     need(f"{total % 2**64:016x}" == said["sum"], f"{name}: the sum is not that of the manifest")
     return array
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "base/files.hpp"
 #include "base/system.hpp"
 #include "fragments/runtime.hpp"
+#include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
+#include "run/stop.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/run/run.hpp"
 
@@ -26,10 +29,44 @@ constexpr int max_workers = 1024;
 const std::string program_name = "tailrace-fragments";
 
 struct Options {
-  std::string file, bodies, transport = "mpi", fault, live_bytes, account;
+  std::string file, bodies, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
+                            compress = "none";
   fragments::Options how;
   std::vector<std::string> words;
 };
+
+/// What ranks have come to.
+struct Account {
+  std::vector<std::int64_t> executed;
+  std::int64_t executed_before = 0;
+  int checkpoints = 0;
+  double saved_s = 0, paused_s = 0;
+};
+
+void add_checkpoint_options(CLI::App& app, Options& options) {
+  auto& checkpoints = options.how.checkpoints;
+  auto* const directory = app.add_option(
+      "--checkpoints", checkpoints.directory,
+      "directory of checkpoints: SIGUSR1 asks for one; SIGTERM, SIGINT and the wall-clock limit "
+      "end the program with one, status 4");
+  const auto add = [&](const char* name, auto& value, const char* text) {
+    return app.add_option(name, value, text)->needs(directory);
+  };
+  add("--checkpoint-every", checkpoints.rules.every_steps,
+      "one each time that a rank has executed so many fragments")
+      ->check(CLI::PositiveNumber);
+  add("--checkpoint-every-s", checkpoints.rules.every_s, "one each so many seconds")
+      ->check(CLI::PositiveNumber);
+  add("--checkpoint-mtbf-s", checkpoints.rules.mtbf_s,
+      "as often as a mean time between failures of so many seconds asks for")
+      ->check(CLI::PositiveNumber);
+  add("--checkpoint-keep", checkpoints.keep, "the newest that stay")->check(CLI::PositiveNumber);
+  add("--checkpoint-compress", options.compress, "none, zstd or zstd:LEVEL");
+  app.add_flag("--resume", checkpoints.resume, "begin with the newest checkpoint that is whole")
+      ->needs(directory);
+  add("--wall-limit", options.wall_limit, "time after which the program ends with a checkpoint: 3600, 55min");
+  add("--ready", options.ready, "file to make when signals are listened to");
+}
 
 /// The options, or the exit status of a command line that ends the program. Words behind FILE are the
 /// program's own.
@@ -46,6 +83,7 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
   app.add_option("--balance", options.how.balance,
                  "off, or steal: ranks with nothing to do ask others for fragments");
   app.add_option("--account", options.account, "file to write: what each rank did, as JSON");
+  add_checkpoint_options(app, options);
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
@@ -61,12 +99,35 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
   options.words.erase(options.words.begin());
   if (!options.live_bytes.empty())
     options.how.live_bytes = static_cast<std::int64_t>(parse_bytes(options.live_bytes, "--live-bytes"));
+  options.how.checkpoints.packing.compression =
+      checkpoint::parse_compression("--checkpoint-compress", options.compress);
+  if (options.transport != "mpi" && !options.how.checkpoints.directory.empty())
+    throw Error(ErrorKind::usage, "--checkpoints is for ranks that are processes", "leave out --transport");
   return options;
 }
 
-/// Writes how many fragments each rank has executed. Errors (io): the file cannot be written
-void write_account(const std::string& path, const std::vector<std::int64_t>& executed) {
-  write_durably(path, nlohmann::json{{"executed", executed}}.dump() + "\n");
+/// Writes what each rank did. Errors (io): the file cannot be written
+void write_account(const std::string& path, const Account& account) {
+  const nlohmann::json checkpoints{
+      {"taken", account.checkpoints}, {"saved_s", account.saved_s}, {"paused_s", account.paused_s}};
+  write_durably(path, nlohmann::json{{"executed", account.executed},
+                                     {"executed_before", account.executed_before},
+                                     {"checkpoints", checkpoints}}
+                              .dump() +
+                          "\n");
+}
+
+/// Has signals and the wall-clock limit end the program with a checkpoint, once all ranks listen.
+/// @collective{world}
+void listen(mpi::CommView world, const Options& options, fragments::CheckpointOptions& checkpoints,
+            std::optional<run::StopRequest>& stop) {
+  if (checkpoints.directory.empty()) return;
+  stop.emplace(options.wall_limit.empty() ? std::nullopt
+                                          : std::optional(parse_seconds(options.wall_limit, "--wall-limit")));
+  checkpoints.stops = [&stop] { return stop->requested(); };
+  checkpoints.asks = [&stop] { return stop->take_checkpoint_wish(); };
+  mpi::sum(world, 0.0);
+  if (world.is_root() && !options.ready.empty()) write_durably(options.ready, "");
 }
 
 /// Runs the program and says how it ended, on rank 0. Returns the exit status. @collective{world}
@@ -78,19 +139,30 @@ int execute(mpi::CommView world, const Options& options) {
     for (const auto& warning : loaded.image->warnings) fmt::print(stderr, "{}\n", warning);
   fragments::PrintedLines printed(world.is_root());
   fragments::RunOptions how{options.how, &printed, choice.local_ranks == 0};
+  std::optional<run::StopRequest> stop;
+  listen(world, options, how.checkpoints, stop);
+  fragments::SavedProgram saved(world, loaded.image->name, how.checkpoints);
+  if (!how.checkpoints.directory.empty()) how.taken = &saved;
   std::vector<std::string> errors;
-  std::vector<std::int64_t> executed(
+  bool stopped = false;
+  Account account;
+  account.executed.resize(
       static_cast<std::size_t>(choice.local_ranks == 0 ? world.size() : choice.local_ranks));
   am::launch(world, choice, [&](am::Endpoint& endpoint) {
     auto ending = fragments::run(endpoint, loaded.image, loaded.bodies, options.words, how);
-    executed[static_cast<std::size_t>(endpoint.rank())] = ending.executed;
-    if (endpoint.rank() == 0) errors = std::move(ending.errors);
+    account.executed[static_cast<std::size_t>(endpoint.rank())] = ending.executed;
+    if (endpoint.rank() != 0) return;
+    errors = std::move(ending.errors), stopped = ending.stopped;
+    account.executed_before = ending.executed_before, account.paused_s = ending.paused_s;
   });
   for (const auto& error : errors) fmt::print(stderr, "{}\n", error);
-  executed = mpi::sum(world, executed);
-  if (world.is_root() && !options.account.empty()) write_account(options.account, executed);
-  const double failed = mpi::max(world, errors.empty() ? 0.0 : 1.0);
-  return failed > 0 ? program_failed : 0;
+  for (const auto& warning : saved.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+  if (stopped) fmt::print(stderr, "stopped in good order ({})\n", stop->reason());
+  account.executed = mpi::sum(world, account.executed);
+  account.checkpoints = saved.taken(), account.saved_s = saved.saved_s();
+  if (world.is_root() && !options.account.empty()) write_account(options.account, account);
+  if (mpi::max(world, stopped ? 1.0 : 0.0) > 0) return run::exit_status(run::Status::stopped);
+  return mpi::max(world, errors.empty() ? 0.0 : 1.0) > 0 ? program_failed : 0;
 }
 
 }  // namespace

@@ -83,6 +83,34 @@ class RowSet {
   virtual void add(std::uint64_t key, std::span<const std::byte> row) = 0;
 };
 
+/// Items, each a string of bytes of any length, in cells that have keys: what has no fixed size. Several
+/// ranks may have items of one cell.
+class ItemSet {
+ public:
+  struct Item {
+    std::uint64_t key = 0;
+    std::int64_t bytes = 0;
+  };
+
+  ItemSet() = default;
+  ItemSet(const ItemSet&) = delete;
+  ItemSet& operator=(const ItemSet&) = delete;
+  virtual ~ItemSet() = default;
+
+  /// Saving: the items of this rank, keys ascending, equal ones behind each other. @local
+  [[nodiscard]] virtual std::vector<Item> items() const = 0;
+  /// Saving: copies an item, by its number in that list, to memory of its length. @local
+  virtual void read(std::size_t item, std::span<std::byte> bytes) const = 0;
+
+  /// Restoring: forgets all items, and says of which keys this rank may own some, ascending. @local
+  [[nodiscard]] virtual std::vector<KeyRange> begin_restore() = 0;
+  /// Restoring: whether an item with such a key belongs to this rank: of all ranks, to one. @local
+  [[nodiscard]] virtual bool owns(std::uint64_t key, std::span<const std::byte> bytes) const = 0;
+  /// Restoring: takes an item that it owns. Those with one key come in the order in which they were saved, if
+  /// one rank had them all. @local
+  virtual void add(std::uint64_t key, std::span<const std::byte> bytes) = 0;
+};
+
 /// Numbers that a value of the state may be.
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T>;
@@ -147,6 +175,8 @@ class StateArchive {
     kept_.push_back(std::move(rows));
     pass_rows(name, *kept_.back());
   }
+  /// Items, each of its own length.
+  void items(const std::string& name, ItemSet& items) { pass_items(name, items); }
 
  private:
   [[noreturn]] static void refuse_count(const std::string& name, std::size_t count);
@@ -156,6 +186,7 @@ class StateArchive {
   virtual void pass_text(const std::string& name, std::string& text) = 0;
   virtual void pass_field(const std::string& name, const FieldState& field) = 0;
   virtual void pass_rows(const std::string& name, RowSet& rows) = 0;
+  virtual void pass_items(const std::string& name, ItemSet& items) = 0;
 
   std::vector<std::unique_ptr<RowSet>> kept_;
 };

@@ -45,6 +45,7 @@ class ArrayList final : public checkpoint::StateArchive {
   void pass_numbers(const std::string&, h5::ElementType, std::vector<std::byte>&) override { refuse(); }
   void pass_text(const std::string&, std::string&) override { refuse(); }
   void pass_rows(const std::string&, checkpoint::RowSet&) override { refuse(); }
+  void pass_items(const std::string&, checkpoint::ItemSet&) override { refuse(); }
   void pass_field(const std::string& name, const checkpoint::FieldState& field) override {
     arrays_.push_back({.name = name,
                        .data = field.data,

@@ -68,20 +68,20 @@ void Termination::look_at_sum() {
   const TreeSum& sums = endpoint_->sums();
   if (!under_way_ || !sums.complete()) return;
   under_way_ = false;
-  const auto [sent, handled, held, unused] = sums.result();
+  const auto [sent, handled, held, noted] = sums.result();
   reached_ = sent == handled && sent == last_;
   last_ = sent == handled ? sent : -1;
-  held_ = held;
+  held_ = held, noted_ = noted;
 }
 
-bool Termination::reached(bool passive, std::int64_t held) {
+bool Termination::reached(bool passive, std::int64_t held, std::int64_t noted) {
   for (int sums = 0;; ++sums) {
     look_at_sum();
     // A sum of one rank is complete at once: who waits for a message then would wait in vain.
     if (reached_ || !passive || under_way_ || sums == 2) return reached_;
     under_way_ = true;
     ++waves_;
-    endpoint_->sums().start({endpoint_->messages_sent(), endpoint_->messages_handled(), held});
+    endpoint_->sums().start({endpoint_->messages_sent(), endpoint_->messages_handled(), held, noted});
   }
 }
 

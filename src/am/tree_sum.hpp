@@ -57,9 +57,11 @@ class Termination {
   /// all is over, the same on all ranks. To be called again and again between calls of `progress`; sums are
   /// started while passive.
   /// @collective{ranks}, does not wait
-  bool reached(bool passive, std::int64_t held = 0);
+  bool reached(bool passive, std::int64_t held = 0, std::int64_t noted = 0);
   /// The sum of `held` over the ranks when all was over. @local
   [[nodiscard]] std::int64_t held() const noexcept { return held_; }
+  /// The same of `noted`, which is anything that ranks want to know of each other at that moment. @local
+  [[nodiscard]] std::int64_t noted() const noexcept { return noted_; }
   /// Says that all proceeds: what ranks held back is done. @collective{ranks}, does not wait
   void resume() noexcept { reached_ = false, last_ = -1; }
   /// Sums so far.
@@ -70,7 +72,7 @@ class Termination {
 
   Endpoint* endpoint_;
   bool under_way_ = false, reached_ = false;
-  std::int64_t last_ = -1, held_ = 0;
+  std::int64_t last_ = -1, held_ = 0, noted_ = 0;
   int waves_ = 0;
 };
 

@@ -63,4 +63,8 @@ void Inventory::pass_rows(const std::string& name, RowSet& rows) {
   row_sets_.emplace_back(path_of(name), &rows);
 }
 
+void Inventory::pass_items(const std::string& name, ItemSet& items) {
+  item_sets_.emplace_back(path_of(name), &items);
+}
+
 }  // namespace tailrace::checkpoint

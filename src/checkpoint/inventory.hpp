@@ -10,7 +10,7 @@
 
 namespace tailrace::checkpoint {
 
-/// The archive that saves: it collects what there is; fields and rows stay where they are.
+/// The archive that saves: it collects what there is; fields, rows and items stay where they are.
 class Inventory final : public StateArchive {
  public:
   [[nodiscard]] bool restores() const noexcept override { return false; }
@@ -24,6 +24,9 @@ class Inventory final : public StateArchive {
   [[nodiscard]] const std::vector<std::pair<std::string, RowSet*>>& row_sets() const noexcept {
     return row_sets_;
   }
+  [[nodiscard]] const std::vector<std::pair<std::string, ItemSet*>>& item_sets() const noexcept {
+    return item_sets_;
+  }
 
  private:
   int enter(const std::string& component, int version) override;
@@ -31,6 +34,7 @@ class Inventory final : public StateArchive {
   void pass_text(const std::string& name, std::string& text) override;
   void pass_field(const std::string& name, const FieldState& field) override;
   void pass_rows(const std::string& name, RowSet& rows) override;
+  void pass_items(const std::string& name, ItemSet& items) override;
   /// The path of a name, which is new.
   std::string path_of(const std::string& name);
 
@@ -39,6 +43,7 @@ class Inventory final : public StateArchive {
   output::FileHead head_;
   std::vector<std::pair<std::string, FieldState>> fields_;
   std::vector<std::pair<std::string, RowSet*>> row_sets_;
+  std::vector<std::pair<std::string, ItemSet*>> item_sets_;
 };
 
 }  // namespace tailrace::checkpoint

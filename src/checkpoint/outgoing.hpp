@@ -12,8 +12,8 @@
 
 namespace tailrace::checkpoint {
 
-/// A cell of a field has at most so many bytes, unless a single row has more: what a reader of a part of the
-/// field reads too much, and what a checksum covers.
+/// A cell of a field, or of items, has at most so many bytes, unless a single row or item has more: what a
+/// reader of a part of the field reads too much, and what a checksum covers.
 inline constexpr std::int64_t max_cell_bytes = 1 << 20;
 
 /// Describes where a rank's share of something lies among those of all.
@@ -21,7 +21,7 @@ struct Share {
   std::int64_t first = 0, own = 0, all = 0;
 };
 
-/// A field or a set of rows on its way to the file: what this rank has of it, cell after cell.
+/// A field, or a set of rows or items, on its way to the file: what this rank has of it, cell after cell.
 class OutgoingSet {
  public:
   OutgoingSet(const OutgoingSet&) = delete;
@@ -103,7 +103,7 @@ class OutgoingSet {
   std::vector<std::byte> scratch_, kept_;  ///< a cell that has no room where it belongs; the first ones
 };
 
-/// All fields and row sets of an inventory, in its order.
+/// All fields, row sets and item sets of an inventory, in its order.
 std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& inventory,
                                                         const Compression& compression);
 

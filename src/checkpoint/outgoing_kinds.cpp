@@ -8,6 +8,7 @@
 #include "outgoing.hpp"
 #include "output/core/pack.hpp"
 #include "row_type.hpp"
+#include "stored_item.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -132,6 +133,62 @@ class OutgoingRows final : public OutgoingSet {
   std::vector<std::byte> packed_;  ///< rows of a cell as the set has them
 };
 
+class OutgoingItems final : public OutgoingSet {
+ public:
+  OutgoingItems(std::string path, const ItemSet& item_set, std::shared_ptr<CellCompressor> compressor)
+      : OutgoingSet(std::move(path), key_words, static_cast<std::int64_t>(item_word_bytes),
+                    std::move(compressor)),
+        set_(item_set),
+        items_(item_set.items()) {
+    while (begin_of(cells_) < items_.size()) add_items(begin_of(cells_));
+  }
+
+ private:
+  /// Items behind each other, from the end of the cell before on.
+  using Ends = std::vector<std::size_t>;
+  static std::size_t begin_of(const Ends& before) { return before.empty() ? 0 : before.back(); }
+
+  /// Adds a cell of items with one key: as many as a cell may have, and at least one.
+  void add_items(std::size_t begin) {
+    std::size_t end = begin, bytes = 0;
+    do {
+      TAILRACE_CHECK(end == 0 || items_[end - 1].key <= items_[end].key, "keys of items ascend");
+      bytes += stored_item_bytes(items_[end].bytes);
+      ++end;
+    } while (end < items_.size() && items_[end].key == items_[begin].key &&
+             bytes + stored_item_bytes(items_[end].bytes) <= static_cast<std::size_t>(max_cell_bytes));
+    cells_.push_back(end);
+    add_cell({items_[begin].key}, static_cast<std::int64_t>(bytes / item_word_bytes));
+  }
+  [[nodiscard]] h5::DatasetSpec plain_spec(std::int64_t count) const override {
+    return {fmt::format("/sets/{}/data", path()),
+            {word(count)},
+            h5::ElementType::uint64,
+            {{.name = "kind", .value = "items"}}};
+  }
+  void make_cell(std::size_t cell, std::span<std::byte> out) override {
+    for (auto item = cell == 0 ? 0 : cells_[cell - 1]; item < cells_[cell]; ++item) {
+      const auto stored = out.first(stored_item_bytes(items_[item].bytes));
+      set_.read(item, frame_item(stored, items_[item].bytes));
+      out = out.subspan(stored.size());
+    }
+  }
+  [[nodiscard]] std::uint64_t sum_of(std::span<const std::byte> cell,
+                                     std::uint64_t /*digest*/) const override {
+    std::uint64_t sum = 0;
+    while (const auto item = take_item(cell)) sum += digest_of(item->stored);
+    return sum;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> span() const override {
+    if (items_.empty()) return {0, 0};
+    return {items_.front().key, items_.back().key};
+  }
+
+  const ItemSet& set_;
+  std::vector<ItemSet::Item> items_;
+  Ends cells_;
+};
+
 }  // namespace
 
 std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& inventory,
@@ -142,6 +199,8 @@ std::vector<std::unique_ptr<OutgoingSet>> outgoing_sets(const Inventory& invento
     sets.push_back(std::make_unique<OutgoingField>(path, field, compressor));
   for (const auto& [path, row_set] : inventory.row_sets())
     sets.push_back(std::make_unique<OutgoingRows>(path, *row_set, compressor));
+  for (const auto& [path, item_set] : inventory.item_sets())
+    sets.push_back(std::make_unique<OutgoingItems>(path, *item_set, compressor));
   return sets;
 }
 

@@ -9,6 +9,7 @@
 #include "cell_reader.hpp"
 #include "digest.hpp"
 #include "row_type.hpp"
+#include "stored_item.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
@@ -149,6 +150,28 @@ void Restoration::pass_rows(const std::string& name, RowSet& rows) {
                 rows.add(entry[0], row);
                 ++taken.count;
                 taken.sum += digest_of(data.subspan(at, padded));
+              }
+            });
+}
+
+void Restoration::pass_items(const std::string& name, ItemSet& items) {
+  std::string path;
+  const auto& set = find(contents_.sets, name, path);
+  if (set.kind != "items" || set.bytes_each() != static_cast<std::int64_t>(item_word_bytes))
+    refuse(path, "holds no items of any length");
+  auto& taken = taken_[path];
+  const auto ranges = items.begin_restore();
+  CellReader(file_, path, set)
+      .read([&](CellReader::Words span) { return touch(ranges, span[0], span[1]); },
+            [&](CellReader::Words cell) { return touch(ranges, cell[0], cell[0]); },
+            [&](CellReader::Words entry, std::span<const std::byte> data) {
+              while (!data.empty()) {
+                const auto item = take_item(data);
+                if (!item) refuse(path, "an item is longer than its cell");
+                if (!items.owns(entry[0], item->bytes)) continue;
+                items.add(entry[0], item->bytes);
+                taken.count += item->stored.size() / item_word_bytes;
+                taken.sum += digest_of(item->stored);
               }
             });
 }

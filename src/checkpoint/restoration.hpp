@@ -34,6 +34,7 @@ class Restoration final : public StateArchive {
   void pass_text(const std::string& name, std::string& text) override;
   void pass_field(const std::string& name, const FieldState& field) override;
   void pass_rows(const std::string& name, RowSet& rows) override;
+  void pass_items(const std::string& name, ItemSet& items) override;
   /// Finds a part of the state by its name. Errors (input): it is missing.
   template <class T>
   const T& find(const std::map<std::string, T>& parts, const std::string& name, std::string& path);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "digest.hpp"
+#include "stored_item.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -127,7 +128,7 @@ std::string FieldCheck::name_of(Words cell) const {
   return text_of(box_of(cell));
 }
 
-RowsCheck::RowsCheck(const Elements& data) {
+RowsCheck::RowsCheck(const Elements& data) : KeyedCheck(false) {
   need(data.type == h5::ElementType::uint64 && data.shape.size() == 2,
        fmt::format("data is {} {}", h5::to_string(data.type), h5::to_string(data.shape)));
   row_bytes_ = row_bytes(data.row_type);
@@ -136,7 +137,7 @@ RowsCheck::RowsCheck(const Elements& data) {
        fmt::format("rows of {} bytes have {} words", row_bytes_, padded_bytes_ / word_bytes));
 }
 
-void RowsCheck::begin_rank(Words part, std::uint64_t cells) {
+void KeyedCheck::begin_rank(Words part, std::uint64_t cells) {
   lowest_ = part[0];
   highest_ = part[1];
   has_last_ = false;
@@ -144,34 +145,51 @@ void RowsCheck::begin_rank(Words part, std::uint64_t cells) {
        fmt::format("a part without cells has the keys {} to {}", lowest_, highest_));
 }
 
-void RowsCheck::check_cell(Words cell, std::uint64_t elements) {
+void KeyedCheck::check_cell(Words cell, std::uint64_t elements) {
   const auto key = cell[0];
-  need(elements > 0, fmt::format("the cell with key {} has no rows", key));
+  need(elements > 0, fmt::format("the cell with key {} is empty", key));
   need(has_last_ || key == lowest_, fmt::format("the lowest key is {}, the part says {}", key, lowest_));
-  need(!has_last_ || key > last_, fmt::format("key {} follows key {}", key, last_));
+  need(!has_last_ || key > last_ || (repeat_ && key == last_),
+       fmt::format("key {} follows key {}", key, last_));
   last_ = key;
   has_last_ = true;
 }
 
-void RowsCheck::end_rank() {
+void KeyedCheck::end_rank() {
   need(!has_last_ || last_ == highest_, fmt::format("the highest key is {}, not {}", last_, highest_));
 }
 
 void RowsCheck::add(std::span<const std::byte> data, std::uint64_t /*digest*/) {
   for (std::size_t at = 0; at + padded_bytes_ <= data.size(); at += padded_bytes_) {
     const auto row = data.subspan(at, padded_bytes_);
-    const auto filling = row.subspan(row_bytes_);
     sum_ += digest_of(row);
-    filled_ = filled_ || std::any_of(filling.begin(), filling.end(),
-                                     [](std::byte byte) { return byte != std::byte{0}; });
+    note_filling(row.subspan(row_bytes_));
   }
 }
 
-void RowsCheck::end() const {
-  need(!filled_, "bytes that fill the last word of a row are not zero");
+ItemsCheck::ItemsCheck(const Elements& data) : KeyedCheck(true) {
+  need(data.type == h5::ElementType::uint64 && data.shape.size() == 1,
+       fmt::format("data is {} {}", h5::to_string(data.type), h5::to_string(data.shape)));
 }
 
-std::string RowsCheck::name_of(Words cell) const {
+void ItemsCheck::add(std::span<const std::byte> data, std::uint64_t /*digest*/) {
+  while (!data.empty()) {
+    const auto item = take_item(data);
+    need(item.has_value(), "an item is longer than its cell");
+    sum_ += digest_of(item->stored);
+    note_filling(item->stored.subspan(word_bytes + item->bytes.size()));
+  }
+}
+
+void KeyedCheck::note_filling(std::span<const std::byte> filling) {
+  filled_ = filled_ || std::ranges::any_of(filling, [](std::byte byte) { return byte != std::byte{0}; });
+}
+
+void KeyedCheck::end() const {
+  need(!filled_, "bytes that fill the last word of a row or item are not zero");
+}
+
+std::string KeyedCheck::name_of(Words cell) const {
   return fmt::format("with key {}", cell[0]);
 }
 

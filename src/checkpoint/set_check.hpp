@@ -77,23 +77,43 @@ class FieldCheck final : public SetCheck {
   std::map<Corner, int> corners_;
 };
 
-/// Rows in cells with keys that ascend in each rank.
-class RowsCheck final : public SetCheck {
+/// Cells with keys that ascend in each rank.
+class KeyedCheck : public SetCheck {
  public:
-  explicit RowsCheck(const Elements& data);
   [[nodiscard]] std::size_t cell_words() const override { return 1; }
   [[nodiscard]] std::size_t part_words() const override { return 2; }
   void begin_rank(Words part, std::uint64_t cells) override;
   void check_cell(Words cell, std::uint64_t elements) override;
   void end_rank() override;
-  void add(std::span<const std::byte> data, std::uint64_t digest) override;
   void end() const override;
   [[nodiscard]] std::string name_of(Words cell) const override;
 
+ protected:
+  /// Several cells of a rank may have one key if they may `repeat`.
+  explicit KeyedCheck(bool repeat) : repeat_(repeat) {}
+  /// Notes bytes that only fill a word.
+  void note_filling(std::span<const std::byte> filling);
+
+ private:
+  std::uint64_t lowest_ = 0, highest_ = 0, last_ = 0;
+  bool repeat_, has_last_ = false, filled_ = false;
+};
+
+/// Rows, all of one length.
+class RowsCheck final : public KeyedCheck {
+ public:
+  explicit RowsCheck(const Elements& data);
+  void add(std::span<const std::byte> data, std::uint64_t digest) override;
+
  private:
   std::size_t row_bytes_ = 0, padded_bytes_ = 0;
-  std::uint64_t lowest_ = 0, highest_ = 0, last_ = 0;
-  bool has_last_ = false, filled_ = false;
+};
+
+/// Items, each of its own length.
+class ItemsCheck final : public KeyedCheck {
+ public:
+  explicit ItemsCheck(const Elements& data);
+  void add(std::span<const std::byte> data, std::uint64_t digest) override;
 };
 
 }  // namespace tailrace::checkpoint

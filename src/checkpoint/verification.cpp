@@ -76,7 +76,8 @@ Storage storage_of(const h5::File& file, const std::string& data, std::int64_t c
 
 std::unique_ptr<SetCheck> check_of(const std::string& kind, const Elements& elements) {
   if (kind == "field") return std::make_unique<FieldCheck>(elements);
-  need(kind == "records", fmt::format("kind is \"{}\", not one of field, rows", kind));
+  if (kind == "items") return std::make_unique<ItemsCheck>(elements);
+  need(kind == "records", fmt::format("kind is \"{}\", not one of field, records, items", kind));
   return std::make_unique<RowsCheck>(elements);
 }
 
@@ -96,7 +97,6 @@ class SetWalk {
       need(file.has_dataset(inside(name)), fmt::format("{} is missing", name));
     const auto data = inside("data");
     const auto kind = attribute(file, data, "kind");
-    need(kind == "field" || kind == "records", fmt::format("kind is \"{}\", not one of field, rows", kind));
     storage_ = storage_of(file, data, reported_.count);
     check_ = check_of(kind, storage_.elements);
     entry_words_ = check_->cell_words() + (storage_.compressed ? 6 : 3);

@@ -132,6 +132,8 @@ struct Subroutine {
   Place at;
 };
 
+inline constexpr std::uint32_t main_call_number = ~0U;
+
 enum class Kind : std::uint8_t { execute, loop, repeat, condition };
 struct Statement {
   Kind kind = Kind::execute;
@@ -163,6 +165,7 @@ struct Image {
   std::vector<SourceFile> files;
   std::map<std::string, Subroutine> subroutines;
   const Subroutine* main = nullptr;
+  Statement main_call;  ///< is nowhere in the source; its number is `main_call_number`
   std::vector<Value> constants;
   std::vector<Declaration> declarations;
   std::vector<HomeRule> homes;

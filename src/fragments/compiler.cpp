@@ -312,6 +312,19 @@ void Compiler::finish(Statement& statement, std::uint32_t slots_before) {
   std::erase_if(slots, [&](std::uint32_t slot) { return slot >= slots_before; });
 }
 
+/// The statement that calls `main`: its arguments are in its frame.
+static Statement call_of(const Subroutine& main) {
+  Statement statement;
+  statement.at = main.at, statement.callee = statement.caller = &main, statement.number = main_call_number;
+  for (std::uint32_t i = 0; i < main.parameters.size(); ++i) {
+    Token token;
+    token.kind = Token::Kind::slot, token.number = i;
+    statement.arguments.push_back({{token}, main.at});
+    statement.captured.push_back(i);
+  }
+  return statement;
+}
+
 std::shared_ptr<const Image> compile(const std::string& document, const std::string& path) {
   auto image = std::make_shared<Image>();
   DocumentProblems problems(path, *image);
@@ -347,6 +360,7 @@ std::shared_ptr<const Image> compile(const std::string& document, const std::str
     image->main = &main->second;
   problems.throw_if_any();
   find_written(*image);
+  image->main_call = call_of(*image->main);
   image->digest = std::hash<std::string>{}(document);
   return image;
 }

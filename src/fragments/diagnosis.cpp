@@ -81,8 +81,8 @@ Stuck describe(const Image& image, const Fragment& fragment, const std::vector<N
   return stuck;
 }
 
-void add_groups(const Image& image, std::int32_t rank, const Groups& groups, std::vector<Stuck>& stuck) {
-  for (const auto& [slot, group] : groups.all()) {
+void add_groups(const Image& image, const Groups& groups, std::vector<Stuck>& stuck) {
+  for (const auto& [token, group] : groups.all()) {
     auto& entry = stuck.emplace_back();
     entry.statement = group.origin.statement->number, entry.at = group.origin.statement->at;
     entry.calls = calls_of(image, group.origin.call);
@@ -90,7 +90,7 @@ void add_groups(const Image& image, std::int32_t rank, const Groups& groups, std
       const auto indices = set.name.id.indices();
       entry.writes.push_back({set.name.id.base(), {indices.begin(), indices.end()}, false});
     }
-    entry.group = group.parent, entry.own = {rank, slot};
+    entry.group = group.parent, entry.own = token;
   }
 }
 
@@ -282,7 +282,7 @@ class Judgement {
     return awaited;
   }
   static std::pair<std::int32_t, std::uint64_t> key_of(const GroupToken& token) {
-    return {token.rank, token.slot};
+    return {token.creator, token.counter};
   }
 
   /// Follows first writers from a fragment until one comes again.

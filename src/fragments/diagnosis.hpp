@@ -76,7 +76,7 @@ std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<cons
 /// The account of a fragment that waits for `missing`, or that failed.
 Stuck describe(const Image& image, const Fragment& fragment, const std::vector<Name>& missing);
 /// The accounts of all structured fragments of a rank that wait for what they created.
-void add_groups(const Image& image, std::int32_t rank, const Groups& groups, std::vector<Stuck>& stuck);
+void add_groups(const Image& image, const Groups& groups, std::vector<Stuck>& stuck);
 /// What a store has to say about the data fragments that somebody misses.
 void add_knowledge(const Image& image, const Store& store, const std::vector<Id>& missing,
                    Situation& situation);

@@ -126,7 +126,7 @@ void Machine::conclude(AfterActions& after, const GroupToken& group, Effects& ef
 
 Effects Machine::child_finished(const GroupToken& group) {
   Effects effects;
-  if (auto closed = groups_.finished(group.slot)) conclude(closed->after, closed->parent, effects);
+  if (auto closed = groups_.finished(group)) conclude(closed->after, closed->parent, effects);
   return effects;
 }
 
@@ -148,9 +148,9 @@ void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects
   const auto& statement = *fragment.statement;
   const bool follows = !resolution.after.empty() || fragment.group.exists();
   if (follows && !fragment.inner.exists()) {
-    fragment.inner = {options_.rank, groups_.open({&statement, fragment.frame->call}, fragment.group,
-                                                  std::move(resolution.after))};
-    groups_.expect(fragment.inner.slot, 1);  // the fragment itself
+    fragment.inner = groups_.open(options_.rank, {&statement, fragment.frame->call}, fragment.group,
+                                  std::move(resolution.after));
+    groups_.expect(fragment.inner, 1);  // the fragment itself
   }
   if (!fragment.started && (statement.kind == Kind::loop || statement.kind == Kind::repeat)) {
     fragment.started = true, fragment.next = resolution.first, fragment.last = resolution.last;
@@ -165,7 +165,7 @@ void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects
     create(statement.block, frame_within(statement.block, fragment.frame), effects);
   if (!fragment.inner.exists()) return;
   for (auto& child : effects.created) child.group = fragment.inner;
-  groups_.expect(fragment.inner.slot, static_cast<std::int64_t>(effects.created.size()));
+  groups_.expect(fragment.inner, static_cast<std::int64_t>(effects.created.size()));
   if (!effects.again && !effects.fault) effects.finished.push_back(fragment.inner);
   if (effects.again) effects.again->inner = fragment.inner;
 }

@@ -67,12 +67,18 @@ struct Frame {
   }
 };
 
-/// Names a structured fragment that waits until all it created has run.
+/// Names a structured fragment that waits until all it created has run: the rank that opened the group, and
+/// which of its groups it is. The group is on this rank, modulo the ranks that there are.
 struct GroupToken {
-  std::int32_t rank = -1;
-  std::uint64_t slot = 0;
-  [[nodiscard]] bool exists() const noexcept { return rank >= 0; }
+  std::int32_t creator = -1;
+  std::uint64_t counter = 0;
+  [[nodiscard]] bool exists() const noexcept { return creator >= 0; }
   friend bool operator==(const GroupToken&, const GroupToken&) = default;
+};
+struct GroupHash {
+  std::size_t operator()(const GroupToken& token) const noexcept {
+    return token.counter * 0x10001 + static_cast<std::uint32_t>(token.creator);
+  }
 };
 
 /// A value that a fragment needs; not set until it comes.

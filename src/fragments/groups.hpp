@@ -51,23 +51,31 @@ class Groups {
     AfterActions after;
   };
 
-  std::uint64_t open(Origin origin, const GroupToken& parent, AfterActions after) {
-    groups_.emplace(++last_, Group{0, std::move(origin), parent, std::move(after)});
-    return last_;
+  GroupToken open(std::int32_t rank, Origin origin, const GroupToken& parent, AfterActions after) {
+    const GroupToken token{rank, ++last_};
+    groups_.emplace(token, Group{0, std::move(origin), parent, std::move(after)});
+    return token;
   }
-  void expect(std::uint64_t slot, std::int64_t count) { groups_.at(slot).outstanding += count; }
+  void expect(const GroupToken& token, std::int64_t count) { groups_.at(token).outstanding += count; }
   /// One less; the group itself when it was the last.
-  std::optional<Group> finished(std::uint64_t slot) {
-    const auto found = groups_.find(slot);
+  std::optional<Group> finished(const GroupToken& token) {
+    const auto found = groups_.find(token);
     if (--found->second.outstanding > 0) return {};
     auto group = std::move(found->second);
     groups_.erase(found);
     return group;
   }
-  [[nodiscard]] const std::unordered_map<std::uint64_t, Group>& all() const noexcept { return groups_; }
+  /// Takes a group of an earlier run of the program.
+  void restore(const GroupToken& token, Group group) { groups_.emplace(token, std::move(group)); }
+  /// How many this rank has opened; further ones are counted from there.
+  [[nodiscard]] std::uint64_t opened() const noexcept { return last_; }
+  void continue_from(std::uint64_t opened) noexcept { last_ = opened; }
+  [[nodiscard]] const std::unordered_map<GroupToken, Group, GroupHash>& all() const noexcept {
+    return groups_;
+  }
 
  private:
-  std::unordered_map<std::uint64_t, Group> groups_;
+  std::unordered_map<GroupToken, Group, GroupHash> groups_;
   std::uint64_t last_ = 0;
 };
 

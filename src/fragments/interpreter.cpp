@@ -96,7 +96,7 @@ class Interpreter {
     Situation situation;
     for (const auto& [token, waiting] : waiting_)
       situation.stuck.push_back(describe(image, waiting.fragment, waiting.fragment.missing()));
-    add_groups(image, machine_.rank(), machine_.groups(), situation.stuck);
+    add_groups(image, machine_.groups(), situation.stuck);
     situation.stuck.insert(situation.stuck.end(), failed_.begin(), failed_.end());
     add_knowledge(image, store_, missing_of(situation.stuck), situation);
     ending_.waiting = static_cast<std::int64_t>(waiting_.size());

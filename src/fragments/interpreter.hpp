@@ -19,6 +19,9 @@ struct Ending {
   std::int64_t forwarded = 0;                       ///< fragments that went to another rank
   std::int64_t peak_fragments = 0, peak_bytes = 0;  ///< of a rank at one time
   std::int64_t left_count = 0, left_bytes = 0;      ///< data fragments at the end
+  std::int64_t executed_before = 0;  ///< on rank 0: by all ranks, before the program was resumed
+  double paused_s = 0;   ///< of this rank, for checkpoints: from the word to pause to the end of writing
+  bool stopped = false;  ///< its state was saved, and it has not come to its end
   [[nodiscard]] bool succeeded() const noexcept { return errors.empty(); }
 };
 

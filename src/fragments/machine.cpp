@@ -27,18 +27,6 @@ Machine::Machine(std::shared_ptr<const Image> image, const Bodies& bodies, const
 
 namespace {
 
-/// The statement that calls `main`: it is nowhere in the source, and its arguments are in its frame.
-Statement call_of_main(const Subroutine& main) {
-  Statement statement;
-  statement.at = main.at, statement.callee = &main, statement.number = ~0U;
-  for (std::uint32_t i = 0; i < main.parameters.size(); ++i) {
-    Token token;
-    token.kind = Token::Kind::slot, token.number = i;
-    statement.arguments.push_back({{token}, main.at});
-  }
-  return statement;
-}
-
 const char* type_word(ParameterType type) {
   return type == ParameterType::integer ? "int" : type == ParameterType::real ? "real" : "string";
 }
@@ -69,9 +57,8 @@ Fragment Machine::start(const std::vector<std::string>& words) {
                                                 parameter.id, image_->main->name));
   auto frame = std::make_shared<Frame>();
   frame->slots = parse_words(*image_->main, words);
-  main_call_ = call_of_main(*image_->main);
   Fragment fragment;
-  fragment.statement = &main_call_;
+  fragment.statement = &image_->main_call;
   fragment.frame = std::move(frame);
   return fragment;
 }
@@ -177,7 +164,7 @@ class Resolver {
     frame->slots = resolution_.arguments;
     frame->slots.insert(frame->slots.end(), resolution_.nfarguments.begin(), resolution_.nfarguments.end());
     frame->slots.resize(statement_.callee->block.slots);
-    frame->call = statement_.number == ~0U ? nullptr : call;
+    frame->call = statement_.number == main_call_number ? nullptr : call;
     resolution_.callee_frame = frame;
     Evaluation inner(evaluation_.image(), *frame, fragment_.inputs);
     rules(inner, statement_.callee->rules);

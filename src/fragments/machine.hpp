@@ -73,7 +73,10 @@ class Machine {
 
   /// Structured fragments that wait for what they created. @local
   [[nodiscard]] const Groups& groups() const noexcept { return groups_; }
-  [[nodiscard]] std::int32_t rank() const noexcept { return options_.rank; }
+  [[nodiscard]] Groups& groups() noexcept { return groups_; }
+  /// How many names this rank has created; further ones are counted from there. @local
+  [[nodiscard]] std::uint64_t names() const noexcept { return names_; }
+  void continue_from(std::uint64_t names) noexcept { names_ = names; }
 
   /// The rank that a recommendation gives a fragment that was created, if that needs no data fragment. @local
   [[nodiscard]] std::optional<std::int32_t> wanted_rank(const Fragment& fragment) const;
@@ -96,7 +99,6 @@ class Machine {
   std::vector<Body> bodies_;  ///< by number of the subroutine
   MachineOptions options_;
   Groups groups_;
-  Statement main_call_;
   std::uint64_t names_ = 0;
 };
 

@@ -24,7 +24,10 @@ enum MessageKind : int {
   printed_message,
   full_message,
   steal_message,
-  stolen_message
+  stolen_message,
+  wish_message,
+  pause_message,
+  restored_message
 };
 
 /// Messages between ranks that run the same program, as values.

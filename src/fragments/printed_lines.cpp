@@ -44,7 +44,12 @@ ssize_t PrintedLines::add_to(void* lines, const char* text, std::size_t size) {
 
 void PrintedLines::add(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  auto& begun = begun_[std::this_thread::get_id()];
+  const auto [entry, is_new] = begun_.try_emplace(std::this_thread::get_id());
+  auto& begun = entry->second;
+  if (is_new && !earlier_.empty()) {
+    begun = std::move(earlier_.back());
+    earlier_.pop_back();
+  }
   const auto end = text.rfind('\n') + 1;  // 0 if there is none
   if (end > 0) {
     whole_ += begun;
@@ -65,7 +70,26 @@ std::string PrintedLines::take() {
 std::string PrintedLines::take_rest() {
   const std::lock_guard lock(mutex_);
   for (auto& [thread, line] : begun_) whole_ += std::exchange(line, {});
+  for (auto& line : earlier_) whole_ += std::exchange(line, {});
   return std::exchange(whole_, {});
+}
+
+std::vector<std::string> PrintedLines::begun() {
+  const std::lock_guard lock(mutex_);
+  auto lines = earlier_;
+  for (const auto& [thread, line] : begun_) lines.push_back(line);
+  std::erase(lines, "");
+  return lines;
+}
+
+void PrintedLines::forget_begun() {
+  const std::lock_guard lock(mutex_);
+  begun_.clear(), earlier_.clear();
+}
+
+void PrintedLines::add_begun(std::string line) {
+  const std::lock_guard lock(mutex_);
+  earlier_.push_back(std::move(line));
 }
 
 void PrintedLines::print(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace tailrace::fragments {
 
@@ -30,6 +31,12 @@ class PrintedLines {
   std::string take();
   /// Everything that is kept, last lines without end included. Any thread. @local
   std::string take_rest();
+  /// The lines without an end so far. Any thread. @local
+  [[nodiscard]] std::vector<std::string> begun();
+  /// Forgets these. Any thread. @local
+  void forget_begun();
+  /// Has a thread that has printed nothing yet continue a line of an earlier run. Any thread. @local
+  void add_begun(std::string line);
   /// Prints to the standard output. Any thread. @local
   void print(std::string_view text);
 
@@ -53,6 +60,7 @@ class PrintedLines {
   std::atomic<bool> any_{false};  ///< there are whole lines
   std::string whole_;
   std::map<std::thread::id, std::string> begun_;  ///< lines without an end so far
+  std::vector<std::string> earlier_;              ///< of an earlier run
   Stream stream_{*this};
   std::FILE* original_ = nullptr;
   std::FILE* file_ = nullptr;

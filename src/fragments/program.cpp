@@ -11,6 +11,7 @@
 
 #include "am/launch.hpp"
 #include "fragments/runtime.hpp"
+#include "fragments/saved_program.hpp"
 
 namespace tailrace::fragments {
 
@@ -174,9 +175,11 @@ Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::s
             const Options& options) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
   Outcome outcome;
+  SavedProgram saved(comm, program.image()->name, options.checkpoints);
+  auto* const checkpoints = options.checkpoints.directory.empty() ? nullptr : &saved;
   am::launch(comm, {}, [&](am::Endpoint& endpoint) {
-    auto ending = run(endpoint, program.image(), bodies, words, {options, nullptr, true});
-    outcome = {std::move(ending.errors), {ending.executed}};
+    auto ending = run(endpoint, program.image(), bodies, words, {options, nullptr, true, checkpoints});
+    outcome = {std::move(ending.errors), {ending.executed}, ending.stopped};
   });
   std::vector<std::int64_t> executed(static_cast<std::size_t>(comm.size()));
   executed[static_cast<std::size_t>(comm.rank())] = outcome.executed.front();
@@ -187,7 +190,7 @@ Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::s
 Outcome run_alone(const Program& program, const std::vector<std::string>& words) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
   auto ending = interpret(program.image(), bodies, words);
-  return {std::move(ending.errors), {ending.executed}};
+  return {std::move(ending.errors), {ending.executed}, false};
 }
 
 }  // namespace tailrace::fragments

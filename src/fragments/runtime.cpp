@@ -13,6 +13,8 @@
 #include "base/check.hpp"
 #include "fragments/closing.hpp"
 #include "fragments/limits.hpp"
+#include "fragments/pausing.hpp"
+#include "fragments/program_state.hpp"
 #include "fragments/stealing.hpp"
 #include "fragments/workers.hpp"
 #include "tailrace/error.hpp"
@@ -35,6 +37,9 @@ class Runtime {
         mail_(endpoint, *image),
         limits_(mail_, options),
         printed_(options.printed),
+        checkpoints_(options.taken),
+        pausing_(mail_, options.taken),
+        state_(mail_, parts()),
         closing_(mail_, *image, store_, [this](const std::string& text) { print(text); }) {
     mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
     mail_.handle(post_message, [this](MessageReader& in) { write(Mail::read<Post>(in)); });
@@ -44,14 +49,7 @@ class Runtime {
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
     mail_.handle(printed_message, [this](MessageReader& in) { print(Mail::read<std::string>(in)); });
-    if (options.workers < 1)
-      throw Error(ErrorKind::usage, fmt::format("{} worker threads cannot run a body", options.workers),
-                  "give 1 or more");
-    if (options.live_fragments < 1 || options.live_bytes < 1)
-      throw Error(ErrorKind::usage,
-                  fmt::format("limits of {} live fragments and {} live bytes: one is below 1",
-                              options.live_fragments, options.live_bytes),
-                  "give 1 or more");
+    check(options);
     if (balances(options.balance))
       stealing_.emplace(
           mail_, [this] { return spare(); }, [this](auto stolen) { take_stolen(std::move(stolen)); });
@@ -61,23 +59,38 @@ class Runtime {
 
   Ending run(const std::vector<std::string>& words) {
     auto start = machine_.start(words);
-    if (mail_.rank() == 0) arrive(std::move(start), true);
+    words_ = &words;
+    if (!restore() && mail_.rank() == 0) arrive(std::move(start), true);
     while (!over()) {
       const bool worked = step();
       balance(worked);
+      pausing_.look(worked, executed_);
       if (worked && !look_due()) continue;
       if (!endpoint_.progress() && !worked && !over()) nap();
     }
-    closing_.send(report());
-    while (!closing_.complete())
-      if (!endpoint_.progress()) nap();
-    auto ending = std::move(closing_.ending());
-    ending.executed = executed_;
+    Ending ending;
+    if (stopped_)
+      ending.stopped = true;
+    else
+      ending = close();
+    ending.executed = executed_, ending.executed_before = state_.executed_before();
+    ending.paused_s = pausing_.paused_s();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
     return ending;
   }
 
  private:
+  /// Errors (usage): options that no run can have
+  static void check(const RunOptions& options) {
+    if (options.workers < 1)
+      throw Error(ErrorKind::usage, fmt::format("{} worker threads cannot run a body", options.workers),
+                  "give 1 or more");
+    if (options.live_fragments < 1 || options.live_bytes < 1)
+      throw Error(ErrorKind::usage,
+                  fmt::format("limits of {} live fragments and {} live bytes: one is below 1",
+                              options.live_fragments, options.live_bytes),
+                  "give 1 or more");
+  }
   /// Whether it is time to look for messages while there is work: nobody sends any to a rank that is alone,
   /// but what is printed.
   bool look_due() {
@@ -162,11 +175,52 @@ class Runtime {
   /// Whether the program is over on all ranks. If all that is left to do is what ranks hold back, they
   /// proceed.
   bool over() {
-    if (!termination_.reached(idle(), static_cast<std::int64_t>(unfolding_.size()))) return false;
+    if (stopped_) return true;
+    if (!termination_.reached(idle(), static_cast<std::int64_t>(held_back()), pausing_.active() ? 1 : 0))
+      return false;
     if (termination_.held() == 0) return true;
+    const bool paused = termination_.noted() > 0;
+    if (paused && !pausing_.restores()) save();
     termination_.resume();
-    limits_.exceed();
-    return false;
+    if (paused)
+      pausing_.end();
+    else
+      limits_.exceed();
+    return stopped_;
+  }
+  /// Fragments that this rank could do something with, but does not.
+  [[nodiscard]] std::size_t held_back() const {
+    return unfolding_.size() + (pausing_.active() ? arrived_.size() + bodies_.size() : 0);
+  }
+
+  // Checkpoints
+  /// All ranks have paused, and no message of the program is under way: what there is is its state.
+  void save() {
+    while (!endpoint_.quiet())
+      endpoint_.progress();  // others may still wait for the word that all have paused
+    state_.save(*checkpoints_, *words_, executed_, pausing_.stops());
+    stopped_ = pausing_.stops();
+    if (stopped_ && printed_ != nullptr) printed_->forget_begun();
+  }
+  /// Begins with the state of an earlier run, if there is one.
+  bool restore() {
+    if (checkpoints_ == nullptr || !state_.restore(*checkpoints_, *words_)) return false;
+    pausing_.begin_restore();
+    return true;
+  }
+  [[nodiscard]] ProgramState::Parts parts() {
+    return {machine_,
+            store_,
+            tasks_,
+            {&arrived_, &bodies_, &unfolding_},
+            failures_,
+            stuck_,
+            printed_,
+            [this](const Name& name) { return home_of(name); },
+            [this](Fragment fragment, bool placed) {
+              for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
+              arrive(std::move(fragment), placed);
+            }};
   }
 
   // Balance
@@ -176,7 +230,7 @@ class Runtime {
     throw Error(ErrorKind::usage, fmt::format("balance '{}' is not known", word), "give off or steal");
   }
   void balance(bool worked) {
-    if (!stealing_) return;
+    if (!stealing_ || pausing_.active()) return;
     if (worked)
       stealing_->worked();
     else if (idle())
@@ -210,8 +264,8 @@ class Runtime {
   // Execution
   /// Whether there is nothing to do but what is held back.
   [[nodiscard]] bool idle() const {
-    return arrived_.empty() && bodies_.empty() && finished_.empty() && at_work() == 0 &&
-           (unfolding_.empty() || hold());
+    if (!finished_.empty() || at_work() > 0) return false;
+    return pausing_.active() || (arrived_.empty() && bodies_.empty() && (unfolding_.empty() || hold()));
   }
   void nap() {
     constexpr double longest_s = 0.2;  // what arrives, and workers, wake it
@@ -224,6 +278,8 @@ class Runtime {
     limits_.note(live());
     if (!finished_.empty())
       apply(machine_.child_finished(taken(finished_)));
+    else if (pausing_.active())
+      return ended;
     else if (!arrived_.empty())
       look_at(*taken(arrived_));
     else if (!bodies_.empty() && !(workers_ && workers_->full()))
@@ -301,10 +357,10 @@ class Runtime {
     for (const auto& group : effects.finished) notify(group);
   }
   void notify(const GroupToken& group) {
-    if (group.rank == mail_.rank())
+    if (const int rank = rank_of(group.creator); rank == mail_.rank())
       finished_.push_back(group);
     else
-      mail_.send(group.rank, finished_message, group);
+      mail_.send(rank, finished_message, group);
   }
 
   // What bodies print
@@ -378,13 +434,19 @@ class Runtime {
   }
 
   // The end
+  Ending close() {
+    closing_.send(report());
+    while (!closing_.complete())
+      if (!endpoint_.progress()) nap();
+    return std::move(closing_.ending());
+  }
   [[nodiscard]] Report report() {
     const auto& image = machine_.image();
     Report report;
     report.stuck = std::move(stuck_), report.failures = std::move(failures_);
     for (const auto* const task : tasks_.waiting())
       report.stuck.push_back(describe(image, task->fragment, task->fragment.missing()));
-    add_groups(image, mail_.rank(), machine_.groups(), report.stuck);
+    add_groups(image, machine_.groups(), report.stuck);
     report.waiting = static_cast<std::int64_t>(waiting_);
     report.left_count = store_.live_count(), report.left_bytes = store_.live_bytes();
     report.forwarded = forwarded_;
@@ -397,8 +459,11 @@ class Runtime {
   Machine machine_;
   Mail mail_;
   Limits limits_;
-  std::optional<Stealing> stealing_;
   PrintedLines* printed_;
+  Checkpoints* checkpoints_;
+  Pausing pausing_;
+  ProgramState state_;
+  std::optional<Stealing> stealing_;
   Store store_;
   std::vector<Delivery> deliveries_;  ///< of the value that is being written
   Tasks tasks_;
@@ -408,6 +473,8 @@ class Runtime {
   std::size_t waiting_ = 0;
   std::uint64_t waits_ = 0, steps_ = 0;
   std::int64_t executed_ = 0, forwarded_ = 0, foreign_bytes_ = 0;
+  bool stopped_ = false;  ///< the state is saved, and the program ends
+  const std::vector<std::string>* words_ = nullptr;
   std::vector<Message> failures_;
   std::vector<Stuck> stuck_;
   Closing closing_;

@@ -24,6 +24,7 @@ const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
   stored.state = Stored::State::live;
   stored.value = std::move(post.value), stored.uses = post.uses;
   stored.writer = std::move(post.writer), stored.count_at = post.count_at;
+  stored.home = post.name.home;
   ++live_count_;
   live_bytes_ += static_cast<std::int64_t>(stored.value.bytes().size());
   if (stored.uses == 0) retire(stored, Stored::State::exhausted);
@@ -49,8 +50,16 @@ std::optional<Value> Store::request(const Name& name, const Reader& reader) {
 void Store::remove(const Removal& removal) {
   auto& stored = entries_[removal.name.id];
   if (stored.state == Stored::State::deleted) return;
-  stored.deletes = true, stored.remover = removal.by;
+  stored.deletes = true, stored.remover = removal.by, stored.home = removal.name.home;
   if (stored.state == Stored::State::live) retire(stored, Stored::State::deleted);
+}
+
+void Store::restore(const Id& id, Stored entry) {
+  if (entry.state == Stored::State::live) {
+    ++live_count_;
+    live_bytes_ += static_cast<std::int64_t>(entry.value.bytes().size());
+  }
+  entries_[id] = std::move(entry);
 }
 
 }  // namespace tailrace::fragments

@@ -28,7 +28,8 @@ struct Stored {
   Value value;
   Place count_at;
   Origin writer, remover;
-  std::vector<Reader> readers;  ///< without an answer
+  std::shared_ptr<const Home> home;  ///< as in its name
+  std::vector<Reader> readers;       ///< without an answer
 };
 
 /// The data fragments whose home is one rank. A value is written once; each answer is one use of it.
@@ -41,6 +42,8 @@ class Store {
   std::optional<Value> request(const Name& name, const Reader& reader);
   /// Deletes a value, or will when it comes.
   void remove(const Removal& removal);
+  /// Takes an entry of an earlier run of the program, before any other use of its name.
+  void restore(const Id& id, Stored entry);
 
   [[nodiscard]] const std::unordered_map<Id, Stored, IdHash>& entries() const noexcept { return entries_; }
   [[nodiscard]] std::int64_t live_count() const noexcept { return live_count_; }

@@ -94,6 +94,7 @@ MessageReader& MessageReader::operator>>(std::shared_ptr<const CallRecord>& call
 
 const Statement* MessageReader::statement() {
   const auto number = unpacker_.get<std::uint32_t>();
+  if (number == main_call_number) return &image_->main_call;
   TAILRACE_CHECK(number < image_->statements.size(), "a message names a statement of this program");
   return &image_->statements[number];
 }
@@ -117,6 +118,17 @@ Writer& Writer::operator<<(const Removal& removal) {
 }
 MessageReader& MessageReader::operator>>(Removal& removal) {
   return *this >> removal.name >> removal.by;
+}
+Writer& Writer::operator<<(const AfterActions& after) {
+  *this << after.sets << after.deletes << after.pushes.size();
+  for (const auto& [name, to] : after.pushes) *this << name << to;
+  return *this;
+}
+MessageReader& MessageReader::operator>>(AfterActions& after) {
+  *this >> after.sets >> after.deletes;
+  after.pushes.resize(unpacker_.get<std::size_t>());
+  for (auto& [name, to] : after.pushes) *this >> name >> to;
+  return *this;
 }
 Writer& Writer::operator<<(const Input& input) {
   return *this << input.name << input.value;

@@ -34,6 +34,7 @@ class Writer {
   Writer& operator<<(const Missing& missing);
   Writer& operator<<(const Written& written);
   Writer& operator<<(const Message& message);
+  Writer& operator<<(const AfterActions& after);
   template <class T>
   Writer& operator<<(const std::vector<T>& values) {
     packer_.put(values.size());
@@ -72,6 +73,7 @@ class MessageReader {
   MessageReader& operator>>(Missing& missing);
   MessageReader& operator>>(Written& written);
   MessageReader& operator>>(Message& message);
+  MessageReader& operator>>(AfterActions& after);
   template <class T>
   MessageReader& operator>>(std::vector<T>& values) {
     values.resize(unpacker_.get<std::size_t>());

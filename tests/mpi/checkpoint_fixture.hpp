@@ -191,6 +191,64 @@ class Particles final : public RowSet {
   std::map<std::uint64_t, std::vector<Particle>> cells_;
 };
 
+/// Texts of any length, the empty one and one that is longer than a cell among them; their number is the key,
+/// which few of them share.
+class Texts final : public ItemSet {
+ public:
+  static constexpr std::uint64_t count = 30, longest = 17;
+
+  Texts(int ranks, int rank) : ranks_(ranks), rank_(rank) {}
+
+  void set() {
+    texts_.clear();
+    for (std::uint64_t number = 0; number < count; ++number)
+      if (is_mine(number)) texts_[number] = text(number);
+  }
+  [[nodiscard]] bool is_right() const {
+    Texts expected(ranks_, rank_);
+    expected.set();
+    return texts_ == expected.texts_;
+  }
+
+  [[nodiscard]] std::vector<Item> items() const override {
+    std::vector<Item> list;
+    for (const auto& [number, text] : texts_)
+      list.push_back({number / 4, static_cast<std::int64_t>(text.size() + 1)});
+    return list;
+  }
+  void read(std::size_t item, std::span<std::byte> bytes) const override {
+    const auto& [number, text] = *std::next(texts_.begin(), static_cast<std::ptrdiff_t>(item));
+    bytes[0] = static_cast<std::byte>(number);
+    std::memcpy(bytes.data() + 1, text.data(), text.size());
+  }
+  [[nodiscard]] std::vector<KeyRange> begin_restore() override {
+    texts_.clear();
+    return {{0, count}};
+  }
+  [[nodiscard]] bool owns(std::uint64_t /*key*/, std::span<const std::byte> bytes) const override {
+    return is_mine(static_cast<std::uint64_t>(bytes[0]));
+  }
+  void add(std::uint64_t key, std::span<const std::byte> bytes) override {
+    const auto number = static_cast<std::uint64_t>(bytes[0]);
+    auto text = std::string(reinterpret_cast<const char*>(bytes.data()) + 1, bytes.size() - 1);
+    if (number / 4 == key) texts_[number] = std::move(text);
+  }
+
+ private:
+  static std::string text(std::uint64_t number) {
+    const std::size_t length = number == longest ? 2'500'000 : number * number;
+    std::string text(length, ' ');
+    for (std::size_t i = 0; i < length; ++i) text[i] = static_cast<char>('a' + (i * (number + 1)) % 26);
+    return text;
+  }
+  [[nodiscard]] bool is_mine(std::uint64_t number) const noexcept {
+    return number % static_cast<std::uint64_t>(ranks_) == static_cast<std::uint64_t>(rank_);
+  }
+
+  int ranks_, rank_;
+  std::map<std::uint64_t, std::string> texts_;
+};
+
 /// The whole state of a rank.
 class State {
  public:
@@ -198,12 +256,14 @@ class State {
         std::uint64_t count = 1000)
       : pressure(decomposition.box(comm.rank()), 0),
         velocity(decomposition.box(comm.rank()), 2),
-        particles(count, owner, comm.size(), comm.rank()) {}
+        particles(count, owner, comm.size(), comm.rank()),
+        texts(comm.size(), comm.rank()) {}
 
   void set() {
     pressure.set();
     velocity.set();
     particles.set();
+    texts.set();
     steps = 123456789012345;
     seed = 0xFEDCBA9876543210;
     energy = -0.1;
@@ -229,10 +289,11 @@ class State {
       archive.text("empty", empty);
     });
     archive.component("molecules", 1, [&](int) { archive.rows("argon", particles); });
+    archive.component("texts", 1, [&](int) { archive.items("all", texts); });
   }
   /// Returns whether everything on this rank is as `set` has it.
   [[nodiscard]] bool is_right() {
-    return pressure.wrong() == 0 && velocity.wrong() == 0 && particles.wrong() == 0 &&
+    return pressure.wrong() == 0 && velocity.wrong() == 0 && particles.wrong() == 0 && texts.is_right() &&
            steps == 123456789012345 && seed == 0xFEDCBA9876543210 && energy == -0.1 && on &&
            history == std::vector{1e-310, -0.0, 1.0 / 3} && std::signbit(history[1]) && nothing.empty() &&
            title == "a b\n\"c\" \xC3\xA9" && empty.empty();
@@ -241,6 +302,7 @@ class State {
   Field<double> pressure;
   Field<float> velocity;
   Particles particles;
+  Texts texts;
   std::int64_t steps = 0;
   std::uint64_t seed = 0;
   double energy = 0;

@@ -135,6 +135,7 @@ class Visitor final : public checkpoint::StateArchive {
   void pass_numbers(const std::string&, h5::ElementType, std::vector<std::byte>&) override {}
   void pass_text(const std::string&, std::string&) override {}
   void pass_rows(const std::string&, checkpoint::RowSet&) override {}
+  void pass_items(const std::string&, checkpoint::ItemSet&) override {}
   void pass_field(const std::string& name, const checkpoint::FieldState& field) override {
     visit_(field, name.starts_with('q'), name.ends_with("_before") ? 1 : 0);
   }

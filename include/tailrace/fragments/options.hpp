@@ -2,10 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 
+#include "tailrace/checkpoint_options.hpp"
+
 namespace tailrace::fragments {
+
+/// Checkpoints of a running program: it pauses, is saved as a whole, and continues, or ends and is resumed on
+/// any number of ranks.
+struct CheckpointOptions {
+  std::string directory;  ///< of the checkpoints of one run, seen by all ranks; empty: there are none
+  /// When they are taken. Steps are fragments that a rank has executed: the first rank to have so many
+  /// decides.
+  checkpoint::Rules rules;
+  int keep = 2;                 ///< the newest that stay
+  checkpoint::Packing packing;  ///< buffers of each rank, compression
+  bool resume = false;          ///< begins with the newest one in the directory that is whole
+  std::function<bool()> asks;   ///< asked on each rank between fragments: whether to take one
+  std::function<bool()> stops;  ///< likewise: whether to take one and end. Empty: never
+};
 
 /// How a program is run. Its results do not depend on it.
 struct Options {
@@ -19,6 +36,7 @@ struct Options {
   /// How fragments come to ranks that have nothing to do: `off`, not at all; `steal`, those ask others for
   /// fragments that have no recommended rank, or are `stealable`.
   std::string balance = "off";
+  CheckpointOptions checkpoints = {};
 };
 
 }  // namespace tailrace::fragments

@@ -324,11 +324,15 @@ class Program {
 struct Outcome {
   std::vector<std::string> errors;     ///< messages of what failed or can never run, empty if all has run
   std::vector<std::int64_t> executed;  ///< fragments of each rank that ran or unfolded to their end
+  /// It has not come to its end: its state is in a checkpoint, with which the same call on any number of
+  /// ranks begins if `CheckpointOptions::resume` is set.
+  bool stopped = false;
 };
 /// What `executed` says, for people: "33 fragments: rank 0: 17, rank 1: 16". @local
 std::string to_string(const std::vector<std::int64_t>& executed);
 /// Runs a program on all ranks; `words` are for the parameters of `main`. @collective{comm}. Errors (usage,
-/// input): words or options that do not fit, on all ranks
+/// input): words or options that do not fit, on all ranks; no checkpoint to resume from (input), or the last
+/// one cannot be written (io)
 Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,
             const Options& options = {});
 /// Runs a program on this thread alone, without MPI: the same results. @local. Errors as `run`

@@ -89,13 +89,15 @@ class Job:
     launcher: Launcher
     run_dir: Path | None
     """None for a program without one: it reports no progress, its standard output becomes ours, unchanged,
-    and a signal ends it.
+    and a signal ends it, unless it stops in good order.
     """
     display: Display
     directory: Path | None = None
     """Where it is started, if not here."""
     output_to: int | None = None
     """The descriptor that gets the standard output of a program without a directory, if not that of ours."""
+    ready: Path | None = None
+    """The file that a program without a directory makes when it listens to signals, if it ever does."""
     started: float = field(default_factory=time.time)
     stopping: bool = False
     killed: bool = False
@@ -145,9 +147,11 @@ class Job:
         progress = read_progress(self.run_dir, self.started) if self.run_dir else None
         if progress is not None:
             self.display.show(progress)
-        if progress is not None or (self.run_dir and time.time() - self.started > HANDLERS_READY_WITHIN_S):
+        listens = progress is not None or (self.ready is not None and self.ready.exists())
+        stops = self.run_dir is not None or self.ready is not None
+        if listens or (stops and time.time() - self.started > HANDLERS_READY_WITHIN_S):
             self.hand_on(process, requests)
-        if requests.stops > (1 if self.run_dir else 0) and not self.killed:
+        if requests.stops > (1 if stops else 0) and not self.killed:
             self.killed = True
             self.display.say("killing the run")
             kill_tree(process.pid)

@@ -25,6 +25,8 @@ class ResumeRequest:
     ranks: int | None = None
     threads: int | None = None
     native_options: dict[str, str] = field(default_factory=dict)
+    settings: list[str] = field(default_factory=list)
+    """Keys that change, each as KEY=VALUE."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -60,16 +62,20 @@ class Start:
 
 def resume_run(request: ResumeRequest) -> int:
     """The whole command; returns the exit status."""
-    account = read_account(request.run_dir)
-    if (account or {}).get("status") == "finished":
-        raise CommandError(f"{request.run_dir}: the run has finished: there is nothing to resume.")
-    check_has_checkpoints(request.run_dir)
+    check_unfinished(request.run_dir)
     start = read_start(request.run_dir)
     plan, as_run = make_plan(request, start)
     status = check_case(plan)
     if status != EXIT_OK:
         return status
     return carry_out(as_run, plan)
+
+
+def check_unfinished(run_dir: Path) -> None:
+    account = read_account(run_dir)
+    if (account or {}).get("status") == "finished":
+        raise CommandError(f"{run_dir}: the run has finished: there is nothing to resume.")
+    check_has_checkpoints(run_dir)
 
 
 def check_has_checkpoints(run_dir: Path) -> None:
@@ -119,7 +125,7 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
             f"{request.run_dir}: the run had no case file; start {start.program} with --resume."
         )
     run_dir = request.run_dir.absolute()
-    settings = start.values("--set")
+    settings = [*start.values("--set"), *request.settings]
     case = read_case(start.directory / case_name, settings)
     ranks = request.ranks or start.ranks
     machine = Machine.here()
@@ -128,6 +134,7 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     world = ranks + writers(strategy, "ranks")
     launcher = find_launcher(launch_info(program), request.launcher, world)
     words = [str(program), *start.arguments, "--out", str(run_dir), "-t", str(threads), "--resume"]
+    words += [word for setting in request.settings for word in ("--set", setting)]
     for name, value in request.native_options.items():
         words += [f"--{name}", value]
     spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")

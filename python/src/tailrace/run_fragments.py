@@ -6,10 +6,12 @@ account alone is on standard output.
 """
 
 import json
+import re
+import shutil
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import Any
 
 from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE
-from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.folders import passing_folder
 from tailrace.fragments.problems import Problems
@@ -37,9 +39,14 @@ from tailrace.programs import find_program, launch_info, program_directories
 from tailrace.progress import PlainProgress
 
 NATIVE = "tailrace-fragments"
+# What a run directory has for one that resumes it.
+START_FILE, CHECKPOINTS, KEPT_PROGRAM = "start.json", "checkpoints", "program"
+STOPPED = re.compile(r"stopped in good order \((.*)\)")
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
 COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes"}
+OF_CHECKPOINTS = {"checkpoint_every", "checkpoint_every_s", "wall_limit"}
+COMMON_OPTIONS |= OF_CHECKPOINTS
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
 SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
@@ -51,7 +58,6 @@ REASONS = {
     "pace": NO_OUTPUTS,
     "allow_outside": NO_OUTPUTS,
     "trace": "fragment programs leave no trace so far",
-    "wall_limit": "a fragment program cannot stop in good order so far",
     "check": "Fix: tailrace compile --check PROGRAM.fa",
     "fault": "fragment programs know no faults but those of tailrace-fragments --fault",
     "profile": "Fix: tailrace compile, then tailrace profile messages -- tailrace-fragments PROGRAM.so",
@@ -75,6 +81,8 @@ class ProgramRequest:
     overwrite: bool = False
     report: bool = True
     json: bool = False
+    resumes: bool = False
+    """The run directory has a checkpoint to begin with."""
     native_options: dict[str, str] = field(default_factory=dict)
     """Options of the native program: name -> value."""
 
@@ -87,6 +95,10 @@ def check_options(program: Path, given: dict[str, str]) -> None:
     for name in (name for name in given if name not in known):
         compiled = "it is compiled already" if name in SOURCE_OPTIONS else ""
         raise CommandError(f"{given[name]}: not for {program}: {compiled or REASONS[name]}.")
+    for name in (name for name in given if name in OF_CHECKPOINTS and "out" not in given):
+        raise CommandError(
+            f"{given[name]}: checkpoints are in a run directory, and there is none. Fix: --out DIR too"
+        )
 
 
 def run_program(request: ProgramRequest) -> int:
@@ -101,7 +113,27 @@ def run_program(request: ProgramRequest) -> int:
         if file is None:
             return end(request, ended_account(account, EXIT_BAD_INPUT, 0.0, "", found))
         with directory_of(request):
+            if request.out is not None:
+                file = keep(request, file, account)
             return run_file(request, file, account, found)
+
+
+def keep(request: ProgramRequest, file: Path, account: dict[str, Any]) -> Path:
+    """Leaves in the run directory all that it takes to resume the run; returns the program there."""
+    assert request.out is not None
+    kept = request.out / f"{KEPT_PROGRAM}{file.suffix}"
+    shutil.copyfile(file, kept)
+    start = {
+        "program": NATIVE,
+        "arguments": [*request.arguments],
+        "directory": str(Path.cwd()),
+        "ranks": request.ranks,
+        "threads": request.threads,
+        "options": request.native_options,
+        "account": account,
+    }
+    (request.out / START_FILE).write_text(json.dumps(start, indent=2) + "\n")
+    return kept
 
 
 @contextmanager
@@ -129,12 +161,15 @@ def directory_of(request: ProgramRequest) -> Iterator[None]:
                 f"{request.out} exists already. Name another --out, or replace it with --overwrite."
             )
         request.out.mkdir(parents=True, exist_ok=True)
-        for name in ("run.json", "report.html"):
+        shutil.rmtree(request.out / CHECKPOINTS, ignore_errors=True)
+        for name in ("run.json", "report.html", START_FILE):
             (request.out / name).unlink(missing_ok=True)
     try:
         yield
     finally:
-        if request.out is not None:
+        if request.out is not None and not (request.out / "run.json").exists():
+            for left in (request.out / START_FILE, *request.out.glob(f"{KEPT_PROGRAM}.*")):
+                left.unlink(missing_ok=True)
             with suppress(OSError):
                 request.out.rmdir()
 
@@ -152,14 +187,19 @@ def run_file(
     shown = KeptLines()
     with passing_folder("accounts") as folder:
         options += ["-t", str(request.threads), f"--account={folder / 'account.json'}"]
+        ready = folder / "ready" if request.out is not None else None
+        if request.out is not None:
+            options += [f"--checkpoints={request.out.absolute() / CHECKPOINTS}", f"--ready={ready}"]
+            options += ["--resume"] * request.resumes
         words = [str(native), *options, str(file.absolute()), *request.arguments]
         command = launch_command(launcher, layout, words)
         started = time.time()
         how = (command, environment(launcher, layout), launcher, None, shown)
-        result = Job(*how, output_to=target).run()
+        result = Job(*how, output_to=target, ready=ready).run()
         account |= native_account(folder / "account.json")
     said = [*problems, *problems_said(shown.lines)]
-    account = ended_account(account, exit_status(result), time.time() - started, reason(result), said)
+    why = reason(result, shown.lines)
+    account = ended_account(account, exit_status(result), time.time() - started, why, said)
     return end(request, account)
 
 
@@ -194,7 +234,7 @@ def environment(launcher: Launcher, layout: Layout) -> dict[str, str]:
 
 
 def exit_status(result: JobResult) -> int:
-    known = result.returncode in (EXIT_OK, EXIT_BAD_INPUT)
+    known = result.returncode in (EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED)
     return result.returncode if known else EXIT_RUN_FAILED
 
 
@@ -205,6 +245,8 @@ def end(request: ProgramRequest, account: dict[str, Any]) -> int:
         # What the program has said itself is not said again.
         killed = account.get("error", {}).get("kind") == "killed"
         print(headline(account if killed else account | {"reason": ""}), file=sys.stderr)
+        if account["status"] == "stopped":
+            print(f"resume it: tailrace resume {request.out}", file=sys.stderr)
     if began and request.out is not None:
         write_account(request.out, account)
         from tailrace.run import make_report  # with what draws pages
@@ -216,8 +258,10 @@ def end(request: ProgramRequest, account: dict[str, Any]) -> int:
     return account["exit_status"]
 
 
-def reason(result: JobResult) -> str:
-    """Why it failed, where the program could not say it itself."""
+def reason(result: JobResult, lines: Iterable[str]) -> str:
+    """Why it failed, where the program could not say it itself, or why it stopped."""
+    if result.returncode == EXIT_STOPPED:
+        return next((found[1] for line in lines if (found := STOPPED.fullmatch(line))), "")
     if was_killed(result.returncode, result.messages):
         return how_it_ended(result.returncode, result.messages)[0]
     known = result.returncode in (EXIT_OK, EXIT_BAD_INPUT, EXIT_RUN_FAILED)

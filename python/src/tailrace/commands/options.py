@@ -67,6 +67,20 @@ LiveBytes = Annotated[
     typer.Option("--live-bytes", metavar="SIZE", help="The same for bytes of data fragments, such as 2GB."),
 ]
 
+CheckpointEvery = Annotated[
+    int | None,
+    typer.Option(
+        "--checkpoint-every",
+        metavar="N",
+        min=1,
+        help="A checkpoint after each N steps, or each N fragments of a rank.",
+    ),
+]
+CheckpointEveryS = Annotated[
+    float | None,
+    typer.Option("--checkpoint-every-s", metavar="SECONDS", help="A checkpoint each so many seconds."),
+]
+
 # Passed to the program as typed. Only the program knows all the values: the texts here give an example.
 Write = Annotated[
     str | None,

@@ -11,6 +11,8 @@ from tailrace.commands.options import (
     AllowOutside,
     Balance,
     Bind,
+    CheckpointEvery,
+    CheckpointEveryS,
     CppDirectories,
     CppSources,
     Defines,
@@ -86,6 +88,8 @@ def run(
     balance: Balance = None,
     live_fragments: LiveFragments = None,
     live_bytes: LiveBytes = None,
+    checkpoint_every: CheckpointEvery = None,
+    checkpoint_every_s: CheckpointEveryS = None,
     wall_limit: WallLimit = None,
     overwrite: Overwrite = False,
     check: Check = False,
@@ -100,7 +104,8 @@ def run(
 
     Ctrl-C, SIGTERM and the wall-clock limit stop the run in good order; a second Ctrl-C kills it.
     Of a program of the fragment language the standard output is the program's, a directory is made with --out
-    only, and any of these kills it. Its ranks have one thread for bodies each, unless -t says more.
+    only, and without one any of these kills it. Its ranks have one thread for bodies each, unless -t says
+    more.
     """
     values = dict(locals())
     from tailrace.casefile import is_fragment_program
@@ -125,6 +130,7 @@ FIELDS = (
 )
 NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
 FRAGMENT_OPTIONS = ("balance", "live_fragments", "live_bytes")
+CHECKPOINT_OPTIONS = ("checkpoint_every", "checkpoint_every_s")
 PROGRAM_PARAMETERS = ("arguments", "defines", "warnings", "cpp_directories", "cpp_sources")
 
 
@@ -138,19 +144,22 @@ def start_case(values: dict[str, Any]) -> int:
         raise CommandError(f"{given[name]}: not for {case}: only a program of the fragment language has it.")
     request = RunRequest(
         **{name: values[name] for name in FIELDS},
-        settings=[*(values["settings"] or []), *fragment_settings(values)],
+        settings=[*(values["settings"] or []), *settings_of(values)],
         native_options=given_options({name: values[name] for name in NATIVE_OPTIONS}),
         report=not values["no_report"],
     )
     return run_case(request)
 
 
-def fragment_settings(values: dict[str, Any]) -> list[str]:
-    """The options about fragments as keys of a case, which a simulation without fragments refuses."""
-    given = {name: values[name] for name in FRAGMENT_OPTIONS if values[name] is not None}
+def settings_of(values: dict[str, Any]) -> list[str]:
+    """The options about fragments and checkpoints as keys of a case, of which a simulation refuses what it
+    does not have.
+    """
+    tables = {**dict.fromkeys(FRAGMENT_OPTIONS, "fragments."), **dict.fromkeys(CHECKPOINT_OPTIONS, "")}
     return [
-        f"fragments.{name}={value if isinstance(value, int) else dumps(value)}"
-        for name, value in given.items()
+        f"{table}{name.replace('checkpoint_', 'checkpoint.')}={dumps(values[name])}"
+        for name, table in tables.items()
+        if values[name] is not None
     ]
 
 
@@ -173,7 +182,9 @@ def start_program(values: dict[str, Any]) -> int:
     }
     how["report"] = not values["no_report"]
     how["threads"] = values["threads"] or 1
-    how["native_options"] = given_options({name: values[name] for name in FRAGMENT_OPTIONS})
+    how["native_options"] = given_options(
+        {name: values[name] for name in (*FRAGMENT_OPTIONS, *CHECKPOINT_OPTIONS, "wall_limit")}
+    )
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace import __version__
+from tailrace.console import EXIT_OK, EXIT_STOPPED
 
 SIMULATION = "fragments"
 UNPLACED = "the program failed; what it said of that has no place in a source"
@@ -65,10 +66,13 @@ def ended_account(
     account: dict[str, Any], exit_status: int, wall_s: float, reason: str, problems: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """The account with how the program ended. Without a reason it is the first error."""
+    statuses = {EXIT_OK: "finished", EXIT_STOPPED: "stopped"}
     errors = [one for one in problems if one["severity"] == "error"]
-    ended = account | {"status": "failed" if exit_status else "finished", "exit_status": exit_status}
+    ended = account | {"status": statuses.get(exit_status, "failed"), "exit_status": exit_status}
     ended |= {"ended": now(), "wall_s": round(wall_s, 3), "problems": problems}
-    if exit_status:
+    if ended["status"] == "stopped":
+        ended["reason"] = reason
+    if ended["status"] == "failed":
         first = "{file}:{line}:{column}: {text}".format_map(errors[0]) if errors else UNPLACED
         ended["reason"] = reason or first
         ended["error"] = {

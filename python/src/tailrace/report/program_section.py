@@ -33,9 +33,11 @@ def work_of_ranks(run: Run) -> str:
         return ""
     busy = sum(count > 0 for count in executed)
     mean = sum(executed) / len(executed)
+    before = (run.account.get("fragments") or {}).get("executed_before") or 0
+    earlier = f" {before:,} more were executed before it was resumed." if before else ""
     return (
         f"{busy} of {len(executed)} ranks executed {sum(executed):,} fragments: "
-        f"{min(executed):,} to {max(executed):,} each, {mean:,.1f} on average."
+        f"{min(executed):,} to {max(executed):,} each, {mean:,.1f} on average.{earlier}"
     )
 
 

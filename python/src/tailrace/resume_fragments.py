@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tailrace resume DIR` of a fragment program: everything that it takes is in its run directory."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailrace.console import CommandError
+from tailrace.fragments.compile import Source
+from tailrace.launch import check_bind
+from tailrace.resume import START, START_FILE, check_unfinished
+from tailrace.run_files import COUNT, TABLE, read_table
+from tailrace.run_fragments import KEPT_PROGRAM, NATIVE, ProgramRequest, run_file
+
+PROGRAM_START = START | {"threads": COUNT, "options": TABLE, "account": TABLE}
+
+
+@dataclass(frozen=True)
+class ProgramResume:
+    """What `tailrace resume` was asked; what is None stays as the run had it."""
+
+    run_dir: Path
+    ranks: int | None = None
+    threads: int | None = None
+    bind: str = "auto"
+    launcher: str | None = None
+    oversubscribe: bool = False
+    report: bool = True
+    json: bool = False
+    native_options: dict[str, str] = field(default_factory=dict)
+
+
+def is_of_program(run_dir: Path) -> bool:
+    return read_table(run_dir / START_FILE, START).table.get("program") == NATIVE
+
+
+def resume_program(request: ProgramResume) -> int:
+    """The whole command; returns the exit status."""
+    check_bind(request.bind)
+    check_unfinished(request.run_dir)
+    start = read_start(request.run_dir)
+    ranks, threads = request.ranks or start["ranks"], request.threads or start["threads"]
+    program = program_in(request.run_dir)
+    again = ProgramRequest(
+        Source(program),
+        start["arguments"],
+        ranks,
+        threads,
+        request.bind,
+        request.launcher,
+        request.oversubscribe,
+        request.run_dir,
+        report=request.report,
+        json=request.json,
+        resumes=True,
+        native_options=start["options"] | request.native_options,
+    )
+    return run_file(again, program, start["account"] | {"ranks": ranks, "threads": threads}, [])
+
+
+def read_start(run_dir: Path) -> dict[str, Any]:
+    found = read_table(run_dir / START_FILE, PROGRAM_START)
+    missing = [f"{run_dir / START_FILE}: {key} is missing" for key in PROGRAM_START if key not in found.table]
+    if problems := found.problems or missing:
+        raise CommandError(
+            f"{problems[0]}. It says how the run was started. Fix: start {NATIVE} with --resume, "
+            "--checkpoints and the program with its arguments"
+        )
+    return found.table
+
+
+def program_in(run_dir: Path) -> Path:
+    found = [run_dir / f"{KEPT_PROGRAM}{suffix}" for suffix in (".so", ".json")]
+    program = next((path for path in found if path.is_file()), None)
+    if program is None:
+        raise CommandError(f"{found[0]}: is missing. It is the program that was run. Fix: copy it there")
+    return program
