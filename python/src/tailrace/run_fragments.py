@@ -44,11 +44,11 @@ START_FILE, CHECKPOINTS, KEPT_PROGRAM = "start.json", "checkpoints", "program"
 STOPPED = re.compile(r"stopped in good order \((.*)\)")
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
-COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes"}
+COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes", "depth"}
 OF_CHECKPOINTS = {"checkpoint_every", "checkpoint_every_s", "wall_limit"}
 COMMON_OPTIONS |= OF_CHECKPOINTS
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
-SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
+SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources", "debug", "unoptimised", "build_dir"}
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
     "settings": "a fragment program has no keys. Fix: its arguments behind its name, or -D for macros",

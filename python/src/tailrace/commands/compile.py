@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailrace.commands.options import CppDirectories, CppSources, Defines, Json, Warnings
+from tailrace.commands.options import (
+    Balance,
+    BuildDirectory,
+    CppDirectories,
+    CppSources,
+    Debug,
+    Defines,
+    Depth,
+    Json,
+    LiveBytes,
+    LiveFragments,
+    Unoptimised,
+    Warnings,
+)
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 if TYPE_CHECKING:
@@ -61,12 +74,20 @@ def compile_program(
     warnings: Warnings = "on",
     cpp_directories: CppDirectories = "",
     cpp_sources: CppSources = "",
+    debug: Debug = False,
+    unoptimised: Unoptimised = False,
+    build_dir: BuildDirectory = None,
+    balance: Balance = None,
+    live_fragments: LiveFragments = None,
+    live_bytes: LiveBytes = None,
+    depth: Depth = None,
     as_json: Json = False,
 ) -> None:
     """Check a program of the fragment language and compile it.
 
     All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
-    Only bodies and sources that have changed are compiled again.
+    Only bodies and sources that have changed are compiled again. The options about running are kept in what is
+    compiled, for all its runs that do not say otherwise.
     """
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
@@ -79,7 +100,24 @@ def compile_program(
     if not target.parent.is_dir():
         option = "-o" if graph is None else "--graph"
         raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
-    source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
+    run_options = {
+        "balance": balance,
+        "live-fragments": live_fragments,
+        "live-bytes": live_bytes,
+        "depth": depth,
+        "checks": "true" if debug else None,
+    }
+    source = Source(
+        program,
+        defines or (),
+        warnings,
+        cpp_directories,
+        cpp_sources,
+        build_dir,
+        debug,
+        not unoptimised,
+        run_options=[f"--{name}={value}" for name, value in run_options.items() if value is not None],
+    )
     if graph is not None:
         problems = draw_source(source, target)
     else:

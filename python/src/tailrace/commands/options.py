@@ -67,6 +67,30 @@ LiveBytes = Annotated[
     typer.Option("--live-bytes", metavar="SIZE", help="The same for bytes of data fragments, such as 2GB."),
 ]
 
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth", metavar="N", min=1, help="Calls within each other; one more is an error (default: 10000)."
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "-g",
+        help="Debug: bodies have debug information, and those that change an input of type value, which may "
+        "only be read, are found and named.",
+    ),
+]
+Unoptimised = Annotated[
+    bool, typer.Option("-O0", help="Compile bodies without optimisation: sooner ready, slower.")
+]
+BuildDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--build-dir", metavar="DIR", help="Where compiled bodies are kept (default: the user's cache)."
+    ),
+]
+
 CheckpointEvery = Annotated[
     int | None,
     typer.Option(

@@ -11,11 +11,14 @@ from tailrace.commands.options import (
     AllowOutside,
     Balance,
     Bind,
+    BuildDirectory,
     CheckpointEvery,
     CheckpointEveryS,
     CppDirectories,
     CppSources,
+    Debug,
     Defines,
+    Depth,
     Exchange,
     Fault,
     LiveBytes,
@@ -28,6 +31,7 @@ from tailrace.commands.options import (
     Sink,
     Starter,
     Threads,
+    Unoptimised,
     WallLimit,
     Warnings,
     Write,
@@ -88,6 +92,7 @@ def run(
     balance: Balance = None,
     live_fragments: LiveFragments = None,
     live_bytes: LiveBytes = None,
+    depth: Depth = None,
     checkpoint_every: CheckpointEvery = None,
     checkpoint_every_s: CheckpointEveryS = None,
     wall_limit: WallLimit = None,
@@ -99,6 +104,9 @@ def run(
     warnings: Warnings = "on",
     cpp_directories: CppDirectories = "",
     cpp_sources: CppSources = "",
+    debug: Debug = False,
+    unoptimised: Unoptimised = False,
+    build_dir: BuildDirectory = None,
 ) -> None:
     """Run a case; the result, its account and a report go into one new directory.
 
@@ -131,7 +139,17 @@ FIELDS = (
 NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
 FRAGMENT_OPTIONS = ("balance", "live_fragments", "live_bytes")
 CHECKPOINT_OPTIONS = ("checkpoint_every", "checkpoint_every_s")
-PROGRAM_PARAMETERS = ("arguments", "defines", "warnings", "cpp_directories", "cpp_sources")
+PROGRAM_PARAMETERS = (
+    "arguments",
+    "defines",
+    "warnings",
+    "cpp_directories",
+    "cpp_sources",
+    "debug",
+    "unoptimised",
+    "build_dir",
+    "depth",
+)
 
 
 def start_case(values: dict[str, Any]) -> int:
@@ -175,6 +193,9 @@ def start_program(values: dict[str, Any]) -> int:
         values["warnings"],
         values["cpp_directories"],
         values["cpp_sources"],
+        values["build_dir"],
+        values["debug"],
+        not values["unoptimised"],
     )
     how = {
         name: values[name]
@@ -183,7 +204,8 @@ def start_program(values: dict[str, Any]) -> int:
     how["report"] = not values["no_report"]
     how["threads"] = values["threads"] or 1
     how["native_options"] = given_options(
-        {name: values[name] for name in (*FRAGMENT_OPTIONS, *CHECKPOINT_OPTIONS, "wall_limit")}
+        {name: values[name] for name in (*FRAGMENT_OPTIONS, "depth", *CHECKPOINT_OPTIONS, "wall_limit")}
+        | {"checks": "true" if values["debug"] else None}
     )
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 

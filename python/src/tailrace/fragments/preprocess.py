@@ -187,10 +187,7 @@ class Reader:
 
     def line_comment(self, passage: Passage, start: int) -> int:
         self.blank(passage, start)
-        end = LINE.match(passage.text, start).end()
-        if end == len(passage.text) and passage.offsets is None:
-            return self.unclosed(passage, start, "a comment", "end the line with a newline")
-        return end
+        return LINE.match(passage.text, start).end()
 
     def comment(self, passage: Passage, start: int) -> int:
         end = passage.text.find("*/", start + 2)

@@ -5,16 +5,15 @@ In: `Bound` and the source files; out: `Unit`s. Positions of bodies are those of
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.fragments import tree
+from tailrace.fragments.functions import Function
 from tailrace.fragments.lower import symbol_of
 from tailrace.fragments.names import Bound
-from tailrace.fragments.problems import Problems
-from tailrace.fragments.source import Foreign, Place, SourceFile
+from tailrace.fragments.source import Foreign
 
 HEADER = "#include <ucenv.h>\n"
 # What a body's parameter is in C++, and how it is made in the function of the interface.
@@ -43,20 +42,6 @@ template <class... P> struct {SIGNATURE}<void (*)(P...)> {{
   template <int I> using type = std::tuple_element_t<I, std::tuple<P...>>;
 }};
 """
-COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:[^"\\]|\\.)*")', re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Function:
-    """A C++ function: where its name is in a source, and its parameters as they are written there."""
-
-    name: str
-    source: Path
-    place: Place
-    params: str
-
-    def __str__(self) -> str:
-        return f"{self.name}({' '.join(self.params.split())})"
 
 
 @dataclass(frozen=True)
@@ -66,6 +51,7 @@ class Unit:
     name: str
     text: str
     imports: tuple[tuple[tree.Import, Function], ...] = ()
+    includes_header: bool = True
 
 
 def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequence[Path]) -> list[Unit]:
@@ -85,43 +71,6 @@ def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequ
         wanted[function.source].append(item)
     imports = {source: tuple((item, functions[item]) for item in items) for source, items in wanted.items()}
     return units + [source_unit(source, some) for source, some in imports.items()]
-
-
-def find_functions(bound: Bound, sources: Sequence[Path], problems: Problems) -> dict[tree.Import, Function]:
-    """The C++ functions of all imports; those that are in no source are errors."""
-    texts = {source: SourceFile(str(source), source, without_comments(source)) for source in sources}
-    found = {}
-    for item in bound.program.items:
-        if isinstance(item, tree.Import):
-            function = defined_in(item.function, texts)
-            if function is not None and item.cpu:
-                found[item] = function
-            else:
-                problems.error(bound.expanded.place(item.at), *missing(item, sources))
-    return found
-
-
-def missing(item: tree.Import, sources: Sequence[Path]) -> tuple[str, str, str]:
-    """What is wrong with an import that has no function, the code, and what to do."""
-    if not item.cpu:
-        text = f"{item.function} runs on GPUs only (NOCPU), and this is a build without them"
-        return text, "SYN10", "remove NOCPU, and have a C++ function"
-    looked = f"looked in {', '.join(map(str, sources))}" if sources else "there is no *.cpp"
-    return f"there is no C++ function {item.function}", "SYN10", looked
-
-
-def without_comments(source: Path) -> str:
-    """A source's text with blanks for comments, so that everything else stays in its place."""
-    text = source.read_text(errors="replace")
-    return COMMENTS.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
-
-
-def defined_in(function: str, texts: dict[Path, SourceFile]) -> Function | None:
-    definition = re.compile(rf"\b({function})\s*\(([^;{{}}]*)\)\s*(?:noexcept\s*)?\{{")
-    for source, file in texts.items():
-        if found := definition.search(file.text):
-            return Function(function, source, Place(file, found.start(1)), found[2])
-    return None
 
 
 def foreign_text(foreign: Foreign) -> str:
@@ -175,3 +124,17 @@ def checked(item: tree.Import) -> str:
 def mark(item: tree.Import) -> str:
     """By this text a message of the compiler is known to be that of an import's check."""
     return f"{SIGNATURE}: {item.name}"
+
+
+def program_unit(document: dict) -> Unit:
+    """A unit that holds a document under the names by which the native program finds it."""
+    text = json.dumps(document, separators=(",", ":"))
+    chunks = (text[start : start + 2000] for start in range(0, len(text), 2000))
+    literal = "\n".join(json.dumps(chunk) for chunk in chunks)
+    content = (
+        'extern "C" {\nextern const char tailrace_fragments_program[];\n'
+        "extern const unsigned long long tailrace_fragments_program_size;\n"
+        f"const char tailrace_fragments_program[] = {literal};\n"
+        f"const unsigned long long tailrace_fragments_program_size = {len(text)};\n}}\n"
+    )
+    return Unit("program", content, includes_header=False)
