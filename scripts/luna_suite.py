@@ -8,7 +8,8 @@ DIR has `tests`, where each directory with a `conf` is a test, and `examples`, w
 is one. A test's command runs as it is, with share/tailrace/luna/bin first on PATH, and is judged as its `conf`
 says; a program that ends well runs again with `tailrace run` on other numbers of ranks, and has to print the same
 lines, in any order. With a built LuNA as --reference the lines are also compared with its own. --repairs has
-files that take the places of those of the same path in DIR. Exit status 1 if anything differs.
+files that take the places of those of the same path in DIR. Exit status 1 if anything differs without a known
+reason.
 """
 
 import argparse
@@ -46,6 +47,15 @@ class Program:
     expected: dict[str, list[str]]
 
 
+# Why these may differ.
+REASONS = {
+    "tests/00_new_tests/01_err_in_cpp": "LuNA counts lines and columns of C++ from 0; here from 1",
+    "tests/03_integral/01_empty": "starts LuNA's own parser, a program that is not there",
+    "tests/04_programs/basic8b": "two imports have one name: tailrace luna takes the last one, as LuNA does, "
+    "and tailrace run refuses them (SYN6.1)",
+}
+
+
 @dataclass
 class Outcome:
     name: str
@@ -53,8 +63,13 @@ class Outcome:
     differences: list[str] = field(default_factory=list)
 
     @property
+    def reason(self) -> str:
+        return REASONS.get(self.name, "") if self.differences else ""
+
+    @property
     def as_line(self) -> str:
-        return f"{self.name}: {'; '.join(self.differences) or 'same'}"
+        reason = f" (expected: {self.reason})" if self.reason else ""
+        return f"{self.name}: {'; '.join(self.differences) or 'same'}{reason}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +157,7 @@ def with_tailrace_run(command: str, ranks: int) -> list[str] | None:
         request = parse_words(words, {})
     except LunaError:
         return None
-    if first != "luna" or request.only_compiles:
+    if first != "luna" or request.only_compiles or "--help" in words:
         return None
     options = ["-n", str(ranks), "-t", "2", "--oversubscribe", "--warnings", "off", "--no-report"]
     options += [word for one in request.defines for word in ("-D", one)] + ["-g"] * request.debug
@@ -212,8 +227,9 @@ def main() -> int:
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=2) + "\n")
     good = sum(not one.differences for one in outcomes)
-    print(f"{good} of {len(outcomes)} same")
-    return 0 if good == len(outcomes) else 1
+    explained = sum(bool(one.reason) for one in outcomes)
+    print(f"{good} of {len(outcomes)} same, {explained} differ for a known reason")
+    return 0 if good + explained == len(outcomes) else 1
 
 
 if __name__ == "__main__":

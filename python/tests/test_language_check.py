@@ -85,6 +85,7 @@ ACCEPTED_PROGRAMS = [
     "sub main() { df x; one(x); } @ { locator_replicating x => 2; locator_cyclic x => 1; }",
     "sub f() { use(1) @ { locator_cyclic: n; }; } @ { nfparam n; }\nsub main() f() @ { nfparam n => 3; };",
     "sub main() { use(1); }// comment \\\n still comment\n/* /* */",
+    "sub main() { df x; cf a[1 + 2]: use(x[2]); one(x[1 + 1]) @ { afterpush x[1 + 1] => a[1 + 2]; }; }",
     "sub main() { use(1); } // a comment at the end of the file",
     "import f(int) as g; import f(int `a) as g; sub main() g(1);",
     "sub f() use(1); sub f() use(1); sub main() f();",

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailrace.console import CommandError
+from tailrace.console import EXIT_BAD_INPUT, CommandError
 from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.folders import needed_folder, passing_folder
 from tailrace.fragments.problems import Problem, Problems
@@ -157,7 +157,7 @@ def execute(request: LunaRequest, target: Path) -> int:
     command = launch_command(launcher, layout, words)
     if request.verbose:
         say(shlex.join(command))
-    shown = KeptLines()
+    shown = HiddenLines() if request.quiet else KeptLines()
     before, started = processor_s(), time.monotonic()
     result = Job(command, environment(launcher, layout), launcher, None, shown).run()
     wall_s, used_s = time.monotonic() - started, processor_s() - before
@@ -165,11 +165,20 @@ def execute(request: LunaRequest, target: Path) -> int:
         share = used_s / wall_s / request.workers
         say(f"{used_s:.2f} s of processor time in {wall_s:.2f} s: {share:.0%} of {request.workers} workers")
     if result.returncode != 0:
+        if request.quiet:
+            print("\n".join(shown.lines), file=sys.stderr)
         say_failure(result.returncode, shown.lines)
         return 1
     if request.times:
         print(f"TIME: {wall_s:f} sec.")
     return 0
+
+
+class HiddenLines(KeptLines):
+    """What a program says on standard error is kept until it is known to have failed, as LuNA does."""
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
 
 
 def processor_s() -> float:
@@ -182,4 +191,5 @@ def say_failure(status: int, lines: Sequence[str]) -> None:
     unfinished = next((found[1] for line in lines if (found := UNFINISHED.fullmatch(line))), None)
     if unfinished is not None:
         print(f"System is idle, but unfinished CFs ({unfinished}) exist.", file=sys.stderr)
-    say(f"fatal error: run-time error: errcode={status}")
+    why = " (argv does not fit main)" if status == EXIT_BAD_INPUT else ""
+    say(f"fatal error: run-time error: errcode={status}{why}")

@@ -19,7 +19,8 @@ DESCRIPTION
 
 OPTIONS
     --help                      Print this page.
-    -q, --quiet                 Print no progress.
+    -q, --quiet                 Print no progress, no warnings, and what the program writes to standard error
+                                only if it fails.
     --verbose                   Print every step and command.
     -g                          Debug: bodies that change an input they may only read are found and named.
     -b                          Balance dynamically: ranks with nothing to do ask others for fragments.

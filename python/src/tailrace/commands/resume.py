@@ -44,6 +44,13 @@ def resume(
     live_bytes: LiveBytes = None,
     checkpoint_every: CheckpointEvery = None,
     checkpoint_every_s: CheckpointEveryS = None,
+    as_started: Annotated[
+        bool,
+        typer.Option(
+            "--as-started",
+            help="Continue a fragment program as it was started, although its sources have changed since.",
+        ),
+    ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")] = False,
 ) -> None:
@@ -65,7 +72,11 @@ def resume(
         raise CommandError(f"--{option}: not for the run in {run_dir}. Fix: leave it out")
     options = {name.replace("_", "-"): str(values[name]) for name in own if name in values}
     if own is OF_PROGRAMS:
-        raise typer.Exit(resume_program(ProgramResume(**how, native_options=options)))
+        raise typer.Exit(
+            resume_program(ProgramResume(**how, as_started=as_started, native_options=options))
+        )
+    if as_started:
+        raise CommandError(f"--as-started: not for the run in {run_dir}. Fix: leave it out")
     settings = [f"fragments.{name}={dumps(values[name])}" for name in FRAGMENTS if name in values]
     native = {name: value for name, value in options.items() if name.replace("-", "_") not in FRAGMENTS}
     raise typer.Exit(resume_run(ResumeRequest(**how, native_options=native, settings=settings)))

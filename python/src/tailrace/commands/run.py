@@ -117,8 +117,13 @@ def run(
     """
     values = dict(locals())
     from tailrace.casefile import is_fragment_program
+    from tailrace.program_case import is_program_case
 
-    raise typer.Exit((start_program if is_fragment_program(case) else start_case)(values))
+    given = words_given(context)
+    if is_program_case(case):
+        values, given = with_case(values, given)
+    is_program = is_fragment_program(values["case"])
+    raise typer.Exit((start_program if is_program else start_case)(values, given))
 
 
 # Parameters that are fields of a request under the same name, and those that native programs have as options.
@@ -152,11 +157,28 @@ PROGRAM_PARAMETERS = (
 )
 
 
-def start_case(values: dict[str, Any]) -> int:
-    """Runs a case; `values` are those of the command's parameters."""
+def with_case(values: dict[str, Any], given: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The parameters and the words that gave them, with those of a fragment program's case where the command
+    line says nothing. A case has a run directory.
+    """
+    from tailrace.program_case import KEYS, read_program_case
+    from tailrace.run import RunRequest, choose_run_dir
+
+    case = values["case"]
+    found = read_program_case(case, values["settings"] or [])
+    for name in (name for name in ("trace",) if found.get(name) == "off"):
+        del found[name]
+    out = choose_run_dir(RunRequest(case, out=values["out"], overwrite=values["overwrite"]))
+    kept = {name: value for name, value in found.items() if name not in given or name == "case"}
+    words = {key.parameter: f"{case}: {name}" for name, key in KEYS.items() if key.parameter in kept}
+    said = {name: word for name, word in given.items() if name != "settings"}
+    return values | kept | {"out": out}, words | said | {"out": "--out"}
+
+
+def start_case(values: dict[str, Any], given: dict[str, str]) -> int:
+    """Runs a case; `values` are those of the command's parameters, `given` the words that gave some."""
     from tailrace.run import RunRequest, run_case
 
-    given = words_given(values["context"])
     for name in (name for name in PROGRAM_PARAMETERS if name in given):
         case = values["case"]
         raise CommandError(f"{given[name]}: not for {case}: only a program of the fragment language has it.")
@@ -181,12 +203,14 @@ def settings_of(values: dict[str, Any]) -> list[str]:
     ]
 
 
-def start_program(values: dict[str, Any]) -> int:
-    """Runs a program of the fragment language; `values` are those of the command's parameters."""
+def start_program(values: dict[str, Any], given: dict[str, str]) -> int:
+    """Runs a program of the fragment language; `values` are those of the command's parameters, `given` the
+    words that gave some.
+    """
     from tailrace.fragments.compile import Source
     from tailrace.run_fragments import ProgramRequest, check_options, run_program
 
-    check_options(values["case"], words_given(values["context"]))
+    check_options(values["case"], given)
     source = Source(
         values["case"],
         values["defines"] or (),

@@ -13,7 +13,7 @@ from tailrace.fragments.build import Builder, Failure, link
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compilers import Compiler, find_compiler
 from tailrace.fragments.folders import needed_folder
-from tailrace.fragments.functions import find_functions
+from tailrace.fragments.functions import find_functions, reached_from
 from tailrace.fragments.graph import drawing
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
@@ -43,19 +43,26 @@ class Source:
 
 def compile_source(source: Source, target: Path | None) -> Problems:
     """Checks a program and, if nothing is wrong with it, makes FILE.json or a shared object of it."""
+    return compile_with_files(source, target)[0]
+
+
+def compile_with_files(source: Source, target: Path | None) -> tuple[Problems, list[Path]]:
+    """The same, with the files of the program and of its C++."""
     bound, problems = check_program(source.program, source.defines, source.last_counts)
     alone = target is not None and target.suffix == ".json"
     sources = [] if alone else sources_of(source.program, source.cpp_directories, source.cpp_sources)
     functions = {} if alone else find_functions(bound, sources, problems, partial(compiler_of, source))
     problems = problems.steered(source.warnings)
+    read = [file.path for file in bound.expanded.files]
+    read += [file.path for path in sources for file in reached_from(path)]
     if problems.errors or target is None:
-        return problems
+        return problems, read
     if alone:
         write_document(lower(bound, source.run_options), target)
     else:
         units = [*units_of(bound, functions, sources), program_unit(lower(bound, source.run_options))]
         build_object(bound, units, target, problems, builder_of(source))
-    return problems
+    return problems, read
 
 
 def draw_source(source: Source, target: Path) -> Problems:

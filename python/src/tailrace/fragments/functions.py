@@ -42,7 +42,7 @@ class Function:
 def find_functions(
     bound: Bound, sources: Sequence[Path], problems: Problems, compiler: Callable[[], Compiler]
 ) -> dict[tree.Import, Function]:
-    """The C++ functions of all imports; those that are in no source are errors.
+    """The C++ functions of all imports; those that are called and in no source are errors.
 
     Sources and what they include are read as text. Only what is not found so, because macros make it, is looked
     for in what the compiler's preprocessor makes of them.
@@ -53,7 +53,9 @@ def find_functions(
         found = look_up(wanted, preprocessed(sources, compiler)) | found
     for item in wanted:
         if item not in found or not item.cpu:
-            problems.error(bound.expanded.place(item.at), *missing(item, sources))
+            # LuNA's users keep imports of which they have not written the function.
+            tell = problems.error if item.name in bound.called | {"main"} else problems.warn
+            tell(bound.expanded.place(item.at), *missing(item, sources))
     return {item: function for item, function in found.items() if item.cpu}
 
 
@@ -82,16 +84,22 @@ def look_up(
 def written(sources: Sequence[Path]) -> Iterator[tuple[Path, str, Places]]:
     """Each source and the files that it includes beside it, as they are written, without comments."""
     for source in sources:
-        seen: set[Path] = set()
-        left = [source]
-        while left:
-            path = left.pop(0)
-            if path.resolve() in seen or not path.is_file():
-                continue
-            seen.add(path.resolve())
-            file = SourceFile(str(path), path, without_comments(path.read_text(errors="replace")))
+        for file in reached_from(source):
             yield source, file.text, lambda offset, file=file: Place(file, offset)
-            left += [path.parent / name for name in INCLUDED.findall(file.text)]
+
+
+def reached_from(source: Path) -> Iterator[SourceFile]:
+    """A source and the files that it includes beside it, and those that they do, without comments."""
+    seen: set[Path] = set()
+    left = [source]
+    while left:
+        path = left.pop(0)
+        if path.resolve() in seen or not path.is_file():
+            continue
+        seen.add(path.resolve())
+        file = SourceFile(str(path), path, without_comments(path.read_text(errors="replace")))
+        yield file
+        left += [path.parent / name for name in INCLUDED.findall(file.text)]
 
 
 def without_comments(text: str) -> str:

@@ -17,7 +17,10 @@ VERSION = 1
 def lower(bound: Bound, options: Sequence[str] = ()) -> dict:
     """The document of a program, with the texts of all files that it was made of, and options of its runs."""
     lowering = Lowering(bound)
-    subs = {name: lowering.sub(item) for name, item in bound.subs.items()}
+    called = bound.called | {"main"}
+    # Imports that nobody calls may have no function.
+    kept = {name: item for name, item in bound.subs.items() if name in called or not isinstance(item, tree.Import)}
+    subs = {name: lowering.sub(item) for name, item in kept.items()}
     files = [{"name": file.name, "text": file.text} for file in lowering.files]
     name = Path(bound.expanded.main.name).stem
     document = {"tailrace_fragments": VERSION, "name": name, "files": files, "subs": subs, "main": "main"}

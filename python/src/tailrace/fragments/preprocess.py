@@ -153,6 +153,7 @@ class Reader:
     # Files and passages.
 
     def read_file(self, file: SourceFile) -> None:
+        self.out.files.append(file)
         before, self.conditions = self.conditions, []
         start = len(LINE.match(file.text)[0]) if file.text.startswith("#!") else 0
         self.scan(Passage(file.text, file), start)
