@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs LuNA's own tests and examples, from a checkout of LuNA, with Tailrace.
 
-python scripts/luna_suite.py DIR [--only WORD] [--ranks 2,3] [--reference LUNA_HOME] [--repairs DIR] [--json FILE]
+python scripts/luna_suite.py DIR [--only WORD] [--ranks 2,3] [--reference LUNA_HOME] [--repairs DIR]
+                                 [--json FILE]
 
 DIR has `tests`, where each directory with a `conf` is a test, and `examples`, where each program with a main
-is one. A test's command runs as it is, with share/tailrace/luna/bin first on PATH, and is judged as its `conf`
-says; a program that ends well runs again with `tailrace run` on other numbers of ranks, and has to print the same
-lines, in any order. With a built LuNA as --reference the lines are also compared with its own. --repairs has
-files that take the places of those of the same path in DIR. Exit status 1 if anything differs without a known
-reason.
+is one. A test's command runs as it is, with share/tailrace/luna/bin first on PATH, and is judged as its
+`conf` says; a program that ends well runs again with `tailrace run` on other numbers of ranks, and has to
+print the same lines, in any order. With a built LuNA as --reference the lines are also compared with its own.
+--repairs has files that take the places of those of the same path in DIR. Exit status 1 if anything differs
+without a known reason.
 """
 
 import argparse
@@ -188,7 +189,9 @@ def outcome_of(program: Program, root: Path, options: argparse.Namespace) -> Out
         wanted = answer.lines
         if options.reference is not None:
             shutil.rmtree(target)
-            theirs = run(program.command, copied(program, root, options.repairs, Path(place)), options.reference)
+            theirs = run(
+                program.command, copied(program, root, options.repairs, Path(place)), options.reference
+            )
             outcome.differences += compared("LuNA itself", theirs, wanted)
         for ranks in options.ranks:
             words = with_tailrace_run(program.command, ranks)
@@ -208,7 +211,9 @@ def compared(what: str, answer: Answer, wanted: Counter[str]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("directory", type=Path, metavar="DIR")
     parser.add_argument("--only", default="", help="programs whose names have this in them")
     parser.add_argument("--ranks", default="2,3", type=lambda text: [int(one) for one in text.split(",")])

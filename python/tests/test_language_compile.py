@@ -10,8 +10,8 @@ import pytest
 
 import command
 from fragment_evaluator import Evaluator, bodies_of
-from tailrace.fragments.check import check_program
 from tailrace.fragments.build import Builder
+from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import build_object, sources_of
 from tailrace.fragments.compilers import find_compiler
 from tailrace.fragments.folders import needed_folder

@@ -5,8 +5,8 @@
 
 namespace tailrace::fragments {
 
-/// The same bodies, each of which ends as an exception does if it has changed an input of type value, which it
-/// may only read. Costs two passes over the inputs. @local
+/// The same bodies, each of which ends as an exception does if it has changed an input of type value, which
+/// it may only read. Costs two passes over the inputs. @local
 Bodies checked(Bodies bodies);
 
 }  // namespace tailrace::fragments

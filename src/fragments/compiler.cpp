@@ -328,8 +328,8 @@ static Statement call_of(const Subroutine& main) {
 
 /// The options of a program, each with its value: those that do not say where anything is.
 static std::vector<std::string> read_options(const Node& root) {
-  static const std::vector<std::string> known{"--balance=", "--live-fragments=", "--live-bytes=",
-                                              "--depth=", "--checks="};
+  static const std::vector<std::string> known{
+      "--balance=", "--live-fragments=", "--live-bytes=", "--depth=", "--checks="};
   std::vector<std::string> options;
   for (const auto& entry : root.list("options")) {
     const std::string word = entry.is_string() ? entry.get<std::string>() : entry.dump();

@@ -4,7 +4,6 @@
 """
 
 import hashlib
-import os
 import re
 import resource
 import shlex
@@ -142,7 +141,11 @@ def command_for_ranks(request: LunaRequest, target: Path) -> list[str]:
     """What is put behind `mpirun -np N`."""
     root = checkout_root() or Path(sys.prefix)
     rts = root / "share" / "tailrace" / "luna" / "bin" / "rts"
-    options = [f"--worker-threads-count={request.workers}", *["-b"] * request.balance, *["-g"] * request.debug]
+    options = [
+        f"--worker-threads-count={request.workers}",
+        *["-b"] * request.balance,
+        *["-g"] * request.debug,
+    ]
     return [str(rts), *options, str(target.absolute()), *request.arguments]
 
 

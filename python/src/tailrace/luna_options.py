@@ -14,8 +14,9 @@ SYNOPSIS
     luna [OPTION]... FILE [ARGUMENT]...
 
 DESCRIPTION
-    Checks and compiles the program FILE and runs it on one rank. Options stand before FILE; the arguments
-    behind it are those of its main. The same with more ranks and a report: tailrace run FILE -n RANKS.
+    Checks and compiles the program FILE and runs it on one rank. Options are written before FILE; the
+    arguments behind it are those of its main. The same with more ranks and a report:
+    tailrace run FILE -n RANKS.
 
 OPTIONS
     --help                      Print this page.

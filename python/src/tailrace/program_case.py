@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Case files of fragment programs: `[case] simulation = "fragments"` with the tables program, fragments,
-checkpoint and trace. Every key stands for an option of `tailrace run PROGRAM.fa`, which has the last word.
+checkpoint and trace. Every key is an option of `tailrace run PROGRAM.fa`, which has the last word.
 """
 
 import tomllib

@@ -63,8 +63,8 @@ def resume_program(request: ProgramResume) -> int:
 
 
 def check_unchanged(program: Path, digests: dict[str, Any], request: ProgramResume) -> None:
-    """Refuses a program that is not the one that was started, and names what has changed. Sources that are gone
-    say nothing: the run directory holds what was made of them.
+    """Refuses a program that is not the one that was started, and names what has changed. Sources that are
+    gone say nothing: the run directory holds what was made of them.
     """
     files = {Path(name): digest for name, digest in digests.items() if Path(name).is_file()}
     changed = [path for path, digest in files.items() if digest_of(path) != digest]
@@ -73,9 +73,9 @@ def check_unchanged(program: Path, digests: dict[str, Any], request: ProgramResu
     if changed and not request.as_started:
         verb = "has" if len(changed) == 1 else "have"
         raise CommandError(
-            f"{', '.join(map(str, changed))} {verb} changed since the run was started, and its checkpoint is of "
-            "the program as it was.\n  Fix: put back what has changed, start anew with tailrace run, or continue "
-            "as it was with --as-started"
+            f"{', '.join(map(str, changed))} {verb} changed since the run was started, and its checkpoint is "
+            "of the program as it was.\n  Fix: put back what has changed, start anew with tailrace run, or "
+            "continue as it was with --as-started"
         )
 
 

@@ -49,7 +49,15 @@ COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes", "depth"}
 OF_CHECKPOINTS = {"checkpoint_every", "checkpoint_every_s", "wall_limit"}
 COMMON_OPTIONS |= OF_CHECKPOINTS
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
-SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources", "debug", "unoptimised", "build_dir"}
+SOURCE_OPTIONS = {
+    "defines",
+    "warnings",
+    "cpp_directories",
+    "cpp_sources",
+    "debug",
+    "unoptimised",
+    "build_dir",
+}
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
     "settings": "a fragment program has no keys. Fix: its arguments behind its name, or -D for macros",

@@ -14,7 +14,9 @@ Words = Annotated[
 def register(app: typer.Typer) -> None:
     # All words, --help too, are those of LuNA's launcher.
     app.command(
-        "luna", add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+        "luna",
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     )(luna)
 
 

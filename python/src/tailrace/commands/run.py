@@ -8,21 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from tailrace.commands.options import (
+    FRAGMENTS,
+    PROGRAM,
+    RUN_OF_PROGRAM,
     AllowOutside,
-    Balance,
     Bind,
-    BuildDirectory,
     CheckpointEvery,
     CheckpointEveryS,
-    CppDirectories,
-    CppSources,
-    Debug,
-    Defines,
-    Depth,
     Exchange,
     Fault,
-    LiveBytes,
-    LiveFragments,
     Oversubscribe,
     Pace,
     Profile,
@@ -31,10 +25,9 @@ from tailrace.commands.options import (
     Sink,
     Starter,
     Threads,
-    Unoptimised,
     WallLimit,
-    Warnings,
     Write,
+    also,
 )
 from tailrace.console import CommandError
 
@@ -70,6 +63,7 @@ Check = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")]
 
 
+@also(RUN_OF_PROGRAM | PROGRAM)
 def run(
     context: typer.Context,
     case: Case,
@@ -89,10 +83,6 @@ def run(
     pace: Pace = None,
     trace: Trace = None,
     profile: Profile = None,
-    balance: Balance = None,
-    live_fragments: LiveFragments = None,
-    live_bytes: LiveBytes = None,
-    depth: Depth = None,
     checkpoint_every: CheckpointEvery = None,
     checkpoint_every_s: CheckpointEveryS = None,
     wall_limit: WallLimit = None,
@@ -100,13 +90,7 @@ def run(
     check: Check = False,
     no_report: NoReport = False,
     json: Json = False,
-    defines: Defines = None,
-    warnings: Warnings = "on",
-    cpp_directories: CppDirectories = "",
-    cpp_sources: CppSources = "",
-    debug: Debug = False,
-    unoptimised: Unoptimised = False,
-    build_dir: BuildDirectory = None,
+    **more: Any,
 ) -> None:
     """Run a case; the result, its account and a report go into one new directory.
 
@@ -115,15 +99,20 @@ def run(
     only, and without one any of these kills it. Its ranks have one thread for bodies each, unless -t says
     more.
     """
-    values = dict(locals())
+    values = {**locals(), **more}
+    raise typer.Exit(start(values))
+
+
+def start(values: dict[str, Any]) -> int:
+    """Runs what it is: a case, or a fragment program, which may have a case."""
     from tailrace.casefile import is_fragment_program
     from tailrace.program_case import is_program_case
 
-    given = words_given(context)
-    if is_program_case(case):
+    given = words_given(values["context"])
+    if is_program_case(values["case"]):
         values, given = with_case(values, given)
     is_program = is_fragment_program(values["case"])
-    raise typer.Exit((start_program if is_program else start_case)(values, given))
+    return (start_program if is_program else start_case)(values, given)
 
 
 # Parameters that are fields of a request under the same name, and those that native programs have as options.
@@ -142,19 +131,8 @@ FIELDS = (
     "json",
 )
 NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
-FRAGMENT_OPTIONS = ("balance", "live_fragments", "live_bytes")
 CHECKPOINT_OPTIONS = ("checkpoint_every", "checkpoint_every_s")
-PROGRAM_PARAMETERS = (
-    "arguments",
-    "defines",
-    "warnings",
-    "cpp_directories",
-    "cpp_sources",
-    "debug",
-    "unoptimised",
-    "build_dir",
-    "depth",
-)
+PROGRAM_PARAMETERS = ("arguments", "depth", *PROGRAM)
 
 
 def with_case(values: dict[str, Any], given: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -195,7 +173,7 @@ def settings_of(values: dict[str, Any]) -> list[str]:
     """The options about fragments and checkpoints as keys of a case, of which a simulation refuses what it
     does not have.
     """
-    tables = {**dict.fromkeys(FRAGMENT_OPTIONS, "fragments."), **dict.fromkeys(CHECKPOINT_OPTIONS, "")}
+    tables = {**dict.fromkeys(FRAGMENTS, "fragments."), **dict.fromkeys(CHECKPOINT_OPTIONS, "")}
     return [
         f"{table}{name.replace('checkpoint_', 'checkpoint.')}={dumps(values[name])}"
         for name, table in tables.items()
@@ -228,7 +206,7 @@ def start_program(values: dict[str, Any], given: dict[str, str]) -> int:
     how["report"] = not values["no_report"]
     how["threads"] = values["threads"] or 1
     how["native_options"] = given_options(
-        {name: values[name] for name in (*FRAGMENT_OPTIONS, "depth", *CHECKPOINT_OPTIONS, "wall_limit")}
+        {name: values[name] for name in (*RUN_OF_PROGRAM, *CHECKPOINT_OPTIONS, "wall_limit")}
         | {"checks": "true" if values["debug"] else None}
     )
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))

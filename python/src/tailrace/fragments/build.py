@@ -72,7 +72,9 @@ class Builder:
         return kept, failures
 
     def path_of(self, unit: Unit) -> Path:
-        return self.folder / f"{digest(unit.text.encode(), self.how.encode())}.o"
+        debug = "-g" in self.compiler.command
+        text = unit.text if debug or not unit.unplaced else unit.unplaced
+        return self.folder / f"{digest(text.encode(), self.how.encode())}.o"
 
     @cached_property
     def how(self) -> str:
@@ -143,9 +145,11 @@ class Builder:
             return False
 
     def prune(self) -> None:
-        """Removes what was used longest ago when there is too much, unless another run may be about to use it."""
+        """Removes what was used longest ago when there is too much, unless another run may use it now."""
         paths = [*self.folder.glob("*.o"), *self.folder.glob(f"headers/*/*{PRECOMPILED}")]
-        found = sorted(((path.stat(), path) for path in paths if path.exists()), key=lambda one: -one[0].st_mtime)
+        found = sorted(
+            ((path.stat(), path) for path in paths if path.exists()), key=lambda one: -one[0].st_mtime
+        )
         size = 0
         for number, (stat, path) in enumerate(found):
             size += stat.st_size
@@ -164,6 +168,8 @@ def included(rule: str) -> list[str]:
     """The files of a rule of make, behind its colon."""
     names = rule.partition(":")[2].replace("\\\n", " ")
     return [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", names) if name]
+
+
 def link(compiler: Compiler, objects: Sequence[Path], target: Path) -> str:
     """Makes the shared object at once as a whole; what the linker said when it is impossible."""
     with tempfile.TemporaryDirectory(dir=target.parent) as place:

@@ -3,7 +3,7 @@
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,6 +48,13 @@ def compile_source(source: Source, target: Path | None) -> Problems:
 
 def compile_with_files(source: Source, target: Path | None) -> tuple[Problems, list[Path]]:
     """The same, with the files of the program and of its C++."""
+    return compile_with_builder(source, target, partial(builder_of, source))
+
+
+def compile_with_builder(
+    source: Source, target: Path | None, builder: Callable[[], Builder]
+) -> tuple[Problems, list[Path]]:
+    """The same with what compiles, which is made when it is needed."""
     bound, problems = check_program(source.program, source.defines, source.last_counts)
     alone = target is not None and target.suffix == ".json"
     sources = [] if alone else sources_of(source.program, source.cpp_directories, source.cpp_sources)
@@ -61,7 +68,7 @@ def compile_with_files(source: Source, target: Path | None) -> tuple[Problems, l
         write_document(lower(bound, source.run_options), target)
     else:
         units = [*units_of(bound, functions, sources), program_unit(lower(bound, source.run_options))]
-        build_object(bound, units, target, problems, builder_of(source))
+        build_object(bound, units, target, problems, builder())
     return problems, read
 
 

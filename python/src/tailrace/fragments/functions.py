@@ -44,8 +44,8 @@ def find_functions(
 ) -> dict[tree.Import, Function]:
     """The C++ functions of all imports; those that are called and in no source are errors.
 
-    Sources and what they include are read as text. Only what is not found so, because macros make it, is looked
-    for in what the compiler's preprocessor makes of them.
+    Sources and what they include are read as text. Only what is not found so, because macros make it, is
+    looked for in what the compiler's preprocessor makes of them.
     """
     wanted = [item for item in bound.program.items if isinstance(item, tree.Import)]
     found = look_up(wanted, written(sources))
@@ -54,8 +54,8 @@ def find_functions(
     for item in wanted:
         if item not in found or not item.cpu:
             # LuNA's users keep imports of which they have not written the function.
-            tell = problems.error if item.name in bound.called | {"main"} else problems.warn
-            tell(bound.expanded.place(item.at), *missing(item, sources))
+            report = problems.error if item.name in bound.called | {"main"} else problems.warn
+            report(bound.expanded.place(item.at), *missing(item, sources))
     return {item: function for item, function in found.items() if item.cpu}
 
 
@@ -123,10 +123,7 @@ def preprocessed(
 
 def marked_place(text: str, offset: int) -> Place:
     """The place in a file of what a preprocessor made: the beginning of its line."""
-    marker = None
-    for marker in MARKER.finditer(text, 0, offset):
-        pass
-    assert marker is not None, "preprocessors begin with a marker"
+    *_, marker = MARKER.finditer(text, 0, offset)  # preprocessors begin with one
     path = Path(marker[2])
     file = SourceFile(str(path), path, path.read_text(errors="replace"))
     line = int(marker[1]) + text.count("\n", marker.end() + 1, offset)

@@ -19,7 +19,9 @@ def lower(bound: Bound, options: Sequence[str] = ()) -> dict:
     lowering = Lowering(bound)
     called = bound.called | {"main"}
     # Imports that nobody calls may have no function.
-    kept = {name: item for name, item in bound.subs.items() if name in called or not isinstance(item, tree.Import)}
+    kept = {
+        name: item for name, item in bound.subs.items() if name in called or not isinstance(item, tree.Import)
+    }
     subs = {name: lowering.sub(item) for name, item in kept.items()}
     files = [{"name": file.name, "text": file.text} for file in lowering.files]
     name = Path(bound.expanded.main.name).stem

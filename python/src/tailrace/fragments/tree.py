@@ -238,7 +238,7 @@ class Program:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two parts of a program say the same, wherever they stand; foreign blocks are left out."""
+    """Whether two parts of a program say the same, wherever they are; foreign blocks are left out."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(is_same, one, other))
     if not isinstance(one, Node):

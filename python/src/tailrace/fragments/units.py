@@ -5,6 +5,7 @@ In: `Bound` and the source files; out: `Unit`s. Positions of bodies are those of
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ ACCEPTED = {
     "value": INPUT,
     "value &": INPUT,
 }
+# By these words C++ knows where it is. Macros of a program's own headers that have them may say where it was.
+KNOWS_PLACE = re.compile(r"\b(__LINE__|__FILE__|assert|source_location)\b")
 SIGNATURE = "tailrace_signature"
 PARAMETERS = f"""#include <tuple>
 template <class F> struct {SIGNATURE} {{ static constexpr int count = -1; }};
@@ -52,25 +55,32 @@ class Unit:
     text: str
     imports: tuple[tuple[tree.Import, Function], ...] = ()
     includes_header: bool = True
+    unplaced: str = ""
+    """The text without the positions of bodies, if what is compiled without debug information is the same
+    wherever they are.
+    """
 
 
 def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequence[Path]) -> list[Unit]:
     """All units of a program; `functions` are those of its imports."""
-    heads = "".join(
-        foreign_text(bound.expanded.foreign[item.text])
-        for item in bound.program.items
-        if isinstance(item, tree.CppHead)
-    )
-    units = [
-        Unit(item.name, HEADER + heads + body(item, bound))
-        for item in bound.program.items
-        if isinstance(item, tree.CppSub)
+    heads = [
+        bound.expanded.foreign[item.text] for item in bound.program.items if isinstance(item, tree.CppHead)
     ]
+    units = [body_unit(item, heads, bound) for item in bound.program.items if isinstance(item, tree.CppSub)]
     wanted: dict[Path, list[tree.Import]] = {source: [] for source in sources}
     for item, function in functions.items():
         wanted[function.source].append(item)
     imports = {source: tuple((item, functions[item]) for item in items) for source, items in wanted.items()}
     return units + [source_unit(source, some) for source, some in imports.items()]
+
+
+def body_unit(item: tree.CppSub, heads: Sequence[Foreign], bound: Bound) -> Unit:
+    foreign = bound.expanded.foreign[item.body]
+    text = HEADER + "".join(map(foreign_text, heads)) + body(item, foreign_text(foreign))
+    if any(KNOWS_PLACE.search(one.text) for one in (*heads, foreign)):
+        return Unit(item.name, text)
+    unplaced = "\n".join(one.text for one in heads)
+    return Unit(item.name, text, unplaced=HEADER + unplaced + body(item, foreign.text))
 
 
 def foreign_text(foreign: Foreign) -> str:
@@ -80,9 +90,8 @@ def foreign_text(foreign: Foreign) -> str:
     return f"#line {line} {name}\n{' ' * (column - 1)}{foreign.text}\n"
 
 
-def body(item: tree.CppSub, bound: Bound) -> str:
+def body(item: tree.CppSub, text: str) -> str:
     params = ", ".join(f"{TYPES[param.type]} {param.name}" for param in item.params)
-    text = foreign_text(bound.expanded.foreign[item.body])
     return (
         f'static void body_of_{item.name}({params}) {{\n{text}\n#line 1 "body of {item.name}"\n}}\n'
         + function(symbol_of(item.name), f"body_of_{item.name}", item.params)
