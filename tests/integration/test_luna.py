@@ -18,6 +18,7 @@ pytestmark = needs("tailrace-fragments")
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "share" / "tailrace" / "luna"
+BINARIES = Path(find_program("tailrace-fragments") or ".").parent
 LIMIT_S = 300
 
 PROGRAM = """#!/usr/bin/luna
@@ -46,10 +47,10 @@ def place(tmp_path_factory) -> Path:
     return folder
 
 
-def start(place: Path, *words: object, **settings: str) -> jobs.Ended:
+def start(place: Path, *words: object) -> jobs.Ended:
     """Runs a command with LuNA's programs on PATH."""
     environment = os.environ | root_permission() | {"PATH": f"{HOME / 'bin'}:{os.environ['PATH']}"}
-    environment |= {"XDG_CACHE_HOME": str(place / "cache"), **settings}
+    environment |= {"XDG_CACHE_HOME": str(place / "cache"), "TAILRACE_BIN_DIR": str(BINARIES)}
     done = subprocess.run(
         [*map(str, words)],
         cwd=place,
