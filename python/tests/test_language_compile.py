@@ -171,6 +171,33 @@ def test_imports_are_checked_against_the_functions():
     assert not Path("p.so").exists()
 
 
+FOUND = """import in_header(name r) as a;
+import by_macro(int, name r) as b;
+import never_called(int);
+sub main() { df x, y; a(x); b(x, y); }
+"""
+
+
+def test_functions_in_headers_and_of_macros_are_found(monkeypatch):
+    Path("p.fa").write_text(FOUND)
+    Path("own.h").write_text(
+        '#pragma once\n#include <ucenv.h>\nextern "C" void in_header(OutputDF &r) { r = 1; }\n'
+    )
+    Path("p.cpp").write_text(
+        '#include "own.h"\n#define BODY(n) extern "C" void by_##n\n\nBODY(macro)(int a, OutputDF &r) { r = a; }\n'
+    )
+    answer = command.tailrace("compile", "p.fa", "--json")
+    found = [(one["severity"], one["code"], one["line"]) for one in json.loads(answer.out)["problems"]]
+    assert answer.status == 0 and ("warning", "SYN10", 3) in found, answer
+    Path("p.fa").write_text(FOUND.replace("by_macro(int", "by_macro(real"))
+    answer = command.tailrace("compile", "p.fa")
+    assert answer.status == 2 and "Declared at p.cpp:4:1. [SYN12]" in answer.err, answer
+    assert "own.h" not in answer.err
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    answer = command.tailrace("compile", "--check", "p.fa")
+    assert answer.status == 2 and "there is no C++ function by_macro" in answer.err, answer
+
+
 def test_the_compiler_points_into_the_program():
     Path("p.fa").write_text("sub main() f(1);\n\n  C++ sub f(int a) ${{ int b = a +\n   nonsense; $}}\n")
     answer = command.tailrace("compile", "p.fa")
