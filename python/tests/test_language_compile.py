@@ -171,6 +171,47 @@ def test_imports_are_checked_against_the_functions():
     assert not Path("p.so").exists()
 
 
+# Types of an import's parameter, with those that the function's may have, and others that it may not.
+FORMS = {
+    "int": (["int", "const int"], ["long", "double", "int &", "const int &", "short", "bool"]),
+    "real": (["double", "const double"], ["float", "int", "double &"]),
+    "string": (["const char *", "const char *const"], ["char *", "std::string", "const std::string &"]),
+    "value": (["const InputDF &", "InputDF &", "const luna::ucenv::InputDF &"], ["OutputDF &", "int", "InputDF *"]),
+    "value &": (["const InputDF &", "InputDF &"], ["const OutputDF &", "double"]),
+    "name": (["OutputDF &", "luna::ucenv::OutputDF &"], ["const OutputDF &", "InputDF &", "OutputDF *"]),
+}  # fmt: skip
+
+
+def with_forms(column: int) -> list[str]:
+    """Writes a program that imports a function of each form; the C++ types in their order."""
+    forms = [(kind, form) for kind, both in FORMS.items() for form in both[column]]
+    imports = [f"import f{n}({kind} p);" for n, (kind, _) in enumerate(forms)]
+    functions = [f'extern "C" void f{n}({form} p) {{ (void)p; }}' for n, (_, form) in enumerate(forms)]
+    kinds = {"name": "x", "string": '"a"'}
+    calls = "".join(f"f{n}({kinds.get(kind, '1')}); " for n, (kind, _) in enumerate(forms))
+    Path("p.fa").write_text("\n".join([*imports, f"sub main() {{ df x; {calls}}}", ""]))
+    Path("p.cpp").write_text("\n".join(["#include <ucenv.h>", *functions, ""]))
+    return [form for _, form in forms]
+
+
+def test_every_form_of_a_parameter_is_accepted():
+    assert len(with_forms(0)) == 13
+    answer = command.tailrace("compile", "p.fa", "--warnings", "off")
+    assert (answer.status, answer.err) == (0, "")
+
+
+def test_other_forms_are_refused_with_both_signatures_and_places():
+    forms = with_forms(1)
+    answer = command.tailrace("compile", "p.fa", "--json", "--warnings", "off")
+    problems = json.loads(answer.out)["problems"]
+    assert answer.status == 2 and len(problems) == len(forms) == 20
+    for number, (problem, form) in enumerate(zip(problems, forms, strict=True)):
+        place = (problem["code"], problem["line"], problem["column"])
+        assert place == ("SYN12", number + 1, 8)
+        assert f"the C++ function is f{number}({form} p), the import f{number}(" in problem["text"]
+        assert f"Declared at p.cpp:{number + 2}:17." in problem["text"]
+
+
 FOUND = """import in_header(name r) as a;
 import by_macro(int, name r) as b;
 import never_called(int);
