@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,9 +23,11 @@ from tailrace.job import Job
 from tailrace.launch import Layout, find_launcher, launch_command
 from tailrace.luna_options import HELP, LunaError, LunaRequest, parse_words
 from tailrace.programs import checkout_root, launch_info
-from tailrace.run_fragments import KeptLines, environment, native_program
+from tailrace.progress import PlainProgress
+from tailrace.run_fragments import environment, native_program
 
 OBJECT = "libucodes.so"
+HIDDEN_LINES = 100_000
 UNFINISHED = re.compile(r".*: error: the program cannot finish: (\d+) fragments? waits?\..*")
 # The step of LuNA's that finds an error of a code, by which its message begins.
 BY_RECOMMENDATIONS = ("SYN2", "SYN3", "SYN9", "SEM10")
@@ -160,28 +163,39 @@ def execute(request: LunaRequest, target: Path) -> int:
     command = launch_command(launcher, layout, words)
     if request.verbose:
         say(shlex.join(command))
-    shown = HiddenLines() if request.quiet else KeptLines()
+    said = Said(hidden=request.quiet)
     before, started = processor_s(), time.monotonic()
-    result = Job(command, environment(launcher, layout), launcher, None, shown).run()
+    result = Job(command, environment(launcher, layout), launcher, None, said).run()
     wall_s, used_s = time.monotonic() - started, processor_s() - before
     if request.usage:
         share = used_s / wall_s / request.workers
         say(f"{used_s:.2f} s of processor time in {wall_s:.2f} s: {share:.0%} of {request.workers} workers")
     if result.returncode != 0:
-        if request.quiet:
-            print("\n".join(shown.lines), file=sys.stderr)
-        say_failure(result.returncode, shown.lines)
+        say_failure(result.returncode, said)
         return 1
     if request.times:
         print(f"TIME: {wall_s:f} sec.")
     return 0
 
 
-class HiddenLines(KeptLines):
-    """What a program says on standard error is kept until it is known to have failed, as LuNA does."""
+class Said(PlainProgress):
+    """What a program says on standard error; hidden until it is known to have failed, if that is wanted.
+
+    `unfinished` is how many fragments a program that cannot finish has.
+    """
+
+    def __init__(self, hidden: bool) -> None:
+        super().__init__()
+        self.hidden, self.unfinished = hidden, ""
+        self.lines: deque[str] = deque(maxlen=HIDDEN_LINES)
 
     def say(self, line: str) -> None:
-        self.lines.append(line)
+        if found := UNFINISHED.fullmatch(line):
+            self.unfinished = found[1]
+        if self.hidden:
+            self.lines.append(line)
+        else:
+            super().say(line)
 
 
 def processor_s() -> float:
@@ -190,9 +204,10 @@ def processor_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def say_failure(status: int, lines: Sequence[str]) -> None:
-    unfinished = next((found[1] for line in lines if (found := UNFINISHED.fullmatch(line))), None)
-    if unfinished is not None:
-        print(f"System is idle, but unfinished CFs ({unfinished}) exist.", file=sys.stderr)
+def say_failure(status: int, said: Said) -> None:
+    for line in said.lines:
+        print(line, file=sys.stderr)
+    if said.unfinished:
+        print(f"System is idle, but unfinished CFs ({said.unfinished}) exist.", file=sys.stderr)
     why = " (argv does not fit main)" if status == EXIT_BAD_INPUT else ""
     say(f"fatal error: run-time error: errcode={status}{why}")

@@ -4,11 +4,12 @@
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from tailrace.console import CommandError
+from tailrace.fragments import tree
 from tailrace.fragments.build import Builder, Failure, link
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compilers import Compiler, find_compiler
@@ -35,7 +36,9 @@ class Source:
     debug: bool = False
     optimises: bool = True
     last_counts: bool = False
-    """Of several subroutines of one name the last one counts, as in LuNA; otherwise they are errors."""
+    """As in LuNA, the last one counts of several subroutines of one name, and an imported function is called
+    as the import says, whatever its parameters are. Otherwise these are errors.
+    """
     shows_commands: bool = False
     run_options: Sequence[str] = ()
     """Options of the native program that are kept in what is compiled."""
@@ -67,9 +70,23 @@ def compile_with_builder(
     if alone:
         write_document(lower(bound, source.run_options), target)
     else:
-        units = [*units_of(bound, functions, sources), program_unit(lower(bound, source.run_options))]
-        build_object(bound, units, target, problems, builder())
+        program = program_unit(lower(bound, source.run_options))
+        found = Problems()
+        build_object(bound, [*units_of(bound, functions, sources), program], target, found, builder())
+        if source.last_counts and found.errors:
+            forced = {item.name for item in functions if is_of(item, found, bound)}
+            found = Problems([], [replace(one, severity="warning") for one in found.errors])
+            units = [*units_of(bound, functions, sources, forced), program]
+            build_object(bound, units, target, found, builder())
+        problems.errors += found.errors
+        problems.warnings += found.warnings
     return problems, read
+
+
+def is_of(item: tree.Import, problems: Problems, bound: Bound) -> bool:
+    """Whether one of these errors is that of an import."""
+    place = bound.expanded.place(item.at)
+    return any(one.place == place for one in problems.errors)
 
 
 def draw_source(source: Source, target: Path) -> Problems:

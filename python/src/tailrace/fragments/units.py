@@ -6,7 +6,7 @@ In: `Bound` and the source files; out: `Unit`s. Positions of bodies are those of
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,8 +61,15 @@ class Unit:
     """
 
 
-def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequence[Path]) -> list[Unit]:
-    """All units of a program; `functions` are those of its imports."""
+def units_of(
+    bound: Bound,
+    functions: dict[tree.Import, Function],
+    sources: Sequence[Path],
+    forced: Collection[str] = (),
+) -> list[Unit]:
+    """All units of a program; `functions` are those of its imports, of which the `forced` ones are called
+    whatever their parameters are.
+    """
     heads = [
         bound.expanded.foreign[item.text] for item in bound.program.items if isinstance(item, tree.CppHead)
     ]
@@ -71,7 +78,7 @@ def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequ
     for item, function in functions.items():
         wanted[function.source].append(item)
     imports = {source: tuple((item, functions[item]) for item in items) for source, items in wanted.items()}
-    return units + [source_unit(source, some) for source, some in imports.items()]
+    return units + [source_unit(source, some, forced) for source, some in imports.items()]
 
 
 def body_unit(item: tree.CppSub, heads: Sequence[Foreign], bound: Bound) -> Unit:
@@ -113,11 +120,19 @@ def function(symbol: str, target: str, params: Sequence[tree.Param]) -> str:
     return f"{head} {{\n  (void)t, (void)c;\n{made}  {target}({', '.join(passed)});\n}}\n"
 
 
-def source_unit(source: Path, imports: tuple[tuple[tree.Import, Function], ...]) -> Unit:
+def source_unit(
+    source: Path, imports: tuple[tuple[tree.Import, Function], ...], forced: Collection[str]
+) -> Unit:
     """A source of the program, with a check of each import and the functions that call them."""
     text = f"{HEADER}#include {json.dumps(str(source.resolve()))}\n{PARAMETERS}"
     for item, _ in imports:
-        text += checked(item) + function(symbol_of(item.name), f"::{item.function}", item.params)
+        target = f"::{item.function}"
+        if item.name in forced:
+            types = ", ".join(TYPES[param.type] for param in item.params)
+            target = f"reinterpret_cast<void (*)({types})>(&{target})"
+        else:
+            text += checked(item)
+        text += function(symbol_of(item.name), target, item.params)
     return Unit(source.name, text, imports)
 
 
