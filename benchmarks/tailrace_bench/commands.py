@@ -12,6 +12,7 @@ from tailrace_bench import BENCHMARKS
 from tailrace_bench.choices import known_words
 from tailrace_bench.fragments_command import fragments
 from tailrace_bench.heat_command import heat
+from tailrace_bench.language_command import language
 from tailrace_bench.molecules_case import FLUIDS
 from tailrace_bench.poisson_command import poisson
 from tailrace_bench.start_command import start
@@ -492,5 +493,6 @@ def benchmarks() -> typer.Typer:
     group.command("checkpoint")(checkpoint)
     group.command("network")(network)
     group.command("start")(start)
+    group.command("language")(language)
     group.command("trace")(trace)
     return group

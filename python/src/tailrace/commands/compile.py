@@ -3,14 +3,15 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailrace.commands.options import CppDirectories, CppSources, Defines, Json, Warnings
+from tailrace.commands.options import PROGRAM, RUN_OF_PROGRAM, Json, also
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 if TYPE_CHECKING:
+    from tailrace.fragments.compile import Source
     from tailrace.fragments.problems import Problems
 
 
@@ -45,6 +46,7 @@ Graph = Annotated[
 ]
 
 
+@also(PROGRAM | RUN_OF_PROGRAM)
 def compile_program(
     programs: Programs,
     check: Annotated[bool, typer.Option("--check", help="Only look for errors.")] = False,
@@ -57,20 +59,18 @@ def compile_program(
         typer.Option("--diff", help="With --format: only show what would change; exit status 1 if anything."),
     ] = False,
     graph: Graph = None,
-    defines: Defines = None,
-    warnings: Warnings = "on",
-    cpp_directories: CppDirectories = "",
-    cpp_sources: CppSources = "",
     as_json: Json = False,
+    **more: Any,
 ) -> None:
     """Check a program of the fragment language and compile it.
 
     All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
-    Only bodies and sources that have changed are compiled again.
+    Only bodies and sources that have changed are compiled again. The options about running are kept in what
+    is compiled, for all its runs that do not say otherwise.
     """
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
-    from tailrace.fragments.compile import Source, compile_source, draw_source
+    from tailrace.fragments.compile import compile_source, draw_source
 
     program = programs[0]
     if graph is not None and (check or output is not None):
@@ -79,13 +79,33 @@ def compile_program(
     if not target.parent.is_dir():
         option = "-o" if graph is None else "--graph"
         raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
-    source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
+    source = source_of(program, more)
     if graph is not None:
         problems = draw_source(source, target)
     else:
         problems = compile_source(source, None if check else target)
     show(program, problems, as_json)
     raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
+
+
+def source_of(program: Path, values: dict[str, Any]) -> "Source":
+    """The program with its options; those about running are kept in what is compiled."""
+    from tailrace.fragments.compile import Source
+
+    kept = {name: values[name] for name in RUN_OF_PROGRAM} | {"checks": "true" if values["debug"] else None}
+    return Source(
+        program,
+        values["defines"] or (),
+        values["warnings"],
+        values["cpp_directories"],
+        values["cpp_sources"],
+        values["build_dir"],
+        values["debug"],
+        not values["unoptimised"],
+        run_options=[
+            f"--{name.replace('_', '-')}={value}" for name, value in kept.items() if value is not None
+        ],
+    )
 
 
 def show(program: Path, problems: "Problems", as_json: bool) -> None:

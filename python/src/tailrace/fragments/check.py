@@ -33,14 +33,19 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def check_program(path: Path, defines: Sequence[str] = ()) -> tuple[Bound, Problems]:
-    """Checks a program; raises CommandError for a file that cannot be read at all."""
+def check_program(
+    path: Path, defines: Sequence[str] = (), last_counts: bool = False
+) -> tuple[Bound, Problems]:
+    """Checks a program; raises CommandError for a file that cannot be read at all.
+
+    With `last_counts` the last one of several subroutines of a name counts; otherwise they are an error.
+    """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with no_collection():
-        return run_passes(path, defines)
+        return run_passes(path, defines, last_counts)
 
 
-def run_passes(path: Path, defines: Sequence[str]) -> tuple[Bound, Problems]:
+def run_passes(path: Path, defines: Sequence[str], last_counts: bool) -> tuple[Bound, Problems]:
     problems = Problems()
     source = read_source(path, str(path))
     expanded = preprocess(source, defines, problems)
@@ -52,7 +57,7 @@ def run_passes(path: Path, defines: Sequence[str]) -> tuple[Bound, Problems]:
             Place(source, 0), "the program is empty", "SYN7", "sub main() { ... } is where it begins"
         )
         return Bound(program, expanded), problems
-    bound = bind(program, expanded, problems)
+    bound = bind(program, expanded, problems, last_counts)
     check_types(bound, problems)
     if not problems.errors:
         check_usage(bound, problems)
