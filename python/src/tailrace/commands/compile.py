@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 Programs = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Argument(
         metavar="PROGRAM", help="A program of the fragment language (.fa); several with --format."
     ),
@@ -45,8 +45,14 @@ Graph = Annotated[
 ]
 
 
+Server = Annotated[
+    bool,
+    typer.Option("--serve", help="Be a language server for editors, on standard input and output."),
+]
+
+
 def compile_program(
-    programs: Programs,
+    programs: Programs = None,
     check: Annotated[bool, typer.Option("--check", help="Only look for errors.")] = False,
     output: Output = None,
     layout: Annotated[
@@ -57,6 +63,7 @@ def compile_program(
         typer.Option("--diff", help="With --format: only show what would change; exit status 1 if anything."),
     ] = False,
     graph: Graph = None,
+    server: Server = False,
     defines: Defines = None,
     warnings: Warnings = "on",
     cpp_directories: CppDirectories = "",
@@ -68,6 +75,10 @@ def compile_program(
     All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
     Only bodies and sources that have changed are compiled again.
     """
+    if server:
+        raise typer.Exit(serve_editors(programs))
+    if not programs:
+        raise CommandError("PROGRAM is missing. Fix: name a program (.fa)")
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
     from tailrace.fragments.compile import Source, compile_source, draw_source
@@ -86,6 +97,19 @@ def compile_program(
         problems = compile_source(source, None if check else target)
     show(program, problems, as_json)
     raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
+
+
+def serve_editors(programs: list[Path] | None) -> int:
+    if programs:
+        raise CommandError("--serve: editors name the programs. Fix: --serve alone")
+    try:
+        from tailrace.fragments.serve import serve
+    except ImportError as error:
+        raise CommandError(
+            f"--serve: {error.name} is missing. Fix: pip install 'tailrace[editors]'"
+        ) from error
+    serve()
+    return EXIT_OK
 
 
 def show(program: Path, problems: "Problems", as_json: bool) -> None:
