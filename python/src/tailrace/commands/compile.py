@@ -40,7 +40,8 @@ Graph = Annotated[
     typer.Option(
         "--graph",
         metavar="FILE",
-        help="Only draw which fragments read and write which data, for Graphviz: dot -Tsvg FILE.",
+        help="Only draw which fragments read and write which data: FILE.html, a page with the program; "
+        "FILE.svg; FILE.dot or .gv, the text for Graphviz, which the others need.",
     ),
 ]
 
@@ -86,6 +87,10 @@ def compile_program(
     program = programs[0]
     if graph is not None and (check or output is not None):
         raise CommandError("--graph: not with --check or -o, since it only draws. Fix: two commands")
+    if graph is not None and graph.suffix not in (".dot", ".gv", ".svg", ".html"):
+        raise CommandError(
+            f"--graph {graph}: no form of a drawing. Fix: FILE.html, FILE.svg, FILE.dot or FILE.gv"
+        )
     target = graph or output or Path(program.stem + ".so")
     if not target.parent.is_dir():
         option = "-o" if graph is None else "--graph"

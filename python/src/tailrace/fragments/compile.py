@@ -11,7 +11,7 @@ from tailrace.console import CommandError
 from tailrace.fragments.build import Builder, Failure, find_compiler, link, program_text
 from tailrace.fragments.check import check_program
 from tailrace.fragments.folders import needed_folder
-from tailrace.fragments.graph import drawing
+from tailrace.fragments.graph_page import write_drawing
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
@@ -46,11 +46,11 @@ def compile_source(source: Source, target: Path | None) -> Problems:
 
 
 def draw_source(source: Source, target: Path) -> Problems:
-    """Checks a program and, if nothing is wrong with it, writes a drawing of it for Graphviz."""
+    """Checks a program and, if nothing is wrong with it, draws it."""
     bound, problems = check_program(source.program, source.defines)
     problems = problems.steered(source.warnings)
     if not problems.errors:
-        target.write_text(drawing(bound))
+        write_drawing(bound, target)
     return problems
 
 
