@@ -104,9 +104,9 @@ def test_an_editor_is_served(editor, folder):
     this = {"textDocument": {"uri": uri}}
     document = {"uri": uri, "languageId": "fragments", "version": 1, "text": TEXT}
     editor.notify("textDocument/didOpen", textDocument=document)
-    told = editor.diagnostics()
-    errors = [one for one in told["diagnostics"] if one["severity"] == 1]
-    assert told["uri"] == uri and {one["code"] for one in errors} == {"SYN1", "SYN2"}
+    shown = editor.diagnostics()
+    errors = [one for one in shown["diagnostics"] if one["severity"] == 1]
+    assert shown["uri"] == uri and {one["code"] for one in errors} == {"SYN1", "SYN2"}
     unknown = next(one for one in errors if one["code"] == "SYN2")
     start = place(TEXT, "nope")
     assert unknown["range"] == {"start": start, "end": start | {"character": start["character"] + 4}}

@@ -51,7 +51,7 @@ class Lookup:
 
     @cached_property
     def occurrences(self) -> list[Occurrence]:
-        """All names that were written where they stand, not brought there by a macro."""
+        """All names that are in the text itself, not brought there by a macro."""
         symbols = {symbol.at: symbol for symbol in self.bound.symbols}
         found = [(symbol.at, len(symbol.name), symbol, None) for symbol in symbols.values()]
         for node in self.nodes:

@@ -30,14 +30,14 @@ class Programs:
     def __init__(self) -> None:
         self.lookups: dict[str, Lookup] = {}
         # The files that have messages of a program.
-        self.told: dict[str, set[str]] = {}
+        self.named: dict[str, set[str]] = {}
 
     def check(self, uri: str, text: str) -> dict[str, list[lsp.Diagnostic]]:
         """Checks a program; returns the messages of each file that has some, or had some before."""
         path = Path(to_fs_path(uri) or uri)
         source = SourceFile(str(path), path, text.replace("\r\n", "\n"))
         found: dict[str, list[lsp.Diagnostic]] = {uri: []}
-        found |= {other: [] for other in self.told.get(uri, ())}
+        found |= {other: [] for other in self.named.get(uri, ())}
         if control := CONTROL.search(source.text):
             found[uri].append(message(Problem(Place(source, control.start()), "control character", "SYN")))
         else:
@@ -47,7 +47,7 @@ class Programs:
                 file = problem.place.file
                 target = uri if file is source else from_fs_path(str(file.path.absolute())) or uri
                 found.setdefault(target, []).append(message(problem))
-        self.told[uri] = set(found)
+        self.named[uri] = set(found)
         return found
 
 
@@ -130,7 +130,7 @@ def add_checks(server: LanguageServer, programs: Programs) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         programs.lookups.pop(params.text_document.uri, None)
-        for target in programs.told.pop(params.text_document.uri, ()):
+        for target in programs.named.pop(params.text_document.uri, ()):
             server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(target, []))
 
 
