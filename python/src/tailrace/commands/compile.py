@@ -85,12 +85,8 @@ def compile_program(
     from tailrace.fragments.compile import Source, compile_source, draw_source
 
     program = programs[0]
-    if graph is not None and (check or output is not None):
-        raise CommandError("--graph: not with --check or -o, since it only draws. Fix: two commands")
-    if graph is not None and graph.suffix not in (".dot", ".gv", ".svg", ".html"):
-        raise CommandError(
-            f"--graph {graph}: no form of a drawing. Fix: FILE.html, FILE.svg, FILE.dot or FILE.gv"
-        )
+    if graph is not None:
+        check_drawing(graph, alone=not check and output is None)
     target = graph or output or Path(program.stem + ".so")
     if not target.parent.is_dir():
         option = "-o" if graph is None else "--graph"
@@ -102,6 +98,14 @@ def compile_program(
         problems = compile_source(source, None if check else target)
     show(program, problems, as_json)
     raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
+
+
+def check_drawing(graph: Path, alone: bool) -> None:
+    if not alone:
+        raise CommandError("--graph: not with --check or -o, since it only draws. Fix: two commands")
+    if graph.suffix not in (".dot", ".gv", ".svg", ".html"):
+        forms = "FILE.html, FILE.svg, FILE.dot or FILE.gv"
+        raise CommandError(f"--graph {graph}: no form of a drawing. Fix: {forms}")
 
 
 def serve_editors(programs: list[Path] | None) -> int:
