@@ -85,12 +85,7 @@ def compile_program(
     from tailrace.fragments.compile import Source, compile_source, draw_source
 
     program = programs[0]
-    if graph is not None:
-        check_drawing(graph, alone=not check and output is None)
-    target = graph or output or Path(program.stem + ".so")
-    if not target.parent.is_dir():
-        option = "-o" if graph is None else "--graph"
-        raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
+    target = target_of(program, graph, output, check)
     source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
     if graph is not None:
         problems = draw_source(source, target)
@@ -100,12 +95,17 @@ def compile_program(
     raise typer.Exit(EXIT_BAD_INPUT if problems.errors else EXIT_OK)
 
 
-def check_drawing(graph: Path, alone: bool) -> None:
-    if not alone:
+def target_of(program: Path, graph: Path | None, output: Path | None, check: bool) -> Path:
+    """The file to write; raises CommandError for one that cannot be."""
+    option, target = ("-o", output or Path(program.stem + ".so")) if graph is None else ("--graph", graph)
+    if graph is not None and (check or output is not None):
         raise CommandError("--graph: not with --check or -o, since it only draws. Fix: two commands")
-    if graph.suffix not in (".dot", ".gv", ".svg", ".html"):
+    if graph is not None and graph.suffix not in (".dot", ".gv", ".svg", ".html"):
         forms = "FILE.html, FILE.svg, FILE.dot or FILE.gv"
         raise CommandError(f"--graph {graph}: no form of a drawing. Fix: {forms}")
+    if not target.parent.is_dir():
+        raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
+    return target
 
 
 def serve_editors(programs: list[Path] | None) -> int:
