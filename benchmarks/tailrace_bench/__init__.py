@@ -16,5 +16,6 @@ BENCHMARKS = {
     "study": "a reference study (ultrasound, seismic), scaled down, on one page",
     "network": "latency, bandwidth and message rate of two ranks through each way to send, over blocking MPI",
     "start": "time to the first step and from the last to the prompt, of every simulation and the command",
+    "language": "checks of fragment programs by length, a run of a small one, one changed body of many",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }

@@ -10,6 +10,7 @@ from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, 
 from tailrace.console import CommandError
 from tailrace_bench import BENCHMARKS
 from tailrace_bench.heat_command import heat
+from tailrace_bench.language_command import language
 from tailrace_bench.molecules_case import FLUIDS
 from tailrace_bench.start_command import start
 
@@ -535,5 +536,6 @@ def benchmarks() -> typer.Typer:
     group.command("checkpoint")(checkpoint)
     group.command("network")(network)
     group.command("start")(start)
+    group.command("language")(language)
     group.command("trace")(trace)
     return group

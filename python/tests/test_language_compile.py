@@ -10,11 +10,15 @@ import pytest
 
 import command
 from fragment_evaluator import Evaluator, bodies_of
+from tailrace.fragments.build import Builder
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import build_object, sources_of
+from tailrace.fragments.compilers import find_compiler
+from tailrace.fragments.folders import needed_folder
+from tailrace.fragments.functions import find_functions
 from tailrace.fragments.lower import lower
 from tailrace.fragments.problems import Problems
-from tailrace.fragments.units import find_functions, units_of
+from tailrace.fragments.units import program_unit, units_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fragment_language.md"
 POWERS = PAGE.read_text().split("```fragments\n")[1].split("```")[0]
@@ -35,9 +39,11 @@ def built(text: str, **sources: str) -> tuple[list[str], Problems, dict]:
     bound, problems = check_program(Path("p.fa"))
     assert problems.errors == [], problems.as_text()
     found = sources_of(Path("p.fa"), "", "")
-    units = units_of(bound, find_functions(bound, found, problems), found)
-    compiled = build_object(bound, units, Path("p.so"), problems)
-    return compiled, problems, lower(bound)
+    functions = find_functions(bound, found, problems, find_compiler)
+    document = lower(bound)
+    units = [*units_of(bound, functions, found), program_unit(document)]
+    builder = Builder(needed_folder("objects"), find_compiler())
+    return build_object(bound, units, Path("p.so"), problems, builder), problems, document
 
 
 def evaluated(document: dict, bodies: dict, *words: object) -> tuple[int, list]:

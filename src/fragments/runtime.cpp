@@ -33,7 +33,7 @@ class Runtime {
           const RunOptions& options)
       : endpoint_(endpoint),
         termination_(endpoint),
-        machine_(image, bodies, {.rank = endpoint.rank(), .batch = batch_within(options)}),
+        machine_(image, bodies, {.rank = endpoint.rank(), .batch = batch_within(options), .depth = options.depth}),
         mail_(endpoint, *image),
         limits_(mail_, options),
         printed_(options.printed),

@@ -3,14 +3,15 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailrace.commands.options import CppDirectories, CppSources, Defines, Json, Warnings
+from tailrace.commands.options import PROGRAM, RUN_OF_PROGRAM, Json, also
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 if TYPE_CHECKING:
+    from tailrace.fragments.compile import Source
     from tailrace.fragments.problems import Problems
 
 
@@ -52,6 +53,7 @@ Server = Annotated[
 ]
 
 
+@also(PROGRAM | RUN_OF_PROGRAM)
 def compile_program(
     programs: Programs = None,
     check: Annotated[bool, typer.Option("--check", help="Only look for errors.")] = False,
@@ -65,16 +67,14 @@ def compile_program(
     ] = False,
     graph: Graph = None,
     server: Server = False,
-    defines: Defines = None,
-    warnings: Warnings = "on",
-    cpp_directories: CppDirectories = "",
-    cpp_sources: CppSources = "",
     as_json: Json = False,
+    **more: Any,
 ) -> None:
     """Check a program of the fragment language and compile it.
 
     All errors come out together, each with its place, its line and a fix, before the C++ compiler is started.
-    Only bodies and sources that have changed are compiled again.
+    Only bodies and sources that have changed are compiled again. The options about running are kept in what
+    is compiled, for all its runs that do not say otherwise.
     """
     if server:
         raise typer.Exit(serve_editors(programs))
@@ -82,11 +82,11 @@ def compile_program(
         raise CommandError("PROGRAM is missing. Fix: name a program (.fa)")
     if layout or diff or len(programs) > 1:
         raise typer.Exit(format_programs(programs, layout, diff))
-    from tailrace.fragments.compile import Source, compile_source, draw_source
+    from tailrace.fragments.compile import compile_source, draw_source
 
     program = programs[0]
     target = target_of(program, graph, output, check)
-    source = Source(program, defines or (), warnings, cpp_directories, cpp_sources)
+    source = source_of(program, more)
     if graph is not None:
         problems = draw_source(source, target)
     else:
@@ -119,6 +119,26 @@ def serve_editors(programs: list[Path] | None) -> int:
         ) from error
     serve()
     return EXIT_OK
+
+
+def source_of(program: Path, values: dict[str, Any]) -> "Source":
+    """The program with its options; those about running are kept in what is compiled."""
+    from tailrace.fragments.compile import Source
+
+    kept = {name: values[name] for name in RUN_OF_PROGRAM} | {"checks": "true" if values["debug"] else None}
+    return Source(
+        program,
+        values["defines"] or (),
+        values["warnings"],
+        values["cpp_directories"],
+        values["cpp_sources"],
+        values["build_dir"],
+        values["debug"],
+        not values["unoptimised"],
+        run_options=[
+            f"--{name.replace('_', '-')}={value}" for name, value in kept.items() if value is not None
+        ],
+    )
 
 
 def show(program: Path, problems: "Problems", as_json: bool) -> None:

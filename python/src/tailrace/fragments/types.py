@@ -89,7 +89,7 @@ class Checker:
                 self.type_of(ref)
             if isinstance(rule, tree.AssignRule):
                 self.type_of(rule.ref)
-            if isinstance(rule, tree.MapRule) and rule.property == "afterpush":
+            if rule.property == "afterpush" and isinstance(rule, tree.MapRule):
                 self.type_of(rule.ref)
                 self.type_of(rule.value)
             elif isinstance(rule, tree.AssignRule | tree.ExprRule | tree.MapRule):
