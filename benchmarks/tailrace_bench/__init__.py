@@ -10,6 +10,8 @@ BENCHMARKS = {
     "seismic": "points per second against the memory's bandwidth and, where given, Devito's generated code",
     "molecules": "time and memory per molecule and, where given, LAMMPS from the same start",
     "heat": "time per step and Mop/s of NPB's UA, its parts and, where given, NPB's own binaries",
+    "fragments": "task graphs by fragments, MPI, OpenMP tasks and others; what the parts of a fragment cost",
+    "poisson": "sweeps by fragments against a plain MPI solver of the same methods",
     "output": "every strategy under about 60 loads; many boxes against one",
     "exchange": "values at arbitrary indices by every transport against messages written by hand",
     "checkpoint": "checkpoints and restarts against a plain write and read; the study of states of molecules",

@@ -102,6 +102,14 @@ def test_places_and_recommendations_are_in_the_document():
     assert document["files"][0]["text"] == POWERS
 
 
+def test_the_target_of_a_push_is_in_the_document():
+    text = "C++ sub f(name r) ${{ r = 1; $}} C++ sub g(value v) ${{ v; $}}\n"
+    text += "sub main() { df x; cf a[2]: g(x); f(x) @ { afterpush x => a[1 + 1]; }; }\n"
+    Path("p.fa").write_text(text)
+    (rule,) = lower(check_program(Path("p.fa"))[0])["subs"]["main"]["body"][2]["rules"]
+    assert rule["to"][:2] == [1, 1] and rule["to"][3]["id"] == "a" and rule["ref"][0]["id"] == "x"
+
+
 def test_a_program_with_its_bodies(capfd):
     compiled, problems, document = built(POWERS)
     assert sorted(compiled) == ["double_it", "one", "program", "show"] and problems.errors == []

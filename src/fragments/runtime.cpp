@@ -149,7 +149,7 @@ class Runtime {
   }
   /// Where a fragment that is to run wants to be, if it is not here.
   [[nodiscard]] std::optional<int> elsewhere(const Task& task) const {
-    const auto& resolution = task.resolution;
+    const auto& resolution = *task.resolution;
     if (task.placed || resolution.fault || mail_.size() == 1) return {};
     std::optional<int> rank;
     if (resolution.rank) rank = rank_of(*resolution.rank);
@@ -269,9 +269,10 @@ class Runtime {
     return pausing_.active() || (arrived_.empty() && bodies_.empty() && (unfolding_.empty() || hold()));
   }
   void nap() {
-    constexpr double longest_s = 0.2;  // what arrives, and workers, wake it
+    // What arrives, and workers, wake it. A long wait has few looks; lines of bodies at work leave soon.
+    constexpr double longest_s = 10, longest_at_work_s = 0.2;
     send_printed();
-    endpoint_.wait(longest_s);
+    endpoint_.wait(at_work() > 0 ? longest_at_work_s : longest_s);
   }
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {
@@ -299,8 +300,9 @@ class Runtime {
   }
   /// Finds out what a fragment needs, and where it goes.
   void look_at(Task& task) {
-    machine_.resolve(task.fragment, task.resolution);
-    const bool ready = task.resolution.ready();
+    auto& resolution = tasks_.resolution_of(task);
+    machine_.resolve(task.fragment, resolution);
+    const bool ready = resolution.ready();
     if (const auto rank = elsewhere(task); rank && (ready || output_known(task))) {
       forward(*rank, task.fragment);
       return tasks_.end(task);
@@ -314,7 +316,7 @@ class Runtime {
   void start(Task& task) {
     task.fragment.release_inputs();
     if (workers_) return workers_->start(task);
-    conclude(task, machine_.run_body(task.fragment, task.resolution));
+    conclude(task, machine_.run_body(task.fragment, *task.resolution));
   }
   bool take_ended() {
     if (!workers_) return false;
@@ -322,7 +324,7 @@ class Runtime {
   }
   void unfold(Task& task) {
     limits_.unfold();
-    conclude(task, machine_.execute(task.fragment, task.resolution));
+    conclude(task, machine_.execute(task.fragment, *task.resolution));
   }
   void conclude(Task& task, Effects effects) {
     const auto& fragment = task.fragment;
@@ -337,7 +339,7 @@ class Runtime {
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
   static bool output_known(const Task& task) {
     return task.fragment.runs_body() && task.fragment.statement->rules.rank.empty() &&
-           std::ranges::any_of(task.resolution.arguments,
+           std::ranges::any_of(task.resolution->arguments,
                                [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
   void fail(const Fragment& fragment, const Fault& fault) {
@@ -420,11 +422,12 @@ class Runtime {
   }
   void wait(Task& task) {
     ++waiting_, task.order = ++waits_;
-    auto& missing = task.resolution.missing;
+    auto& missing = task.resolution->missing;
     task.awaited = missing.size() + 1;  // it waits until all are requested
     auto& inputs = task.fragment.inputs;
     const auto known = inputs.size();
     for (auto& name : missing) inputs.push_back({std::move(name), {}});
+    tasks_.forget(task);
     for (auto i = known; i < inputs.size(); ++i) request(inputs[i].name, {mail_.rank(), task.number});
     if (--task.awaited == 0) resume(task);
   }

@@ -27,7 +27,7 @@ void Workers::start(Task& task) {
 void Workers::BodyJob::run() {
   std::unique_ptr<BodyJob> self(this);
   Workers& workers = *owner;  // who takes it may end its life
-  effects = workers.machine_->run_body(task->fragment, task->resolution);
+  effects = workers.machine_->run_body(task->fragment, *task->resolution);
   workers.ended_.push(std::move(self));
   workers.wake_();
 }

@@ -15,7 +15,7 @@ from tailrace.fragments.check import check_program
 from tailrace.fragments.compilers import Compiler, find_compiler
 from tailrace.fragments.folders import needed_folder
 from tailrace.fragments.functions import find_functions, reached_from
-from tailrace.fragments.graph import drawing
+from tailrace.fragments.graph_page import write_drawing
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
@@ -90,11 +90,11 @@ def is_of(item: tree.Import, problems: Problems, bound: Bound) -> bool:
 
 
 def draw_source(source: Source, target: Path) -> Problems:
-    """Checks a program and, if nothing is wrong with it, writes a drawing of it for Graphviz."""
+    """Checks a program and, if nothing is wrong with it, draws it."""
     bound, problems = check_program(source.program, source.defines, source.last_counts)
     problems = problems.steered(source.warnings)
     if not problems.errors:
-        target.write_text(drawing(bound))
+        write_drawing(bound, target)
     return problems
 
 
