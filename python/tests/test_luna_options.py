@@ -135,8 +135,6 @@ def test_of_several_imports_of_a_name_the_last_one_counts():
 
 def test_a_function_with_other_parameters_is_called_as_the_import_says():
     Path("c.cpp").write_text('extern "C" void a(const char *, int n) { (void)n; }\n')
-        '#include <cstdio>\nextern "C" void a(const char *, int n) { printf("%d\\n", n); }\n'
-    )
     Path("p.fa").write_text("import a(int, int);\nsub main() a(0, 7);\n")
     answer = command.tailrace("luna", "-c", "p.fa")
     assert answer.status == 0 and "p.fa:1:8: warning: the C++ function is a(" in answer.err, answer
