@@ -39,9 +39,12 @@ Known = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, help="Who sends which messages to whom.")
+    group = typer.Typer(
+        no_args_is_help=True, help="Who sends which messages, and what fragments do with their time."
+    )
     group.callback()(lambda: None)
     group.command("messages")(messages)
+    group.command("fragments")(fragments)
     app.add_typer(group, name="profile")
 
 
@@ -69,3 +72,20 @@ def messages(
         return
     start = Start(program or [], ranks, out, bind, launcher, oversubscribe)
     raise typer.Exit(start_and_show(start, request))
+
+
+def fragments(
+    directory: Annotated[Path, typer.Argument(metavar="RUNDIR", help="Run directory.", show_default=False)],
+    info: Annotated[
+        Path | None,
+        typer.Option("--info", metavar="DIR", help="Pictures of the stages go there, as SVG and PNG."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what the traces of a fragment program say: totals, stages, shares of time, critical path, values.
+
+    The exit status is 3 if numbers that must be equal are not, which names the rank.
+    """
+    from tailrace.profile_fragments import show_run
+
+    raise typer.Exit(show_run(directory, info, json))
