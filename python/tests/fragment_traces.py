@@ -42,6 +42,7 @@ def summary_block(
     seconds: dict[str, float] | None = None,
     counts: dict[str, int] | None = None,
     totals: Sequence[int] = (0, 0, 0, 0),
+    left: tuple[int, int] = (0, 0),
     hops: Sequence[int] = (),
     bin_s: float = 1.0,
     stored: tuple[int, int] = (0, 0),
@@ -65,7 +66,7 @@ def summary_block(
         "<ddddd8I", *span, span[1] if full else full_until, bin_s, cost_s,
         256, len(ACTIVITIES), len(STEPS), 0, 3, 40, 8, int(full),
     )  # fmt: skip
-    body = head + struct.pack("<4Q8Q", *totals, *(list(hops) + [0] * 8)[:8]) + table.tobytes()
+    body = head + struct.pack("<6Q8Q", *totals, *left, *(list(hops) + [0] * 8)[:8]) + table.tobytes()
     return trace_files.block(trace_format.SUMMARY, body, thread)
 
 

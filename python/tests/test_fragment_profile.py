@@ -80,7 +80,7 @@ def two_ranks(tmp_path):
     write(
         tmp_path, 1,
         [*types, records_block(ON_ONE), summary_block(seconds=of_one, totals=(0, 1, 1, 0), hops=(0, 1),
-         counts={"begin": 1, "store": 1}, stored=(16, 0))],
+         counts={"begin": 1, "store": 1}, stored=(16, 0), left=(1, 16))],
         ranks=2,
     )  # fmt: skip
     return tmp_path
@@ -166,7 +166,7 @@ def test_values(two_ranks):
     profile = read_profile(two_ranks)
     found = profile.values
     assert (found.written, found.bytes, found.peak_count, found.peak_bytes) == (2, 816, 2, 816)
-    assert (found.live_at_end, found.live_bytes_at_end, found.unreleased) == (1, 16, 1)
+    assert (found.live_at_end, found.live_bytes_at_end) == (1, 16)
     assert found.latency_s.tolist() == [4.25 - 2.125]
     assert found.kept_s.tolist() == [8.0 - 4.25]
     assert sorted(found.transfers.tolist()) == [0, 1]

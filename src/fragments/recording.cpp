@@ -18,6 +18,9 @@ namespace tailrace::fragments {
 
 namespace {
 
+/// In place of a fragment: a value was there at the end of its program.
+constexpr std::uint64_t of_the_end = std::numeric_limits<std::uint64_t>::max();
+
 std::uint32_t clamped(std::size_t value) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(value, std::numeric_limits<std::uint32_t>::max()));
 }
@@ -127,6 +130,18 @@ void Recording::watch(Store& store) {
   if (!on()) return;
   store.on_release(
       [this](const Id& id, const Value& value) { at_home(Step::release, id, value.bytes().size()); });
+}
+
+void Recording::leave(const Store& store) {
+  for (const auto& [id, entry] : store.entries()) {
+    if (entry.state != Stored::State::live) continue;
+    const auto bytes = entry.value.bytes().size();
+    ++process_->totals.left, process_->totals.left_bytes += bytes;
+    process_->main.record(Step::release, {.time_s = process_->main.last_s(),
+                                          .subject = of_the_end,
+                                          .object = key(id),
+                                          .amount = clamped(bytes)});
+  }
 }
 
 void Recording::finish() {

@@ -81,6 +81,10 @@ class Recording {
   }
   /// Values that leave the store are recorded.
   void watch(Store& store);
+  /// The program is over: what is in the store has been left there.
+  void leaves(const Store& store) {
+    if (on()) leave(store);
+  }
 
  private:
   struct Process;
@@ -101,6 +105,7 @@ class Recording {
   void conclude(const Fragment& fragment, bool goes_on);
   void post(const Id& data, std::size_t bytes);
   void at_home(Step step, const Id& data, std::size_t amount);
+  void leave(const Store& store);
   void finish();
   void put(Step step, const Fragment& fragment, double time_s, std::uint64_t object, std::size_t amount);
   [[nodiscard]] std::uint16_t type_of(const Fragment& fragment) const noexcept;

@@ -441,6 +441,7 @@ class Runtime {
   // The end
   Ending close() {
     recording_.turn_to(Activity::ending);
+    recording_.leaves(store_);
     closing_.send(report());
     while (!closing_.complete())
       if (!endpoint_.progress()) nap();

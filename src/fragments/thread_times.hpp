@@ -78,6 +78,7 @@ class ThreadTimes {
   static constexpr std::size_t hop_count = 8;
   struct Totals {
     std::uint64_t created = 0, ended = 0, waited = 0, forwarded = 0;
+    std::uint64_t left = 0, left_bytes = 0;  ///< values at the end of programs
     std::array<std::uint64_t, hop_count> by_hops{};
   };
   /// Says all that was counted to the recorder.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, CommandError
 from tailrace.fragment_profile.profile import NoRecordsError, Profile, read_profile
-from tailrace.fragment_profile.text import print_profile
+from tailrace.fragment_profile.rules import RULES, explain, findings
+from tailrace.fragment_profile.text import print_findings, print_profile
 from tailrace.units import wide_console
 
 
@@ -24,13 +25,21 @@ def read(directory: Path) -> Profile:
         ) from None
 
 
-def show_run(directory: Path, info: Path | None, json: bool) -> int:
+def show_run(directory: Path, info: Path | None, rule: str | None, json: bool) -> int:
     """Returns the exit status."""
+    if rule is not None and rule not in (names := [one.name for one in RULES]):
+        raise CommandError(f"--explain {rule}: there is no such rule. Give one of {', '.join(names)}.")
     profile = read(directory)
+    if rule is not None:
+        print(explain(rule, profile))
+        return EXIT_OK
     if json:
-        print(json_module.dumps(profile.as_dict(), indent=2))
+        advice = [one.as_dict() for one in findings(profile)]
+        print(json_module.dumps(profile.as_dict() | {"advice": advice}, indent=2))
     else:
-        print_profile(profile, wide_console())
+        console = wide_console()
+        print_profile(profile, console)
+        print_findings(profile, console)
     if info is not None:
         from tailrace.fragment_profile.pictures import write_pictures
 

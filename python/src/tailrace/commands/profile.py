@@ -80,6 +80,10 @@ def fragments(
         Path | None,
         typer.Option("--info", metavar="DIR", help="Pictures of the stages go there, as SVG and PNG."),
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="RULE", help="What a rule of the advice looks at, and found."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what the traces of a fragment program say: totals, stages, shares of time, critical path, values.
@@ -88,4 +92,4 @@ def fragments(
     """
     from tailrace.profile_fragments import show_run
 
-    raise typer.Exit(show_run(directory, info, json))
+    raise typer.Exit(show_run(directory, info, rule, json))

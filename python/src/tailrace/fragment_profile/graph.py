@@ -31,6 +31,7 @@ class Graph:
     edge_to: np.ndarray  # sorted
     edge_s: np.ndarray  # transfer between ranks
     begin_s: np.ndarray
+    barrier: np.ndarray  # whether all before it were over: the first of a further program of the process
     lanes: int
     complete: bool = True
 
@@ -108,9 +109,12 @@ def graph_of(recorded: Recorded) -> Graph | None:
     lead = np.where(np.isfinite(found["lead_s"]), found["lead_s"], 0.0) if workers else np.zeros(len(order))
     starts, ends, seconds = _edges(recorded, place)
     number = int(lane.max(initial=-1)) + 1
+    over = np.maximum.accumulate(np.r_[-np.inf, ended[:-1]])
+    barrier = (found["parent"] < 0) & (found["created_s"] >= over) & np.isfinite(over)
     return Graph(
-        found["type"], lane, useful, overhead, lead, starts, ends, seconds, found["begin_s"], number, complete
-    )
+        found["type"], lane, useful, overhead, lead, starts, ends, seconds, found["begin_s"], barrier, number,
+        complete,
+    )  # fmt: skip
 
 
 def _lanes(recorded: Recorded, place: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -175,25 +179,28 @@ def _edges(recorded: Recorded, place: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def critical_path(graph: Graph) -> CriticalPath:
     """The longest chain; of several, the one that ends last."""
-    useful = graph.useful_s.tolist()
-    finish, cause = useful.copy(), [-1] * graph.nodes
-    edges = zip(graph.edge_from.tolist(), graph.edge_to.tolist(), graph.edge_s.tolist(), strict=True)
-    for number, (start, end, seconds) in enumerate(edges):
-        chain = finish[start] + seconds + useful[end]
-        if chain > finish[end] or cause[end] < 0:
-            finish[end], cause[end] = chain, number
-    path = CriticalPath()
-    node = int(np.argmax(finish))
-    path.length_s = finish[node]
+    useful, barrier = graph.useful_s.tolist(), graph.barrier.tolist()
+    starts, seconds = graph.edge_from.tolist(), graph.edge_s.tolist()
+    bounds = np.searchsorted(graph.edge_to, np.arange(graph.nodes + 1)).tolist()
+    finish, cause, transfer = [0.0] * graph.nodes, [-1] * graph.nodes, [0.0] * graph.nodes
+    last = 0
+    for node in range(graph.nodes):
+        begin = finish[last] if barrier[node] else 0.0
+        cause[node] = last if barrier[node] else -1
+        for edge in range(bounds[node], bounds[node + 1]):
+            chain = finish[starts[edge]] + seconds[edge]
+            if chain > begin or cause[node] < 0:
+                begin, cause[node], transfer[node] = chain, starts[edge], seconds[edge]
+        finish[node] = begin + useful[node]
+        last = node if finish[node] >= finish[last] else last
+    path = CriticalPath(length_s=finish[last])
+    node = last
     while node >= 0:
-        count, seconds = path.by_type.get(int(graph.types[node]), (0, 0.0))
-        path.by_type[int(graph.types[node])] = (count + 1, seconds + useful[node])
+        count, spent = path.by_type.get(int(graph.types[node]), (0, 0.0))
+        path.by_type[int(graph.types[node])] = (count + 1, spent + useful[node])
         path.fragments += 1
-        edge = cause[node]
-        if edge < 0:
-            break
-        path.transfer_s += float(graph.edge_s[edge])
-        node = int(graph.edge_from[edge])
+        path.transfer_s += transfer[node]
+        node = cause[node]
     path.by_type = dict(sorted(path.by_type.items(), key=lambda one: -one[1][1]))
     return path
 
@@ -214,8 +221,9 @@ def replay(
     starts, seconds = graph.edge_from.tolist(), (transfer * graph.edge_s).tolist()
     bounds = np.searchsorted(graph.edge_to, np.arange(graph.nodes + 1)).tolist()
     free, finish = [0.0] * graph.lanes, [0.0] * graph.nodes
+    barrier, latest = graph.barrier.tolist(), 0.0
     for node in range(graph.nodes):
-        ready = 0.0
+        ready = latest if barrier[node] else 0.0
         for edge in range(bounds[node], bounds[node + 1]):
             come = finish[starts[edge]] + seconds[edge]
             ready = max(ready, come)
@@ -225,7 +233,8 @@ def replay(
             ready = max(ready, free[where] + before[node])
             free[where] = ready + useful[node]
         finish[node] = ready + useful[node]
-    return max(finish, default=0.0)
+        latest = max(latest, finish[node])
+    return latest
 
 
 def what_if(graph: Graph, names: list[str], first_s: float, types: int = 3) -> WhatIf:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tailrace.trace import RECORD, STEPS, RunTrace, Summary, TypeName
+from tailrace.trace.records import AT_THE_END
 
 # One row per fragment. Times are NaN where that was not recorded.
 FRAGMENT = np.dtype(
@@ -44,6 +45,7 @@ VALUE = np.dtype(
         ("posted_s", "f8"),
         ("stored_s", "f8"),
         ("released_s", "f8"),
+        ("left", "?"),  # it was there at the end of its program
         ("last_use_s", "f8"),
         ("transfers", "i4"),
         ("uses", "i4"),
@@ -339,6 +341,8 @@ def _add_values(records: np.ndarray, ranks: np.ndarray, recorded: Recorded) -> N
         table[name][at] = one["time_s"]
         if step == "post":
             table["writer"][at], table["writer_rank"][at] = rows_of(numbers, one["subject"]), on
+        if step == "release":
+            table["left"][at] = one["subject"] == AT_THE_END
         if step == "store":
             table["home"][at], table["bytes"][at] = on, one["amount"]
     at = rows_of(keys, records["object"][_of(records, "deliver")])

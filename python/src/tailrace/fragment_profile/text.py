@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailrace.fragment_profile.profile import Profile
+from tailrace.fragment_profile.rules import findings
 from tailrace.fragment_profile.shares import OVERHEADS
 from tailrace.units import bytes_text, duration_text
 
@@ -29,6 +30,14 @@ def print_profile(profile: Profile, console: Console) -> None:
             console.print()
             for line in lines:
                 console.print(line, markup=False, soft_wrap=True)
+
+
+def print_findings(profile: Profile, console: Console) -> None:
+    """What rules say, with the numbers they used."""
+    for one in findings(profile):
+        console.print()
+        console.print(f"{one.rule}: {one.text}", markup=False, soft_wrap=True)
+        console.print(f"  {one.evidence()}", markup=False, soft_wrap=True)
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -19,7 +19,6 @@ class Values:
     peak_bytes: int
     live_at_end: int
     live_bytes_at_end: int
-    unreleased: int
     latency_s: np.ndarray  # from the request to the value, of values at other ranks
     transfers: np.ndarray  # of each value to other ranks
     kept_s: np.ndarray  # from the last use to the release
@@ -51,7 +50,7 @@ def values_of(recorded: Recorded) -> Values:
     table, arrivals = recorded.values, recorded.arrivals
     _, count, size = live(recorded)
     stored = table[np.isfinite(table["stored_s"])]
-    kept = stored["released_s"] - stored["last_use_s"]
+    kept = (stored["released_s"] - stored["last_use_s"])[~stored["left"]]
     waited = arrivals["time_s"] - arrivals["asked_s"]
     end_count, end_bytes = _left(recorded)
     return Values(
@@ -61,7 +60,6 @@ def values_of(recorded: Recorded) -> Values:
         peak_bytes=int(size.max(initial=0)),
         live_at_end=end_count,
         live_bytes_at_end=end_bytes,
-        unreleased=int(np.isnan(stored["released_s"]).sum()),
         latency_s=waited[np.isfinite(waited)],
         transfers=table["transfers"],
         kept_s=kept[np.isfinite(kept)],
@@ -82,17 +80,12 @@ def live(recorded: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _left(recorded: Recorded) -> tuple[int, int]:
-    from tailrace.trace import STEPS
-
-    store, release = STEPS.index("store"), STEPS.index("release")
-    if not recorded.summaries:
-        left = recorded.values[np.isnan(recorded.values["released_s"])]
-        return len(left), int(left["bytes"].sum())
-    counts = sum(one.counts.sum(axis=0) for one in recorded.summaries.values())
-    size = sum(
-        int(one.stored_bytes.sum()) - int(one.released_bytes.sum()) for one in recorded.summaries.values()
-    )
-    return int(counts[store] - counts[release]), size
+    """What programs left behind, as the ranks counted it; of a killed one, what was not released."""
+    if recorded.summaries:
+        found = recorded.summaries.values()
+        return sum(one.left for one in found), sum(one.left_bytes for one in found)
+    left = recorded.values[np.isnan(recorded.values["released_s"])]
+    return len(left), int(left["bytes"].sum())
 
 
 def _fetched_twice(recorded: Recorded) -> int:

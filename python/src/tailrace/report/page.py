@@ -15,6 +15,7 @@ from tailrace.data.directory import case_file_of
 from tailrace.kwave import FileError
 from tailrace.report.advice import advise
 from tailrace.report.exchange_section import exchange_section
+from tailrace.report.fragment_advice import fragment_advice
 from tailrace.report.fragments_section import fragments_section
 from tailrace.report.load import Run, load_run
 from tailrace.report.messages_section import run_messages_section
@@ -57,7 +58,9 @@ def render(run: Run) -> str:
     """The page as text."""
     if is_program(run):
         sections = [program_section(run), fragments_section(run.fragments)]
-        return run_page(run, sections, program_numbers(run), None, program_command(run))
+        return run_page(
+            run, sections, program_numbers(run), fragment_advice(run) or None, program_command(run)
+        )
     result, result_numbers = result_section(run)
     numbers = result_numbers + performance_numbers(run) + _progress_number(run)
     sections = [

@@ -53,11 +53,12 @@ ACTIVITIES = (
 )
 STAGES = ("waiting", "ready", "useful")
 TYPE_KINDS = ("body", "call", "for", "while", "if")
+AT_THE_END = (1 << 64) - 1  # the subject of a release: the value was there at the end of its program
 MANY_HOPS = 7  # the last count of `by_hops` is of so many or more
 
 _TYPE = struct.Struct("<HBxii")
 _HEAD = struct.Struct("<ddddd8I")
-_TOTALS = struct.Struct("<4Q8Q")
+_TOTALS = struct.Struct("<6Q8Q")
 _MOST = 1 << 16  # of anything that a summary has
 
 
@@ -92,6 +93,8 @@ class Summary:
     ended: int
     waited: int
     forwarded: int
+    left: int  # values at the end of programs
+    left_bytes: int
     by_hops: tuple[int, ...]
     seconds: np.ndarray  # bins x ACTIVITIES
     counts: np.ndarray  # bins x STEPS
@@ -141,7 +144,7 @@ def parse_summary(payload: bytes) -> Summary | None:
     of_bins = np.frombuffer(payload, bin_type, bins, at)
     of_types = np.frombuffer(payload, of_type, types, at + bins * bin_type.itemsize)
     return Summary(
-        start, end, full_until, bin_s, cost, bool(full), *totals[:4], totals[4:],
+        start, end, full_until, bin_s, cost, bool(full), *totals[:6], totals[6:],
         of_bins["seconds"], of_bins["counts"].astype(np.int64),
         of_bins["bytes"][:, 0].astype(np.int64), of_bins["bytes"][:, 1].astype(np.int64),
         of_types["seconds"], of_types["classes"].astype(np.int64),
