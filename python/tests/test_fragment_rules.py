@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules over the profile of a fragment program: for each one traces that have the fault, and traces that nearly
-have it.
+"""Rules over the profile of a fragment program: for each one traces that have the fault, and traces that
+nearly have it.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ def summed(path: Path, *ranks: dict) -> Profile:
 
 def bodies(path: Path, rank: int, ranks: int, lengths: list[float], gap_s: float = 0.0, start: float = 0.0,
            tail: tuple = (), **more) -> None:  # fmt: skip
-    """Bodies one after the other on a rank, each with a gap of overhead before it, and idle to the end at 10."""
+    """Bodies one after the other on a rank, with a gap of overhead before each, and idle to the end at 10."""
     at, rows = start, []
     if start > 0:
         rows += [(0.0, "idle", 0), (start, "busy", 0)]
@@ -183,8 +183,8 @@ def pipeline(path: Path, transfer_s: float, body_s: float, others: int = 0) -> P
         at += body_s
         useful[rank] += body_s
         last = 1000 + step
-        mine += [(at, "end", which, 0, 0, 1), (at, "destroy", which, 0, 0, 1), (at, "post", which, last, 8, 1),
-                 (at, "store", 0, last, 8), (at, "idle", 0)]  # fmt: skip
+        mine += [(at, "end", which, 0, 0, 1), (at, "destroy", which, 0, 0, 1)]
+        mine += [(at, "post", which, last, 8, 1), (at, "store", 0, last, 8), (at, "idle", 0)]
     for rank in (0, 1):
         count = (steps + 1 - rank) // 2
         summary = summary_block(

@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(lambda: None)
     group.command("messages")(messages)
     group.command("fragments")(fragments)
+    group.command("compare")(compare)
     app.add_typer(group, name="profile")
 
 
@@ -93,3 +94,18 @@ def fragments(
     from tailrace.profile_fragments import show_run
 
     raise typer.Exit(show_run(directory, info, rule, json))
+
+
+RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", show_default=False)]
+
+
+def compare(
+    first: RunDirectory,
+    second: RunDirectory,
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="A page with all of it.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what changed between two runs of a fragment program: times, stages, values, critical path."""
+    from tailrace.profile_fragments import compare_runs
+
+    compare_runs(first, second, page, json)

@@ -125,9 +125,6 @@ def _sentences(rows: dict[str, Row]) -> list[str]:
         row = rows[name]
         if row.ratio is None or abs(row.ratio - 1) <= _CLEAR:
             continue
-        what = name if row.ratio else name
-        sentences.append(
-            f"{less if row.ratio < 1 else more}: {what}, {row.text(row.first)} before and "
-            f"{row.text(row.second)} now."
-        )
+        before, now = row.text(row.first), row.text(row.second)
+        sentences.append(f"{less if row.ratio < 1 else more}: {name}, {before} before and {now} now.")
     return sentences

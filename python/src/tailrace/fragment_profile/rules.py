@@ -4,7 +4,7 @@ what following it gains, with both bounds; all of it can be recomputed by hand (
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,9 +48,13 @@ class Rule:
 
     name: str
     condition: str
-    why: str
     look: Callable[[Profile], Finding | None]
-    excluded_by: tuple[str, ...] = field(default=())
+    excluded_by: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """What the rule is about."""
+        return " ".join((self.look.__doc__ or "").split())
 
 
 def _number(value: float) -> str:
@@ -418,28 +422,51 @@ def _first_half(profile: Profile) -> Finding | None:
 
 
 RULES = (
-    Rule("profile-costs", "records * record_cost_s > 5 % of busy time", _own_cost.__doc__ or "", _own_cost),
-    Rule("fragments-too-small", "granularity_s < 2 * overhead_per_body_s and overhead > 20 % of thread time",
-         _granularity.__doc__ or "", _granularity, ("profile-costs", "small-messages")),
-    Rule("rank-is-slower", "median_s > 1.3 * median_elsewhere_s", _speed.__doc__ or "", _speed, ("oversubscribed",)),
-    Rule("oversubscribed", "quantile_95_s > 5 * median_s and > 2 ms", _oversubscribed.__doc__ or "", _oversubscribed),
-    Rule("imbalance", "load_balance < 0.85, idle_share > 0.1 and useful_share_of_busiest > 0.3",
-         _imbalance.__doc__ or "", _imbalance, ("rank-is-slower",)),
-    Rule("serial-chain", "chain_s > 0.7 * measured_s and idle_share > 0.3", _serial_chain.__doc__ or "",
-         _serial_chain, ("imbalance",)),
-    Rule("latency-bound", "transfer_s > 0.3 * critical_path_s and > 0.15 of the run", _latency.__doc__ or "",
-         _latency, ("messages-behind-bodies",)),
-    Rule("messages-behind-bodies",
-         "request_latency_s within 1/4 and 4 of long_body_s, which is > 10 * fastest_request_s, idle_share > 0.1",
-         _long_bodies.__doc__ or "", _long_bodies),
-    Rule("placement-thrashes", "moved_twice_or_more > 5 % of total_cf", _migrations.__doc__ or "", _migrations),
-    Rule("expansion-starves", "creating_share > 0.4 and idle_share > 0.3", _expansion.__doc__ or "", _expansion,
-         ("fragments-too-small",)),
-    Rule("late-start", "less than half of the most useful share for more than 20 % of the run",
-         _first_half.__doc__ or "", _first_half, ("expansion-starves", "serial-chain", "imbalance")),
-    Rule("late-inputs", "wait_share > 0.8 and idle_share > 0.2", _late_order.__doc__ or "", _late_order,
-         ("serial-chain", "latency-bound", "messages-behind-bodies", "imbalance", "expansion-starves")),
-    Rule("small-messages", "messages_s > 0.5 * busy_s and messages >= 100", _messages.__doc__ or "", _messages),
-    Rule("use-counts-missing", "values_left > 0.5 * values_written, of 100 or more", _leak.__doc__ or "", _leak),
-    Rule("fetched-twice", "values_fetched_twice >= 20 and > 20 % of values_fetched", _twice.__doc__ or "", _twice),
-)  # fmt: skip
+    Rule("profile-costs", "records * record_cost_s > 5 % of busy time", _own_cost),
+    Rule(
+        "fragments-too-small",
+        "granularity_s < 2 * overhead_per_body_s and overhead > 20 % of thread time",
+        _granularity,
+        ("profile-costs", "small-messages"),
+    ),
+    Rule("rank-is-slower", "median_s > 1.3 * median_elsewhere_s", _speed, ("oversubscribed",)),
+    Rule("oversubscribed", "quantile_95_s > 5 * median_s and > 2 ms", _oversubscribed),
+    Rule(
+        "imbalance",
+        "load_balance < 0.85, idle_share > 0.1 and useful_share_of_busiest > 0.3",
+        _imbalance,
+        ("rank-is-slower",),
+    ),
+    Rule("serial-chain", "chain_s > 0.7 * measured_s and idle_share > 0.3", _serial_chain, ("imbalance",)),
+    Rule(
+        "latency-bound",
+        "transfer_s > 0.3 * critical_path_s and > 0.15 of the run",
+        _latency,
+        ("messages-behind-bodies",),
+    ),
+    Rule(
+        "messages-behind-bodies",
+        "request_latency_s within 1/4 and 4 of long_body_s, long_body_s > 10 * fastest_request_s, "
+        "idle_share > 0.1, and no worker threads",
+        _long_bodies,
+    ),
+    Rule("placement-thrashes", "moved_twice_or_more > 5 % of total_cf", _migrations),
+    Rule(
+        "expansion-starves", "creating_share > 0.4 and idle_share > 0.3", _expansion, ("fragments-too-small",)
+    ),
+    Rule(
+        "late-start",
+        "less than half of the most useful share for more than 20 % of the run",
+        _first_half,
+        ("expansion-starves", "serial-chain", "imbalance"),
+    ),
+    Rule(
+        "late-inputs",
+        "wait_share > 0.8 and idle_share > 0.2",
+        _late_order,
+        ("serial-chain", "latency-bound", "messages-behind-bodies", "imbalance", "expansion-starves"),
+    ),
+    Rule("small-messages", "messages_s > 0.5 * busy_s and messages >= 100", _messages),
+    Rule("use-counts-missing", "values_left > 0.5 * values_written, of 100 or more", _leak),
+    Rule("fetched-twice", "values_fetched_twice >= 20 and > 20 % of values_fetched", _twice),
+)
