@@ -211,7 +211,7 @@ def test_serial_chain(tmp_path):
 
 
 def fetches(path: Path, repeats: int, latency_s: float, body_s: float) -> Profile:
-    """Fragments on rank 1 that ask for 40 values of rank 0, each for so many fragments; rank 0 runs bodies."""
+    """Fragments on rank 1 that ask for 40 values of rank 0, each by so many; rank 0 runs bodies."""
     values = [(0.0, "store", 0, 5000 + key, 8) for key in range(40)]
     rows, at, count = [(0.0, "idle", 0)], 0.0, 0
     for key in range(40):
