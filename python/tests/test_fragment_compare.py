@@ -50,11 +50,11 @@ def both(tmp_path):
 
 
 def test_the_case_of_the_thesis(both):
-    told = " ".join(both.sentences)
+    stated = " ".join(both.sentences)
     assert both.sentences[0].startswith("The second run is 1.32 times faster (28.4 s and 21.5 s)")
-    assert "It unfolds earlier" in told
-    assert "It has more parallelism" in told
-    assert "It needs more memory" in told
+    assert "It unfolds earlier" in stated
+    assert "It has more parallelism" in stated
+    assert "It needs more memory" in stated
     rows = {row.name: row for row in both.rows}
     arrival = rows["90 % of the fragments are in the wait stage after"]
     assert (arrival.first, arrival.second) == (pytest.approx(10.8, abs=0.05), pytest.approx(4.5, abs=0.05))
@@ -70,9 +70,9 @@ def test_more_memory_is_said(tmp_path):
             (9.0, "release", 0, 7, bytes_each),
         ]
         write(path, 0, [records_block(rows), summary_block(seconds={"useful": 10.0}, totals=(1, 0, 0, 0))])
-    told = " ".join(compare(read_profile(lean), read_profile(fat)).sentences)
-    assert "It needs more memory: most live bytes, 1.00 kB before and 3.00 kB now." in told
-    assert "takes as long as the first" in told
+    stated = " ".join(compare(read_profile(lean), read_profile(fat)).sentences)
+    assert "It needs more memory: most live bytes, 1.00 kB before and 3.00 kB now." in stated
+    assert "takes as long as the first" in stated
 
 
 def test_equal_runs_have_one_sentence(tmp_path):

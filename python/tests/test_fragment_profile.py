@@ -102,8 +102,8 @@ def test_stays_in_stages(two_ranks):
     assert lengths == [[0.5], [2.0, 2.125], [0.125, 0.125, 0.25, 0.5]]
     distribution, wait, ready = profile.stages
     assert (distribution.count, distribution.longest_s, distribution.uncertain) == (1, 0.5, 0)
-    assert (wait.most_at_once, wait.total_s) == (2, 4.125)
-    assert (ready.count, ready.most_at_once) == (4, 1)
+    assert (wait.max_at_once, wait.total_s) == (2, 4.125)
+    assert (ready.count, ready.max_at_once) == (4, 1)
 
 
 def test_population_and_density_add_up(two_ranks):

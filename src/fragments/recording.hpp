@@ -65,7 +65,7 @@ class Recording {
   void unfolds(const Task& task) {
     if (on()) unfold(task);
   }
-  /// What is posted and created from now on is of a fragment, which has run, or goes on.
+  /// What is posted and created from now on is of a fragment, which has run, or continues.
   void concludes(const Fragment& fragment, bool goes_on) {
     if (on()) conclude(fragment, goes_on);
   }

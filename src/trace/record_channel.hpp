@@ -16,18 +16,18 @@ class RecordBudget {
  public:
   explicit RecordBudget(std::int64_t records) noexcept : left_(records) {}
 
-  /// As many as may be put now, up to a portion; 0: none ever again.
+  /// As many as may be put now, up to a batch; 0: none ever again.
   std::int64_t take() noexcept {
     if (spent()) return 0;
-    const auto before = left_.fetch_sub(portion, std::memory_order_relaxed);
+    const auto before = left_.fetch_sub(batch, std::memory_order_relaxed);
     if (before <= 0) spend();
-    return std::clamp<std::int64_t>(before, 0, portion);
+    return std::clamp<std::int64_t>(before, 0, batch);
   }
   void spend() noexcept { spent_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool spent() const noexcept { return spent_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr std::int64_t portion = 1024;
+  static constexpr std::int64_t batch = 1024;
   std::atomic<std::int64_t> left_;
   std::atomic<bool> spent_ = false;
 };

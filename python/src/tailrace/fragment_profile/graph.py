@@ -15,7 +15,7 @@ import numpy as np
 
 from tailrace.fragment_profile.tables import Recorded
 
-MOST_FRAGMENTS = 400_000  # that are replayed; of more, the first ones
+MAX_FRAGMENTS = 400_000  # that are replayed; of more, the first ones
 
 
 @dataclass
@@ -97,8 +97,8 @@ def graph_of(recorded: Recorded) -> Graph | None:
     if not len(begun):
         return None
     order = begun[np.argsort(table["begin_s"][begun], kind="stable")]
-    complete = len(order) <= MOST_FRAGMENTS and recorded.is_full
-    order = order[:MOST_FRAGMENTS]
+    complete = len(order) <= MAX_FRAGMENTS and recorded.is_full
+    order = order[:MAX_FRAGMENTS]
     place = np.full(len(table), -1)
     place[order] = np.arange(len(order))
     found = table[order]

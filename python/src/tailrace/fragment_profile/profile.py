@@ -31,7 +31,7 @@ class StageTimes:
     p99_s: float
     longest_s: float
     total_s: float
-    most_at_once: int
+    max_at_once: int
     uncertain: int  # stays between ranks that are not longer than the error of the clocks
 
 

@@ -57,7 +57,7 @@ def _stages(profile: Profile) -> Table:
         times = [
             duration_text(value) if one.count else "-" for value in (one.median_s, one.p99_s, one.longest_s)
         ]
-        table.add_row(one.stage, f"{one.count:,}", *times, f"{one.most_at_once:,}")
+        table.add_row(one.stage, f"{one.count:,}", *times, f"{one.max_at_once:,}")
     uncertain = profile.stages[0].uncertain
     if uncertain:
         error = duration_text(profile.recorded.clock_error_s)

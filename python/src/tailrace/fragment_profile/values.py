@@ -40,7 +40,7 @@ class Values:
             "live_bytes_at_end": self.live_bytes_at_end,
             "request_latency_s": quantiles(self.latency_s),
             "transfers": int(self.transfers.sum()),
-            "most_transfers": int(self.transfers.max(initial=0)),
+            "max_transfers": int(self.transfers.max(initial=0)),
             "kept_after_last_use_s": quantiles(self.kept_s),
             "fetched_twice": self.fetched_twice,
         }

@@ -252,5 +252,5 @@ def _latency(found) -> list[Table]:
         )
         if numbers[key]
     ]
-    caption = f"{numbers['transfers']:,} transfers, of one value {numbers['most_transfers']:,} at most."
+    caption = f"{numbers['transfers']:,} transfers, of one value {numbers['max_transfers']:,} at most."
     return [Table(["time", "median", "99 %", "longest"], rows, caption, numeric=(1, 2, 3))] if rows else []
