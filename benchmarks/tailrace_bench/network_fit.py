@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_RANGES = 3
+MAX_RANGES = 3
 _GAIN = 0.6  # a further range must leave at most this share of the squared relative errors
 
 
@@ -38,7 +38,7 @@ def fit(sizes: list[int], seconds: list[float]) -> list[Range]:
     if len(s) < 2:
         return []
     best: tuple[float, list[int]] = (_error(s, t, [0, len(s)]), [0, len(s)])
-    for ranges in range(2, MOST_RANGES + 1):
+    for ranges in range(2, MAX_RANGES + 1):
         found = min(
             ((_error(s, t, bounds), bounds) for bounds in _divisions(len(s), ranges)),
             default=(np.inf, []),
