@@ -68,9 +68,11 @@ endif()
 if(NOT TARGET PkgConfig::ZSTD)
   message(STATUS "zstd: not found, checkpoints are not compressed")
 endif()
-# What transforms are measured against, nothing that Tailrace uses.
+# What transforms and fragments are measured against, nothing that Tailrace uses.
 if(TAILRACE_BENCHMARKS)
   pkg_check_modules(FFTW3F IMPORTED_TARGET fftw3f)
+  pkg_search_module(STARPU IMPORTED_TARGET starpu-1.4 starpu-1.3)
+  find_package(TBB QUIET COMPONENTS tbb)
 endif()
 if(TAILRACE_TESTS)
   find_package(doctest REQUIRED)

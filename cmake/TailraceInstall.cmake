@@ -9,6 +9,12 @@ install(TARGETS ${targets} tailrace_flags EXPORT tailrace ARCHIVE DESTINATION li
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tailrace DESTINATION include COMPONENT devel)
 # The interface of bodies, for `tailrace compile` of an installed package.
 install(FILES ${CMAKE_SOURCE_DIR}/include/tailrace/fragments/body.h DESTINATION fragments/include/tailrace/fragments COMPONENT programs)
+# LuNA's launcher and its rts, to be put on PATH: below the prefix, which for a wheel is that of its data.
+set(luna_programs share/tailrace/luna/bin)
+if(SKBUILD_DATA_DIR)
+  set(luna_programs ${SKBUILD_DATA_DIR}/${luna_programs})
+endif()
+install(PROGRAMS share/tailrace/luna/bin/luna share/tailrace/luna/bin/rts DESTINATION ${luna_programs} COMPONENT programs)
 install(EXPORT tailrace NAMESPACE tailrace:: FILE tailraceTargets.cmake DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/tailraceBuild.cmake @ONLY CONTENT [[
 set(TAILRACE_MPI "@TAILRACE_MPI@")

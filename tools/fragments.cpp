@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "am/launch.hpp"
 #include "base/files.hpp"
 #include "base/system.hpp"
+#include "fragments/checked_bodies.hpp"
 #include "fragments/runtime.hpp"
 #include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
@@ -33,6 +35,7 @@ struct Options {
   std::string file, bodies, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
                             compress = "none", trace, trace_budget;
   fragments::Options how;
+  bool checks = false;
   std::vector<std::string> words;
 };
 
@@ -69,12 +72,7 @@ void add_checkpoint_options(CLI::App& app, Options& options) {
   add("--ready", options.ready, "file to make when signals are listened to");
 }
 
-/// The options, or the exit status of a command line that ends the program. Words behind FILE are the
-/// program's own.
-std::variant<Options, int> parse(int argc, char** argv, bool says) {
-  Options options;
-  CLI::App app("Runs a fragment program on the ranks of a job: [OPTIONS] FILE [ARGUMENT]...", program_name);
-  app.prefix_command();
+void add_run_options(CLI::App& app, Options& options) {
   app.add_option("-t,--threads", options.how.workers, "threads of each rank that run bodies")
       ->check(CLI::Range(1, max_workers));
   app.add_option("--live-fragments", options.how.live_fragments,
@@ -87,13 +85,28 @@ std::variant<Options, int> parse(int argc, char** argv, bool says) {
                  "directory with a folder trace, in which each rank leaves its own");
   app.add_option("--trace-budget", options.trace_budget,
                  "bytes of a rank's trace up to which it has each record, such as 64MiB; then sums only");
+  app.add_option("--depth", options.how.depth, "calls within each other; one more is an error")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--checks", options.checks,
+               "bodies that change an input of type value, which may only be read, are found and named");
+}
+
+/// The options, or the exit status of a command line that ends the program. Words behind FILE are the
+/// program's own; the last one counts of options that are there twice.
+std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
+  Options options;
+  CLI::App app("Runs a fragment program on the ranks of a job: [OPTIONS] FILE [ARGUMENT]...", program_name);
+  app.prefix_command();
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  add_run_options(app, options);
   app.add_option("--account", options.account, "file to write: what each rank did, as JSON");
   add_checkpoint_options(app, options);
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
   try {
-    app.parse(argc, argv);
+    std::ranges::reverse(line);  // as CLI11 wants them
+    app.parse(std::move(line));
   } catch (const CLI::ParseError& error) {
     const int status = says ? app.exit(error) : error.get_exit_code();
     return status == 0 ? 0 : run::exit_status(ErrorKind::usage);
@@ -143,12 +156,12 @@ std::int64_t trace_bytes(const Options& options) {
 }
 
 /// Runs the program and says how it ended, on rank 0. Returns the exit status. @collective{world}
-int execute(mpi::CommView world, const Options& options) {
-  const auto loaded = fragments::load_program(options.file, options.bodies);
+int execute(mpi::CommView world, const Options& options, const fragments::Loaded& loaded) {
   auto choice = am::parse_transport(options.transport);
   if (!options.fault.empty()) choice.faults = am::parse_faults(options.fault);
   if (world.is_root())
     for (const auto& warning : loaded.image->warnings) fmt::print(stderr, "{}\n", warning);
+  const auto bodies = options.checks ? fragments::checked(loaded.bodies) : loaded.bodies;
   fragments::PrintedLines printed(world.is_root());
   fragments::RunOptions how{options.how, &printed, choice.local_ranks == 0};
   std::optional<run::StopRequest> stop;
@@ -163,7 +176,7 @@ int execute(mpi::CommView world, const Options& options) {
   account.executed.resize(
       static_cast<std::size_t>(choice.local_ranks == 0 ? world.size() : choice.local_ranks));
   am::launch(world, choice, [&](am::Endpoint& endpoint) {
-    auto ending = fragments::run(endpoint, loaded.image, loaded.bodies, options.words, how);
+    auto ending = fragments::run(endpoint, loaded.image, bodies, options.words, how);
     account.executed[static_cast<std::size_t>(endpoint.rank())] = ending.executed;
     if (endpoint.rank() != 0) return;
     errors = std::move(ending.errors), stopped = ending.stopped;
@@ -186,9 +199,15 @@ int main(int argc, char** argv) {
   const mpi::Environment environment(argc, argv);
   const auto world = environment.world();
   try {
-    const auto parsed = parse(argc, argv, world.is_root());
+    std::vector<std::string> line(argv + 1, argv + argc);
+    auto parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;
-    return execute(world, std::get<Options>(parsed));
+    const auto& given = std::get<Options>(parsed);
+    const auto loaded = fragments::load_program(given.file, given.bodies);
+    line.insert(line.begin(), loaded.image->options.begin(), loaded.image->options.end());
+    parsed = parse(line, world.is_root());
+    if (const int* const status = std::get_if<int>(&parsed)) return *status;
+    return execute(world, std::get<Options>(parsed), loaded);
   } catch (const Error& error) {
     // What is wrong with files and words is the same on all ranks; anything else only this rank may know of.
     const auto kind = error.info().kind;

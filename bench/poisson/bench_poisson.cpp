@@ -18,7 +18,7 @@ namespace {
 struct Settings {
   std::vector<std::int64_t> cells{512, 512, 1}, blocks{128, 128, 1};
   std::string method = "cg";
-  int sweeps = 20, rounds = 10;
+  int sweeps = 20, rounds = 10, workers = 1;
 };
 
 poisson::Problem problem_of(const Settings& settings) {
@@ -82,7 +82,9 @@ nlohmann::json measure(mpi::CommView comm, const Settings& settings) {
   const Box own = blocks.own_box(comm.rank());
   AlignedVector<double> rhs(static_cast<std::size_t>(own.volume()));
   if (!own.empty()) problem.rhs(own, rhs);
-  poisson::Solver fragments(comm, problem, blocks, std::move(rhs));
+  fragments::Options how;
+  how.workers = settings.workers;
+  poisson::Solver fragments(comm, problem, blocks, std::move(rhs), how);
   bench::PlainSolver plain(comm, problem);
   fragments.begin();
   std::vector<double> fragments_s, plain_s;
@@ -109,6 +111,8 @@ int main(int argc, char** argv) {
   app.add_option("--method", settings.method)->check(CLI::IsMember({"jacobi", "gauss-seidel", "cg"}));
   app.add_option("--sweeps", settings.sweeps, "Sweeps of a round")->check(CLI::PositiveNumber);
   app.add_option("--rounds", settings.rounds)->check(CLI::PositiveNumber);
+  app.add_option("-t,--workers", settings.workers, "Threads of a rank that run fragments")
+      ->check(CLI::Range(1, 1024));
   CLI11_PARSE(app, argc, argv);
   const auto found = measure(comm, settings);
   if (comm.is_root()) say(stdout, found.dump() + "\n");

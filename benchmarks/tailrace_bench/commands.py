@@ -6,11 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts
+from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts, publish
 from tailrace.console import CommandError
 from tailrace_bench import BENCHMARKS
+from tailrace_bench.choices import known_words
+from tailrace_bench.fragments_command import fragments
 from tailrace_bench.heat_command import heat
+from tailrace_bench.language_command import language
 from tailrace_bench.molecules_case import FLUIDS
+from tailrace_bench.poisson_command import poisson
 from tailrace_bench.start_command import start
 
 Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to make.")]
@@ -56,12 +60,9 @@ def ultrasound(
     json: JsonFile = None,
 ) -> None:
     """Time per step of the ultrasound program, what bounds it, its memory against the prediction."""
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import ultrasound as benchmark
     from tailrace_bench import ultrasound_tables
 
-    document.check_writable(json)
     request = benchmark.Request(
         grids=tuple(map(benchmark.parse_grid, grid)) if grid else benchmark.GRIDS,
         sources=known_words("--source", source, ("one", "many")) if source else ("one",),
@@ -71,9 +72,7 @@ def ultrasound(
         reference=reference,
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    ultrasound_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), ultrasound_tables.print_document, json)
 
 
 def molecules(
@@ -95,12 +94,9 @@ def molecules(
     json: JsonFile = None,
 ) -> None:
     """Microseconds and memory of the molecules program, per molecule and step."""
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import molecules as benchmark
     from tailrace_bench import molecules_tables
 
-    document.check_writable(json)
     request = benchmark.Request(
         fluids=known_words("--fluid", fluid, tuple(FLUIDS)),
         molecules=tuple(molecules or ()),
@@ -110,9 +106,7 @@ def molecules(
         reference=reference,
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    molecules_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), molecules_tables.print_document, json)
 
 
 def output(
@@ -143,9 +137,7 @@ def output(
     json: JsonFile = None,
 ) -> None:
     """Every strategy under many loads: paced, flushed and throttled storage; 256 boxes against one."""
-    from tailrace.bench import document
     from tailrace.cores import usable_cores
-    from tailrace.units import wide_console
     from tailrace_bench import output as benchmark
     from tailrace_bench import output_rows, output_tables
 
@@ -154,7 +146,6 @@ def output(
         for row in chosen:
             typer.echo(row.name)
         return
-    document.check_writable(json)
     request = benchmark.Request(
         rows=tuple(chosen),
         strategies=tuple(strategies or ()),
@@ -167,9 +158,7 @@ def output(
         box_mib=tuple(box_mib or ((8,) if quick else (8, 64))),
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    output_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), output_tables.print_document, json)
 
 
 def trace(
@@ -181,12 +170,9 @@ def trace(
     json: JsonFile = None,
 ) -> None:
     """What the trace costs: the ultrasound program with and without it, one after the other."""
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import trace as benchmark
     from tailrace_bench import trace_tables
 
-    document.check_writable(json)
     request = benchmark.Request(
         grids=tuple(grid or (32, 64, 128)),
         ranks=tuple(ranks or (1, 2)),
@@ -194,9 +180,7 @@ def trace(
         steps=steps,
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    trace_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), trace_tables.print_document, json)
 
 
 def checkpoint(
@@ -252,12 +236,9 @@ def checkpoint(
     costs nothing. With --study molecules a state of molecules is written and read in all formats of MarDyn
     and ls1 mardyn and in ours.
     """
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import checkpoint as benchmark
     from tailrace_bench import checkpoint_tables
 
-    document.check_writable(json)
     if study:
         others = {"--particles": particles, "--spread": spread, "--size": size, "--strategy": strategies}
         refuse(others | {"--cold": cold, "--no-cost": not cost}, "with --study")
@@ -284,9 +265,7 @@ def checkpoint(
         cost=cost,
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    checkpoint_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), checkpoint_tables.print_document, json)
 
 
 def study_molecules(
@@ -348,12 +327,9 @@ def seismic(
     json: JsonFile = None,
 ) -> None:
     """Points per second of the seismic program, its share of the memory's bandwidth, its memory."""
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import seismic as benchmark
     from tailrace_bench import seismic_tables
 
-    document.check_writable(json)
     request = benchmark.Request(
         grids=tuple(grid or (97, 152, 167, 248)),
         equations=known_words("--equations", equations, benchmark.EQUATIONS),
@@ -365,9 +341,7 @@ def seismic(
         devito=devito.absolute() if devito else None,
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    seismic_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), seismic_tables.print_document, json)
 
 
 def exchange(
@@ -394,25 +368,19 @@ def exchange(
     json: JsonFile = None,
 ) -> None:
     """Gathers and scatter-adds by every transport and `auto`, against gathers written by hand."""
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import exchange as benchmark
     from tailrace_bench import exchange_tables
 
-    document.check_writable(json)
     if count:
-        counted = benchmark.count(tuple(counted_ranks or benchmark.COUNTED_RANKS))
-        document.write_document(counted, json)
-        return exchange_tables.print_counts(counted, wide_console())
+        ranks_counted = tuple(counted_ranks or benchmark.COUNTED_RANKS)
+        return publish(lambda: benchmark.count(ranks_counted), exchange_tables.print_counts, json)
     request = benchmark.Request(
         loads=known_words("--load", load, benchmark.LOADS),
         components=tuple(components or ((1,) if quick else (1, 4))),
         ranks=ranks,
         rounds=rounds or (5 if quick else 30),
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    exchange_tables.print_document(found, wide_console())
+    publish(lambda: benchmark.measure(request), exchange_tables.print_document, json)
 
 
 def study_ultrasound(
@@ -487,14 +455,6 @@ def report_study(found: dict[str, Any], html: Path, json: Path | None) -> None:
     typer.echo(f"page: {html}")
 
 
-def known_words(option: str, given: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
-    """The words given, or all."""
-    for word in given or ():
-        if word not in known:
-            raise CommandError(f"{option} {word}: unknown. Choose one of {', '.join(known)}.")
-    return tuple(given or known)
-
-
 def network(
     size: Annotated[
         list[int] | None,
@@ -513,15 +473,11 @@ def network(
     """Messages between two ranks of this machine through each adapter: one way, both ways, in windows; what a
     layer costs over MPI, latency and bandwidth by range of sizes.
     """
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import network as benchmark
 
-    document.check_writable(json)
     sizes = tuple(size or (0, 1, 8, 64, 512, 4096, 1 << 15, 1 << 18, 1 << 20, 1 << 22))
-    found = benchmark.measure(benchmark.Request(sizes, windows, messages, tuple(peer or ())))
-    document.write_document(found, json)
-    benchmark.print_document(found, wide_console())
+    request = benchmark.Request(sizes, windows, messages, tuple(peer or ()))
+    publish(lambda: benchmark.measure(request), benchmark.print_document, json)
 
 
 def benchmarks() -> typer.Typer:
@@ -533,6 +489,8 @@ def benchmarks() -> typer.Typer:
     group.command("seismic")(seismic)
     group.command("molecules")(molecules)
     group.command("heat")(heat)
+    group.command("fragments")(fragments)
+    group.command("poisson")(poisson)
     studies = typer.Typer(
         no_args_is_help=True, help="A reference study, scaled down: its findings beside ours."
     )
@@ -543,5 +501,6 @@ def benchmarks() -> typer.Typer:
     group.command("checkpoint")(checkpoint)
     group.command("network")(network)
     group.command("start")(start)
+    group.command("language")(language)
     group.command("trace")(trace)
     return group

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tailrace.commands.bench import Directory, JsonFile, Layouts, parse_layouts
-from tailrace.console import CommandError
+from tailrace.commands.bench import Directory, JsonFile, Layouts, parse_layouts, publish
+from tailrace_bench.choices import known_words
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 USUAL_CLASSES, QUICK_CLASSES = ("S", "W", "A"), ("S", "W")
@@ -41,27 +41,15 @@ def heat(
     json: JsonFile = None,
 ) -> None:
     """Time per step and Mop/s of NPB's UA by class, ranks and threads, and where the time goes."""
-    from tailrace.bench import document
-    from tailrace.units import wide_console
     from tailrace_bench import heat as benchmark
     from tailrace_bench import heat_tables
 
-    document.check_writable(json)
     request = benchmark.Request(
-        classes=known_classes(npb_class) or (QUICK_CLASSES if quick else USUAL_CLASSES),
+        classes=known_words("--class", npb_class, CLASSES, QUICK_CLASSES if quick else USUAL_CLASSES),
         layouts=parse_layouts(layout),
         pairs=pairs or (QUICK_PAIRS if quick else PAIRS),
         ways=ways,
         reference=reference,
         directory=directory,
     )
-    found = benchmark.measure(request)
-    document.write_document(found, json)
-    heat_tables.print_document(found, wide_console())
-
-
-def known_classes(given: list[str] | None) -> tuple[str, ...]:
-    for name in given or ():
-        if name not in CLASSES:
-            raise CommandError(f"--class {name}: unknown. Choose one of {', '.join(CLASSES)}.")
-    return tuple(given or ())
+    publish(lambda: benchmark.measure(request), heat_tables.print_document, json)

@@ -85,6 +85,12 @@ ACCEPTED_PROGRAMS = [
     "sub main() { df x; one(x); } @ { locator_replicating x => 2; locator_cyclic x => 1; }",
     "sub f() { use(1) @ { locator_cyclic: n; }; } @ { nfparam n; }\nsub main() f() @ { nfparam n => 3; };",
     "sub main() { use(1); }// comment \\\n still comment\n/* /* */",
+    "sub main() { df x; cf a[1 + 2]: use(x[2]); one(x[1 + 1]) @ { afterpush x[1 + 1] => a[1 + 2]; }; }",
+    "sub main() { use(1); } // a comment at the end of the file",
+    "import f(int) as g; import f(int `a) as g; sub main() g(1);",
+    "sub f() use(1); sub f() use(1); sub main() f();",
+    "sub f(name x) { cf x: one(x[1]); use(x[1]); } sub main() { df x; f(x); }",
+    "sub main() { df a; if 1 { cf a[2]: one(a[1]); one(a[2]) @ { afterpush a[2] => a[2]; }; use(a[1] + a[2]); } }",
 ]
 
 
@@ -132,6 +138,7 @@ REFUSED = [
     ("sub main() { use(1, 2); }", "SYN3", 1, 14, "use takes 1 argument (value v), got 2. Declared at"),
     ("sub main() { use(1); df x; one(x); }", "SYN4", 1, 22, "one df at the start"),
     ("sub main() { df y; df x; one(x); use(y); }", "SYN4", 1, 20, "second one"),
+    ("C++ sub f() ${{ 1; $}} C++ sub f() ${{ 2; $}} sub main() f();", "SYN6.2", 1, 32, "two subroutines have"),
     ("import f() as g; import h() as g; sub main() g();", "SYN6.1", 1, 25, "two imports have the name g"),
     ("sub f() use(1); sub f() use(2); sub main() f();", "SYN6.2", 1, 21, "two subroutines have the name f"),
     ("sub mian() use(1);", "SYN7", 1 - FIRST + 1, 1, "there is no main; there is mian"),
@@ -149,7 +156,6 @@ REFUSED = [
     # Preprocessor.
     ('sub main() { use("a); }\n', "PRE", 1, 18, "a string reaches the end"),
     ("sub main() { use(1); } /* a", "PRE", 1, 24, "a comment reaches the end"),
-    ("sub main() { use(1); } // a", "PRE", 1, 24, "end the line with a newline"),
     ("sub main() use(1); C++ head ${{ a", "PRE", 1, 29, "a foreign block reaches the end"),
     ("sub main() use(1);\n#define A 1\n#define A 2\n", "PRE", 3, 9, "A is defined twice"),
     ("sub main() use(1);\n#ifdef A\n", "PRE", 2, 1, "never closed"),

@@ -10,11 +10,15 @@ import pytest
 
 import command
 from fragment_evaluator import Evaluator, bodies_of
+from tailrace.fragments.build import Builder
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import build_object, sources_of
+from tailrace.fragments.compilers import find_compiler
+from tailrace.fragments.folders import needed_folder
+from tailrace.fragments.functions import find_functions
 from tailrace.fragments.lower import lower
 from tailrace.fragments.problems import Problems
-from tailrace.fragments.units import find_functions, units_of
+from tailrace.fragments.units import program_unit, units_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fragment_language.md"
 POWERS = PAGE.read_text().split("```fragments\n")[1].split("```")[0]
@@ -35,9 +39,11 @@ def built(text: str, **sources: str) -> tuple[list[str], Problems, dict]:
     bound, problems = check_program(Path("p.fa"))
     assert problems.errors == [], problems.as_text()
     found = sources_of(Path("p.fa"), "", "")
-    units = units_of(bound, find_functions(bound, found, problems), found)
-    compiled = build_object(bound, units, Path("p.so"), problems)
-    return compiled, problems, lower(bound)
+    functions = find_functions(bound, found, problems, find_compiler)
+    document = lower(bound)
+    units = [*units_of(bound, functions, found), program_unit(document)]
+    builder = Builder(needed_folder("objects"), find_compiler())
+    return build_object(bound, units, Path("p.so"), problems, builder), problems, document
 
 
 def evaluated(document: dict, bodies: dict, *words: object) -> tuple[int, list]:
@@ -94,6 +100,14 @@ def test_places_and_recommendations_are_in_the_document():
     (rule,) = document["subs"]["powers"]["rules"]
     assert (rule["ruletype"], rule["ref"], rule["indices"]) == ("map", "x", ["i"])
     assert document["files"][0]["text"] == POWERS
+
+
+def test_the_target_of_a_push_is_in_the_document():
+    text = "C++ sub f(name r) ${{ r = 1; $}} C++ sub g(value v) ${{ v; $}}\n"
+    text += "sub main() { df x; cf a[2]: g(x); f(x) @ { afterpush x => a[1 + 1]; }; }\n"
+    Path("p.fa").write_text(text)
+    (rule,) = lower(check_program(Path("p.fa"))[0])["subs"]["main"]["body"][2]["rules"]
+    assert rule["to"][:2] == [1, 1] and rule["to"][3]["id"] == "a" and rule["ref"][0]["id"] == "x"
 
 
 def test_a_program_with_its_bodies(capfd):
@@ -163,6 +177,74 @@ def test_imports_are_checked_against_the_functions():
     assert answer.status == 2 and f"p.fa:1:8: error: {wrong} [SYN12]" in answer.err
     assert 'Fix: extern "C" void f(int, OutputDF &)' in answer.err and ":2:8" not in answer.err
     assert not Path("p.so").exists()
+
+
+# Types of an import's parameter, with those that the function's may have, and others that it may not.
+FORMS = {
+    "int": (["int", "const int"], ["long", "double", "int &", "const int &", "short", "bool"]),
+    "real": (["double", "const double"], ["float", "int", "double &"]),
+    "string": (["const char *", "const char *const"], ["char *", "std::string", "const std::string &"]),
+    "value": (["const InputDF &", "InputDF &", "const luna::ucenv::InputDF &"], ["OutputDF &", "int", "InputDF *"]),
+    "value &": (["const InputDF &", "InputDF &"], ["const OutputDF &", "double"]),
+    "name": (["OutputDF &", "luna::ucenv::OutputDF &"], ["const OutputDF &", "InputDF &", "OutputDF *"]),
+}  # fmt: skip
+
+
+def with_forms(column: int) -> list[str]:
+    """Writes a program that imports a function of each form; the C++ types in their order."""
+    forms = [(kind, form) for kind, both in FORMS.items() for form in both[column]]
+    imports = [f"import f{n}({kind} p);" for n, (kind, _) in enumerate(forms)]
+    functions = [f'extern "C" void f{n}({form} p) {{ (void)p; }}' for n, (_, form) in enumerate(forms)]
+    kinds = {"name": "x", "string": '"a"'}
+    calls = "".join(f"f{n}({kinds.get(kind, '1')}); " for n, (kind, _) in enumerate(forms))
+    Path("p.fa").write_text("\n".join([*imports, f"sub main() {{ df x; {calls}}}", ""]))
+    Path("p.cpp").write_text("\n".join(["#include <ucenv.h>", *functions, ""]))
+    return [form for _, form in forms]
+
+
+def test_every_form_of_a_parameter_is_accepted():
+    assert len(with_forms(0)) == 13
+    answer = command.tailrace("compile", "p.fa", "--warnings", "off")
+    assert (answer.status, answer.err) == (0, "")
+
+
+def test_other_forms_are_refused_with_both_signatures_and_places():
+    forms = with_forms(1)
+    answer = command.tailrace("compile", "p.fa", "--json", "--warnings", "off")
+    problems = json.loads(answer.out)["problems"]
+    assert answer.status == 2 and len(problems) == len(forms) == 20
+    for number, (problem, form) in enumerate(zip(problems, forms, strict=True)):
+        place = (problem["code"], problem["line"], problem["column"])
+        assert place == ("SYN12", number + 1, 8)
+        assert f"the C++ function is f{number}({form} p), the import f{number}(" in problem["text"]
+        assert f"Declared at p.cpp:{number + 2}:17." in problem["text"]
+
+
+FOUND = """import in_header(name r) as a;
+import by_macro(int, name r) as b;
+import never_called(int);
+sub main() { df x, y; a(x); b(x, y); }
+"""
+
+
+def test_functions_in_headers_and_of_macros_are_found(monkeypatch):
+    Path("p.fa").write_text(FOUND)
+    Path("own.h").write_text(
+        '#pragma once\n#include <ucenv.h>\nextern "C" void in_header(OutputDF &r) { r = 1; }\n'
+    )
+    Path("p.cpp").write_text(
+        '#include "own.h"\n#define BODY(n) extern "C" void by_##n\n\nBODY(macro)(int a, OutputDF &r) { r = a; }\n'
+    )
+    answer = command.tailrace("compile", "p.fa", "--json")
+    found = [(one["severity"], one["code"], one["line"]) for one in json.loads(answer.out)["problems"]]
+    assert answer.status == 0 and ("warning", "SYN10", 3) in found, answer
+    Path("p.fa").write_text(FOUND.replace("by_macro(int", "by_macro(real"))
+    answer = command.tailrace("compile", "p.fa")
+    assert answer.status == 2 and "Declared at p.cpp:4:1. [SYN12]" in answer.err, answer
+    assert "own.h" not in answer.err
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    answer = command.tailrace("compile", "--check", "p.fa")
+    assert answer.status == 2 and "there is no C++ function by_macro" in answer.err, answer
 
 
 def test_the_compiler_points_into_the_program():

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The drawing of a program: its nodes by what they say, its edges by the labels of their ends."""
 
+import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,9 @@ def drawn(path: Path) -> tuple[dict[str, str], set[tuple[str, str, bool]], str]:
     answer = command.tailrace("compile", path, "--graph", "p.dot", "--warnings", "off")
     assert (answer.status, answer.err) == (0, ""), answer
     text = Path("p.dot").read_text()
-    nodes = dict(re.findall(r'^ *(\w+) \[shape = \w+, label = "(.*)"\];$', text, re.MULTILINE))
+    nodes = dict(
+        re.findall(r'^ *(\w+) \[shape = \w+, (?:URL = "#line-\d+", )?label = "(.*)"\];$', text, re.MULTILINE)
+    )
     edges = re.findall(r"^ *(\w+) -> (\w+)( \[dir = both\])?;$", text, re.MULTILINE)
     return nodes, {(nodes[a], nodes[b], bool(both)) for a, b, both in edges}, text
 
@@ -59,6 +63,42 @@ def test_examples_are_drawn(tmp_path, monkeypatch, path):
     assert text.count("{") == text.count("}") and len(edges) > 4 and len(nodes) > 6
 
 
+FAKE = """#!/bin/sh
+grep -o 'URL = "[^"]*"' > edges
+echo '<?xml version="1.0"?>'
+echo "<svg>$(cat edges)</svg>"
+"""
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_page_has_drawing_and_program(real, tmp_path, monkeypatch):
+    """With a program in place of Graphviz where that is not there."""
+    monkeypatch.chdir(tmp_path)
+    if real and shutil.which("dot") is None:
+        pytest.skip("there is no Graphviz")
+    if not real:
+        Path("dot").write_text(FAKE)
+        Path("dot").chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    Path("p.fa").write_text(PROGRAM)
+    for name in ("p.html", "p.svg"):
+        answer = command.tailrace("compile", "p.fa", "--graph", name, "--warnings", "off")
+        assert (answer.status, answer.err) == (0, ""), answer
+    page = Path("p.html").read_text()
+    assert page.count("<svg") == page.count("</svg>") == 1 and "<?xml" not in page
+    assert "#line-8" in page and 'name="line-8"' in page and "src=" not in page
+    assert "<svg" in Path("p.svg").read_text()
+
+
+def test_no_graphviz(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    Path("p.fa").write_text(PROGRAM)
+    answer = command.tailrace("compile", "p.fa", "--graph", "p.html", "--warnings", "off")
+    assert answer.status == 2 and "draw p.dot, which needs none" in answer.err
+    assert not Path("p.html").exists()
+
+
 def test_what_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("p.fa").write_text("sub main() nope();\n")
@@ -66,3 +106,4 @@ def test_what_is_refused(tmp_path, monkeypatch):
     assert answer.status == 2 and "[SYN2]" in answer.err and not Path("p.dot").exists()
     assert "it only draws" in command.tailrace("compile", "p.fa", "--graph", "p.dot", "--check").err
     assert "--graph none/p.dot" in command.tailrace("compile", "p.fa", "--graph", "none/p.dot").err
+    assert "no form of a drawing" in command.tailrace("compile", "p.fa", "--graph", "p.png").err

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The canonical layout of programs: the same tokens and comments, and no change the second time."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 import command
+from fragment_bodies import IMPORTS
+from fragment_generator import Program
 from fragment_texts import Programs
+from tailrace.fragments.check import check_program
 from tailrace.fragments.layout import laid_out
+from tailrace.fragments.lower import lower
 from tailrace.fragments.parse import tokens
 from tailrace.fragments.preprocess import preprocess
 from tailrace.fragments.problems import Problems
@@ -45,16 +50,13 @@ sub main(int n) {
     for <<rush, 2>> i = 1..n {
         one(x[i - 1]);
         /* here */ one(y);
-    } @ {
-        locator_cyclic: -n * -2;
-        stealable, unroll_at_once;
-    }
+    } @ { locator_cyclic: -n * -2; stealable, unroll_at_once; }
 #ifdef DEEP
     if (n > 1) cf a[i]: one(x) >> (y) --> (x);
 #endif
     let a = n ? 1 : 2, b = "x  y"
         // in between
-    one(x[$F(1, 2)]);  // last
+        one(x[$F(1, 2)]);  // last
 }
 """
 
@@ -68,7 +70,45 @@ def test_the_canonical_layout():
     assert laid_out(UGLY) == CANONICAL
 
 
-TEXTS = [UGLY, *EXAMPLES, *(Programs(seed).program() for seed in range(200))]
+def document(path: Path, text: str) -> str:
+    """The serialised program without its texts and places."""
+    path.write_text(text)
+    bound, problems = check_program(path)
+    assert problems.errors == [], problems.as_text()
+    lowered = lower(bound)
+    del lowered["files"]
+    return re.sub(r', "at": \[[0-9, ]*\]|"at": \[[0-9, ]*\], ', "", json.dumps(lowered))
+
+
+FOLDER = PAGE.parents[2] / "examples" / "fragments"
+PROGRAMS = sorted([*FOLDER.glob("*.fa"), *FOLDER.glob("*.inc")])
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=[path.name for path in PROGRAMS])
+def test_examples_have_the_canonical_layout(path):
+    assert laid_out(path.read_text()) == path.read_text()
+
+
+@pytest.mark.parametrize("first", range(0, 100, 25))
+def test_random_programs_have_the_same_serialised_form(tmp_path, first):
+    for seed in range(first, first + 25):
+        program = Program(1, seed)
+        text = f"{IMPORTS}{program.text()}sub main() {program.name}({program.argument});\n"
+        meant, once = document(tmp_path / "p.fa", text), laid_out(text)
+        assert laid_out(once) == once
+        assert document(tmp_path / "p.fa", once) == meant
+        # As few lines as possible, and one for each token behind a comma.
+        for other in (text.replace("\n", " "), text.replace(", ", ",\n\n")):
+            assert document(tmp_path / "p.fa", laid_out(other)) == meant
+            assert laid_out(laid_out(other)) == laid_out(other)
+
+
+TEXTS = [
+    UGLY,
+    *EXAMPLES,
+    *(path.read_text() for path in PROGRAMS),
+    *(Programs(seed).program() for seed in range(200)),
+]
 
 
 @pytest.mark.parametrize("number", range(0, len(TEXTS), 50))
@@ -84,7 +124,7 @@ def test_the_command_formats_in_place_or_shows_what_would_change(tmp_path):
     program.write_text(UGLY)
     other.write_text(CANONICAL)
     shown = command.tailrace("compile", "--format", "--diff", program, other)
-    assert shown.status == 1 and "+    one(x[$F(1, 2)]);  // last\n" in shown.out
+    assert shown.status == 1 and "+        one(x[$F(1, 2)]);  // last\n" in shown.out
     assert program.read_text() == UGLY
     assert command.tailrace("compile", "--format", program, other).status == 0
     assert program.read_text() == other.read_text() == CANONICAL

@@ -171,6 +171,8 @@ struct Image {
   std::vector<HomeRule> homes;
   std::deque<Statement> statements;
   std::vector<std::string> warnings;
+  /// Options that the program is run with unless others are given: words of `tailrace-fragments`.
+  std::vector<std::string> options;
   std::uint64_t digest = 0;
 };
 

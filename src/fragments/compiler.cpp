@@ -2,6 +2,7 @@
 #include "fragments/compiler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -325,6 +326,20 @@ static Statement call_of(const Subroutine& main) {
   return statement;
 }
 
+/// The options of a program, each with its value: those that do not say where anything is.
+static std::vector<std::string> read_options(const Node& root) {
+  static const std::vector<std::string> known{
+      "--balance=", "--live-fragments=", "--live-bytes=", "--depth=", "--checks="};
+  std::vector<std::string> options;
+  for (const auto& entry : root.list("options")) {
+    const std::string word = entry.is_string() ? entry.get<std::string>() : entry.dump();
+    if (std::ranges::none_of(known, [&](const auto& name) { return word.starts_with(name); }))
+      root.problem(fmt::format("'options' has {}, known are {}", word, fmt::join(known, ", ")));
+    options.push_back(word);
+  }
+  return options;
+}
+
 std::shared_ptr<const Image> compile(const std::string& document, const std::string& path) {
   auto image = std::make_shared<Image>();
   DocumentProblems problems(path, *image);
@@ -338,13 +353,14 @@ std::shared_ptr<const Image> compile(const std::string& document, const std::str
                  .hint = {}});
   }
   const Node root(json, {}, problems);
-  root.allow({"tailrace_fragments", "name", "files", "subs", "main"});
+  root.allow({"tailrace_fragments", "name", "files", "subs", "main", "options"});
   if (const int version = root.number("tailrace_fragments", 0); version != 1)
     root.problem(fmt::format("tailrace_fragments is {}, known is version 1", version));
   problems.throw_if_any();
   image->name = root.text("name", path);
   for (const auto& entry : root.list("files"))
     image->files.push_back({root.below(entry).text("name"), root.below(entry).text("text", "")});
+  image->options = read_options(root);
   if (!root.has("subs") || !json["subs"].is_object()) root.problem("the object 'subs' is missing");
   problems.throw_if_any();
   for (const auto& entry : json["subs"].items())

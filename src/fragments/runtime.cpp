@@ -34,7 +34,8 @@ class Runtime {
           const RunOptions& options)
       : endpoint_(endpoint),
         termination_(endpoint),
-        machine_(image, bodies, {.rank = endpoint.rank(), .batch = batch_within(options)}),
+        machine_(image, bodies,
+                 {.rank = endpoint.rank(), .batch = batch_within(options), .depth = options.depth}),
         recording_(*image, endpoint.rank(), options.workers, options.own_process),
         mail_(endpoint, *image),
         limits_(mail_, options),
@@ -64,10 +65,7 @@ class Runtime {
   Ending run(const std::vector<std::string>& words) {
     auto start = machine_.start(words);
     words_ = &words;
-    if (!restore() && mail_.rank() == 0) {
-      recording_.created(start);
-      arrive(std::move(start), true);
-    }
+    if (!restore() && mail_.rank() == 0) recording_.created(start), arrive(std::move(start), true);
     while (!over()) {
       const bool worked = step();
       balance(worked);
@@ -150,7 +148,7 @@ class Runtime {
   }
   /// Where a fragment that is to run wants to be, if it is not here.
   [[nodiscard]] std::optional<int> elsewhere(const Task& task) const {
-    const auto& resolution = task.resolution;
+    const auto& resolution = *task.resolution;
     if (task.placed || resolution.fault || mail_.size() == 1) return {};
     std::optional<int> rank;
     if (resolution.rank) rank = rank_of(*resolution.rank);
@@ -273,10 +271,11 @@ class Runtime {
     return pausing_.active() || (arrived_.empty() && bodies_.empty() && (unfolding_.empty() || hold()));
   }
   void nap() {
-    constexpr double longest_s = 0.2;  // what arrives, and workers, wake it
+    // What arrives, and workers, wake it. A long wait has few looks; lines of bodies at work leave soon.
+    constexpr double longest_s = 10, longest_at_work_s = 0.2;
     printing_.send();
     recording_.turn_to(Activity::idle);
-    endpoint_.wait(longest_s);
+    endpoint_.wait(at_work() > 0 ? longest_at_work_s : longest_s);
   }
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {
@@ -299,8 +298,9 @@ class Runtime {
   /// Finds out what a fragment needs, and where it goes.
   void look_at(Task& task) {
     recording_.turn_to(Activity::dependencies);
-    machine_.resolve(task.fragment, task.resolution);
-    const bool ready = task.resolution.ready();
+    auto& resolution = tasks_.resolution_of(task);
+    machine_.resolve(task.fragment, resolution);
+    const bool ready = resolution.ready();
     if (const auto rank = elsewhere(task); rank && (ready || output_known(task))) {
       forward(*rank, task.fragment);
       return tasks_.end(task);
@@ -316,7 +316,7 @@ class Runtime {
     task.fragment.release_inputs();
     if (workers_) return workers_->start(task);
     recording_.begins(task, 0);
-    auto effects = machine_.run_body(task.fragment, task.resolution);
+    auto effects = machine_.run_body(task.fragment, *task.resolution);
     recording_.ends(task, 0);
     conclude(task, std::move(effects));
   }
@@ -327,7 +327,7 @@ class Runtime {
   void unfold(Task& task) {
     limits_.unfold();
     recording_.unfolds(task);
-    conclude(task, machine_.execute(task.fragment, task.resolution));
+    conclude(task, machine_.execute(task.fragment, *task.resolution));
   }
   void conclude(Task& task, Effects effects) {
     const auto& fragment = task.fragment;
@@ -343,7 +343,7 @@ class Runtime {
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
   static bool output_known(const Task& task) {
     return task.fragment.runs_body() && task.fragment.statement->rules.rank.empty() &&
-           std::ranges::any_of(task.resolution.arguments,
+           std::ranges::any_of(task.resolution->arguments,
                                [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
   void fail(const Fragment& fragment, const Fault& fault) {
@@ -420,21 +420,21 @@ class Runtime {
   }
   void wait(Task& task) {
     ++waiting_, task.order = ++waits_;
-    auto& missing = task.resolution.missing;
+    auto& missing = task.resolution->missing;
     task.awaited = missing.size() + 1;  // it waits until all are requested
     auto& inputs = task.fragment.inputs;
     const auto known = inputs.size();
     for (auto& name : missing) inputs.push_back({std::move(name), {}});
+    tasks_.forget(task);
     for (auto i = known; i < inputs.size(); ++i) request(inputs[i].name, {mail_.rank(), task.number});
     if (--task.awaited == 0) return resume(task);
     recording_.waits(task);
   }
   void request(const Name& name, const Reader& reader) {
     const int home = home_of(name);
-    if (home != mail_.rank()) {
-      recording_.requested(tasks_.at(reader.token), name.id, home);
-      return mail_.send(home, request_message, name, reader);
-    }
+    if (home != mail_.rank())
+      return recording_.requested(tasks_.at(reader.token), name.id, home),
+             mail_.send(home, request_message, name, reader);
     if (auto value = store_.request(name, reader)) take(reader.token, name.id, std::move(*value));
   }
 

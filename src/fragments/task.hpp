@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,12 +14,12 @@ namespace tailrace::fragments {
 /// A fragment on this rank, and what is known of it.
 struct Task {
   Fragment fragment;
-  Resolution resolution;
-  std::uint64_t number = 0;  ///< by which answers name it
-  std::uint64_t order = 0;   ///< of those that have waited
-  std::size_t awaited = 0;   ///< inputs that it waits for
-  bool placed = false;       ///< it stays on this rank
-  double since_s = 0;        ///< of a recording: when it began to wait, or was ready
+  std::unique_ptr<Resolution> resolution;  ///< while it is looked at, is ready or runs; not while it waits
+  std::uint64_t number = 0;                ///< by which answers name it
+  std::uint64_t order = 0;                 ///< of those that have waited
+  std::size_t awaited = 0;                 ///< inputs that it waits for
+  bool placed = false;                     ///< it stays on this rank
+  double since_s = 0;                      ///< of a recording: when it began to wait, or was ready
 
   /// Takes another fragment. The memory for inputs stays.
   void set(Fragment other) {
@@ -53,8 +54,21 @@ class Tasks {
   }
   /// Has a fragment leave this rank, or end.
   void end(Task& task) {
-    task.set({}), task.resolution.clear();
+    task.set({}), forget(task);
     spare_.push_back(&task);
+  }
+  /// Memory for what a fragment needs.
+  Resolution& resolution_of(Task& task) {
+    if (task.resolution == nullptr && !resolutions_.empty())
+      task.resolution = std::move(resolutions_.back()), resolutions_.pop_back();
+    if (task.resolution == nullptr) task.resolution = std::make_unique<Resolution>();
+    return *task.resolution;
+  }
+  /// Forgets what a fragment needs. The memory serves the next one.
+  void forget(Task& task) {
+    if (task.resolution == nullptr) return;
+    task.resolution->clear();
+    resolutions_.push_back(std::move(task.resolution));
   }
   [[nodiscard]] Task& at(std::uint64_t number) { return all_.at(number); }
   /// Those that wait, in the order in which they began to.
@@ -69,6 +83,7 @@ class Tasks {
  private:
   std::deque<Task> all_;  ///< at fixed addresses
   std::vector<Task*> spare_;
+  std::vector<std::unique_ptr<Resolution>> resolutions_;  ///< spare ones
 };
 
 }  // namespace tailrace::fragments

@@ -31,7 +31,7 @@ void Workers::BodyJob::run() {
   Workers& workers = *owner;  // who takes it may end its life
   const int thread = workers.pool_.this_worker();
   workers.recording_->begins(*task, thread);
-  effects = workers.machine_->run_body(task->fragment, task->resolution);
+  effects = workers.machine_->run_body(task->fragment, *task->resolution);
   workers.recording_->ends(*task, thread);
   workers.ended_.push(std::move(self));
   workers.wake_();

@@ -277,10 +277,25 @@ def test_a_signal_to_the_command(tmp_path, monkeypatch, program):
     stopped = job.wait()
     assert stopped.status == 4, stopped
     assert "stopping in good order" in stopped.err
-    resumed = jobs.tailrace("resume", tmp_path / "run", "-n", 3, "-t", 4)
+    refuses_what_changed(source, tmp_path / "run")
+    resumed = jobs.tailrace("resume", tmp_path / "run", "-n", 3, "-t", 4, "--as-started")
     assert resumed.status == 0, resumed
     expected = sorted(f"at work {i}" for i in range(1, 301))
     assert sorted((stopped.out + resumed.out).splitlines()) == expected
+
+
+def refuses_what_changed(source: Path, run: Path) -> None:
+    """A changed program is named; a source stays changed."""
+    kept = run / "program.so"
+    right = kept.read_bytes()
+    kept.write_bytes(right + b"0")
+    ended = jobs.tailrace("resume", run)
+    assert ended.status == 2 and f"{kept}: is not the program that was started" in ended.err, ended
+    kept.write_bytes(right)
+    source.write_text(source.read_text().replace("at work", "idle"))
+    ended = jobs.tailrace("resume", run)
+    assert ended.status == 2 and f"{source} has changed since the run was started" in ended.err, ended
+    assert ended.out == ""
 
 
 def test_options_of_resume_for_other_runs(tmp_path, source):

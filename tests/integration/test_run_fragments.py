@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run PROGRAM.fa`: compiles, runs on all ranks, and hands on what the program prints, as it is."""
 
+import hashlib
 import json
 import os
 import re
 import signal
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -183,6 +185,60 @@ def test_lines_of_all_ranks_come_whole_through_a_pipe(threads, tmp_path):
     assert sorted(said) == [f"said {i}" for i in range(0, 1000, 100)]
 
 
+# Two bodies print many lines each on every rank, as many threads at once as there are; LAST ends the program.
+MANY = r"""C++ head ${{
+#include <iostream>
+$}}
+C++ sub by_printf(int rank, int lines) ${{
+  for (int i = 0; i < lines; ++i) { printf("rank %d ", rank); printf("printf %d\n", i); }
+$}}
+C++ sub by_stream(int rank, int lines) ${{
+  for (int i = 0; i < lines; ++i) std::cout << "rank " << rank << " stream " << i << "\n";
+$}}
+C++ sub end(int a) ${{ LAST; $}}
+sub main(int lines) {
+  df x;
+  for i = 0..3 {
+    by_printf(i, lines) >> (x[i][0]) @ { locator_cyclic: i; };
+    by_stream(i, lines) >> (x[i][1]) @ { locator_cyclic: i; };
+  }
+  end(x[0][0] + x[1][0] + x[2][0] + x[3][0] + x[0][1] + x[1][1] + x[2][1] + x[3][1]);
+}
+"""
+# How a program ends after all lines are printed: its statement in C++, and the exit status.
+ENDS = {"well": ("a = 0", 0), "with an error": ('throw std::runtime_error("at the end")', 3)}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_every_line_of_many_arrives_whole(how, cache, tmp_path):
+    last, status = ENDS[how]
+    lines = 100_000
+    words = ["-n", 4, "-t", 2, "--oversubscribe", "--", lines]
+    ended = jobs.tailrace("run", write(tmp_path, MANY.replace("LAST", last)), *words)
+    assert ended.status == status, ended.err
+    ways = ("printf", "stream")
+    expected = (f"rank {rank} {way} {i}" for rank in range(4) for way in ways for i in range(lines))
+    assert Counter(ended.out.split("\n")) == Counter([*expected, ""])
+    assert ("at the end" in ended.err) == (status != 0)
+
+
+def test_what_a_killed_program_printed_before_is_whole(cache, tmp_path):
+    source = MANY.replace("LAST", "a = 0").replace("lines; ++i)", "lines; ++i, fflush(stdout))")
+    words = ["run", write(tmp_path, source), "-n", 4, "-t", 2, "--oversubscribe", "--", 2_000_000_000]
+    job = jobs.Job(words, command=command.TAILRACE)
+    job.wait_for(lambda: job.texts()[0].count("\n") > 20_000, "output")
+    job.send(signal.SIGTERM)
+    ended = job.wait()
+    assert ended.status == 3, ended.err
+    *whole, _ = ended.out.split("\n")
+    assert all(re.fullmatch(r"rank [0-3] (printf|stream) \d+", line) for line in whole)
+    first: dict[str, int] = {}
+    for line in whole:
+        what, _, number = line.rpartition(" ")
+        assert int(number) == first.get(what, 0)
+        first[what] = int(number) + 1
+
+
 ENDLESS = r"""C++ head ${{
 #include <unistd.h>
 $}}
@@ -222,6 +278,66 @@ def test_a_rank_that_crashes(tmp_path):
     ended = jobs.tailrace("run", write(tmp_path, CRASH))
     assert (ended.status, ended.out) == (3, "before\n"), ended
     assert "SIGABRT" in ended.err
+
+
+WORDS = """C++ sub show(int n, real r, string s) ${{ printf("%d %g %s\\n", n, r, s); $}}
+sub main(int n, real r, string s) show(n, r, s);
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "main takes 3 arguments"),
+        (["1", "2", "a", "b"], "main takes 3 arguments"),
+        (["12x", "2", "a"], "n: '12x' is no int"),
+        (["2147483648", "2", "a"], "n: '2147483648' is no int"),
+        (["1", "1e400", "a"], "r: '1e400' is no real"),
+        (["1", "", "a"], "r: '' is no real"),
+        (["-1", "-1e-3", "-a b"], "-1 -0.001 -a b\n"),
+    ],
+)
+def test_arguments_of_main(words, said, cache, tmp_path):
+    ended = jobs.tailrace("run", write(tmp_path, WORDS), "--", *words)
+    assert said in ended.out + ended.err, ended
+    assert (ended.status, bool(ended.out)) == ((0, True) if said.startswith("-1") else (2, False)), ended
+
+
+def test_a_program_that_is_edited_while_it_runs(cache, tmp_path):
+    source = write(
+        tmp_path,
+        "C++ head ${{\n#include <unistd.h>\n$}}\n"
+        'C++ sub slow(int i) ${{ printf("as it was %d\\n", i); usleep(20000); $}}\n'
+        "sub main() { for i = 1..60 slow(i); }\n",
+    )
+    was = hashlib.sha256(source.read_bytes()).hexdigest()
+    job = jobs.Job(["run", source, "--out", tmp_path / "d", "--no-report"], command=command.TAILRACE)
+    job.wait_for(lambda: "as it was" in job.texts()[0], "output")
+    source.write_text("nonsense\n")
+    ended = job.wait()
+    assert ended.status == 0, ended
+    assert sorted(ended.out.splitlines()) == sorted(f"as it was {i}" for i in range(1, 61))
+    assert json.loads((tmp_path / "d" / "run.json").read_text())["config"]["program"]["sha256"] == was
+
+
+def test_a_case_file_with_options_that_are_kept_in_what_is_compiled(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, WORDS)
+    Path("c.toml").write_text(
+        '[case]\nsimulation = "fragments"\n[program]\nfile = "p.fa"\narguments = [3, 0.5, "of a case"]\n'
+        '[fragments]\nbalance = "steal"\ndepth = 20\n'
+    )
+    ended = jobs.tailrace("run", "c.toml", "-n", RANKS[-1])
+    assert (ended.status, ended.out) == (0, "3 0.5 of a case\n"), ended
+    assert json.loads(Path("runs/c/run.json").read_text())["status"] == "finished"
+    deep = "sub down(int n) if n > 0 down(n - 1);\nsub main(int n) down(n);\n"
+    Path("q.fa").write_text(deep)
+    assert (
+        command.tailrace("compile", "q.fa", "--depth", "20", "-o", "q.json", "--warnings", "off").status == 0
+    )
+    refused = jobs.tailrace("run", "q.json", 30)
+    assert refused.status == 3 and "calls are nested more than 20 deep" in refused.err, refused
+    assert jobs.tailrace("run", "q.json", "--depth", 100, 30).status == 0
 
 
 def test_a_word_that_does_not_fit(tmp_path):

@@ -36,6 +36,7 @@ struct Options {
   /// How fragments come to ranks that have nothing to do: `off`, not at all; `steal`, those ask others for
   /// fragments that have no recommended rank, or are `stealable`.
   std::string balance = "off";
+  std::uint32_t depth = 10'000;  ///< calls within each other; one more is an error
   CheckpointOptions checkpoints = {};
 };
 

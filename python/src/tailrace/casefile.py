@@ -16,6 +16,7 @@ HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # Native inputs that are cases by themselves, and the simulation they belong to.
 KWAVE_SIMULATION = "ultrasound"
 MARDYN_SIMULATION = "molecules"
+FRAGMENTS = "fragments"
 NPB_CASE = re.compile(r"heat:([A-Z])")
 NPB_CLASSES = "SWABCDE"
 # Programs of the fragment language: the source, the shared object, the serialised form.
@@ -67,6 +68,8 @@ def read_case(path: Path, settings: list[str]) -> Case:
     for setting in settings:
         apply_setting(table, setting)
     simulation = lookup(table, "case", "simulation")
+    if simulation == FRAGMENTS:
+        raise CommandError(f"{path}: is the case of a fragment program. Fix: start it with tailrace run")
     if not isinstance(simulation, str):
         raise CommandError(f'{path}: [case] simulation must name the simulation, such as "ultrasound".')
     return Case(

@@ -12,6 +12,7 @@ COMMANDS = (
     "run",
     "case",
     "compile",
+    "luna",
     "resume",
     "report",
     "trace",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace resume DIR` of a fragment program: everything that it takes is in its run directory."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tailrace.resume import START, START_FILE, check_unfinished
 from tailrace.run_files import COUNT, TABLE, read_table
 from tailrace.run_fragments import KEPT_PROGRAM, NATIVE, TRACES, ProgramRequest, run_file
 
-PROGRAM_START = START | {"threads": COUNT, "options": TABLE, "account": TABLE}
+PROGRAM_START = START | {"threads": COUNT, "options": TABLE, "account": TABLE, "digests": TABLE}
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class ProgramResume:
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
+    as_started: bool = False
+    """Goes on although the sources have changed since."""
     report: bool = True
     json: bool = False
     native_options: dict[str, str] = field(default_factory=dict)
@@ -41,6 +44,7 @@ def resume_program(request: ProgramResume) -> int:
     start = read_start(request.run_dir)
     ranks, threads = request.ranks or start["ranks"], request.threads or start["threads"]
     program = program_in(request.run_dir)
+    check_unchanged(program, start["digests"], request)
     again = ProgramRequest(
         Source(program),
         start["arguments"],
@@ -57,6 +61,27 @@ def resume_program(request: ProgramResume) -> int:
         native_options=start["options"] | request.native_options,
     )
     return run_file(again, program, start["account"] | {"ranks": ranks, "threads": threads}, [])
+
+
+def check_unchanged(program: Path, digests: dict[str, Any], request: ProgramResume) -> None:
+    """Refuses a program that is not the one that was started, and names what has changed. Sources that are
+    gone say nothing: the run directory holds what was made of them.
+    """
+    files = {Path(name): digest for name, digest in digests.items() if Path(name).is_file()}
+    changed = [path for path, digest in files.items() if digest_of(path) != digest]
+    if program.absolute() in changed:
+        raise CommandError(f"{program}: is not the program that was started. Fix: put it back")
+    if changed and not request.as_started:
+        verb = "has" if len(changed) == 1 else "have"
+        raise CommandError(
+            f"{', '.join(map(str, changed))} {verb} changed since the run was started, and its checkpoint is "
+            "of the program as it was.\n  Fix: put back what has changed, start anew with tailrace run, or "
+            "continue as it was with --as-started"
+        )
+
+
+def digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_start(run_dir: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Its standard output is that of the command; all that the command says goes to st
 account alone is on standard output.
 """
 
+import hashlib
 import json
 import re
 import shutil
@@ -20,7 +21,7 @@ from typing import Any
 from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
-from tailrace.fragments.compile import Source, compile_source
+from tailrace.fragments.compile import Source, compile_with_files
 from tailrace.fragments.folders import passing_folder
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.record import ended_account, new_account, problems_said
@@ -45,11 +46,19 @@ TRACES = "trace"
 STOPPED = re.compile(r"stopped in good order \((.*)\)")
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
-COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes"}
+COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes", "depth"}
 OF_CHECKPOINTS = {"checkpoint_every", "checkpoint_every_s", "wall_limit"}
 COMMON_OPTIONS |= OF_CHECKPOINTS | {"trace"}
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
-SOURCE_OPTIONS = {"defines", "warnings", "cpp_directories", "cpp_sources"}
+SOURCE_OPTIONS = {
+    "defines",
+    "warnings",
+    "cpp_directories",
+    "cpp_sources",
+    "debug",
+    "unoptimised",
+    "build_dir",
+}
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
     "settings": "a fragment program has no keys. Fix: its arguments behind its name, or -D for macros",
@@ -111,17 +120,17 @@ def run_program(request: ProgramRequest) -> int:
         raise CommandError(f"{request.source.program}: there is no such program.")
     source = request.source
     account = new_account(source.program, request.arguments, source.defines, request.ranks, request.threads)
-    with made(request.source) as (file, problems):
+    with made(request.source) as (file, problems, files):
         found = [one.as_dict() for one in problems.shown()]
         if file is None:
             return end(request, ended_account(account, EXIT_BAD_INPUT, 0.0, "", found))
         with directory_of(request):
             if request.out is not None:
-                file = keep(request, file, account)
+                file = keep(request, file, account, files)
             return run_file(request, file, account, found)
 
 
-def keep(request: ProgramRequest, file: Path, account: dict[str, Any]) -> Path:
+def keep(request: ProgramRequest, file: Path, account: dict[str, Any], files: Sequence[Path]) -> Path:
     """Leaves in the run directory all that it takes to resume the run; returns the program there."""
     assert request.out is not None
     kept = request.out / f"{KEPT_PROGRAM}{file.suffix}"
@@ -134,25 +143,30 @@ def keep(request: ProgramRequest, file: Path, account: dict[str, Any]) -> Path:
         "threads": request.threads,
         "options": request.native_options,
         "account": account,
+        "digests": digests([kept, *files]),
     }
     (request.out / START_FILE).write_text(json.dumps(start, indent=2) + "\n")
     return kept
 
 
+def digests(files: Iterable[Path]) -> dict[str, str]:
+    return {str(path.absolute()): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
 @contextmanager
-def made(source: Source) -> Iterator[tuple[Path | None, Problems]]:
+def made(source: Source) -> Iterator[tuple[Path | None, Problems, list[Path]]]:
     """What the native program takes: an object that is there for the run, or what was compiled before. None
-    if the source has errors, which are said.
+    if the source has errors, which are said. Also the files that it was made of.
     """
     if source.program.suffix != PROGRAM_SOURCE:
-        yield source.program, Problems()
+        yield source.program, Problems(), []
         return
     with passing_folder("programs") as folder:
         target = folder / f"{source.program.stem}.so"
-        problems = compile_source(source, target)
+        problems, files = compile_with_files(source, target)
         if text := problems.as_text():
             print(text, file=sys.stderr)
-        yield None if problems.errors else target, problems
+        yield None if problems.errors else target, problems, files
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 """`tailrace bench`: the benchmarks of the checkout where it runs from one, else those of this package."""
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,7 +88,7 @@ def question_command(question: str) -> Any:
         refuse_others(context)
         count = ranks or min(4, max(2, usable_cores() // 2))
         request = machine.Request(count, pairs, directory, steps, size_mib)
-        publish(lambda: machine.measure(question, request), json)
+        publish(lambda: machine.measure(question, request), machine.print_document, json)
 
     return command
 
@@ -106,19 +107,24 @@ def simulation_command(name: str, case: Simulation) -> Any:
 
         refuse_others(context)
         layouts = parse_layouts(layout)
-        publish(lambda: machine.measure_simulation(name, size, steps, layouts, pairs, directory), json)
+        publish(
+            lambda: machine.measure_simulation(name, size, steps, layouts, pairs, directory),
+            machine.print_document,
+            json,
+        )
 
     return command
 
 
-def publish(measure: Any, json: Path | None) -> None:
-    from tailrace.bench import document, machine
+def publish(measure: Callable[[], Any], show: Callable[[Any, Any], None], json: Path | None) -> None:
+    """Measures, writes the document if it is wanted, which is made sure of before, and shows it."""
+    from tailrace.bench import document
     from tailrace.units import wide_console
 
     document.check_writable(json)
     found = measure()
     document.write_document(found, json)
-    machine.print_document(found, wide_console())
+    show(found, wide_console())
 
 
 def parse_layouts(texts: list[str] | None) -> tuple[tuple[int, int], ...]:

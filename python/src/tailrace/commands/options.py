@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arguments and options that several commands have, each once."""
 
+from collections.abc import Callable
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -65,6 +67,38 @@ LiveFragments = Annotated[
 LiveBytes = Annotated[
     str | None,
     typer.Option("--live-bytes", metavar="SIZE", help="The same for bytes of data fragments, such as 2GB."),
+]
+
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth", metavar="N", min=1, help="Calls within each other; one more is an error (default: 10000)."
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "-g",
+        help="Debug: bodies have debug information, and those that change an input of type value, which may "
+        "only be read, are found and named.",
+    ),
+]
+Unoptimised = Annotated[
+    bool, typer.Option("-O0", help="Compile bodies without optimisation: sooner ready, slower.")
+]
+BuildDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--build-dir", metavar="DIR", help="Where compiled bodies are kept (default: the user's cache)."
+    ),
+]
+
+AsStarted = Annotated[
+    bool,
+    typer.Option(
+        "--as-started",
+        help="Continue a fragment program as it was started, although its sources have changed since.",
+    ),
 ]
 
 CheckpointEvery = Annotated[
@@ -144,3 +178,39 @@ CppDirectories = Annotated[
     ),
 ]
 CppSources = Annotated[str, typer.Option("--cpp-source", metavar="F:G", help="Further C++ sources.")]
+
+# Options that commands have together: name -> annotation and default.
+FRAGMENTS = {
+    "balance": (Balance, None),
+    "live_fragments": (LiveFragments, None),
+    "live_bytes": (LiveBytes, None),
+}
+RUN_OF_PROGRAM = FRAGMENTS | {"depth": (Depth, None)}
+PROGRAM = {
+    "defines": (Defines, None),
+    "warnings": (Warnings, "on"),
+    "cpp_directories": (CppDirectories, ""),
+    "cpp_sources": (CppSources, ""),
+    "debug": (Debug, False),
+    "unoptimised": (Unoptimised, False),
+    "build_dir": (BuildDirectory, None),
+}
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def also(options: dict[str, tuple[Any, Any]]) -> Callable[[Command], Command]:
+    """Gives a command that takes `**more` these options, too; `more` has their values."""
+
+    def add(command: Command) -> Command:
+        own = signature(command)
+        kept = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        added = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+        command.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+        types = {one.name: one.annotation for one in (*kept, *added)}
+        command.__annotations__ = types | {"return": own.return_annotation}
+        return command
+
+    return add

@@ -3,28 +3,29 @@
 
 from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tailrace.commands.options import (
-    Balance,
+    FRAGMENTS,
+    AsStarted,
     Bind,
     CheckpointEvery,
     CheckpointEveryS,
     Exchange,
     Fault,
-    LiveBytes,
-    LiveFragments,
     Oversubscribe,
     Starter,
     Threads,
     WallLimit,
     Write,
+    also,
 )
 from tailrace.console import CommandError
 
 
+@also(FRAGMENTS)
 def resume(
     run_dir: Annotated[Path, typer.Argument(metavar="DIR", help="Run directory of a run that did not end.")],
     ranks: Annotated[
@@ -39,13 +40,12 @@ def resume(
     oversubscribe: Oversubscribe = False,
     fault: Fault = None,
     wall_limit: WallLimit = None,
-    balance: Balance = None,
-    live_fragments: LiveFragments = None,
-    live_bytes: LiveBytes = None,
     checkpoint_every: CheckpointEvery = None,
     checkpoint_every_s: CheckpointEveryS = None,
+    as_started: AsStarted = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write report.html.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")] = False,
+    **more: Any,
 ) -> None:
     """Resume a run from its newest checkpoint that is whole, in the same directory.
 
@@ -53,25 +53,32 @@ def resume(
     output without a seam. How fragments run may change too, and of a fragment program when checkpoints are
     taken.
     """
-    values = {name: value for name, value in locals().items() if value is not None}
+    given = {name: value for name, value in {**locals(), **more}.items() if value is not None}
+    raise typer.Exit(start(given))
+
+
+def start(values: dict[str, Any]) -> int:
+    """Resumes a case or a fragment program; `values` are those that were given."""
     from tailrace.resume import ResumeRequest, resume_run
     from tailrace.resume_fragments import ProgramResume, is_of_program, resume_program
 
     same = ("run_dir", "ranks", "threads", "bind", "launcher", "oversubscribe", "json")
-    how = {name: values[name] for name in same if name in values} | {"report": not no_report}
-    own, others = (OF_PROGRAMS, OF_CASES) if is_of_program(run_dir) else (OF_CASES, OF_PROGRAMS)
+    how = {name: values[name] for name in same if name in values} | {"report": not values["no_report"]}
+    own, others = (OF_PROGRAMS, OF_CASES) if is_of_program(values["run_dir"]) else (OF_CASES, OF_PROGRAMS)
     if wrong := [name for name in others - own if name in values]:
         option = wrong[0].replace("_", "-")
-        raise CommandError(f"--{option}: not for the run in {run_dir}. Fix: leave it out")
+        raise CommandError(f"--{option}: not for the run in {values['run_dir']}. Fix: leave it out")
     options = {name.replace("_", "-"): str(values[name]) for name in own if name in values}
     if own is OF_PROGRAMS:
-        raise typer.Exit(resume_program(ProgramResume(**how, native_options=options)))
+        how["as_started"] = values["as_started"]
+        return resume_program(ProgramResume(**how, native_options=options))
+    if values["as_started"]:
+        raise CommandError(f"--as-started: not for the run in {values['run_dir']}. Fix: leave it out")
     settings = [f"fragments.{name}={dumps(values[name])}" for name in FRAGMENTS if name in values]
     native = {name: value for name, value in options.items() if name.replace("-", "_") not in FRAGMENTS}
-    raise typer.Exit(resume_run(ResumeRequest(**how, native_options=native, settings=settings)))
+    return resume_run(ResumeRequest(**how, native_options=native, settings=settings))
 
 
-FRAGMENTS = ("balance", "live_fragments", "live_bytes")
 OF_CASES = {"write", "exchange", "fault", "wall_limit", *FRAGMENTS}
 OF_PROGRAMS = {"wall_limit", "checkpoint_every", "checkpoint_every_s", *FRAGMENTS}
 

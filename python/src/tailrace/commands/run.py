@@ -8,18 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from tailrace.commands.options import (
+    FRAGMENTS,
+    PROGRAM,
+    RUN_OF_PROGRAM,
     AllowOutside,
-    Balance,
     Bind,
     CheckpointEvery,
     CheckpointEveryS,
-    CppDirectories,
-    CppSources,
-    Defines,
     Exchange,
     Fault,
-    LiveBytes,
-    LiveFragments,
     Oversubscribe,
     Pace,
     Profile,
@@ -29,8 +26,8 @@ from tailrace.commands.options import (
     Starter,
     Threads,
     WallLimit,
-    Warnings,
     Write,
+    also,
 )
 from tailrace.console import CommandError
 
@@ -66,6 +63,7 @@ Check = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print run.json instead of the summary.")]
 
 
+@also(RUN_OF_PROGRAM | PROGRAM)
 def run(
     context: typer.Context,
     case: Case,
@@ -85,9 +83,6 @@ def run(
     pace: Pace = None,
     trace: Trace = None,
     profile: Profile = None,
-    balance: Balance = None,
-    live_fragments: LiveFragments = None,
-    live_bytes: LiveBytes = None,
     checkpoint_every: CheckpointEvery = None,
     checkpoint_every_s: CheckpointEveryS = None,
     wall_limit: WallLimit = None,
@@ -95,10 +90,7 @@ def run(
     check: Check = False,
     no_report: NoReport = False,
     json: Json = False,
-    defines: Defines = None,
-    warnings: Warnings = "on",
-    cpp_directories: CppDirectories = "",
-    cpp_sources: CppSources = "",
+    **more: Any,
 ) -> None:
     """Run a case; the result, its account and a report go into one new directory.
 
@@ -107,10 +99,20 @@ def run(
     only, and without one any of these kills it. Its ranks have one thread for bodies each, unless -t says
     more.
     """
-    values = dict(locals())
-    from tailrace.casefile import is_fragment_program
+    values = {**locals(), **more}
+    raise typer.Exit(start(values))
 
-    raise typer.Exit((start_program if is_fragment_program(case) else start_case)(values))
+
+def start(values: dict[str, Any]) -> int:
+    """Runs what it is: a case, or a fragment program, which may have a case."""
+    from tailrace.casefile import is_fragment_program
+    from tailrace.program_case import is_program_case
+
+    given = words_given(values["context"])
+    if is_program_case(values["case"]):
+        values, given = with_case(values, given)
+    is_program = is_fragment_program(values["case"])
+    return (start_program if is_program else start_case)(values, given)
 
 
 # Parameters that are fields of a request under the same name, and those that native programs have as options.
@@ -129,16 +131,32 @@ FIELDS = (
     "json",
 )
 NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
-FRAGMENT_OPTIONS = ("balance", "live_fragments", "live_bytes")
 CHECKPOINT_OPTIONS = ("checkpoint_every", "checkpoint_every_s")
-PROGRAM_PARAMETERS = ("arguments", "defines", "warnings", "cpp_directories", "cpp_sources")
+PROGRAM_PARAMETERS = ("arguments", "depth", *PROGRAM)
 
 
-def start_case(values: dict[str, Any]) -> int:
-    """Runs a case; `values` are those of the command's parameters."""
+def with_case(values: dict[str, Any], given: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The parameters and the words that gave them, with those of a fragment program's case where the command
+    line says nothing. A case has a run directory.
+    """
+    from tailrace.program_case import KEYS, read_program_case
+    from tailrace.run import RunRequest, choose_run_dir
+
+    case = values["case"]
+    found = read_program_case(case, values["settings"] or [])
+    for name in (name for name in ("trace",) if found.get(name) == "off"):
+        del found[name]
+    out = choose_run_dir(RunRequest(case, out=values["out"], overwrite=values["overwrite"]))
+    kept = {name: value for name, value in found.items() if name not in given or name == "case"}
+    words = {key.parameter: f"{case}: {name}" for name, key in KEYS.items() if key.parameter in kept}
+    said = {name: word for name, word in given.items() if name != "settings"}
+    return values | kept | {"out": out}, words | said | {"out": "--out"}
+
+
+def start_case(values: dict[str, Any], given: dict[str, str]) -> int:
+    """Runs a case; `values` are those of the command's parameters, `given` the words that gave some."""
     from tailrace.run import RunRequest, run_case
 
-    given = words_given(values["context"])
     for name in (name for name in PROGRAM_PARAMETERS if name in given):
         case = values["case"]
         raise CommandError(f"{given[name]}: not for {case}: only a program of the fragment language has it.")
@@ -155,7 +173,7 @@ def settings_of(values: dict[str, Any]) -> list[str]:
     """The options about fragments and checkpoints as keys of a case, of which a simulation refuses what it
     does not have.
     """
-    tables = {**dict.fromkeys(FRAGMENT_OPTIONS, "fragments."), **dict.fromkeys(CHECKPOINT_OPTIONS, "")}
+    tables = {**dict.fromkeys(FRAGMENTS, "fragments."), **dict.fromkeys(CHECKPOINT_OPTIONS, "")}
     return [
         f"{table}{name.replace('checkpoint_', 'checkpoint.')}={dumps(values[name])}"
         for name, table in tables.items()
@@ -163,18 +181,23 @@ def settings_of(values: dict[str, Any]) -> list[str]:
     ]
 
 
-def start_program(values: dict[str, Any]) -> int:
-    """Runs a program of the fragment language; `values` are those of the command's parameters."""
+def start_program(values: dict[str, Any], given: dict[str, str]) -> int:
+    """Runs a program of the fragment language; `values` are those of the command's parameters, `given` the
+    words that gave some.
+    """
     from tailrace.fragments.compile import Source
     from tailrace.run_fragments import ProgramRequest, check_options, run_program
 
-    check_options(values["case"], words_given(values["context"]))
+    check_options(values["case"], given)
     source = Source(
         values["case"],
         values["defines"] or (),
         values["warnings"],
         values["cpp_directories"],
         values["cpp_sources"],
+        values["build_dir"],
+        values["debug"],
+        not values["unoptimised"],
     )
     how = {
         name: values[name]
@@ -184,7 +207,8 @@ def start_program(values: dict[str, Any]) -> int:
     how["threads"] = values["threads"] or 1
     how["trace"] = traces(values["trace"])
     how["native_options"] = given_options(
-        {name: values[name] for name in (*FRAGMENT_OPTIONS, *CHECKPOINT_OPTIONS, "wall_limit")}
+        {name: values[name] for name in (*RUN_OF_PROGRAM, *CHECKPOINT_OPTIONS, "wall_limit")}
+        | {"checks": "true" if values["debug"] else None}
     )
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
 

@@ -1,54 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles units and links the shared object. Objects are kept by content in the user's cache.
+"""Compiles units and links the shared object. Objects are kept by content, in the user's cache or elsewhere.
 
-An object is used again if its unit, the flags, the compiler and all files that it included are the same.
+An object is used again if its unit, the flags, the compiler and all files that it included are the same. What
+all units include is compiled once, too.
 """
 
 import hashlib
 import json
 import os
 import re
-import shlex
-import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from tailrace.console import CommandError
 from tailrace.cores import usable_cores
+from tailrace.fragments.compilers import Compiler
 from tailrace.fragments.units import SIGNATURE, Unit
 
-PACKAGE = Path(__file__).parent
-INCLUDE = (PACKAGE / "include", PACKAGE.parents[3] / "include")
-FLAGS = ("-std=c++17", "-O3", "-fPIC")
 MAX_KEPT = 2000
-
-
-@dataclass(frozen=True)
-class Compiler:
-    """The C++ compiler with its flags, and how it calls itself."""
-
-    command: tuple[str, ...]
-    link: tuple[str, ...]
-    version: str
-
-
-def find_compiler() -> Compiler:
-    """The compiler of the environment: CXX, CXX_FLAGS and LDFLAGS, g++ if nothing is said."""
-    words = tuple(shlex.split(os.environ.get("CXX") or "g++"))
-    try:
-        version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise CommandError(
-            f"the C++ compiler {words[0]} cannot be started\n  Fix: install g++, or set CXX"
-        ) from error
-    places = tuple(f"-I{place}" for place in INCLUDE if place.is_dir())
-    extra = tuple(shlex.split(os.environ.get("CXX_FLAGS", "")))
-    return Compiler(
-        (*words, *FLAGS, *places, *extra), tuple(shlex.split(os.environ.get("LDFLAGS", ""))), version
-    )
+MAX_KEPT_BYTES = 1 << 30
+# What another run may be about to link stays.
+IN_USE_S = 3600
+HEADER = "ucenv.h"
+PRECOMPILED = ".gch"
+# So many units take as long as their header alone.
+WORTH_A_HEADER = 4
 
 
 def digest(*parts: bytes) -> str:
@@ -72,52 +52,116 @@ class Failure:
 
 @dataclass
 class Builder:
-    """Compiles with a cache below `folder`; `compiled` names the units that had to be compiled."""
+    """Compiles with a cache in `folder`; `compiled` names the units that had to be compiled."""
 
     folder: Path
     compiler: Compiler
-    compiled: list[str]
+    compiled: list[str] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+    """Of files that were read: each is looked at once."""
 
     def objects(self, units: Sequence[Unit]) -> tuple[list[Path], list[Failure]]:
         """The objects of all units, or what is wrong with some."""
+        kept = [self.path_of(unit) for unit in units]
+        missing = [number for number, path in enumerate(kept) if not self.is_kept(path)]
+        self.compiled += [units[number].name for number in missing]
+        header = self.header(len(missing))
         with ThreadPoolExecutor(usable_cores()) as pool:
-            made = list(pool.map(self.object_of, units))
-        return [one for one in made if isinstance(one, Path)], [
-            one for one in made if isinstance(one, Failure)
-        ]
+            said = pool.map(lambda number: self.compile(units[number], kept[number], header), missing)
+            failures = [one for one in said if one is not None]
+        return kept, failures
 
-    def object_of(self, unit: Unit) -> Path | Failure:
-        flags = "\0".join(self.compiler.command) + self.compiler.version
-        key = digest(unit.text.encode(), flags.encode())
-        kept, record = self.folder / f"{key}.o", self.folder / f"{key}.json"
-        return kept if is_valid(kept, record) else self.compile(unit, kept, record)
+    def path_of(self, unit: Unit) -> Path:
+        debug = "-g" in self.compiler.command
+        text = unit.text if debug or not unit.unplaced else unit.unplaced
+        return self.folder / f"{digest(text.encode(), self.how.encode())}.o"
 
-    def compile(self, unit: Unit, kept: Path, record: Path) -> Path | Failure:
-        self.compiled.append(unit.name)
+    @cached_property
+    def how(self) -> str:
+        return "\0".join(self.compiler.command) + self.compiler.version
+
+    def compile(self, unit: Unit, kept: Path, header: Path | None) -> Failure | None:
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            source, made, dependencies = (Path(place) / f"unit.{end}" for end in ("cpp", "o", "d"))
+            source = Path(place) / "unit.cpp"
             source.write_text(unit.text)
-            words = [*self.compiler.command, "-MD", "-MF", dependencies, "-c", source, "-o", made]
-            done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-            if done.returncode != 0:
-                return Failure(unit, done.stderr)
-            files = [Path(name) for name in included(dependencies.read_text()) if name != str(source)]
-            entry = {
-                "object": digest(made.read_bytes()),
-                "files": {str(one): digest(one.read_bytes()) for one in files},
-            }
-            note = Path(place) / "entry.json"
-            note.write_text(json.dumps(entry))
-            made.replace(kept)
-            note.replace(record)
-        return kept
+            said = self.make(source, kept, header if unit.includes_header else None)
+        return None if said is None else Failure(unit, said)
+
+    def make(self, source: Path, kept: Path, header: Path | None = None) -> str | None:
+        """Compiles a source to `kept` with its record; what the compiler said if it does not compile."""
+        made, dependencies = source.with_suffix(".made"), source.with_suffix(".d")
+        started = time.time()
+        words = ["-include", header] if header is not None else []
+        kind = ["-x", "c++-header"] if kept.suffix == PRECOMPILED else []
+        done = self.compiler.run(*words, "-MD", "-MF", dependencies, *kind, "-c", source, "-o", made)
+        if done.returncode != 0:
+            return done.stderr
+        files = [name for name in included(dependencies.read_text()) if Path(name) != source]
+        if header is not None:
+            files += json.loads(record_of(Path(f"{header}{PRECOMPILED}")).read_text())["files"]
+        used = {name: self.digest_of(Path(name)) for name in dict.fromkeys(files)}
+        note = source.with_suffix(".json")
+        note.write_text(json.dumps({"object": digest(made.read_bytes()), "files": used}))
+        made.replace(kept)
+        # Of a file that was changed meanwhile nobody knows what the compiler saw.
+        if all(Path(name).stat().st_mtime <= started for name in used):
+            note.replace(record_of(kept))
+        return None
+
+    def header(self, units: int) -> Path | None:
+        """What all units include, compiled; None where that costs more than it saves, or is impossible."""
+        place = self.folder / "headers" / digest(self.how.encode())[:32]
+        header = place / HEADER
+        kept = place / f"{HEADER}{PRECOMPILED}"
+        if not units or (units < WORTH_A_HEADER and not kept.exists()):
+            return None
+        if not self.is_kept(kept):
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=place) as folder:
+                source = Path(folder) / HEADER
+                source.write_text(f"#include <{HEADER}>\n")
+                if self.make(source, kept) is not None:
+                    return None
+                source.replace(header)
+        return header if self.is_kept(kept) else None
+
+    def digest_of(self, file: Path) -> str:
+        name = str(file)
+        if name not in self.digests:
+            self.digests[name] = digest(file.read_bytes())
+        return self.digests[name]
+
+    def is_kept(self, kept: Path) -> bool:
+        """Whether an object is whole and made of files as they are now."""
+        try:
+            entry = json.loads(record_of(kept).read_text())
+            if digest(kept.read_bytes()) != entry["object"]:
+                return False
+            if any(self.digest_of(Path(name)) != found for name, found in entry["files"].items()):
+                return False
+            os.utime(kept)
+            return True
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
 
     def prune(self) -> None:
-        """Removes the objects that were made longest ago when there are too many."""
-        kept = sorted(self.folder.glob("*.o"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[MAX_KEPT:]:
-            path.with_suffix(".json").unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+        """Removes what was used longest ago when there is too much, unless another run may use it now."""
+        paths = [*self.folder.glob("*.o"), *self.folder.glob(f"headers/*/*{PRECOMPILED}")]
+        found = sorted(
+            ((path.stat(), path) for path in paths if path.exists()), key=lambda one: -one[0].st_mtime
+        )
+        size = 0
+        for number, (stat, path) in enumerate(found):
+            size += stat.st_size
+            if number < MAX_KEPT and size <= MAX_KEPT_BYTES:
+                continue
+            if time.time() - stat.st_mtime > IN_USE_S:
+                record_of(path).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
+
+
+def record_of(kept: Path) -> Path:
+    return kept.with_name(f"{kept.name}.json")
 
 
 def included(rule: str) -> list[str]:
@@ -126,36 +170,11 @@ def included(rule: str) -> list[str]:
     return [name.replace("\\ ", " ") for name in re.split(r"(?<!\\)\s+", names) if name]
 
 
-def is_valid(kept: Path, record: Path) -> bool:
-    """Whether an object is whole and made of files as they are now."""
-    try:
-        entry = json.loads(record.read_text())
-        if digest(kept.read_bytes()) != entry["object"]:
-            return False
-        return all(digest(Path(name).read_bytes()) == found for name, found in entry["files"].items())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
-
-
-def program_text(document: dict) -> str:
-    """C++ that holds a document under the names by which the native program finds it."""
-    text = json.dumps(document, separators=(",", ":"))
-    chunks = (text[start : start + 2000] for start in range(0, len(text), 2000))
-    literal = "\n".join(json.dumps(chunk) for chunk in chunks)
-    return (
-        'extern "C" {\nextern const char tailrace_fragments_program[];\n'
-        "extern const unsigned long long tailrace_fragments_program_size;\n"
-        f"const char tailrace_fragments_program[] = {literal};\n"
-        f"const unsigned long long tailrace_fragments_program_size = {len(text)};\n}}\n"
-    )
-
-
 def link(compiler: Compiler, objects: Sequence[Path], target: Path) -> str:
     """Makes the shared object at once as a whole; what the linker said when it is impossible."""
     with tempfile.TemporaryDirectory(dir=target.parent) as place:
         made = Path(place) / target.name
-        words = [*compiler.command, "-shared", "-Wl,-z,defs", *objects, "-o", made, *compiler.link]
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+        done = compiler.run("-shared", "-Wl,-z,defs", *objects, "-o", made, *compiler.link)
         if done.returncode == 0:
             made.replace(target)
     return "" if done.returncode == 0 else done.stderr

@@ -12,7 +12,7 @@ from tailrace.fragments.parse import parse
 from tailrace.fragments.preprocess import preprocess
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.ranges import check_ranges
-from tailrace.fragments.source import Place, read_source
+from tailrace.fragments.source import Place, SourceFile, read_source
 from tailrace.fragments.tree import Program
 from tailrace.fragments.types import check_types
 from tailrace.fragments.usage import check_usage
@@ -33,16 +33,27 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def check_program(path: Path, defines: Sequence[str] = ()) -> tuple[Bound, Problems]:
-    """Checks a program; raises CommandError for a file that cannot be read at all."""
+def check_program(
+    path: Path, defines: Sequence[str] = (), last_counts: bool = False
+) -> tuple[Bound, Problems]:
+    """Checks a program; raises CommandError for a file that cannot be read at all.
+
+    With `last_counts` the last one of several subroutines of a name counts; otherwise they are an error.
+    """
+    return check_source(read_source(path, str(path)), defines, last_counts)
+
+
+def check_source(
+    source: SourceFile, defines: Sequence[str] = (), last_counts: bool = False
+) -> tuple[Bound, Problems]:
+    """Checks a program whose text is at hand, as an editor has it."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     with no_collection():
-        return run_passes(path, defines)
+        return run_passes(source, defines, last_counts)
 
 
-def run_passes(path: Path, defines: Sequence[str]) -> tuple[Bound, Problems]:
+def run_passes(source: SourceFile, defines: Sequence[str], last_counts: bool) -> tuple[Bound, Problems]:
     problems = Problems()
-    source = read_source(path, str(path))
     expanded = preprocess(source, defines, problems)
     if problems.errors and not expanded.text:
         return Bound(Program([], set()), expanded), problems
@@ -52,7 +63,7 @@ def run_passes(path: Path, defines: Sequence[str]) -> tuple[Bound, Problems]:
             Place(source, 0), "the program is empty", "SYN7", "sub main() { ... } is where it begins"
         )
         return Bound(program, expanded), problems
-    bound = bind(program, expanded, problems)
+    bound = bind(program, expanded, problems, last_counts)
     check_types(bound, problems)
     if not problems.errors:
         check_usage(bound, problems)

@@ -3,19 +3,22 @@
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tailrace.console import CommandError
-from tailrace.fragments.build import Builder, Failure, find_compiler, link, program_text
+from tailrace.fragments.build import Builder, Failure, link
 from tailrace.fragments.check import check_program
+from tailrace.fragments.compilers import Compiler, find_compiler
 from tailrace.fragments.folders import needed_folder
-from tailrace.fragments.graph import drawing
+from tailrace.fragments.functions import find_functions, reached_from
+from tailrace.fragments.graph_page import write_drawing
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
 from tailrace.fragments.problems import Problems
-from tailrace.fragments.units import TYPES, Unit, find_functions, units_of
+from tailrace.fragments.units import TYPES, Unit, program_unit, units_of
 
 
 @dataclass(frozen=True)
@@ -27,30 +30,54 @@ class Source:
     warnings: str = "on"
     cpp_directories: str = ""
     cpp_sources: str = ""
+    build_dir: Path | None = None
+    """Where objects are kept; None: in the user's cache."""
+    debug: bool = False
+    optimises: bool = True
+    last_counts: bool = False
+    """Of several subroutines of one name the last one counts, as in LuNA; otherwise they are errors."""
+    shows_commands: bool = False
+    run_options: Sequence[str] = ()
+    """Options of the native program that are kept in what is compiled."""
 
 
 def compile_source(source: Source, target: Path | None) -> Problems:
     """Checks a program and, if nothing is wrong with it, makes FILE.json or a shared object of it."""
-    bound, problems = check_program(source.program, source.defines)
+    return compile_with_files(source, target)[0]
+
+
+def compile_with_files(source: Source, target: Path | None) -> tuple[Problems, list[Path]]:
+    """The same, with the files of the program and of its C++."""
+    return compile_with_builder(source, target, partial(builder_of, source))
+
+
+def compile_with_builder(
+    source: Source, target: Path | None, builder: Callable[[], Builder]
+) -> tuple[Problems, list[Path]]:
+    """The same with what compiles, which is made when it is needed."""
+    bound, problems = check_program(source.program, source.defines, source.last_counts)
     alone = target is not None and target.suffix == ".json"
     sources = [] if alone else sources_of(source.program, source.cpp_directories, source.cpp_sources)
-    functions = {} if alone else find_functions(bound, sources, problems)
+    functions = {} if alone else find_functions(bound, sources, problems, partial(compiler_of, source))
     problems = problems.steered(source.warnings)
+    read = [file.path for file in bound.expanded.files]
+    read += [file.path for path in sources for file in reached_from(path)]
     if problems.errors or target is None:
-        return problems
+        return problems, read
     if alone:
-        write_document(bound, target)
+        write_document(lower(bound, source.run_options), target)
     else:
-        build_object(bound, units_of(bound, functions, sources), target, problems)
-    return problems
+        units = [*units_of(bound, functions, sources), program_unit(lower(bound, source.run_options))]
+        build_object(bound, units, target, problems, builder())
+    return problems, read
 
 
 def draw_source(source: Source, target: Path) -> Problems:
-    """Checks a program and, if nothing is wrong with it, writes a drawing of it for Graphviz."""
-    bound, problems = check_program(source.program, source.defines)
+    """Checks a program and, if nothing is wrong with it, draws it."""
+    bound, problems = check_program(source.program, source.defines, source.last_counts)
     problems = problems.steered(source.warnings)
     if not problems.errors:
-        target.write_text(drawing(bound))
+        write_drawing(bound, target)
     return problems
 
 
@@ -67,17 +94,32 @@ def sources_of(program: Path, folders: str, files: str) -> list[Path]:
     return list(dict.fromkeys([*found, *further]))
 
 
-def write_document(bound: Bound, target: Path) -> None:
+def write_document(document: dict, target: Path) -> None:
     with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as file:
-        json.dump(lower(bound), file)
+        json.dump(document, file)
     Path(file.name).chmod(0o644)
     Path(file.name).replace(target)
 
 
-def build_object(bound: Bound, units: Sequence[Unit], target: Path, problems: Problems) -> list[str]:
+def compiler_of(source: Source) -> Compiler:
+    return find_compiler(source.debug, source.optimises, source.shows_commands)
+
+
+def builder_of(source: Source) -> Builder:
+    """Compiles as the options of a program say; objects are kept in its build directory, or in the cache."""
+    folder = needed_folder("objects") if source.build_dir is None else source.build_dir / "objects"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{folder}: {error.strerror}\n  Fix: --build-dir DIR") from error
+    return Builder(folder, compiler_of(source))
+
+
+def build_object(
+    bound: Bound, units: Sequence[Unit], target: Path, problems: Problems, builder: Builder
+) -> list[str]:
     """Builds the shared object; errors go to `problems`. Returns the names of compiled units."""
-    builder = Builder(needed_folder("objects"), find_compiler(), [])
-    objects, failures = builder.objects([*units, Unit("program", program_text(lower(bound)))])
+    objects, failures = builder.objects(units)
     for failure in failures:
         report(bound, failure, problems)
     if not failures and (said := link(builder.compiler, objects, target)):

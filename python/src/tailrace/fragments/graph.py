@@ -86,8 +86,10 @@ class Drawing:
 
     def node(self, label: str, shape: str, node: tree.Node, indent: str) -> str:
         self.this = self.fresh("s")
-        line = self.bound.expanded.place(node.at).line_and_column[0]
-        return f"{indent}{self.this} [shape = {shape}, label = {quoted(f'{label}:{line}')}];"
+        place = self.bound.expanded.place(node.at)
+        line = place.line_and_column[0]
+        link = f'URL = "#line-{line}", ' if place.file is self.bound.expanded.main else ""
+        return f"{indent}{self.this} [shape = {shape}, {link}label = {quoted(f'{label}:{line}')}];"
 
     # Edges of the node `this`.
 

@@ -80,10 +80,21 @@ def laid_out(text: str) -> str:
     if text.startswith("#!"):
         first, _, text = text.partition("\n")
         layout.lines.append(first)
-    for part in parts_of(text):
-        layout.add(part)
+    parts = list(parts_of(text))
+    for index, part in enumerate(parts):
+        layout.add(part, part.text == "{" and layout.before.text == "@" and on_one_line(parts, index))
     layout.end_line()
     return "\n".join(layout.lines).strip("\n") + "\n"
+
+
+def on_one_line(parts: list[Part], index: int) -> bool:
+    """Whether recommendations are written in one line, which they keep."""
+    for part in parts[index:]:
+        if part.kind in ("newlines", "line"):
+            return False
+        if part.text == "}":
+            return True
+    return False
 
 
 class Layout:
@@ -92,19 +103,32 @@ class Layout:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.line = ""
-        self.depth = 0
-        self.before = Part("mark", "")
-        # How many `?` wait for their `:`; are we in a hint; was `}` the last.
-        self.choices = 0
-        self.in_hint = self.closed_block = False
+        # The levels of the statements whose blocks are open, and that of the current one, if it has begun.
+        self.levels: list[int] = []
+        self.level = 0
+        self.begun = self.broken = False
+        # The last part, and the last one that is no comment.
+        self.before = self.word = Part("mark", "")
+        # How many brackets are open, how many `?` wait for their `:`; are we in a hint, in recommendations of
+        # one line; was `}` the last.
+        self.brackets = self.choices = 0
+        self.in_hint = self.in_rules = self.closed_block = False
         self.newline_before = True
 
+    def base(self) -> int:
+        """The level of a statement of the innermost block."""
+        return self.levels[-1] + 1 if self.levels else 0
+
     def end_line(self) -> None:
+        """Ends the statement and its line."""
         if self.line:
             self.lines.append(self.line)
-        self.line, self.before, self.closed_block = "", Part("mark", ""), False
+        self.line, self.before, self.word = "", Part("mark", ""), Part("mark", "")
+        self.begun = self.broken = self.in_rules = self.closed_block = False
+        self.brackets = self.choices = 0
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Part, opens_line: bool = False) -> None:
+        """`opens_line`: recommendations begin that stay in one line."""
         if part.kind == "newlines":
             return self.newlines(part.text)
         if self.closed_block and part.text not in ("@", ";"):
@@ -114,7 +138,7 @@ class Layout:
         if part.kind == "line":
             self.whole_line(part.text.rstrip())
         elif part.kind == "mark" and part.text in ("{", "}", ";"):
-            self.structure(part)
+            self.structure(part, opens_line)
         else:
             self.put(part)
             if part.kind == "foreign":
@@ -124,9 +148,8 @@ class Layout:
 
     def newlines(self, text: str) -> None:
         self.newline_before = True
-        if self.line and not self.closed_block:
-            self.lines.append(self.line)
-            self.line = INDENT * (self.depth + 1)
+        if self.begun and not self.closed_block:
+            self.broken = True
         elif text.count("\n") > 1:
             self.end_line()
             self.lines += [""] if self.lines and self.lines[-1] else []
@@ -134,54 +157,81 @@ class Layout:
     def whole_line(self, text: str) -> None:
         """A directive is a line of its own; a comment may end a line."""
         if text.startswith("#"):
-            self.end_line()
+            self.flush()
             self.lines.append(text)
-        elif not self.newline_before and (self.line.strip() or self.lines):
+        elif not self.newline_before and (self.line or self.lines):
             target = self.line or self.lines.pop()
-            self.line = ""
             self.lines.append(f"{target.rstrip()}  {text}")
-        else:
-            self.lines.append(
-                (self.line if not self.line.strip() and self.line else INDENT * self.depth) + text
-            )
             self.line = ""
-        self.before, self.closed_block = Part("mark", ""), False
-
-    def structure(self, part: Part) -> None:
-        if part.text == "{":
-            self.put(part)
+        else:
+            self.flush()
+            self.lines.append(INDENT * (self.level + 1 if self.begun else self.base()) + text)
+        if self.closed_block:
             self.end_line()
-            self.depth += 1
+        self.before = Part("mark", "")
+
+    def flush(self) -> None:
+        """Ends the line, not the statement."""
+        if self.line:
+            self.lines.append(self.line)
+        self.line = ""
+
+    def structure(self, part: Part, opens_line: bool) -> None:
+        if self.in_rules or opens_line:
+            self.put(part)
+            self.in_rules = part.text != "}"
+            self.closed_block = not self.in_rules
+        elif part.text == "{":
+            self.put(part)
+            self.levels.append(self.level)
+            self.end_line()
         elif part.text == "}":
             self.end_line()
-            self.depth = max(0, self.depth - 1)
-            self.put(part)
-            self.closed_block = True
+            self.level = self.levels.pop() if self.levels else 0
+            self.line = INDENT * self.level + part.text
+            self.begun = self.closed_block = True
+            self.before = self.word = part
         else:
             self.put(part)
-            self.choices = 0
             self.end_line()
 
     def put(self, part: Part) -> None:
-        if not self.line.strip():
-            self.line = (self.line or INDENT * self.depth) + part.text
-        else:
+        if self.line and self.broken and part.text != "{":
+            self.flush()
+        if self.line:
             self.line += (" " if self.spaced(part) else "") + part.text
+        else:
+            self.line = INDENT * self.begin(part) + part.text
+        self.broken = False
         self.remember(part)
+
+    def begin(self, part: Part) -> int:
+        """The level of a line: that of a statement, of one below a head without braces, or of a rest."""
+        if not self.begun:
+            self.begun, self.level = True, self.base()
+            return self.level
+        below = part.kind in ("word", "macro", "comment") or part.text == "{"
+        if below and not self.brackets and self.ends_value():
+            self.level += 1
+            return self.level
+        return self.level + 1
 
     def remember(self, part: Part) -> None:
         sign = part.text == "-" and not self.ends_value()
         self.choices += part.text == "?"
-        if part.text == ":" and self.choices:
-            self.choices -= 1
+        if part.text in (":", ";"):
+            self.choices = max(0, self.choices - 1) if part.text == ":" else 0
+        self.brackets += (part.text in ("(", "[")) - (part.text in (")", "]"))
         self.in_hint = (self.in_hint or part.text == "<<") and part.text != ">>"
         self.before = Part("sign" if sign else part.kind, part.text)
+        if part.kind != "comment":
+            self.word = self.before
         self.closed_block = False
 
     def ends_value(self) -> bool:
         """Whether what is before ends an operand, so that a minus is an operator."""
-        value = self.before.kind in VALUES and self.before.text not in KEYWORDS
-        return value or self.before.text in (")", "]")
+        value = self.word.kind in VALUES and self.word.text not in KEYWORDS
+        return value or self.word.text in (")", "]")
 
     def spaced(self, part: Part) -> bool:
         before, text = self.before, part.text

@@ -4,23 +4,29 @@
 In: `Bound` without errors; out: the document.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tailrace.fragments import tree
-from tailrace.fragments.names import Bound, labels_of
+from tailrace.fragments.names import Bound, Symbol, labels_of
 from tailrace.fragments.source import SourceFile
 
 VERSION = 1
 
 
-def lower(bound: Bound) -> dict:
-    """The document of a program, with the texts of all files that it was made of."""
+def lower(bound: Bound, options: Sequence[str] = ()) -> dict:
+    """The document of a program, with the texts of all files that it was made of, and options of its runs."""
     lowering = Lowering(bound)
-    subs = {name: lowering.sub(item) for name, item in bound.subs.items()}
+    called = bound.called | {"main"}
+    # Imports that nobody calls may have no function.
+    kept = {
+        name: item for name, item in bound.subs.items() if name in called or not isinstance(item, tree.Import)
+    }
+    subs = {name: lowering.sub(item) for name, item in kept.items()}
     files = [{"name": file.name, "text": file.text} for file in lowering.files]
     name = Path(bound.expanded.main.name).stem
-    return {"tailrace_fragments": VERSION, "name": name, "files": files, "subs": subs, "main": "main"}
+    document = {"tailrace_fragments": VERSION, "name": name, "files": files, "subs": subs, "main": "main"}
+    return document | ({"options": [*options]} if options else {})
 
 
 def symbol_of(name: str) -> str:
@@ -34,10 +40,23 @@ class Lowering:
     def __init__(self, bound: Bound) -> None:
         self.bound = bound
         self.files: dict[SourceFile, int] = {bound.expanded.main: 0}
+        names: tuple[set[str], set[str]] = (set(), set())
+        for symbol in bound.symbols:
+            names[symbol.kind == "label"].add(symbol.name)
+        self.ambiguous = names[0] & names[1]
 
     def at(self, node: tree.Node) -> list[int]:
         place = self.bound.expanded.place(node.at)
         return [self.files.setdefault(place.file, len(self.files)), *place.line_and_column]
+
+    def name(self, ref: tree.Ref) -> str:
+        symbol = ref.symbol
+        is_label = isinstance(symbol, Symbol) and symbol.kind == "label"
+        return self.label(ref.name) if is_label else ref.name
+
+    def label(self, name: str) -> str:
+        """A label as the document has it, where labels and data share their names."""
+        return f"cf {name}" if name in self.ambiguous else name
 
     # Subroutines and blocks.
 
@@ -54,7 +73,8 @@ class Lowering:
 
     def block(self, block: tree.Block, labels: bool = False) -> dict:
         names = [{"id": name.text, "at": self.at(name)} for name in block.names]
-        known = list(dict.fromkeys(ref.name for ref in labels_of(block))) if labels or block.braces else []
+        known = list(dict.fromkeys(self.label(ref.name) for ref in labels_of(block)))
+        known = known if labels or block.braces else []
         declared = [{"type": "dfs", "names": names, "labels": known}] if names or known else []
         body = [self.statement(statement) for statement in block.statements]
         return {"body": declared + body, "rules": self.rules(block.rules)}
@@ -132,7 +152,7 @@ class Lowering:
         )
         indices = [index.name for index in rule.ref.indices if isinstance(index, tree.Ref)]
         expr = {"s": "all"} if everywhere else self.expr(value)
-        return {"ruletype": "map", "ref": rule.ref.name, "indices": indices, "expr": expr}
+        return {"ruletype": "map", "ref": self.name(rule.ref), "indices": indices, "expr": expr}
 
     # Expressions, in postfix order.
 
@@ -151,7 +171,7 @@ class Lowering:
             case tree.Ref():
                 self.push_all(node.indices, out)
                 count = {"n": len(node.indices)} if node.indices else {}
-                out.append({"id": node.name, "at": self.at(node)} | count)
+                out.append({"id": self.name(node), "at": self.at(node)} | count)
             case tree.Negative(value=tree.Constant(type="int")):
                 out.append(-node.value.value)
             case tree.Negative():

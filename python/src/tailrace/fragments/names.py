@@ -71,9 +71,11 @@ class Bound:
     called: set[str] = field(default_factory=set)
 
 
-def bind(program: tree.Program, expanded: Expanded, problems: Problems) -> Bound:
+def bind(program: tree.Program, expanded: Expanded, problems: Problems, last_counts: bool = False) -> Bound:
+    """Finds what names mean; of subroutines of one name the last one counts, if that is wanted."""
     bound = Bound(program, expanded)
-    collect_subs(bound, problems)
+    collect_subs(bound, problems, last_counts)
+    program.items[:] = [item for item in program.items if is_kept(item, bound)]
     check_main(bound, problems)
     for item in program.items:
         if isinstance(item, tree.Sub):
@@ -91,21 +93,44 @@ def bind(program: tree.Program, expanded: Expanded, problems: Problems) -> Bound
     return bound
 
 
-def collect_subs(bound: Bound, problems: Problems) -> None:
+def collect_subs(bound: Bound, problems: Problems, last_counts: bool) -> None:
     for item in bound.program.items:
         if not isinstance(item, tree.Callable):
             continue
-        if (first := bound.subs.get(item.name)) is not None:
-            imports = isinstance(item, tree.Import) and isinstance(first, tree.Import)
-            what = "imports" if imports else "subroutines"
-            problems.error(
-                bound.expanded.place(item.at),
-                f"two {what} have the name {item.name}. The first is at {bound.expanded.place(first.at)}",
-                "SYN6.1" if imports else "SYN6.2",
-                "rename one of them" + (", with `as`" if imports else ""),
-            )
-            continue
-        bound.subs[item.name] = item
+        first = bound.subs.setdefault(item.name, item)
+        if first is not item:
+            say_repeated(bound, item, first, problems, last_counts)
+        if last_counts:
+            bound.subs[item.name] = item
+
+
+def say_repeated(
+    bound: Bound, item: tree.Callable, first: tree.Callable, problems: Problems, last_counts: bool
+) -> None:
+    """Subroutines of one name are an error, unless they say the same."""
+    imports = isinstance(item, tree.Import) and isinstance(first, tree.Import)
+    what = "imports" if imports else "subroutines"
+    text = f"two {what} have the name {item.name}. The first is at {bound.expanded.place(first.at)}"
+    code = "SYN6.1" if imports else "SYN6.2"
+    place = bound.expanded.place(item.at)
+    if tree.is_same(first, item) and same_bodies(first, item, bound):
+        problems.warn(place, f"{text}, and says the same", code, "remove one of them")
+    elif last_counts:
+        problems.warn(place, f"{text}; this one counts", code, "rename one of them")
+    else:
+        fix = "rename one of them" + (", with `as`" if imports else "")
+        problems.error(place, text, code, fix)
+
+
+def same_bodies(one: tree.Callable, other: tree.Callable, bound: Bound) -> bool:
+    if not isinstance(one, tree.CppSub) or not isinstance(other, tree.CppSub):
+        return True
+    return bound.expanded.foreign[one.body].text == bound.expanded.foreign[other.body].text
+
+
+def is_kept(item: tree.Item, bound: Bound) -> bool:
+    """Whether an item is none of several of one name that do not count."""
+    return not isinstance(item, tree.Callable) or bound.subs[item.name] is item
 
 
 def check_main(bound: Bound, problems: Problems) -> None:
@@ -144,6 +169,11 @@ def labels_of(block: tree.Block) -> Iterable[tree.Ref]:
             yield from labels_of(below)
 
 
+def label_key(name: str) -> str:
+    """The key of a label in a scope, which is no name."""
+    return f"cf {name}"
+
+
 class Binder:
     """Walks one structured subroutine with the scopes that are open, the innermost last."""
 
@@ -170,28 +200,46 @@ class Binder:
     def declare(self, symbol: Symbol) -> None:
         first = self.scopes[-1].get(symbol.name)
         code = SHADOW_CODES.get(symbol.kind, "SYN8.1")
-        if first is not None and (first.kind, symbol.kind) != ("label", "label"):
+        if first is not None:
             place = self.bound.expanded.place(first.at)
             text = f"{symbol.name} is declared twice in a scope, first as {first.spoken} at {place}"
             self.error(symbol.at, text, code, "rename one of them")
         hidden = next((scope[symbol.name] for scope in self.scopes[-2::-1] if symbol.name in scope), None)
         if hidden is not None and symbol.kind != "index":
-            place = self.bound.expanded.place(hidden.at)
-            text = f"{symbol.spoken} {symbol.name} hides the {hidden.spoken} declared at {place}"
-            self.problems.warn(self.bound.expanded.place(symbol.at), text, code, "rename one of them")
-        self.scopes[-1][symbol.name] = symbol
+            self.warn_of_same_name(symbol, f"{symbol.spoken} {symbol.name} hides the", hidden, code)
+        self.add(symbol.name, symbol)
+
+    def declare_label(self, label: tree.Ref) -> None:
+        """Labels are seen only by what sends to labelled fragments or places them; they hide nothing."""
+        other = self.scopes[-1].get(label.name)
+        symbol = Symbol("label", label.name, label.at)
+        if other is not None:
+            self.warn_of_same_name(symbol, f"label {label.name} has the name of the", other, "SYN8.1")
+        self.add(label_key(label.name), symbol)
+
+    def warn_of_same_name(self, symbol: Symbol, what: str, other: Symbol, code: str) -> None:
+        text = f"{what} {other.spoken} declared at {self.bound.expanded.place(other.at)}"
+        self.problems.warn(self.bound.expanded.place(symbol.at), text, code, "rename one of them")
+
+    def add(self, key: str, symbol: Symbol) -> None:
+        self.scopes[-1][key] = symbol
         self.bound.symbols.append(symbol)
 
-    def find(self, name: str) -> Symbol | None:
-        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+    def find(self, name: str, label_first: bool = False) -> Symbol | None:
+        """What a name means: a label only where there is nothing else, or where one is looked for."""
+        for key in (label_key(name), name) if label_first else (name, label_key(name)):
+            for scope in reversed(self.scopes):
+                if key in scope:
+                    return scope[key]
+        return None
 
-    def reference(self, ref: tree.Ref, declares: bool = False) -> None:
-        """Finds what a name means and the names in its indices; `declares` is true at a label."""
+    def reference(self, ref: tree.Ref, label_first: bool = False) -> None:
+        """Finds what a name means and the names in its indices."""
         self.values(ref.indices)
-        ref.symbol = symbol = self.find(ref.name)
+        ref.symbol = symbol = self.find(ref.name, label_first)
         if symbol is None:
             return self.unknown(ref)
-        symbol.used |= not declares
+        symbol.used = True
         if ref.indices and not symbol.is_data and symbol.kind != "label":
             place = self.bound.expanded.place(symbol.at)
             text = f"{ref.name} has no indices: it is a {symbol.spoken}, declared at {place}"
@@ -201,7 +249,7 @@ class Binder:
     def unknown(self, ref: tree.Ref) -> None:
         if ref.name in self.bound.program.doubtful:
             return
-        known = [name for scope in self.scopes for name in scope]
+        known = [symbol.name for scope in self.scopes for symbol in scope.values()]
         fix = f"declare it: df {ref.name};"
         self.error(ref.at, f"unknown name {ref.name}{self.problems.nearest(ref.name, known)}", "SYN9", fix)
 
@@ -235,7 +283,7 @@ class Binder:
             self.declare(Symbol("df", name.text, name.at))
         if block.braces or not new_scope:
             for label in labels_of(block):
-                self.declare(Symbol("label", label.name, label.at))
+                self.declare_label(label)
         for statement in block.statements:
             self.statement(statement)
         self.rules([rule for rule in block.rules if rule.property.startswith("locator")])
@@ -294,7 +342,7 @@ class Binder:
     def call(self, call: tree.Call) -> None:
         self.bound.called.add(call.sub)
         if call.label is not None:
-            self.reference(call.label, declares=True)
+            self.reference(call.label, label_first=True)
         self.values(call.args)
         for ref in call.sets:
             self.data(ref)
@@ -379,7 +427,7 @@ class Binder:
     def target(self, value: tree.Expression) -> None:
         if not isinstance(value, tree.Ref):
             return self.error(value.at, "afterpush sends to a label", "SYN1", "afterpush x => label[i];")
-        self.reference(value)
+        self.reference(value, label_first=True)
         if value.symbol is not None and value.symbol.kind != "label":
             self.error(
                 value.at, f"{value.name} is no label", "SYN1", f"cf {value.name}: ... labels a statement"

@@ -153,6 +153,7 @@ class Reader:
     # Files and passages.
 
     def read_file(self, file: SourceFile) -> None:
+        self.out.files.append(file)
         before, self.conditions = self.conditions, []
         start = len(LINE.match(file.text)[0]) if file.text.startswith("#!") else 0
         self.scan(Passage(file.text, file), start)
@@ -187,10 +188,7 @@ class Reader:
 
     def line_comment(self, passage: Passage, start: int) -> int:
         self.blank(passage, start)
-        end = LINE.match(passage.text, start).end()
-        if end == len(passage.text) and passage.offsets is None:
-            return self.unclosed(passage, start, "a comment", "end the line with a newline")
-        return end
+        return LINE.match(passage.text, start).end()
 
     def comment(self, passage: Passage, start: int) -> int:
         end = passage.text.find("*/", start + 2)

@@ -100,6 +100,8 @@ class Expanded:
     origins: list[Place] = field(default_factory=list)
     moves: list[bool] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
+    # The program's own file and those that it includes.
+    files: list[SourceFile] = field(default_factory=list)
     # A section reached the end of its file, so that what is behind it is missing.
     cut: bool = False
 

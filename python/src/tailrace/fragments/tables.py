@@ -77,10 +77,13 @@ class Machine:
     def __init__(self) -> None:
         self.table, start = tables()
         self.states, self.values = [start], []
+        # What `hand_on` says, by what it was asked: expressions ask it for the same again and again.
+        self.handed_on: dict[tuple[int, int, str], int] = {}
 
     def feed(self, tokens: Sequence[Token], first: int = 0) -> int:
         """Takes tokens from `first` on. Returns the index of one that fits nowhere, or their number."""
         table, states, values = self.table, self.states, self.values
+        handed_on = self.handed_on
         for index in range(first, len(tokens)):
             token = tokens[index]
             kind = token.kind
@@ -89,7 +92,9 @@ class Machine:
                     return index
                 size, rule, build = step
                 if build is None:
-                    states[-1] = table[states[-2]][rule]
+                    handed = (states[-2], states[-1], kind)
+                    top = handed_on.get(handed)
+                    states[-1] = handed_on.setdefault(handed, self.hand_on(*handed)) if top is None else top
                     continue
                 behind = len(values) - size
                 made = build(values[behind:])
@@ -99,6 +104,12 @@ class Machine:
             states.append(step)
             values.append(token)
         return len(tokens)
+
+    def hand_on(self, below: int, top: int, kind: str) -> int:
+        """The state on top once all rules that only hand their part on are complete, before a token."""
+        while (step := self.table[top].get(kind)).__class__ is Reduction and step.build is None:
+            top = self.table[below][step.rule]
+        return top
 
     def keep(self, count: int) -> None:
         """Forgets all parts but the first ones."""

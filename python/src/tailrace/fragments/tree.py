@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program as it is parsed. `at` is the offset of a node's place in the expanded text."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(slots=True, eq=False)
@@ -235,3 +235,20 @@ class Program:
     items: list[Item]
     # Names in text that could not be parsed: nothing is said of them being unknown.
     doubtful: set[str]
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two parts of a program say the same, wherever they are; foreign blocks are left out."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    if not isinstance(one, Node):
+        return one == other
+    if type(one) is not type(other):
+        return False
+    parts = (part.name for part in fields(one) if part.name not in ("at", "depth", "symbol"))
+    return all(is_same(getattr(one, name), getattr(other, name)) for name in parts if not is_block(one, name))
+
+
+def is_block(node: Node, part: str) -> bool:
+    """Whether a part is the number of a foreign block."""
+    return isinstance(node, CppSub) and part == "body"

@@ -89,8 +89,10 @@ class Checker:
                 self.type_of(ref)
             if isinstance(rule, tree.AssignRule):
                 self.type_of(rule.ref)
-            label = rule.property == "afterpush"
-            if isinstance(rule, tree.AssignRule | tree.ExprRule | tree.MapRule) and not label:
+            if rule.property == "afterpush" and isinstance(rule, tree.MapRule):
+                self.type_of(rule.ref)
+                self.type_of(rule.value)
+            elif isinstance(rule, tree.AssignRule | tree.ExprRule | tree.MapRule):
                 self.whole(rule.value, f"the value of {rule.property}")
         self.in_rule = False
 

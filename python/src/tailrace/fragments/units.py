@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.fragments import tree
+from tailrace.fragments.functions import Function
 from tailrace.fragments.lower import symbol_of
 from tailrace.fragments.names import Bound
-from tailrace.fragments.problems import Problems
-from tailrace.fragments.source import Foreign, Place, SourceFile
+from tailrace.fragments.source import Foreign
 
 HEADER = "#include <ucenv.h>\n"
 # What a body's parameter is in C++, and how it is made in the function of the interface.
@@ -35,6 +35,8 @@ ACCEPTED = {
     "value": INPUT,
     "value &": INPUT,
 }
+# By these words C++ knows where it is. Macros of a program's own headers that have them may say where it was.
+KNOWS_PLACE = re.compile(r"\b(__LINE__|__FILE__|assert|source_location)\b")
 SIGNATURE = "tailrace_signature"
 PARAMETERS = f"""#include <tuple>
 template <class F> struct {SIGNATURE} {{ static constexpr int count = -1; }};
@@ -43,20 +45,6 @@ template <class... P> struct {SIGNATURE}<void (*)(P...)> {{
   template <int I> using type = std::tuple_element_t<I, std::tuple<P...>>;
 }};
 """
-COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:[^"\\]|\\.)*")', re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Function:
-    """A C++ function: where its name is in a source, and its parameters as they are written there."""
-
-    name: str
-    source: Path
-    place: Place
-    params: str
-
-    def __str__(self) -> str:
-        return f"{self.name}({' '.join(self.params.split())})"
 
 
 @dataclass(frozen=True)
@@ -66,20 +54,19 @@ class Unit:
     name: str
     text: str
     imports: tuple[tuple[tree.Import, Function], ...] = ()
+    includes_header: bool = True
+    unplaced: str = ""
+    """The text without the positions of bodies, if what is compiled without debug information is the same
+    wherever they are.
+    """
 
 
 def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequence[Path]) -> list[Unit]:
     """All units of a program; `functions` are those of its imports."""
-    heads = "".join(
-        foreign_text(bound.expanded.foreign[item.text])
-        for item in bound.program.items
-        if isinstance(item, tree.CppHead)
-    )
-    units = [
-        Unit(item.name, HEADER + heads + body(item, bound))
-        for item in bound.program.items
-        if isinstance(item, tree.CppSub)
+    heads = [
+        bound.expanded.foreign[item.text] for item in bound.program.items if isinstance(item, tree.CppHead)
     ]
+    units = [body_unit(item, heads, bound) for item in bound.program.items if isinstance(item, tree.CppSub)]
     wanted: dict[Path, list[tree.Import]] = {source: [] for source in sources}
     for item, function in functions.items():
         wanted[function.source].append(item)
@@ -87,41 +74,13 @@ def units_of(bound: Bound, functions: dict[tree.Import, Function], sources: Sequ
     return units + [source_unit(source, some) for source, some in imports.items()]
 
 
-def find_functions(bound: Bound, sources: Sequence[Path], problems: Problems) -> dict[tree.Import, Function]:
-    """The C++ functions of all imports; those that are in no source are errors."""
-    texts = {source: SourceFile(str(source), source, without_comments(source)) for source in sources}
-    found = {}
-    for item in bound.program.items:
-        if isinstance(item, tree.Import):
-            function = defined_in(item.function, texts)
-            if function is not None and item.cpu:
-                found[item] = function
-            else:
-                problems.error(bound.expanded.place(item.at), *missing(item, sources))
-    return found
-
-
-def missing(item: tree.Import, sources: Sequence[Path]) -> tuple[str, str, str]:
-    """What is wrong with an import that has no function, the code, and what to do."""
-    if not item.cpu:
-        text = f"{item.function} runs on GPUs only (NOCPU), and this is a build without them"
-        return text, "SYN10", "remove NOCPU, and have a C++ function"
-    looked = f"looked in {', '.join(map(str, sources))}" if sources else "there is no *.cpp"
-    return f"there is no C++ function {item.function}", "SYN10", looked
-
-
-def without_comments(source: Path) -> str:
-    """A source's text with blanks for comments, so that everything else stays in its place."""
-    text = source.read_text(errors="replace")
-    return COMMENTS.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
-
-
-def defined_in(function: str, texts: dict[Path, SourceFile]) -> Function | None:
-    definition = re.compile(rf"\b({function})\s*\(([^;{{}}]*)\)\s*(?:noexcept\s*)?\{{")
-    for source, file in texts.items():
-        if found := definition.search(file.text):
-            return Function(function, source, Place(file, found.start(1)), found[2])
-    return None
+def body_unit(item: tree.CppSub, heads: Sequence[Foreign], bound: Bound) -> Unit:
+    foreign = bound.expanded.foreign[item.body]
+    text = HEADER + "".join(map(foreign_text, heads)) + body(item, foreign_text(foreign))
+    if any(KNOWS_PLACE.search(one.text) for one in (*heads, foreign)):
+        return Unit(item.name, text)
+    unplaced = "\n".join(one.text for one in heads)
+    return Unit(item.name, text, unplaced=HEADER + unplaced + body(item, foreign.text))
 
 
 def foreign_text(foreign: Foreign) -> str:
@@ -131,9 +90,8 @@ def foreign_text(foreign: Foreign) -> str:
     return f"#line {line} {name}\n{' ' * (column - 1)}{foreign.text}\n"
 
 
-def body(item: tree.CppSub, bound: Bound) -> str:
+def body(item: tree.CppSub, text: str) -> str:
     params = ", ".join(f"{TYPES[param.type]} {param.name}" for param in item.params)
-    text = foreign_text(bound.expanded.foreign[item.body])
     return (
         f'static void body_of_{item.name}({params}) {{\n{text}\n#line 1 "body of {item.name}"\n}}\n'
         + function(symbol_of(item.name), f"body_of_{item.name}", item.params)
@@ -175,3 +133,17 @@ def checked(item: tree.Import) -> str:
 def mark(item: tree.Import) -> str:
     """By this text a message of the compiler is known to be that of an import's check."""
     return f"{SIGNATURE}: {item.name}"
+
+
+def program_unit(document: dict) -> Unit:
+    """A unit that holds a document under the names by which the native program finds it."""
+    text = json.dumps(document, separators=(",", ":"))
+    chunks = (text[start : start + 2000] for start in range(0, len(text), 2000))
+    literal = "\n".join(json.dumps(chunk) for chunk in chunks)
+    content = (
+        'extern "C" {\nextern const char tailrace_fragments_program[];\n'
+        "extern const unsigned long long tailrace_fragments_program_size;\n"
+        f"const char tailrace_fragments_program[] = {literal};\n"
+        f"const unsigned long long tailrace_fragments_program_size = {len(text)};\n}}\n"
+    )
+    return Unit("program", content, includes_header=False)

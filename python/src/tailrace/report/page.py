@@ -20,7 +20,7 @@ from tailrace.report.fragments_section import fragments_section
 from tailrace.report.load import Run, load_run
 from tailrace.report.messages_section import run_messages_section
 from tailrace.report.output_section import output_section
-from tailrace.report.parts import Advice, Number, Picture, Section, Table, TimelineView
+from tailrace.report.parts import Advice, Listing, Number, Picture, Section, Table, TimelineView
 from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.plan_section import plan_section
 from tailrace.report.program_section import is_program, program_command, program_numbers, program_section
@@ -137,8 +137,10 @@ def _with_json(section: Section) -> dict:
     }
 
 
-def _part(part: Picture | Table | TimelineView, name: str) -> dict:
+def _part(part: Picture | Table | Listing | TimelineView, name: str) -> dict:
     common = {"heading": part.heading, "caption": part.caption, "half": False}
+    if isinstance(part, Listing):
+        return common | {"type": "listing", "html": part.html}
     if isinstance(part, Table):
         return common | {"type": "table", "columns": part.columns, "rows": part.rows, "numeric": part.numeric}
     if isinstance(part, TimelineView):

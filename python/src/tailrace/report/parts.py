@@ -28,6 +28,15 @@ class Table:
 
 
 @dataclass
+class Listing:
+    """Text in lines, as HTML, such as a program with colours."""
+
+    html: str
+    caption: str = ""
+    heading: str = ""
+
+
+@dataclass
 class TimelineView:
     """A timeline that is drawn from the data called `source`, showing an interval of it at first.
 
@@ -67,4 +76,4 @@ class Section:
     title: str
     lead: str = ""
     notes: list[str] = field(default_factory=list)
-    pictures: list[Picture | Table | TimelineView] = field(default_factory=list)
+    pictures: list[Picture | Table | Listing | TimelineView] = field(default_factory=list)

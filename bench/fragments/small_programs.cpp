@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "small_programs.hpp"
+
+#include <stdexcept>
+
+#include "base/system.hpp"
+#include "heap.hpp"
+
+namespace tailrace::bench {
+
+using namespace fragments;
+
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+/// Describes the end of a chain, which checks its value.
+void add_end(Program& program, Scope& main, const Data<int>& last, const Int& n) {
+  const auto end = program.atomic(
+      "end", [](int value, int wanted) { require(value == wanted, "a fragment was left out"); });
+  main.call(end).with(last, n);
+}
+
+auto first_body(Program& program) {
+  return program.atomic("first", [] { return 0; });
+}
+auto next_body(Program& program) {
+  return program.atomic("next", [](int value) { return value + 1; });
+}
+
+}  // namespace
+
+Program chain(bool alternates) {
+  Program program("chain");
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto x = main.data<int>("x");
+    main.call(first_body(program)).into(x[0]).reads(x[0], 1);
+    main.for_each(1, n, [&](Scope& one, const Int& i) {
+      auto call = one.call(next_body(program)).with(x[i - 1]).into(x[i]).reads(x[i], 1);
+      if (alternates) call.on(i);
+    });
+    add_end(program, main, x[n], n);
+  });
+  return program;
+}
+
+Program remote_values() {
+  Program program("remote values");
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto x = main.data<int>("x");
+    main.call(first_body(program)).into(x[0][1]).on(0).reads(x[0][1], 1);
+    main.for_each(1, n, [&](Scope& one, const Int& i) {
+      one.call(next_body(program)).with(x[i - 1][1]).into(x[i][1]).on(0).reads(x[i][1], 1);
+    });
+    add_end(program, main, x[n][1], n);
+  });
+  return program;
+}
+
+Program independent() {
+  Program program("independent fragments");
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto x = main.data<int>("x");
+    const auto eat = program.atomic("eat", [](int value) { require(value == 0, "a wrong value"); });
+    main.call(first_body(program)).into(x);
+    main.for_each(1, n, [&](Scope& one, const Int& /*i*/) { one.call(eat).with(x); });
+  });
+  return program;
+}
+
+Program structured() {
+  Program program("structured fragments");
+  program.main<int>([&](Scope& main, const Int& n) {
+    main.for_each(1, n, [&](Scope& one, const Int& i) { one.when(i < 0, [](Scope& /*nothing*/) {}); });
+  });
+  return program;
+}
+
+namespace {
+
+auto before_body(Program& program, Seen& seen) {
+  return program.atomic("before", [&seen](int n) {
+    seen.fragments = 0;
+    seen.heap_before = heap_bytes();
+    return n;
+  });
+}
+/// The heap when exactly so many fragments have run.
+auto look_body(Program& program, Seen& seen, bool all_have_run) {
+  return program.atomic("look", [&seen, all_have_run](int n) {
+    require(seen.fragments == (all_have_run ? n : 0), "the heap was looked at too early or too late");
+    seen.heap_full = heap_bytes();
+    return n;
+  });
+}
+
+}  // namespace
+
+Program waiting(Seen& seen, bool own_names) {
+  Program program("waiting fragments");
+  const auto pair = program.atomic("pair", [&seen](double a, double b) {
+    require(a == b, "a wrong value");
+    ++seen.fragments;
+  });
+  const auto make = program.atomic("make", [] { return 1.0; });
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto a = main.data<double>("a"), b = main.data<double>("b");
+    const auto count = main.data<int>("count"), go = main.data<int>("go");
+    main.call(before_body(program, seen)).with(n).into(count);
+    main.for_each(1, count, [&](Scope& one, const Int& i) {
+      one.call(pair).with(a[own_names ? i : Int(0)], b[own_names ? i : Int(0)]);
+      one.when(i == n, [&](Scope& end) { end.call(look_body(program, seen, false)).with(n).into(go); });
+    });
+    main.for_each(own_names ? Int(1) : Int(0), own_names ? Int(go) : go - n,
+                  [&](Scope& one, const Int& i) { one.call(make).into(a[i]), one.call(make).into(b[i]); });
+  });
+  return program;
+}
+
+Program live_reals(Seen& seen) {
+  Program program("live reals");
+  const auto make = program.atomic("make", [&seen] {
+    ++seen.fragments;
+    return 1.0;
+  });
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto x = main.data<double>("x");
+    const auto count = main.data<int>("count"), go = main.data<int>("go");
+    main.call(before_body(program, seen)).with(n).into(count);
+    main.for_each(1, count, [&](Scope& one, const Int& i) {
+      one.call(make).into(x[i]);
+      one.when(i == n, [&](Scope& end) { end.call(look_body(program, seen, true)).with(n).into(go); });
+    });
+  });
+  return program;
+}
+
+Program one_body(Seen& seen, double seconds) {
+  Program program("one body");
+  const auto work = program.atomic("work", [&seen, seconds] {
+    const double until_s = monotonic_s() + seconds;
+    while (monotonic_s() < until_s) {
+    }
+    seen.ended_s = monotonic_s();
+  });
+  program.main([&](Scope& main) { main.call(work).on(-1); });
+  return program;
+}
+
+}  // namespace tailrace::bench

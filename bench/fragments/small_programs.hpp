@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "tailrace/fragments/program.hpp"
+
+/// Fragment programs of which each shows one cost. All but the last three take the number of fragments.
+namespace tailrace::bench {
+
+/// n fragments of which each reads an int of the one before; with `alternates` on the next rank each time.
+fragments::Program chain(bool alternates);
+/// A chain on rank 0 whose values are at home on rank 1: each fragment sends one, asks for one, gets one.
+fragments::Program remote_values();
+/// n fragments that read the same int.
+fragments::Program independent();
+/// n structured fragments that create nothing.
+fragments::Program structured();
+
+/// What a program below measured, in the process that ran it.
+struct Seen {
+  std::int64_t heap_before = 0, heap_full = 0, fragments = 0;
+  double ended_s = 0;
+};
+/// n fragments wait for two reals each when the heap is looked at, for names of their own or all for the
+/// same.
+fragments::Program waiting(Seen& seen, bool own_names);
+/// n reals are there when the heap is looked at.
+fragments::Program live_reals(Seen& seen);
+/// A body that works for so many seconds on the last rank, and says when it ended.
+fragments::Program one_body(Seen& seen, double seconds);
+
+}  // namespace tailrace::bench
