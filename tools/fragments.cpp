@@ -19,6 +19,7 @@
 #include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
 #include "run/stop.hpp"
+#include "run/tracing.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/run/run.hpp"
 
@@ -32,7 +33,7 @@ const std::string program_name = "tailrace-fragments";
 
 struct Options {
   std::string file, bodies, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
-                            compress = "none";
+                            compress = "none", trace, trace_budget;
   fragments::Options how;
   bool checks = false;
   std::vector<std::string> words;
@@ -80,6 +81,10 @@ void add_run_options(CLI::App& app, Options& options) {
                  "the same for bytes of data fragments, such as 2GB; no limit otherwise");
   app.add_option("--balance", options.how.balance,
                  "off, or steal: ranks with nothing to do ask others for fragments");
+  app.add_option("--trace", options.trace,
+                 "directory with a folder trace, in which each rank leaves its own");
+  app.add_option("--trace-budget", options.trace_budget,
+                 "bytes of a rank's trace up to which it has each record, such as 64MiB; then sums only");
   app.add_option("--depth", options.how.depth, "calls within each other; one more is an error")
       ->check(CLI::PositiveNumber);
   app.add_flag("--checks", options.checks,
@@ -116,6 +121,8 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
       checkpoint::parse_compression("--checkpoint-compress", options.compress);
   if (options.transport != "mpi" && !options.how.checkpoints.directory.empty())
     throw Error(ErrorKind::usage, "--checkpoints is for ranks that are processes", "leave out --transport");
+  if (options.transport != "mpi" && !options.trace.empty())
+    throw Error(ErrorKind::usage, "--trace is for ranks that are processes", "leave out --transport");
   return options;
 }
 
@@ -143,6 +150,11 @@ void listen(mpi::CommView world, const Options& options, fragments::CheckpointOp
   if (world.is_root() && !options.ready.empty()) write_durably(options.ready, "");
 }
 
+std::int64_t trace_bytes(const Options& options) {
+  if (options.trace_budget.empty()) return trace::Recorder::usual_record_bytes;
+  return static_cast<std::int64_t>(parse_bytes(options.trace_budget, "--trace-budget"));
+}
+
 /// Runs the program and says how it ended, on rank 0. Returns the exit status. @collective{world}
 int execute(mpi::CommView world, const Options& options, const fragments::Loaded& loaded) {
   auto choice = am::parse_transport(options.transport);
@@ -158,6 +170,8 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
   if (!how.checkpoints.directory.empty()) how.taken = &saved;
   std::vector<std::string> errors;
   bool stopped = false;
+  run::Tracing tracing(world, options.trace, options.trace.empty() ? trace::Mode::off : trace::Mode::on,
+                       monotonic_s(), trace::Role::compute, trace_bytes(options));
   Account account;
   account.executed.resize(
       static_cast<std::size_t>(choice.local_ranks == 0 ? world.size() : choice.local_ranks));
@@ -168,6 +182,7 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
     errors = std::move(ending.errors), stopped = ending.stopped;
     account.executed_before = ending.executed_before, account.paused_s = ending.paused_s;
   });
+  tracing.close();
   for (const auto& error : errors) fmt::print(stderr, "{}\n", error);
   for (const auto& warning : saved.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   if (stopped) fmt::print(stderr, "stopped in good order ({})\n", stop->reason());

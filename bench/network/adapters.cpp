@@ -204,11 +204,11 @@ std::unique_ptr<Endpoint> make(MPI_Comm comm, std::size_t largest) {
 }  // namespace
 
 const std::vector<Adapter>& adapters() {
-  static const std::vector<Adapter> all{{"mpi-blocking", make<Blocking>},
-                                        {"mpi-nonblocking", make<NonBlocking>},
-                                        {"mpi-persistent", make<Persistent>},
-                                        {"mpi-probe", make<Probe>},
-                                        {"mpi-put-flush", make<PutFlush>}};
+  static const std::vector<Adapter> all{
+      {"mpi-blocking", make<Blocking>},     {"mpi-nonblocking", make<NonBlocking>, any_number},
+      {"mpi-persistent", make<Persistent>}, {"mpi-probe", make<Probe>},
+      {"mpi-put-flush", make<PutFlush>, 8}, {"node-memory", node_memory, 8},
+      {"am", active_messages, any_number},  {"am-aggregated", active_messages_together, any_number}};
   return all;
 }
 

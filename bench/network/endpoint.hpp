@@ -27,11 +27,22 @@ class Endpoint {
   virtual void flush() {}
 };
 
+inline constexpr int any_number = 1 << 30;
+
 struct Adapter {
   std::string name;
-  /// Makes the side of this rank of a communicator of two, for messages of at most so many bytes.
+  /// Makes the side of this rank of a communicator of two, for messages of at most so many bytes; null where
+  /// there is no such connection.
   std::unique_ptr<Endpoint> (*make)(MPI_Comm comm, std::size_t largest);
+  /// Messages of any size that both sides can send before either of them receives.
+  int ahead = 0;
 };
+
+/// Memory that both ranks share; null for ranks of different nodes.
+std::unique_ptr<Endpoint> node_memory(MPI_Comm comm, std::size_t largest);
+/// Active messages of the library, each on its own, or small ones together.
+std::unique_ptr<Endpoint> active_messages(MPI_Comm comm, std::size_t largest);
+std::unique_ptr<Endpoint> active_messages_together(MPI_Comm comm, std::size_t largest);
 
 /// All adapters; the first, blocking MPI, is what others are compared with.
 const std::vector<Adapter>& adapters();

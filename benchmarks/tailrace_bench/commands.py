@@ -462,13 +462,21 @@ def network(
     ] = None,
     windows: Annotated[int, typer.Option(metavar="N", min=6, help="Windows of each size.")] = 50,
     messages: Annotated[int, typer.Option(metavar="N", min=2, help="Messages of a window.")] = 64,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="netpipe|NAME=COMMAND", help="Beside it: NetPIPE, or what prints bytes and microseconds."
+        ),
+    ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Messages between two ranks of this machine through each adapter: ping-pong and streaming."""
+    """Messages between two ranks of this machine through each adapter: one way, both ways, in windows; what a
+    layer costs over MPI, latency and bandwidth by range of sizes.
+    """
     from tailrace_bench import network as benchmark
 
     sizes = tuple(size or (0, 1, 8, 64, 512, 4096, 1 << 15, 1 << 18, 1 << 20, 1 << 22))
-    request = benchmark.Request(sizes, windows, messages)
+    request = benchmark.Request(sizes, windows, messages, tuple(peer or ()))
     publish(lambda: benchmark.measure(request), benchmark.print_document, json)
 
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tailrace/box.hpp"
 
@@ -62,7 +64,40 @@ void count_buffers(int change) noexcept;
 /// Staging buffers of this process that are in use.
 int buffers_in_use() noexcept;
 
+/// Something that happened at one moment, in 32 bytes: what it means is a matter of who records it
+/// (docs/formats/trace.md). The time is of `monotonic_s`.
+struct Record {
+  double time_s = 0;
+  std::uint64_t subject = 0, object = 0;
+  std::uint32_t amount = 0;
+  std::uint16_t type = 0;  ///< a number of the table of names
+  std::uint8_t event = 0;
+  std::uint8_t reserved = 0;
+};
+static_assert(sizeof(Record) == 32);
+
+/// An entry of the table that says what types of records are, and where they are in a source.
+struct TypeName {
+  std::uint16_t number = 0;
+  std::uint8_t kind = 0;
+  std::int32_t line = 0, column = 0;
+  std::string name, file;
+};
+
+/// What a thread says of all its records in constant space, those too that are not in the file. The times of
+/// the head are of `monotonic_s`; the body follows it in the file as it is.
+struct Summary {
+  double start_s = 0, end_s = 0;
+  double full_until_s = 0;  ///< each record up to there is in the file
+  double bin_s = 0;
+  std::vector<std::byte> body;
+};
+
+/// A number that no other recorder of this process has, of the one that is at work; 0: there is none.
+unsigned recorder_number() noexcept;
+
 class Channel;
+class RecordChannel;
 
 /// The log of one thread: totals, and events for the trace file if a `Recorder` is at work. Only its thread
 /// adds to it; the totals are read after the thread has ended or is idle.
@@ -76,6 +111,13 @@ class Log {
   /// Adds a span to the totals and, if the process has a recorder, to its events. Never waits for the file.
   void add(const Span& span) noexcept;
   void add(const Span& span, const Counts& counts) noexcept;
+  /// Records what happened, in full as long as all threads of the process together stay within the budget of
+  /// the recorder. Returns whether it did; once it has not, it does no more. Never waits for the file.
+  bool add(const Record& record) noexcept;
+  /// Adds an entry to the table of names, if the process has a recorder.
+  void add(const TypeName& name);
+  /// Says what the thread has recorded so far, in place of what was said before.
+  void add(Summary summary);
   /// Reads the hardware counters of the calling thread; zeros unless a recorder wants them.
   [[nodiscard]] Counts counts() noexcept;
 
@@ -88,11 +130,14 @@ class Log {
 
  private:
   Channel* channel() noexcept;
+  RecordChannel* record_channel() noexcept;
 
   std::string thread_;
   std::array<Total, kind_count> totals_{};
   unsigned recorder_ = 0;             ///< the number of the one that the channel leads to
   std::shared_ptr<Channel> channel_;  ///< null until the first event
+  unsigned records_recorder_ = 0;
+  std::shared_ptr<RecordChannel> records_;  ///< null until the first record
 };
 
 /// Adds the time from its construction to its end, or to `stop`, to a log.

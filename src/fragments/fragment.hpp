@@ -81,6 +81,13 @@ struct GroupHash {
   }
 };
 
+/// What a recording knows of a fragment. It goes with the fragment to other ranks, and is not saved.
+struct Mark {
+  std::uint64_t number = 0;  ///< of all ranks' fragments; 0: it is not recorded
+  std::uint32_t hops = 0;    ///< times that it has gone to another rank
+  std::uint32_t waited = 0;  ///< 1: it could not run at once
+};
+
 /// A value that a fragment needs; not set until it comes.
 struct Input {
   Name name;
@@ -98,8 +105,14 @@ struct Fragment {
                last = 0;           ///< of a loop: the iterations that are still to be created; of a repeat: k
   bool started = false;            ///< of a loop or repeat: whether its bounds are known
   bool stolen = false;             ///< it has moved to a rank that had nothing to do; not sent
+  Mark mark;                       ///< not in its form as bytes
   std::int64_t foreign_bytes = 0;  ///< of inputs that came from other ranks; not sent
 
+  /// The fragment with what another rank knew of it.
+  [[nodiscard]] Fragment with(const Mark& known) && {
+    mark = known;
+    return std::move(*this);
+  }
   /// Sets an input for which the fragment waits.
   void set_input(const Id& id, Value value) {
     const auto found = std::ranges::find_if(inputs, [&](const Input& input) { return input.name.id == id; });

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
 
 #include "fragments/mail.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/fragments/options.hpp"
 
 namespace tailrace::fragments {
@@ -14,6 +17,18 @@ namespace tailrace::fragments {
 struct Live {
   std::int64_t fragments = 0, bytes = 0;
 };
+
+/// Errors (usage): options that no run can have.
+inline void check_limits(const Options& options) {
+  if (options.workers < 1)
+    throw Error(ErrorKind::usage, fmt::format("{} worker threads cannot run a body", options.workers),
+                "give 1 or more");
+  if (options.live_fragments < 1 || options.live_bytes < 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("limits of {} live fragments and {} live bytes: one is below 1",
+                            options.live_fragments, options.live_bytes),
+                "give 1 or more");
+}
 
 /// Decides when a rank holds back the unfolding of fragments: while it, or a rank that it has sent fragments
 /// to, has more than its limits. Why no program waits for ever: docs/explain/fragments.md.

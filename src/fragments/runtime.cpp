@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 #include <optional>
 #include <ranges>
@@ -14,7 +13,9 @@
 #include "fragments/closing.hpp"
 #include "fragments/limits.hpp"
 #include "fragments/pausing.hpp"
+#include "fragments/printing.hpp"
 #include "fragments/program_state.hpp"
+#include "fragments/recording.hpp"
 #include "fragments/stealing.hpp"
 #include "fragments/workers.hpp"
 #include "tailrace/error.hpp"
@@ -35,13 +36,15 @@ class Runtime {
         termination_(endpoint),
         machine_(image, bodies,
                  {.rank = endpoint.rank(), .batch = batch_within(options), .depth = options.depth}),
+        recording_(*image, endpoint.rank(), options.workers, options.own_process),
         mail_(endpoint, *image),
         limits_(mail_, options),
         printed_(options.printed),
+        printing_(mail_, options.printed),
         checkpoints_(options.taken),
         pausing_(mail_, options.taken),
         state_(mail_, parts()),
-        closing_(mail_, *image, store_, [this](const std::string& text) { print(text); }) {
+        closing_(mail_, *image, store_, [this](const std::string& text) { printing_.print(text); }) {
     mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
     mail_.handle(post_message, [this](MessageReader& in) { write(Mail::read<Post>(in)); });
     mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
@@ -49,24 +52,26 @@ class Runtime {
     mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
-    mail_.handle(printed_message, [this](MessageReader& in) { print(Mail::read<std::string>(in)); });
-    check(options);
+    check_limits(options);
     if (balances(options.balance))
       stealing_.emplace(
           mail_, [this] { return spare(); }, [this](auto stolen) { take_stolen(std::move(stolen)); });
     if (options.workers > 1)
-      workers_.emplace(machine_, options.workers, options.own_process, [this] { endpoint_.wake(); });
+      workers_.emplace(machine_, recording_, options.workers, options.own_process,
+                       [this] { endpoint_.wake(); });
+    recording_.watch(store_);
   }
 
   Ending run(const std::vector<std::string>& words) {
     auto start = machine_.start(words);
     words_ = &words;
-    if (!restore() && mail_.rank() == 0) arrive(std::move(start), true);
+    if (!restore() && mail_.rank() == 0) recording_.created(start), arrive(std::move(start), true);
     while (!over()) {
       const bool worked = step();
       balance(worked);
       pausing_.look(worked, executed_);
       if (worked && !look_due()) continue;
+      recording_.turn_to(Activity::messages);
       if (!endpoint_.progress() && !worked && !over()) nap();
     }
     Ending ending;
@@ -81,17 +86,6 @@ class Runtime {
   }
 
  private:
-  /// Errors (usage): options that no run can have
-  static void check(const RunOptions& options) {
-    if (options.workers < 1)
-      throw Error(ErrorKind::usage, fmt::format("{} worker threads cannot run a body", options.workers),
-                  "give 1 or more");
-    if (options.live_fragments < 1 || options.live_bytes < 1)
-      throw Error(ErrorKind::usage,
-                  fmt::format("limits of {} live fragments and {} live bytes: one is below 1",
-                              options.live_fragments, options.live_bytes),
-                  "give 1 or more");
-  }
   /// Whether it is time to look for messages while there is work: nobody sends any to a rank that is alone,
   /// but what is printed.
   bool look_due() {
@@ -116,6 +110,7 @@ class Runtime {
   /// Where a fragment that was created goes: as recommended; a body without recommendation, to its first
   /// output once that is known.
   void distribute(Fragment fragment) {
+    recording_.created(fragment);
     const auto wanted = machine_.wanted_rank(fragment);
     if (wanted && rank_of(*wanted) != mail_.rank()) return forward(rank_of(*wanted), fragment);
     const auto* const callee = fragment.statement->callee;
@@ -127,19 +122,23 @@ class Runtime {
   void arrive(Fragment fragment, bool placed) {
     arrived_.push_back(&tasks_.add(std::move(fragment), placed));
   }
-  void forward(int rank, const Fragment& fragment) {
+  void forward(int rank, Fragment& fragment) {
     ++forwarded_;
     foreign_bytes_ -= fragment.foreign_bytes;
-    mail_.send(rank, fragment_message, machine_.image().digest, mail_.rank(), fragment);
+    recording_.forwarded(fragment, rank);
+    mail_.send(rank, fragment_message, machine_.image().digest, mail_.rank(), fragment.mark, fragment);
   }
   void arrive(MessageReader& in) {
     TAILRACE_CHECK(Mail::read<std::uint64_t>(in) == machine_.image().digest,
                    "all ranks run the same program");
-    limits_.sent_by(Mail::read<int>(in));
-    keep(Mail::read<Fragment>(in));
+    const int sender = Mail::read<int>(in);
+    limits_.sent_by(sender);
+    const auto mark = Mail::read<Mark>(in);
+    keep(Mail::read<Fragment>(in).with(mark), sender);
   }
-  /// Keeps a fragment that came from another rank.
-  void keep(Fragment fragment) {
+  /// Keeps a fragment that came from another rank; -1: from the one that was asked.
+  void keep(Fragment fragment, int sender) {
+    recording_.arrived(fragment, sender);
     for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
     arrive(std::move(fragment), true);
   }
@@ -197,11 +196,12 @@ class Runtime {
   // Checkpoints
   /// All ranks have paused, and no message of the program is under way: what there is is its state.
   void save() {
+    recording_.turn_to(Activity::checkpoint);
     while (!endpoint_.quiet())
       endpoint_.progress();  // others may still wait for the word that all have paused
     state_.save(*checkpoints_, *words_, executed_, pausing_.stops());
     stopped_ = pausing_.stops();
-    if (stopped_ && printed_ != nullptr) printed_->forget_begun();
+    if (stopped_) printing_.forget_begun();
   }
   /// Begins with the state of an earlier run, if there is one.
   bool restore() {
@@ -220,6 +220,7 @@ class Runtime {
             [this](const Name& name) { return home_of(name); },
             [this](Fragment fragment, bool placed) {
               for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
+              recording_.created(fragment);
               arrive(std::move(fragment), placed);
             }};
   }
@@ -253,13 +254,14 @@ class Runtime {
   void spare(std::vector<Fragment>& spared, std::deque<Task*>& queue, std::size_t at) {
     auto& task = *queue[at];
     foreign_bytes_ -= task.fragment.foreign_bytes;
+    recording_.forwarded(task.fragment, -1);
     spared.push_back(std::move(task.fragment));
     tasks_.end(task);
     queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(at));
   }
   void take_stolen(std::vector<Fragment> fragments) {
     forwarded_ += std::ssize(fragments);
-    for (auto& fragment : fragments) fragment.stolen = true, keep(std::move(fragment));
+    for (auto& fragment : fragments) fragment.stolen = true, keep(std::move(fragment), -1);
   }
 
   // Execution
@@ -271,7 +273,8 @@ class Runtime {
   void nap() {
     // What arrives, and workers, wake it. A long wait has few looks; lines of bodies at work leave soon.
     constexpr double longest_s = 10, longest_at_work_s = 0.2;
-    send_printed();
+    printing_.send();
+    recording_.turn_to(Activity::idle);
     endpoint_.wait(at_work() > 0 ? longest_at_work_s : longest_s);
   }
   /// Does the next thing that there is to do; returns whether there was any.
@@ -292,14 +295,9 @@ class Runtime {
       return ended;
     return true;
   }
-  template <class T>
-  static T taken(std::deque<T>& queue) {
-    T first = std::move(queue.front());
-    queue.pop_front();
-    return first;
-  }
   /// Finds out what a fragment needs, and where it goes.
   void look_at(Task& task) {
+    recording_.turn_to(Activity::dependencies);
     auto& resolution = tasks_.resolution_of(task);
     machine_.resolve(task.fragment, resolution);
     const bool ready = resolution.ready();
@@ -308,6 +306,7 @@ class Runtime {
       return tasks_.end(task);
     }
     if (!ready) return wait(task);
+    recording_.ready(task);
     if (task.fragment.runs_body())
       bodies_.push_back(&task);
     else
@@ -316,7 +315,10 @@ class Runtime {
   void start(Task& task) {
     task.fragment.release_inputs();
     if (workers_) return workers_->start(task);
-    conclude(task, machine_.run_body(task.fragment, *task.resolution));
+    recording_.begins(task, 0);
+    auto effects = machine_.run_body(task.fragment, *task.resolution);
+    recording_.ends(task, 0);
+    conclude(task, std::move(effects));
   }
   bool take_ended() {
     if (!workers_) return false;
@@ -324,16 +326,18 @@ class Runtime {
   }
   void unfold(Task& task) {
     limits_.unfold();
+    recording_.unfolds(task);
     conclude(task, machine_.execute(task.fragment, *task.resolution));
   }
   void conclude(Task& task, Effects effects) {
     const auto& fragment = task.fragment;
+    recording_.concludes(fragment, effects.again.has_value());
     if (effects.fault) fail(fragment, *effects.fault);
     if (!effects.fault && !effects.again) ++executed_;
     foreign_bytes_ -= fragment.foreign_bytes;
     if (effects.again) effects.again->foreign_bytes = 0;  // what a loop keeps is not counted
     tasks_.end(task);
-    send_printed();
+    printing_.send();
     apply(std::move(effects));
   }
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
@@ -366,20 +370,9 @@ class Runtime {
       mail_.send(rank, finished_message, group);
   }
 
-  // What bodies print
-  void send_printed() {
-    if (printed_ == nullptr) return;
-    const auto lines = printed_->take();
-    if (!lines.empty()) mail_.send(0, printed_message, lines);
-  }
-  void print(const std::string& text) {
-    if (printed_ != nullptr) return printed_->print(text);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-  }
-
   // Data fragments
   void publish(Post post) {
+    recording_.posted(post.name.id, post.value.bytes().size());
     const int home = home_of(post.name);
     if (home == mail_.rank()) return write(std::move(post));
     mail_.send(home, post_message, post);
@@ -391,12 +384,14 @@ class Runtime {
   }
   void write(Post post) {
     deliveries_.clear();
+    recording_.stored(post.name.id, post.value.bytes().size());
     if (const auto* const earlier = store_.post(post, deliveries_))
       failures_.push_back(written_twice(machine_.image(), *earlier, post));
     for (auto& delivery : deliveries_) deliver(post.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
     if (delivery.to.rank == mail_.rank()) return take(delivery.to.token, id, std::move(delivery.value));
+    recording_.delivered(id, delivery.to.rank);
     mail_.send(delivery.to.rank, answer_message, delivery.to.token, id, delivery.value);
   }
   void answer(MessageReader& in) {
@@ -413,8 +408,11 @@ class Runtime {
   }
   void take(std::uint64_t token, const Id& id, Value value) {
     auto& task = tasks_.at(token);
+    recording_.data_arrived(task, id, value.bytes().size());
     task.fragment.set_input(id, std::move(value));
-    if (--task.awaited == 0) resume(task);
+    if (--task.awaited > 0) return;
+    recording_.resumes(task);
+    resume(task);
   }
   void resume(Task& task) {
     --waiting_;
@@ -429,16 +427,21 @@ class Runtime {
     for (auto& name : missing) inputs.push_back({std::move(name), {}});
     tasks_.forget(task);
     for (auto i = known; i < inputs.size(); ++i) request(inputs[i].name, {mail_.rank(), task.number});
-    if (--task.awaited == 0) resume(task);
+    if (--task.awaited == 0) return resume(task);
+    recording_.waits(task);
   }
   void request(const Name& name, const Reader& reader) {
     const int home = home_of(name);
-    if (home != mail_.rank()) return mail_.send(home, request_message, name, reader);
+    if (home != mail_.rank())
+      return recording_.requested(tasks_.at(reader.token), name.id, home),
+             mail_.send(home, request_message, name, reader);
     if (auto value = store_.request(name, reader)) take(reader.token, name.id, std::move(*value));
   }
 
   // The end
   Ending close() {
+    recording_.turn_to(Activity::ending);
+    recording_.leaves(store_);
     closing_.send(report());
     while (!closing_.complete())
       if (!endpoint_.progress()) nap();
@@ -454,16 +457,18 @@ class Runtime {
     report.waiting = static_cast<std::int64_t>(waiting_);
     report.left_count = store_.live_count(), report.left_bytes = store_.live_bytes();
     report.forwarded = forwarded_;
-    if (printed_ != nullptr) report.printed = printed_->take_rest();
+    report.printed = printing_.take_rest();
     return report;
   }
 
   am::Endpoint& endpoint_;
   am::Termination termination_;
   Machine machine_;
+  Recording recording_;
   Mail mail_;
   Limits limits_;
   PrintedLines* printed_;
+  Printing printing_;
   Checkpoints* checkpoints_;
   Pausing pausing_;
   ProgramState state_;

@@ -27,6 +27,8 @@ class Stealing {
     mail.handle(stolen_message, [this, take](MessageReader& in) {
       asking_ = false;
       auto fragments = Mail::read<std::vector<Fragment>>(in);
+      const auto marks = Mail::read<std::vector<Mark>>(in);
+      for (std::size_t i = 0; i < fragments.size(); ++i) fragments[i].mark = marks.at(i);
       if (fragments.empty()) return;
       asked_.clear();
       take(std::move(fragments));
@@ -54,7 +56,7 @@ class Stealing {
     if (fragments.empty()) return;
     const int rank = *hungry_.begin();
     hungry_.erase(rank);
-    mail_->send(rank, stolen_message, fragments);
+    send(rank, fragments);
   }
 
  private:
@@ -63,7 +65,12 @@ class Stealing {
   void answer(int rank) {
     const auto fragments = give_();
     if (fragments.empty()) hungry_.insert(rank);
-    mail_->send(rank, stolen_message, fragments);
+    send(rank, fragments);
+  }
+  void send(int rank, const std::vector<Fragment>& fragments) {
+    std::vector<Mark> marks;
+    for (const auto& fragment : fragments) marks.push_back(fragment.mark);
+    mail_->send(rank, stolen_message, fragments, marks);
   }
 
   Mail* mail_;

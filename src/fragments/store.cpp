@@ -3,7 +3,8 @@
 
 namespace tailrace::fragments {
 
-void Store::retire(Stored& entry, Stored::State state) {
+void Store::retire(const Id& id, Stored& entry, Stored::State state) {
+  if (on_release_) on_release_(id, entry.value);
   --live_count_;
   live_bytes_ -= static_cast<std::int64_t>(entry.value.bytes().size());
   entry.value = {};
@@ -11,10 +12,10 @@ void Store::retire(Stored& entry, Stored::State state) {
 }
 
 /// The value, for one reader.
-Value Store::use(Stored& entry) {
+Value Store::use(const Id& id, Stored& entry) {
   if (entry.uses > 0) --entry.uses;
   auto value = entry.value;
-  if (entry.uses == 0) retire(entry, Stored::State::exhausted);
+  if (entry.uses == 0) retire(id, entry, Stored::State::exhausted);
   return value;
 }
 
@@ -27,22 +28,23 @@ const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
   stored.home = post.name.home;
   ++live_count_;
   live_bytes_ += static_cast<std::int64_t>(stored.value.bytes().size());
-  if (stored.uses == 0) retire(stored, Stored::State::exhausted);
+  if (stored.uses == 0) retire(post.name.id, stored, Stored::State::exhausted);
   std::size_t served = 0;
   while (served < stored.readers.size() && stored.state == Stored::State::live)
-    deliveries.push_back({stored.readers[served++], use(stored)});
+    deliveries.push_back({stored.readers[served++], use(post.name.id, stored)});
   if (served == stored.readers.size())
     stored.readers = {};
   else
     stored.readers.erase(stored.readers.begin(),
                          stored.readers.begin() + static_cast<std::ptrdiff_t>(served));
-  if (stored.deletes && stored.state == Stored::State::live) retire(stored, Stored::State::deleted);
+  if (stored.deletes && stored.state == Stored::State::live)
+    retire(post.name.id, stored, Stored::State::deleted);
   return nullptr;
 }
 
 std::optional<Value> Store::request(const Name& name, const Reader& reader) {
   auto& stored = entries_[name.id];
-  if (stored.state == Stored::State::live) return use(stored);
+  if (stored.state == Stored::State::live) return use(name.id, stored);
   stored.readers.push_back(reader);
   return {};
 }
@@ -51,7 +53,7 @@ void Store::remove(const Removal& removal) {
   auto& stored = entries_[removal.name.id];
   if (stored.state == Stored::State::deleted) return;
   stored.deletes = true, stored.remover = removal.by, stored.home = removal.name.home;
-  if (stored.state == Stored::State::live) retire(stored, Stored::State::deleted);
+  if (stored.state == Stored::State::live) retire(removal.name.id, stored, Stored::State::deleted);
 }
 
 void Store::restore(const Id& id, Stored entry) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -45,16 +46,22 @@ class Store {
   /// Takes an entry of an earlier run of the program, before any other use of its name.
   void restore(const Id& id, Stored entry);
 
+  /// Has a function called with each value that leaves, before it does.
+  void on_release(std::function<void(const Id&, const Value&)> function) {
+    on_release_ = std::move(function);
+  }
+
   [[nodiscard]] const std::unordered_map<Id, Stored, IdHash>& entries() const noexcept { return entries_; }
   [[nodiscard]] std::int64_t live_count() const noexcept { return live_count_; }
   [[nodiscard]] std::int64_t live_bytes() const noexcept { return live_bytes_; }
 
  private:
-  Value use(Stored& entry);
-  void retire(Stored& entry, Stored::State state);
+  Value use(const Id& id, Stored& entry);
+  void retire(const Id& id, Stored& entry, Stored::State state);
 
   std::unordered_map<Id, Stored, IdHash> entries_;
   std::int64_t live_count_ = 0, live_bytes_ = 0;
+  std::function<void(const Id&, const Value&)> on_release_;
 };
 
 }  // namespace tailrace::fragments

@@ -19,6 +19,7 @@ struct Task {
   std::uint64_t order = 0;                 ///< of those that have waited
   std::size_t awaited = 0;                 ///< inputs that it waits for
   bool placed = false;                     ///< it stays on this rank
+  double since_s = 0;                      ///< of a recording: when it began to wait, or was ready
 
   /// Takes another fragment. The memory for inputs stays.
   void set(Fragment other) {
@@ -30,6 +31,14 @@ struct Task {
   }
 };
 
+/// Takes the first of a queue that is not empty.
+template <class T>
+T taken(std::deque<T>& queue) {
+  T first = std::move(queue.front());
+  queue.pop_front();
+  return first;
+}
+
 /// The fragments of a rank. The memory of those that have ended serves the next ones.
 class Tasks {
  public:
@@ -40,7 +49,7 @@ class Tasks {
     }
     Task& task = *spare_.back();
     spare_.pop_back();
-    task.set(std::move(fragment)), task.placed = placed;
+    task.set(std::move(fragment)), task.placed = placed, task.since_s = 0;
     return task;
   }
   /// Has a fragment leave this rank, or end.

@@ -13,8 +13,10 @@ static std::vector<Cpus> places_behind_own_thread(int workers) {
   return places;
 }
 
-Workers::Workers(const Machine& machine, int workers, bool placed, std::function<void()> wake)
+Workers::Workers(const Machine& machine, Recording& recording, int workers, bool placed,
+                 std::function<void()> wake)
     : machine_(&machine),
+      recording_(&recording),
       count_(workers),
       wake_(std::move(wake)),
       pool_(workers + 1, placed ? places_behind_own_thread(workers) : std::vector<Cpus>()) {}
@@ -27,7 +29,10 @@ void Workers::start(Task& task) {
 void Workers::BodyJob::run() {
   std::unique_ptr<BodyJob> self(this);
   Workers& workers = *owner;  // who takes it may end its life
+  const int thread = workers.pool_.this_worker();
+  workers.recording_->begins(*task, thread);
   effects = workers.machine_->run_body(task->fragment, *task->resolution);
+  workers.recording_->ends(*task, thread);
   workers.ended_.push(std::move(self));
   workers.wake_();
 }

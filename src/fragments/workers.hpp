@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "am/hand_over.hpp"
+#include "fragments/recording.hpp"
 #include "fragments/task.hpp"
 #include "tasks/pool.hpp"
 
@@ -16,7 +17,7 @@ class Workers {
  public:
   /// `wake` is called by a worker after each body. With `placed`, each worker has a core of its own where the
   /// process has exactly as many. @local
-  Workers(const Machine& machine, int workers, bool placed, std::function<void()> wake);
+  Workers(const Machine& machine, Recording& recording, int workers, bool placed, std::function<void()> wake);
 
   /// Has a worker run the body of a fragment that is ready. @local, does not wait
   void start(Task& task);
@@ -50,6 +51,7 @@ class Workers {
   };
 
   const Machine* machine_;
+  Recording* recording_;
   int count_, at_work_ = 0;
   std::function<void()> wake_;
   am::HandOver<BodyJob> ended_;

@@ -8,13 +8,13 @@
 namespace tailrace::run {
 
 Tracing::Tracing(mpi::CommView comm, const std::string& directory, trace::Mode mode, double start_s,
-                 trace::Role role)
+                 trace::Role role, std::int64_t record_bytes)
     : comm_(comm) {
   if (mode == trace::Mode::off) return;
   mpi::collectively(comm_, [&] {
     clock_ = trace::Clock::of_rank(comm_.rank());
     const auto path = fmt::format("{}/trace/rank-{:05}.trace", directory, comm_.rank());
-    recorder_.emplace(path, trace::Identity{comm_.rank(), comm_.size(), role}, clock_, mode);
+    recorder_.emplace(path, trace::Identity{comm_.rank(), comm_.size(), role}, clock_, mode, record_bytes);
   });
   comparison_.emplace(comm_, clock_);
   auto point = comparison_->compare();

@@ -19,7 +19,8 @@ class Tracing {
   /// common zero. @collective{comm}, synchronises. Errors (io, usage), the same on all ranks. `comm`
   /// outlives the object.
   Tracing(mpi::CommView comm, const std::string& directory, trace::Mode mode, double start_s,
-          trace::Role role = trace::Role::compute);
+          trace::Role role = trace::Role::compute,
+          std::int64_t record_bytes = trace::Recorder::usual_record_bytes);
 
   /// The clock of this process, and the common zero by rank 0's. @local
   [[nodiscard]] const trace::Clock& clock() const noexcept { return clock_; }

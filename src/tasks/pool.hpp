@@ -44,6 +44,9 @@ class Pool {
   /// Waits for the jobs that run; those that have not begun are abandoned. @local
   ~Pool();
 
+  /// The number of the worker that asks; -1 for another thread. Any thread. @local
+  [[nodiscard]] int this_worker() const noexcept;
+
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(workers_.size()); }
 
   /// Adds a job, which must live until it has run. Any thread; of a worker, into its own deque. @local
@@ -81,7 +84,6 @@ class Pool {
     std::array<std::atomic<std::int64_t>, priority_count> count{};
   };
 
-  [[nodiscard]] int this_worker() const noexcept;
   void work(int worker);
   Job* find(int worker);
   Job* find(int worker, std::size_t priority);

@@ -130,4 +130,31 @@ void Encoder::end_events(std::int64_t memory_bytes) {
   finish();
 }
 
+void Encoder::type_name(const TypeName& name) {
+  begin(Type::type_name, 0, 0, 0);
+  put(name.number);
+  put(name.kind);
+  put(std::uint8_t{0});
+  put(name.line);
+  put(name.column);
+  put_text(name.name, name.name.size() + 1);
+  put_text(name.file, name.file.size() + 1);
+  finish();
+}
+
+void Encoder::summary(const Summary& summary, int thread, const Clock& clock) {
+  begin(Type::summary, thread, 0, 0);
+  for (const double time_s : {summary.start_s, summary.end_s, summary.full_until_s})
+    put(clock.shown_at(time_s));
+  put(summary.bin_s);
+  append_bytes(bytes_, summary.body);
+  finish();
+}
+
+void Encoder::record(const Record& record, const Clock& clock) {
+  auto shown = record;
+  shown.time_s = clock.shown_at(record.time_s);
+  put(shown);
+}
+
 }  // namespace tailrace::trace

@@ -33,6 +33,13 @@ class Encoder {
   /// Ends the block; the last of its events knows the memory of the process.
   void end_events(std::int64_t memory_bytes);
 
+  void type_name(const TypeName& name);
+  void summary(const Summary& summary, int thread, const Clock& clock);
+  /// Begins a block of records of a thread, to be ended by `end_records`.
+  void begin_records(int thread) { begin(Type::records, thread, sizeof(Record), 0); }
+  void record(const Record& record, const Clock& clock);
+  void end_records() noexcept { finish(); }
+
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   void clear() noexcept { bytes_.clear(); }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
@@ -44,7 +51,15 @@ class Encoder {
   static constexpr std::size_t block_head_bytes = 24;
 
  private:
-  enum class Type : std::uint8_t { thread = 1, events = 2, clock = 3, end = 4 };
+  enum class Type : std::uint8_t {
+    thread = 1,
+    events = 2,
+    clock = 3,
+    end = 4,
+    type_name = 5,
+    records = 6,
+    summary = 7
+  };
   template <class T>
   void put(T value);
   template <class T>

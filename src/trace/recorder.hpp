@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,9 +28,13 @@ struct Identity {
 /// file. At most one per process at a time.
 class Recorder {
  public:
-  /// Creates the file and starts the thread: all logs of the process record into it from now on. Errors
-  /// (io): the file cannot be created.
-  Recorder(const std::string& path, const Identity& identity, const Clock& clock, Mode mode);
+  /// Bytes of records that a file has at most, unless another budget is given.
+  static constexpr std::int64_t usual_record_bytes = std::int64_t{64} << 20;
+
+  /// Creates the file and starts the thread: all logs of the process record into it from now on, records in
+  /// full up to as many bytes. Errors (io): the file cannot be created.
+  Recorder(const std::string& path, const Identity& identity, const Clock& clock, Mode mode,
+           std::int64_t record_bytes = usual_record_bytes);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   /// As `close`, without its answer.
@@ -45,11 +50,17 @@ class Recorder {
 
  private:
   friend class Log;
+  friend unsigned recorder_number() noexcept;
   class State;
   /// A number that no other recorder of the process has; 0: there is none at work.
   static unsigned current() noexcept;
   /// A channel to it; none where that is impossible.
   static std::shared_ptr<Channel> channel_for(const std::string& thread) noexcept;
+  static std::shared_ptr<RecordChannel> record_channel_for(const std::string& thread) noexcept;
+  /// Does something with the recorder of the process, if there is one.
+  static void with_state(const std::function<void(State&)>& use);
+  static void add(const TypeName& name);
+  static void add(int thread, Summary summary);
 
   std::unique_ptr<State> state_;
 };

@@ -7,6 +7,7 @@
 #include "base/system.hpp"
 #include "channel.hpp"
 #include "counters.hpp"
+#include "record_channel.hpp"
 #include "trace/recorder.hpp"
 
 namespace tailrace::trace {
@@ -36,6 +37,7 @@ bool Log::empty() const noexcept {
 
 Log::~Log() {
   if (channel_) channel_->end();
+  if (records_) records_->end();
 }
 
 /// The way to the recorder of the process, null if there is none: the branch that remains of a trace that is
@@ -61,6 +63,31 @@ void Log::add(const Span& span, const Counts& counts) noexcept {
   total.bytes += span.bytes;
   ++total.count;
   if (auto* const way = channel()) way->put({span, static_cast<std::uint16_t>(buffers_in_use())}, counts);
+}
+
+/// As `channel`, for records.
+RecordChannel* Log::record_channel() noexcept {
+  const auto now = Recorder::current();
+  if (now == 0) return nullptr;
+  if (now != records_recorder_) {
+    if (records_) records_->end();
+    records_ = Recorder::record_channel_for(thread_);
+    records_recorder_ = now;
+  }
+  return records_.get();
+}
+
+bool Log::add(const Record& record) noexcept {
+  auto* const way = record_channel();
+  return way != nullptr && way->put(record);
+}
+
+void Log::add(const TypeName& name) {
+  Recorder::add(name);
+}
+
+void Log::add(Summary summary) {
+  if (const auto* const way = record_channel()) Recorder::add(way->thread(), std::move(summary));
 }
 
 Counts Log::counts() noexcept {

@@ -11,7 +11,7 @@ from tailrace.fragments.compile import Source
 from tailrace.launch import check_bind
 from tailrace.resume import START, START_FILE, check_unfinished
 from tailrace.run_files import COUNT, TABLE, read_table
-from tailrace.run_fragments import KEPT_PROGRAM, NATIVE, ProgramRequest, run_file
+from tailrace.run_fragments import KEPT_PROGRAM, NATIVE, TRACES, ProgramRequest, run_file
 
 PROGRAM_START = START | {"threads": COUNT, "options": TABLE, "account": TABLE, "digests": TABLE}
 
@@ -56,6 +56,7 @@ def resume_program(request: ProgramResume) -> int:
         request.run_dir,
         report=request.report,
         json=request.json,
+        trace=(request.run_dir / TRACES).is_dir(),
         resumes=True,
         native_options=start["options"] | request.native_options,
     )

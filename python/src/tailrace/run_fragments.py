@@ -42,12 +42,13 @@ from tailrace.progress import PlainProgress
 NATIVE = "tailrace-fragments"
 # What a run directory has for one that resumes it.
 START_FILE, CHECKPOINTS, KEPT_PROGRAM = "start.json", "checkpoints", "program"
+TRACES = "trace"
 STOPPED = re.compile(r"stopped in good order \((.*)\)")
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
 COMMON_OPTIONS |= {"balance", "live_fragments", "live_bytes", "depth"}
 OF_CHECKPOINTS = {"checkpoint_every", "checkpoint_every_s", "wall_limit"}
-COMMON_OPTIONS |= OF_CHECKPOINTS
+COMMON_OPTIONS |= OF_CHECKPOINTS | {"trace"}
 COMMON_OPTIONS |= {"out", "overwrite", "no_report", "json"}
 SOURCE_OPTIONS = {
     "defines",
@@ -66,7 +67,6 @@ REASONS = {
     "exchange": "the ranks of a fragment program send each other messages, for which there is one transport",
     "pace": NO_OUTPUTS,
     "allow_outside": NO_OUTPUTS,
-    "trace": "fragment programs leave no trace so far",
     "check": "Fix: tailrace compile --check PROGRAM.fa",
     "fault": "fragment programs know no faults but those of tailrace-fragments --fault",
     "profile": "Fix: tailrace compile, then tailrace profile messages -- tailrace-fragments PROGRAM.so",
@@ -90,6 +90,8 @@ class ProgramRequest:
     overwrite: bool = False
     report: bool = True
     json: bool = False
+    trace: bool = True
+    """Whether the run directory, if there is one, has traces."""
     resumes: bool = False
     """The run directory has a checkpoint to begin with."""
     native_options: dict[str, str] = field(default_factory=dict)
@@ -104,9 +106,10 @@ def check_options(program: Path, given: dict[str, str]) -> None:
     for name in (name for name in given if name not in known):
         compiled = "it is compiled already" if name in SOURCE_OPTIONS else ""
         raise CommandError(f"{given[name]}: not for {program}: {compiled or REASONS[name]}.")
-    for name in (name for name in given if name in OF_CHECKPOINTS and "out" not in given):
+    for name in (name for name in given if name in (*OF_CHECKPOINTS, "trace") and "out" not in given):
+        what = "traces" if name == "trace" else "checkpoints"
         raise CommandError(
-            f"{given[name]}: checkpoints are in a run directory, and there is none. Fix: --out DIR too"
+            f"{given[name]}: {what} are in a run directory, and there is none. Fix: --out DIR too"
         )
 
 
@@ -175,7 +178,8 @@ def directory_of(request: ProgramRequest) -> Iterator[None]:
                 f"{request.out} exists already. Name another --out, or replace it with --overwrite."
             )
         request.out.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(request.out / CHECKPOINTS, ignore_errors=True)
+        for name in (CHECKPOINTS, TRACES):
+            shutil.rmtree(request.out / name, ignore_errors=True)
         for name in ("run.json", "report.html", START_FILE):
             (request.out / name).unlink(missing_ok=True)
     try:
@@ -184,6 +188,7 @@ def directory_of(request: ProgramRequest) -> Iterator[None]:
         if request.out is not None and not (request.out / "run.json").exists():
             for left in (request.out / START_FILE, *request.out.glob(f"{KEPT_PROGRAM}.*")):
                 left.unlink(missing_ok=True)
+            shutil.rmtree(request.out / TRACES, ignore_errors=True)
             with suppress(OSError):
                 request.out.rmdir()
 
@@ -204,6 +209,10 @@ def run_file(
         ready = folder / "ready" if request.out is not None else None
         if request.out is not None:
             options += [f"--checkpoints={request.out.absolute() / CHECKPOINTS}", f"--ready={ready}"]
+            if request.trace:
+                shutil.rmtree(request.out / TRACES, ignore_errors=True)  # of the run that is resumed
+                (request.out / TRACES).mkdir()
+                options += [f"--trace={request.out.absolute()}"]
             options += ["--resume"] * request.resumes
         words = [str(native), *options, str(file.absolute()), *request.arguments]
         command = launch_command(launcher, layout, words)

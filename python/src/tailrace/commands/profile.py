@@ -39,9 +39,13 @@ Known = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, help="Who sends which messages to whom.")
+    group = typer.Typer(
+        no_args_is_help=True, help="Who sends which messages, and what fragments do with their time."
+    )
     group.callback()(lambda: None)
     group.command("messages")(messages)
+    group.command("fragments")(fragments)
+    group.command("compare")(compare)
     app.add_typer(group, name="profile")
 
 
@@ -69,3 +73,39 @@ def messages(
         return
     start = Start(program or [], ranks, out, bind, launcher, oversubscribe)
     raise typer.Exit(start_and_show(start, request))
+
+
+def fragments(
+    directory: Annotated[Path, typer.Argument(metavar="RUNDIR", help="Run directory.", show_default=False)],
+    info: Annotated[
+        Path | None,
+        typer.Option("--info", metavar="DIR", help="Pictures of the stages go there, as SVG and PNG."),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="RULE", help="What a rule of the advice looks at, and found."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what the traces of a fragment program say: totals, stages, shares of time, critical path, values.
+
+    The exit status is 3 if numbers that must be equal are not, which names the rank.
+    """
+    from tailrace.profile_fragments import show_run
+
+    raise typer.Exit(show_run(directory, info, rule, json))
+
+
+RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.", show_default=False)]
+
+
+def compare(
+    first: RunDirectory,
+    second: RunDirectory,
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="A page with all of it.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what changed between two runs of a fragment program: times, stages, values, critical path."""
+    from tailrace.profile_fragments import compare_runs
+
+    compare_runs(first, second, page, json)

@@ -38,6 +38,10 @@ Pair = Annotated[
         "--compare", metavar="A.json B.json", help="Compare results of two machines or builds instead."
     ),
 ]
+Asv = Annotated[
+    Path | None,
+    typer.Option("--asv", metavar="DIR", help="Show the steps in a result directory of asv instead."),
+]
 Every = Annotated[int, typer.Option(min=1, metavar="N", help="Of a range every Nth revision.")]
 Since = Annotated[str | None, typer.Option(metavar="DATE", help="Of a range what is newer.")]
 Time = Annotated[str, typer.Option("--time", metavar="TIME", help="Time for measuring: 90s, 20m, 2h.")]
@@ -59,6 +63,7 @@ def revisions(
     number: Numbers = None,
     bisect: Ends = None,
     compare: Pair = None,
+    asv: Asv = None,
     every: Every = 1,
     since: Since = None,
     time: Time = "20m",
@@ -78,6 +83,11 @@ def revisions(
     from tailrace.revisions.session import Budget
     from tailrace.revisions.start import Request, measure_revisions
 
+    if asv:
+        from tailrace.revisions.asv import show_asv
+        from tailrace.units import wide_console
+
+        raise typer.Exit(show_asv(asv, wide_console()))
     if clean or compare:
         raise typer.Exit(other_work(repo, compare))
     test, *wanted = words or [""]

@@ -205,11 +205,19 @@ def start_program(values: dict[str, Any], given: dict[str, str]) -> int:
     }
     how["report"] = not values["no_report"]
     how["threads"] = values["threads"] or 1
+    how["trace"] = traces(values["trace"])
     how["native_options"] = given_options(
         {name: values[name] for name in (*RUN_OF_PROGRAM, *CHECKPOINT_OPTIONS, "wall_limit")}
         | {"checks": "true" if values["debug"] else None}
     )
     return run_program(ProgramRequest(source, values["arguments"] or (), **how))
+
+
+def traces(mode: str | None) -> bool:
+    """Whether a fragment program leaves traces. Raises CommandError for a mode that it does not have."""
+    if mode not in (None, "on", "off"):
+        raise CommandError(f"--trace {mode}: a fragment program has on and off.")
+    return mode != "off"
 
 
 def words_given(context: typer.Context) -> dict[str, str]:

@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from tailrace.data.directory import RunDirectory, read_directory
+from tailrace.fragment_profile.profile import Profile, profile_of
+from tailrace.fragment_profile.tables import is_recorded
 from tailrace.report import lanes
 from tailrace.report.analysis import Analysis, analyse
 from tailrace.time_parts import hidden_fraction
@@ -61,6 +63,11 @@ class Run(RunDirectory):
     def analysis(self) -> Analysis:
         """What the traces say."""
         return analyse(self.trace, self.account)
+
+    @cached_property
+    def fragments(self) -> Profile | None:
+        """What the traces say of a fragment program; None where there was none."""
+        return profile_of(self.trace, self.account) if is_recorded(self.trace) else None
 
     @property
     def wall_s(self) -> float:

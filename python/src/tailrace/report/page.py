@@ -15,6 +15,8 @@ from tailrace.data.directory import case_file_of
 from tailrace.kwave import FileError
 from tailrace.report.advice import advise
 from tailrace.report.exchange_section import exchange_section
+from tailrace.report.fragment_advice import fragment_advice
+from tailrace.report.fragments_section import fragments_section
 from tailrace.report.load import Run, load_run
 from tailrace.report.messages_section import run_messages_section
 from tailrace.report.output_section import output_section
@@ -55,7 +57,10 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """The page as text."""
     if is_program(run):
-        return run_page(run, [program_section(run)], program_numbers(run), None, program_command(run))
+        sections = [program_section(run), fragments_section(run.fragments)]
+        return run_page(
+            run, sections, program_numbers(run), fragment_advice(run) or None, program_command(run)
+        )
     result, result_numbers = result_section(run)
     numbers = result_numbers + performance_numbers(run) + _progress_number(run)
     sections = [
@@ -63,6 +68,7 @@ def render(run: Run) -> str:
         performance_section(run),
         output_section(run),
         exchange_section(run),
+        fragments_section(run.fragments),
         run_messages_section(run),
         plan_section(run),
         segments_section(run),

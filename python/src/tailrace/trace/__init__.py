@@ -3,5 +3,19 @@
 
 from tailrace.trace.format import EVENT, KINDS
 from tailrace.trace.read import RankTrace, RunTrace, read_run, trace_files
+from tailrace.trace.records import ACTIVITIES, RECORD, STAGES, STEPS, Summary, TypeName
 
-__all__ = ["EVENT", "KINDS", "RankTrace", "RunTrace", "read_run", "trace_files"]
+__all__ = [
+    "ACTIVITIES",
+    "EVENT",
+    "KINDS",
+    "RECORD",
+    "STAGES",
+    "STEPS",
+    "RankTrace",
+    "RunTrace",
+    "Summary",
+    "TypeName",
+    "read_run",
+    "trace_files",
+]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tailrace.trace.export_records import record_events, write_records_csv
 from tailrace.trace.format import KINDS
 from tailrace.trace.read import RankTrace, RunTrace
 
@@ -16,7 +17,9 @@ CSV_COLUMNS = ("rank", "thread", "kind", "step", "start_s", "end_s", "bytes", "b
 
 
 def write_csv(run: RunTrace, path: Path) -> None:
-    """One line per event, by rank and start, with the counters of the run as further columns."""
+    """One line per event, by rank and start, with the counters of the run as further columns. Records of
+    fragments go into a file of their own beside it.
+    """
     names = tuple(dict.fromkeys(name for rank in run.ranks for name in rank.counters))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -39,6 +42,13 @@ def write_csv(run: RunTrace, path: Path) -> None:
                         *counts,
                     )
                 )
+    if any(len(rank.records) for rank in run.ranks):
+        write_records_csv(run, records_path(path))
+
+
+def records_path(path: Path) -> Path:
+    """Where the records of a fragment program go, beside its spans."""
+    return path.with_name(f"{path.stem}_fragments{path.suffix}")
 
 
 def write_perfetto(run: RunTrace, path: Path) -> None:
@@ -59,6 +69,7 @@ def _events(run: RunTrace) -> Iterator[dict[str, Any]]:
         yield from _names(rank)
         yield from _spans(rank)
         yield from _tracks(rank)
+    yield from record_events(run)
 
 
 def _names(rank: RankTrace) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tailrace.trace.records import RECORD, Summary, TypeName, parse_records, parse_summary, parse_type
+
 MAGIC = b"TRLTRACE"
 VERSION = 1
 HEADER = struct.Struct("<8s II ii II 64s 64s 128s I 4x")
@@ -22,7 +24,7 @@ MAX_PAYLOAD = 16 << 20  # no block is larger; a size beyond it is damage
 MAX_COUNTERS = 4
 NAME_BYTES = 32
 
-THREAD, EVENTS, CLOCK_POINT, END = 1, 2, 3, 4
+THREAD, EVENTS, CLOCK_POINT, END, TYPE_NAME, RECORDS, SUMMARY = 1, 2, 3, 4, 5, 6, 7
 ROLES = ("compute", "writer")
 KINDS = (
     "setup",
@@ -98,6 +100,9 @@ class TraceFile:
     counters: tuple[str, ...] = ()
     threads: dict[int, str] = field(default_factory=dict)
     events: list[np.ndarray] = field(default_factory=list)  # of dtype EVENT
+    records: list[np.ndarray] = field(default_factory=list)  # of dtype RECORD, of one thread each
+    types: dict[int, TypeName] = field(default_factory=dict)
+    summaries: dict[int, Summary] = field(default_factory=dict)  # by thread
     clock_points: list[ClockPoint] = field(default_factory=list)
     lost: int = 0
     ended: bool = False
@@ -206,12 +211,12 @@ def _next_block(data: bytes, position: int) -> int | None:
 
 
 def _cut_block(data: bytes, position: int) -> _Block | None:
-    """The complete events of a block of events that the end of the file cuts off."""
+    """The complete events or records of a block that the end of the file cuts off."""
     head = _head(data, position)
-    if head is None or head[1] != EVENTS or len(data) - position - BLOCK.size >= head[4]:
+    if head is None or head[1] not in (EVENTS, RECORDS) or len(data) - position - BLOCK.size >= head[4]:
         return None
     _, kind, thread, event_bytes, _, number, lost, _ = head
-    if event_bytes not in _BY_SIZE:
+    if event_bytes not in (_BY_SIZE if kind == EVENTS else (RECORD.itemsize,)):
         return None
     rest = data[position + BLOCK.size :]
     return _Block(kind, thread, event_bytes, number, lost, rest[: len(rest) // event_bytes * event_bytes])
@@ -235,6 +240,12 @@ def _take(block: _Block, file: TraceFile) -> None:
             file.clock_points.append(point)
     elif block.type == EVENTS and block.event_bytes in _BY_SIZE:
         file.events.append(_events(block))
+    elif block.type == RECORDS and block.event_bytes == RECORD.itemsize:
+        file.records.append(parse_records(block.payload, block.thread))
+    elif block.type == TYPE_NAME and (entry := parse_type(block.payload)) is not None:
+        file.types[entry[0]] = entry[1]
+    elif block.type == SUMMARY and (summary := parse_summary(block.payload)) is not None:
+        file.summaries[block.thread] = summary
     elif block.type == END:
         file.ended = True
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tailrace.trace import format as trace_format
 from tailrace.trace.format import EVENT, KINDS, ClockPoint, TraceFile
+from tailrace.trace.records import RECORD, Summary, TypeName
 
 # Rates of two clocks differ by less: twice the 100 ppm of the oscillators in common machines.
 MAX_DRIFT = 2e-4
@@ -17,7 +18,8 @@ MAX_DRIFT = 2e-4
 
 @dataclass
 class RankTrace:
-    """What one process did. `events` is an array of dtype EVENT, sorted by `start_s`.
+    """What one process did. `events` is an array of dtype EVENT, sorted by `start_s`; `records` one of dtype
+    RECORD, sorted by `time_s`.
 
     A time is off from rank 0's clock by at most `clock_error_s`; `clock_offset_s` was added to the process's
     own clock at its start.
@@ -33,6 +35,9 @@ class RankTrace:
     counters: tuple[str, ...]  # what the counters in the events count
     lost: int  # events that found no room
     events: np.ndarray
+    records: np.ndarray = field(default_factory=lambda: np.zeros(0, RECORD))
+    types: dict[int, TypeName] = field(default_factory=dict)
+    summaries: dict[int, Summary] = field(default_factory=dict)  # by thread
 
     def select(self, thread: str | None = None, *kinds: str) -> np.ndarray:
         """The events of a thread (None: of all) that are of one of the kinds (of any, if none is named)."""
@@ -88,6 +93,7 @@ def read_run(directory: Path, ranks: Collection[int] | None = None) -> RunTrace:
             zero_s = file.clock_points[-1].zero_s
     if zero_s is None:
         starts = [part["start_s"].min(initial=np.inf) for file in files.values() for part in file.events]
+        starts += [part["time_s"].min(initial=np.inf) for file in files.values() for part in file.records]
         zero_s = min((float(start) for start in starts if np.isfinite(start)), default=0.0)
     run.ranks = [_rank_trace(rank, file, zero_s) for rank, file in files.items()]
     run.clock_error_s = _error_between(run.ranks)
@@ -102,22 +108,30 @@ def _read_file(path: Path, problems: list[str]) -> TraceFile | None:
         return None
     if file.lost:
         file.problems.append(f"{file.lost} events were lost: they came too fast, or the file was full")
-    if file.events and not file.clock_points:
+    if (file.events or file.records) and not file.clock_points:
         file.problems.append("its clock was never compared with rank 0's")
     problems += [f"{path.name}: {problem}" for problem in file.problems]
     return file
 
 
 def _rank_trace(rank: int, file: TraceFile, zero_s: float) -> RankTrace:
-    count = (
-        max([*file.threads, *(int(part["thread"].max(initial=0)) for part in file.events)], default=-1) + 1
-    )
+    parts = [*file.events, *file.records]
+    used = [*file.threads, *file.summaries, *(int(part["thread"].max(initial=0)) for part in parts)]
+    count = max(used, default=-1) + 1
     events = np.concatenate(file.events) if file.events else np.zeros(0, EVENT)
     errors = [0.0]
     for name in ("start_s", "end_s"):
         offset, error = offsets(file.clock_points, events[name])
         events[name] += offset - zero_s
         errors.append(float(error.max(initial=0.0)))
+    records = np.concatenate(file.records) if file.records else np.zeros(0, RECORD)
+    offset, error = offsets(file.clock_points, records["time_s"])
+    records["time_s"] += offset - zero_s
+    errors.append(float(error.max(initial=0.0)))
+    for summary in file.summaries.values():
+        for name in ("start_s", "end_s", "full_until_s"):
+            offset, _ = offsets(file.clock_points, np.array([getattr(summary, name)]))
+            setattr(summary, name, getattr(summary, name) + float(offset[0]) - zero_s)
     order = np.lexsort((-events["end_s"], events["start_s"]))
     return RankTrace(
         rank=rank,
@@ -130,6 +144,9 @@ def _rank_trace(rank: int, file: TraceFile, zero_s: float) -> RankTrace:
         counters=file.counters,
         lost=file.lost,
         events=events[order],
+        records=records[np.argsort(records["time_s"], kind="stable")],
+        types=file.types,
+        summaries=file.summaries,
     )
 
 

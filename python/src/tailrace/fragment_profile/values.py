@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of a program (data fragments): how many live, for how long, and what it takes to get them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tailrace.fragment_profile.tables import Recorded
+
+
+@dataclass
+class Values:
+    """Of the part of the run that is recorded in full, except for `live_at_end`, which all ranks counted."""
+
+    written: int
+    bytes: int
+    peak_count: int
+    peak_bytes: int
+    live_at_end: int
+    live_bytes_at_end: int
+    latency_s: np.ndarray  # from the request to the value, of values at other ranks
+    transfers: np.ndarray  # of each value to other ranks
+    kept_s: np.ndarray  # from the last use to the release
+    fetched_twice: int  # values that went to one rank more than once
+
+    def as_dict(self) -> dict[str, Any]:
+        def quantiles(values: np.ndarray) -> dict[str, float] | None:
+            if not len(values):
+                return None
+            median, p99 = np.quantile(values, [0.5, 0.99])
+            return {"median": float(median), "p99": float(p99), "max": float(values.max())}
+
+        return {
+            "written": self.written,
+            "bytes": self.bytes,
+            "peak_count": self.peak_count,
+            "peak_bytes": self.peak_bytes,
+            "live_at_end": self.live_at_end,
+            "live_bytes_at_end": self.live_bytes_at_end,
+            "request_latency_s": quantiles(self.latency_s),
+            "transfers": int(self.transfers.sum()),
+            "max_transfers": int(self.transfers.max(initial=0)),
+            "kept_after_last_use_s": quantiles(self.kept_s),
+            "fetched_twice": self.fetched_twice,
+        }
+
+
+def values_of(recorded: Recorded) -> Values:
+    table, arrivals = recorded.values, recorded.arrivals
+    _, count, size = live(recorded)
+    stored = table[np.isfinite(table["stored_s"])]
+    kept = (stored["released_s"] - stored["last_use_s"])[~stored["left"]]
+    waited = arrivals["time_s"] - arrivals["asked_s"]
+    end_count, end_bytes = _left(recorded)
+    return Values(
+        written=len(stored),
+        bytes=int(stored["bytes"].sum()),
+        peak_count=int(count.max(initial=0)),
+        peak_bytes=int(size.max(initial=0)),
+        live_at_end=end_count,
+        live_bytes_at_end=end_bytes,
+        latency_s=waited[np.isfinite(waited)],
+        transfers=table["transfers"],
+        kept_s=kept[np.isfinite(kept)],
+        fetched_twice=_fetched_twice(recorded),
+    )
+
+
+def live(recorded: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, and how many values and bytes live from each on."""
+    table = recorded.values
+    stored = np.isfinite(table["stored_s"])
+    released = stored & np.isfinite(table["released_s"])
+    times = np.r_[table["stored_s"][stored], table["released_s"][released]]
+    count = np.r_[np.ones(stored.sum()), -np.ones(released.sum())]
+    size = np.r_[table["bytes"][stored], -table["bytes"][released]].astype(float)
+    order = np.lexsort((-count, times))
+    return times[order], np.cumsum(count[order]), np.cumsum(size[order])
+
+
+def _left(recorded: Recorded) -> tuple[int, int]:
+    """What programs left behind, as the ranks counted it; of a killed one, what was not released."""
+    if recorded.summaries:
+        found = recorded.summaries.values()
+        return sum(one.left for one in found), sum(one.left_bytes for one in found)
+    left = recorded.values[np.isnan(recorded.values["released_s"])]
+    return len(left), int(left["bytes"].sum())
+
+
+def _fetched_twice(recorded: Recorded) -> int:
+    """Values that came to one rank, which is not their home, for two fragments or more by a request each."""
+    away = recorded.arrivals[np.isfinite(recorded.arrivals["asked_s"])]
+    if not len(away):
+        return 0
+    order = np.lexsort((away["rank"], away["key"]))
+    keys, ranks = away["key"][order], away["rank"][order]
+    same = (keys[1:] == keys[:-1]) & (ranks[1:] == ranks[:-1])
+    return len(np.unique(keys[1:][same]))

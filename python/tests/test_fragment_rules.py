@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules over the profile of a fragment program: for each one traces that have the fault, and traces that
+nearly have it.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from fragment_traces import number, records_block, summary_block, type_block, write
+from tailrace.fragment_profile.profile import Profile, read_profile
+from tailrace.fragment_profile.rules import RULES, explain, findings
+
+TYPES = [type_block(0, "main", "call"), type_block(1, "work"), type_block(2, "other")]
+
+
+def said(profile: Profile) -> list[str]:
+    return [one.rule for one in findings(profile)]
+
+
+def summed(path: Path, *ranks: dict) -> Profile:
+    """A run of which only summaries are known: one rank for each set of arguments."""
+    for rank, more in enumerate(ranks):
+        blocks = [*TYPES, summary_block(**{"full_until": 0.0, **more})]
+        write(path, rank, blocks, ranks=len(ranks))
+    return read_profile(path)
+
+
+def bodies(path: Path, rank: int, ranks: int, lengths: list[float], gap_s: float = 0.0, start: float = 0.0,
+           tail: tuple = (), **more) -> None:  # fmt: skip
+    """Bodies one after the other on a rank, with a gap of overhead before each, and idle to the end at 10."""
+    at, rows = start, []
+    if start > 0:
+        rows += [(0.0, "idle", 0), (start, "busy", 0)]
+    for count, length in enumerate(lengths, 1):
+        which = number(rank, count)
+        rows += [(at, "create", which, 0, 0, 1), (at, "ready", which, 0, 0, 1)]
+        at += gap_s
+        rows += [(at, "begin", which, 0, 0, 1), (at + length, "end", which, 0, 0, 1)]
+        at += length
+        rows += [(at, "destroy", which, 0, 0, 1)]
+    useful, spent = sum(lengths), gap_s * len(lengths)
+    idle = max(10.0 - useful - spent, 0.0)
+    rows += [(at, "idle", 0), (10.0, "busy", 0), *tail]
+    rows.sort(key=lambda row: row[0])
+    seconds = {"useful": useful, "dependencies": spent, "idle": idle}
+    counts = {"begin": len(lengths), **more.pop("counts", {})}
+    totals = (len(lengths), len(lengths), more.pop("waited", 0), 0)
+    summary = summary_block(seconds=seconds, totals=totals, hops=(len(lengths),), counts=counts, **more)
+    write(path, rank, [*TYPES, records_block(rows), summary], ranks=ranks)
+
+
+@pytest.mark.parametrize(("overhead", "speaks"), [(6.0, True), (3.0, False)])
+def test_fragments_too_small(tmp_path, overhead, speaks):
+    """100 bodies: useful time of 4 or 7 s beside 6 or 3 s of overhead."""
+    seconds = {"useful": 10.0 - overhead, "dependencies": overhead}
+    profile = summed(tmp_path, {"seconds": seconds, "counts": {"begin": 100}, "totals": (100, 100, 0, 0)})
+    assert said(profile) == (["fragments-too-small"] if speaks else [])
+    if speaks:
+        finding = findings(profile)[0]
+        assert finding.numbers["overhead_per_body_s"] == pytest.approx(0.06)
+        assert finding.numbers["factor"] == pytest.approx(4 * 0.06 / 0.04)
+        assert finding.gain[1] == pytest.approx(10.0 / 4.0)
+
+
+@pytest.mark.parametrize(("second", "speaks"), [(2.0, True), (8.0, False)])
+def test_imbalance(tmp_path, second, speaks):
+    bodies(tmp_path, 0, 2, [1.0] * 9)
+    bodies(tmp_path, 1, 2, [1.0] * int(second))
+    profile = read_profile(tmp_path)
+    assert said(profile) == (["imbalance"] if speaks else [])
+    if speaks:
+        low, high = findings(profile)[0].gain
+        assert low <= 9.0 / 5.5 <= high  # if the work were spread evenly
+
+
+@pytest.mark.parametrize(("slow", "speaks"), [(0.8, True), (0.5, False)])
+def test_a_slow_rank(tmp_path, slow, speaks):
+    bodies(tmp_path, 0, 2, [0.4] * 12, start=0.0)
+    bodies(tmp_path, 1, 2, [slow] * 12)
+    profile = read_profile(tmp_path)
+    assert ("rank-is-slower" in said(profile)) == speaks
+    if speaks:
+        assert findings(profile)[0].numbers == {
+            "slow_rank": 1, "median_s": pytest.approx(0.8), "median_elsewhere_s": pytest.approx(0.4)
+        }  # fmt: skip
+        assert "imbalance" not in said(profile)  # which it would be, too
+
+
+@pytest.mark.parametrize(("late", "speaks"), [(0.2, True), (0.012, False)])
+def test_oversubscription(tmp_path, late, speaks):
+    """Of 100 bodies of 10 ms ten take longer."""
+    for rank in (0, 1):
+        bodies(tmp_path, rank, 2, [0.01] * 90 + [late] * 10)
+    assert ("oversubscribed" in said(read_profile(tmp_path))) == speaks
+
+
+@pytest.mark.parametrize(("left", "speaks"), [(150, True), (60, False)])
+def test_use_counts_missing(tmp_path, left, speaks):
+    bodies(
+        tmp_path,
+        0,
+        1,
+        [1.0] * 10,
+        counts={"store": 200, "release": 200},
+        stored=(1600, 1600),
+        left=(left, 8 * left),
+    )
+    assert said(read_profile(tmp_path)) == (["use-counts-missing"] if speaks else [])
+
+
+@pytest.mark.parametrize(("moved", "speaks"), [(6, True), (5, False)])
+def test_placement_thrashes(tmp_path, moved, speaks):
+    profile = summed(
+        tmp_path,
+        {"seconds": {"useful": 10.0}, "totals": (100, 100, 0, 2 * moved), "hops": (100 - moved, 0, moved),
+         "counts": {"begin": 100}},
+    )  # fmt: skip
+    assert profile.errors == []
+    assert said(profile) == (["placement-thrashes"] if speaks else [])
+
+
+@pytest.mark.parametrize(("unfolding", "speaks"), [(5.0, True), (3.0, False)])
+def test_expansion_starves(tmp_path, unfolding, speaks):
+    first = {"useful": 10.0 - unfolding, "unfolding": unfolding}
+    one = {"seconds": first, "counts": {"begin": 10}, "totals": (20, 20, 0, 0), "hops": (20,)}
+    two = {"seconds": {"useful": 10.0 - unfolding, "idle": unfolding + 2.0 - 2.0}, "counts": {"begin": 10}}
+    three = {"seconds": {"useful": 2.5, "idle": 7.5}, "counts": {"begin": 10}}
+    assert ("expansion-starves" in said(summed(tmp_path, one, two, three))) == speaks
+
+
+@pytest.mark.parametrize(("waits", "speaks"), [(90, True), (79, False)])
+def test_late_inputs(tmp_path, waits, speaks):
+    one = {"seconds": {"useful": 6.0, "idle": 4.0}, "counts": {"begin": 100}, "totals": (100, 100, waits, 0),
+           "hops": (100,)}  # fmt: skip
+    assert said(summed(tmp_path, one)) == (["late-inputs"] if speaks else [])
+
+
+@pytest.mark.parametrize(("messages", "speaks"), [(6.0, True), (4.0, False)])
+def test_small_messages(tmp_path, messages, speaks):
+    """Bodies are long enough, and few: messages of others' values take the time."""
+    one = {
+        "seconds": {"useful": 10.0 - messages, "messages": messages},
+        "counts": {"begin": 10, "deliver": 500},
+    }
+    quiet = {"seconds": {"useful": 0.5, "messages": 0.5, "idle": 9.0}}
+    found = {one.rule for one in findings(summed(tmp_path, one, quiet))}
+    assert ("small-messages" in found) == speaks
+    assert ("fragments-too-small" in found) == (not speaks)
+
+
+@pytest.mark.parametrize(("cost", "speaks"), [(1e-2, True), (1e-3, False)])
+def test_profile_costs(tmp_path, cost, speaks):
+    """100 records in 10 s."""
+    one = {"seconds": {"useful": 10.0}, "counts": {"begin": 50, "end": 50}, "cost_s": cost}
+    assert said(summed(tmp_path, one)) == (["profile-costs"] if speaks else [])
+
+
+@pytest.mark.parametrize(("quiet", "speaks"), [(3, True), (1, False)])
+def test_late_start(tmp_path, quiet, speaks):
+    """Two ranks that are idle for the first seconds, and then work."""
+    rank = {
+        "bins": {"useful": [0.0] * quiet + [1.0] * (10 - quiet), "idle": [1.0] * quiet},
+        "counts": {"begin": 9},
+    }
+    assert said(summed(tmp_path, rank, rank)) == (["late-start"] if speaks else [])
+
+
+def pipeline(path: Path, transfer_s: float, body_s: float, others: int = 0) -> Profile:
+    """A chain of bodies that alternates between two ranks, each with a value from the other one."""
+    rows: dict[int, list] = {0: [], 1: []}
+    at, last, useful = 0.0, 0, [0.0, 0.0]
+    steps = int(10.0 / (transfer_s + body_s))
+    for step in range(steps):
+        rank, which = step % 2, number(step % 2, step + 1)
+        mine = rows[rank]
+        mine += [(at, "create", which, 0, 0, 1)]
+        if step:
+            mine += [(at, "request", which, last, 1 - rank, 1), (at, "wait", which, 0, 1, 1)]
+            at += transfer_s
+            mine += [(at, "data_arrived", which, last, 8, 1), (at, "resume", which, 0, 0, 1)]
+        mine += [(at, "ready", which, 0, 0, 1), (at, "busy", 0), (at, "begin", which, 0, 0, 1)]
+        at += body_s
+        useful[rank] += body_s
+        last = 1000 + step
+        mine += [(at, "end", which, 0, 0, 1), (at, "destroy", which, 0, 0, 1)]
+        mine += [(at, "post", which, last, 8, 1), (at, "store", 0, last, 8), (at, "idle", 0)]
+    for rank in (0, 1):
+        count = (steps + 1 - rank) // 2
+        summary = summary_block(
+            seconds={"useful": useful[rank], "idle": 10.0 - useful[rank]},
+            totals=(count, count, count - (rank == 0), 0), hops=(count,), counts={"begin": count},
+        )  # fmt: skip
+        write(path, rank, [*TYPES, records_block([(0.0, "idle", 0), *rows[rank]]), summary], ranks=2)
+    return read_profile(path)
+
+
+def test_latency_bound(tmp_path):
+    profile = pipeline(tmp_path, 0.6, 0.4)
+    assert said(profile)[0] == "latency-bound"
+    low, high = findings(profile)[0].gain
+    assert low <= 9.4 / 4.0 <= high * 1.05
+    assert "late-inputs" not in said(profile)
+
+
+def test_serial_chain(tmp_path):
+    profile = pipeline(tmp_path, 0.05, 0.95)
+    assert said(profile)[0] == "serial-chain"
+    assert "latency-bound" not in said(profile)
+    assert "late-inputs" not in said(profile)
+
+
+def fetches(path: Path, repeats: int, latency_s: float, body_s: float) -> Profile:
+    """Fragments on rank 1 that ask for 40 values of rank 0, each by so many; rank 0 runs bodies."""
+    values = [(0.0, "store", 0, 5000 + key, 8) for key in range(40)]
+    rows, at, count = [(0.0, "idle", 0)], 0.0, 0
+    for key in range(40):
+        for _ in range(repeats):
+            count += 1
+            which = number(1, count)
+            wait = latency_s if count > 3 else 1e-4
+            rows += [
+                (at, "create", which, 0, 0, 2),
+                (at, "request", which, 5000 + key, 0, 2),
+                (at + wait, "data_arrived", which, 5000 + key, 8, 2),
+                (at + wait, "destroy", which, 0, 0, 2),
+            ]
+            values.append((at + wait / 2, "deliver", 0, 5000 + key, 1))
+            at += 10.0 / (40 * repeats)  # fmt: skip
+    rows += [(10.0, "busy", 0)]
+    rows.sort(key=lambda row: row[0])
+    bodies(path, 0, 2, [body_s] * round(9.0 / body_s), tail=tuple(values), counts={"store": 40})
+    summary = summary_block(seconds={"useful": 1.0, "idle": 9.0}, totals=(count, count, 0, 0), hops=(count,))
+    write(path, 1, [*TYPES, records_block(rows), summary], ranks=2)
+    return read_profile(path)
+
+
+@pytest.mark.parametrize(("repeats", "speaks"), [(3, True), (1, False)])
+def test_values_fetched_twice(tmp_path, repeats, speaks):
+    assert ("fetched-twice" in said(fetches(tmp_path, repeats, 1e-4, 0.5))) == speaks
+
+
+@pytest.mark.parametrize(("latency", "speaks"), [(0.1, True), (1e-4, False)])
+def test_messages_behind_bodies(tmp_path, latency, speaks):
+    assert ("messages-behind-bodies" in said(fetches(tmp_path, 1, latency, 0.15))) == speaks
+
+
+def test_a_good_run_has_no_advice(tmp_path):
+    for rank in (0, 1):
+        bodies(tmp_path, rank, 2, [0.99] * 10, gap_s=0.01)
+    assert said(read_profile(tmp_path)) == []
+
+
+def test_every_rule_explains_itself(tmp_path):
+    bodies(tmp_path, 0, 2, [1.0] * 9)
+    bodies(tmp_path, 1, 2, [1.0] * 2)
+    profile = read_profile(tmp_path)
+    for rule in RULES:
+        text = explain(rule.name, profile)
+        assert rule.condition in text
+        assert ("here: it does not" in text) == (rule.look(profile) is None)
+    assert "load_balance = 0.6111" in explain("imbalance", profile)
+    with pytest.raises(KeyError):
+        explain("nothing", profile)
+
+
+def test_rules_that_exclude_each_other_exist():
+    names = {rule.name for rule in RULES}
+    assert len(names) == len(RULES)
+    assert all(set(rule.excluded_by) <= names - {rule.name} for rule in RULES)
