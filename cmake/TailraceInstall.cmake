@@ -18,6 +18,7 @@ install(PROGRAMS share/tailrace/luna/bin/luna share/tailrace/luna/bin/rts DESTIN
 install(EXPORT tailrace NAMESPACE tailrace:: FILE tailraceTargets.cmake DESTINATION ${TAILRACE_CMAKE_DIR} COMPONENT devel)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/tailraceBuild.cmake @ONLY CONTENT [[
 set(TAILRACE_MPI "@TAILRACE_MPI@")
+set(TAILRACE_HAVE_CUDA @TAILRACE_HAVE_CUDA@)
 ]])
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tailraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)

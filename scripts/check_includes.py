@@ -17,7 +17,7 @@ from pathlib import Path
 
 LEVELS = (
     ("base",),
-    ("mpi", "h5", "trace"),
+    ("mpi", "h5", "trace", "device"),
     ("layout", "tasks", "am"),
     ("exchange", "output", "checkpoint", "fragments"),
     ("run",),

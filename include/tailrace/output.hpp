@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,20 @@
 /// Asynchronous output, for programs with a main loop of their own.
 namespace tailrace::output {
 
+/// Names the device on which a rank computes, for fields that are in its memory. Samples are packed there,
+/// behind what the stream has been given, and copied while the next kernels run.
+struct DeviceFields {
+  int device = 0;          ///< its index, as CUDA counts the devices of the process
+  void* stream = nullptr;  ///< a `cudaStream_t` that computes the fields; null: the default stream
+};
+
 /// Describes what goes into an output file, as one rank sees it.
 struct OutputContents {
   Frame frame;                  ///< the domain, the spacing and the time step; the same on all ranks
   Box own_box;                  ///< the points of this rank; the boxes of all ranks cover the domain once
   std::vector<Stream> streams;  ///< the same on all ranks; see `make_stream`
+  /// For fields in the memory of a device (`FieldView::memory`); it may be there on some ranks only.
+  std::optional<DeviceFields> device = {};
 };
 
 /// A stream of one quantity with a group of its own in the file: /NAME/values, /NAME/step, /NAME/time_s.
@@ -45,8 +55,9 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
 class OutputFile {
  public:
   /// Creates the file, or empties one that exists, and starts the writers. @collective{comm}, synchronises.
-  /// Errors (input, usage, io), the same on all ranks: what is wrong with the streams, an option that does
-  /// not go together with another one, a place that cannot be written.
+  /// Errors (input, usage, io, resource), the same on all ranks: what is wrong with the streams, an option
+  /// that does not go together with another one, a place that cannot be written, a device that is not there
+  /// or has too little memory.
   /// @param comm  the ranks that compute; it is duplicated. Processes that only write are not possible here
   /// @param path  of the file; the same on all ranks
   /// @param options  who writes, and what the file is; the same on all ranks

@@ -134,12 +134,19 @@ struct RowsView {
   std::int64_t count = 0;      ///< rows
 };
 
+/// Says whose memory values are in.
+enum class Memory {
+  host,
+  device,  ///< of the device that the output was given; see `DeviceFields`
+};
+
 /// A field as a rank holds it: the values of its own box, x contiguous. The memory belongs to the simulation.
 struct FieldView {
   const void* data = nullptr;
   h5::ElementType type = h5::ElementType::float32;  ///< float32 or float64
   Box box;                                          ///< the points held here, in global indices; may be empty
   std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
+  Memory memory = Memory::host;
 };
 
 /// Finds the field of a quantity on this rank at the time of a sample.

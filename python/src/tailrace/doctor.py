@@ -79,6 +79,7 @@ def examine(layout: Layout) -> dict[str, dict[str, Any]]:
         f"Placement of {layout.ranks} x {layout.threads} threads": lambda: examine_placement(layout),
         "MPI": examine_mpi,
         "Transports of exchanges": examine_transports,
+        "Devices": examine_devices,
         "Tools": examine_tools,
         "File system": lambda: examine_disk(Path.cwd()),
         "Optional": examine_optional,
@@ -238,6 +239,25 @@ def examine_transports() -> dict[str, Any]:
     except ValueError:
         return {"transports": "not probed: " + (said.strip() or "tailrace-transports says nothing")}
     return {one["name"]: transport_text(one) for one in listed}
+
+
+def examine_devices() -> dict[str, Any]:
+    """The devices whose memory outputs can read, or why there are none."""
+    program = find_program("tailrace-devices")
+    if program is None:
+        return {"devices": "not probed: there is no tailrace-devices; build it, or set TAILRACE_BIN_DIR"}
+    said = output_of([str(program)])
+    try:
+        found = json.loads(said)
+    except ValueError:
+        return {"devices": "not probed: " + (said.strip() or "tailrace-devices says nothing")}
+    if not found["devices"]:
+        return {"devices": f"none: {found['why_none']}"}
+    return {f"device {one['index']}": device_text(one) for one in found["devices"]}
+
+
+def device_text(one: dict[str, Any]) -> str:
+    return f"{one['name']}, {bytes_text(one['memory_bytes'])}, compute capability {one['capability']}"
 
 
 def transport_text(one: dict[str, Any]) -> str:

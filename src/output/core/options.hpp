@@ -9,6 +9,10 @@
 #include "base/topology.hpp"
 #include "tailrace/write_options.hpp"
 
+namespace tailrace::device {
+class Device;
+}
+
 namespace tailrace::output {
 
 class IoServers;
@@ -29,6 +33,9 @@ struct Options : WriteOptions {
   /// Says where the processes of this machine run, as an earlier session of the same ranks has found out;
   /// null: a session asks them.
   std::shared_ptr<const ProcessPlacement> thread_placements;
+  /// In whose memory fields may be, and the stream that computes them (`DeviceFields`); outlives the session.
+  device::Device* device = nullptr;
+  void* device_stream = nullptr;
   bool plan_only =
       false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
   /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.

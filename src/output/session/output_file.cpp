@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "device/choice.hpp"
+#include "mpi/verdict.hpp"
 #include "output/core/groups.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/output.hpp"
@@ -26,14 +28,24 @@ FileHead head_of(const OutputContents& contents) {
   return head;
 }
 
+/// The device of this rank, if it has one. @collective{comm}
+std::unique_ptr<device::Device> device_of(mpi::CommView comm, const OutputContents& contents) {
+  std::unique_ptr<device::Device> opened;
+  mpi::collectively(comm, [&] {
+    if (contents.device) opened = device::open_device(contents.device->device);
+  });
+  return opened;
+}
+
 }  // namespace
 
 class OutputFile::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, OutputContents contents, const WriteOptions& options)
       : contents_(std::move(contents)),
+        device_(device_of(comm, contents_)),
         session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
-                 head_of(contents_), options, log_) {}
+                 head_of(contents_), with_device(options), log_) {}
 
   Session& session() noexcept { return session_; }
 
@@ -44,8 +56,16 @@ class OutputFile::Impl {
   }
 
  private:
+  [[nodiscard]] Options with_device(const WriteOptions& decided) const {
+    Options options(decided);
+    options.device = device_.get();
+    if (contents_.device) options.device_stream = contents_.device->stream;
+    return options;
+  }
+
   OutputContents contents_;
   trace::Log log_{"main"};
+  std::unique_ptr<device::Device> device_;
   Session session_;
 };
 

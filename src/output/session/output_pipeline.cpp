@@ -25,7 +25,44 @@ void OutputPipeline::wait(StepIndex step, const std::function<void()>& action) {
   account_.wait_s += std::max(0.0, scope.stop() - (writer_->account().wait_s - counted_s));
 }
 
+void OutputPipeline::pin(const Staging& buffer, device::Device& device) {
+  if (!pins_.contains(buffer.bytes.data()))
+    pins_.emplace(buffer.bytes.data(), device::Pin(device, buffer.bytes));
+}
+
+void OutputPipeline::submit(Lease job, const device::Event* arrival) {
+  arriving_.push_back({std::move(job), arrival});
+  hand_over();
+}
+
+void OutputPipeline::hand_over() {
+  guard([this] {
+    while (!arriving_.empty() && arriving_.front().here()) {
+      writer_->submit(std::move(arriving_.front().job));
+      arriving_.pop_front();
+    }
+  });
+}
+
+void OutputPipeline::guard(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.info().kind != ErrorKind::resource) throw;
+    if (!failure_) failure_ = error.info();
+    arriving_.clear();  // what a failed device was to bring does not come
+  }
+}
+
+void OutputPipeline::wait_for_arrivals() {
+  for (; !arriving_.empty(); hand_over())
+    guard([this] {
+      if (!arriving_.front().here()) arriving_.front().arrival->wait();
+    });
+}
+
 Lease OutputPipeline::wait_for_buffer() {
+  wait_for_arrivals();  // else buffers that nobody has handed over would be waited for
   if (exchange_ == nullptr) return writer_->acquire();
   for (Backoff backoff;; backoff.pause()) {
     progress();
@@ -34,11 +71,13 @@ Lease OutputPipeline::wait_for_buffer() {
 }
 
 void OutputPipeline::progress() {
+  hand_over();
   writer_->progress();
   if (exchange_ != nullptr) exchange_->progress();
 }
 
 void OutputPipeline::wait_for_writer() {
+  wait_for_arrivals();
   if (exchange_ != nullptr)
     for (Backoff backoff; !writer_->idle(); backoff.pause()) progress();
   writer_->flush_all();
@@ -52,7 +91,7 @@ void OutputPipeline::complete(StepIndex step) {
   std::optional<ErrorInfo> failure;
   wait(step, [&] {
     wait_for_writer();
-    failure = writer_->failure();
+    failure = this->failure();
     try {
       if (exchange_ != nullptr) exchange_->complete();
     } catch (...) {

@@ -20,12 +20,20 @@ std::vector<RunningStream> running_streams(const Plan& plan) {
 }
 
 Sampler::Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline,
-                 trace::Log& log)
+                 trace::Log& log, std::unique_ptr<DeviceSampler> device)
     : plan_(plan),
       streams_(std::move(streams)),
       pipeline_(pipeline),
       log_(log),
-      staged_extents_per_step_(shares_of(plan).size()) {}
+      staged_extents_per_step_(shares_of(plan).size()),
+      device_(std::move(device)) {}
+
+std::vector<RunningStream>& Sampler::streams() {
+  if (device_)
+    for (auto& stream : streams_)
+      for (auto& accumulator : stream.accumulators) device_->fetch(accumulator);
+  return streams_;
+}
 
 bool Sampler::reduces() const noexcept {
   return std::any_of(streams_.begin(), streams_.end(),
@@ -36,13 +44,15 @@ FieldView Sampler::field_of(const PlannedStream& stream, const FieldLookup& fiel
   const FieldView view = field(stream.quantity);
   TAILRACE_CHECK(view.data != nullptr && intersect(view.box, plan_.own_box) == plan_.own_box,
                  "the field of a quantity covers this rank's box");
+  TAILRACE_CHECK(view.memory == Memory::host || device_ != nullptr,
+                 "an output of fields in a device's memory was given the device");
   return view;
 }
 
 // Samples
 
 void Sampler::take(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush) {
-  if (pipeline_.writer().idle()) submit_batch();
+  if (pipeline_.idle()) submit_batch();
   accumulate(step, field);
   if (plan_.rows(step)) take_samples(step, field, rows, flush);
   bool has_final = false;
@@ -61,7 +71,11 @@ void Sampler::accumulate(StepIndex step, const FieldLookup& field) {
     if (stream.accumulators.empty()) continue;
     const trace::Scope scope(log_, trace::Kind::pack, step, stream.planned->sample_bytes());
     const FieldView view = field_of(*stream.planned, field);
-    for (auto& accumulator : stream.accumulators) accumulator.add(view, plan_.own_box);
+    for (auto& accumulator : stream.accumulators)
+      if (view.memory == Memory::device)
+        device_->add(accumulator, stream.planned->reduction, view);
+      else
+        accumulator.add(view, plan_.own_box);
   }
 }
 
@@ -80,8 +94,8 @@ void Sampler::take_samples(StepIndex step, const FieldLookup& field, const RowsL
   const bool full = job.room() < next ||
                     job.staged_extents.size() + staged_extents_per_step_ > plan_.staged_extents_per_buffer();
   // Others may wait for what is to be moved.
-  const auto& writer = pipeline_.writer();
-  if (pipeline_.exchange() != nullptr || next == 0 || full || !writer.batches() || writer.idle())
+  if (pipeline_.exchange() != nullptr || next == 0 || full || !pipeline_.writer().batches() ||
+      pipeline_.idle())
     submit_batch();
 }
 
@@ -93,8 +107,28 @@ void Sampler::pack_samples(StepIndex step, const FieldLookup& field, Staging& jo
     const FieldView view = field_of(planned, field);
     const StepIndex number = planned.cadence.samples_until(step) - 1;
     for (const auto& share : planned.shares)
-      pack(view, share, plan_.own_box, 0, share.values, job.add(share, number, 0, share.values));
+      pack_into(view, share, 0, share.values, job, job.add(share, number, 0, share.values));
   }
+  if (const auto* const arrival = end_packing()) batch_arrival_ = arrival;
+}
+
+void Sampler::pack_into(const FieldView& view, const Share& share, std::int64_t first, std::int64_t count,
+                        Staging& job, std::span<std::byte> out) {
+  if (view.memory == Memory::host) return pack(view, share, plan_.own_box, first, count, out);
+  if (!packs_on_device_) {
+    device_->begin([&](const auto& action) { pipeline_.wait(job.step, action); });
+    // Buffers of streams with rows may be replaced by larger ones.
+    if (plan_.streams.end() ==
+        std::ranges::find_if(plan_.streams, [](const auto& stream) { return stream.takes_rows(); }))
+      pipeline_.pin(job, device_->device());
+    packs_on_device_ = true;
+  }
+  device_->pack(view, share, first, count, out);
+}
+
+/// Starts the copies of what was packed on the device; returns what to wait for, if anything.
+const device::Event* Sampler::end_packing() {
+  return std::exchange(packs_on_device_, false) ? &device_->end() : nullptr;
 }
 
 void Sampler::take_rows(StepIndex step, const RowsLookup& rows, Staging& job) {
@@ -120,19 +154,24 @@ void Sampler::take_final(StepIndex step, const FieldLookup& field) {
 void Sampler::take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {
   const bool has_values = !stream.planned->shares.empty();
   const FieldView view = has_values ? field_of(*stream.planned, field) : FieldView{};
-  take_final(
-      stream, step,
-      ShareFill([&](const Share& share, std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-        pack(view, share, plan_.own_box, first, count, out);
-      }));
+  submit_final(stream, step, [&](const Share& share, std::int64_t first, std::int64_t count, Staging& job) {
+    pack_into(view, share, first, count, job, job.add(share, 0, first, count));
+  });
 }
 
 void Sampler::take_final(RunningStream& stream, StepIndex step, const ShareFill& fill) {
+  submit_final(stream, step, [&](const Share& share, std::int64_t first, std::int64_t count, Staging& job) {
+    fill(share, first, count, job.add(share, 0, first, count));
+  });
+}
+
+template <class Fill>
+void Sampler::submit_final(RunningStream& stream, StepIndex step, const Fill& fill) {
   submit_batch();
   stream.taken_at = step;
   for (const auto& share : stream.planned->shares)
-    submit_in_batches(share, step, [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
-      fill(share, first, count, out);
+    submit_in_batches(share, step, [&](std::int64_t first, std::int64_t count, Staging& job) {
+      fill(share, first, count, job);
     });
   submit_missing(stream, step);
 }
@@ -155,11 +194,12 @@ void Sampler::write_accumulators(const std::vector<RunningReduction>& reductions
 }
 
 void Sampler::write_reductions(StepIndex last_step, Ending ending) {
-  for (const auto& stream : streams_) {
+  for (const auto& stream : streams()) {
     if (!stream.accumulates() || (ending == Ending::closed_for_restart && stream.samples == 0)) continue;
     for (const auto& accumulator : stream.accumulators)
       submit_in_batches(accumulator.share(), last_step,
-                        [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+                        [&](std::int64_t first, std::int64_t count, Staging& job) {
+                          const auto out = job.add(accumulator.share(), 0, first, count);
                           if (ending == Ending::closed_for_restart)
                             accumulator.unfinished(first, count, out);
                           else
@@ -175,8 +215,8 @@ std::int64_t Sampler::batch_of(const Share& share) const {
                                    h5::size_bytes(share.type));
 }
 
-/// Writes one value per point through as many buffers as it takes; `fill` puts values [first, first +
-/// count) into a buffer.
+/// Writes one value per point through as many buffers as it takes; `fill` adds values [first, first + count)
+/// to a buffer.
 template <class Fill>
 void Sampler::submit_in_batches(const Share& share, StepIndex step, const Fill& fill) {
   const std::int64_t room = batch_of(share);
@@ -184,9 +224,9 @@ void Sampler::submit_in_batches(const Share& share, StepIndex step, const Fill& 
     const std::int64_t count = std::min(room, share.values - first);
     Lease job = pipeline_.acquire(step);
     trace::Scope scope(log_, trace::Kind::pack, step);
-    fill(first, count, job->add(share, 0, first, count));
+    fill(first, count, *job);
     scope.stop();
-    submit(std::move(job));
+    pipeline_.submit(std::move(job), end_packing());
   }
 }
 
@@ -209,9 +249,14 @@ void Sampler::submit_missing(const RunningStream& stream, StepIndex step) {
   for (auto jobs = own_jobs(*stream.planned); jobs < stream.jobs; ++jobs) submit(pipeline_.acquire(step));
 }
 
+void Sampler::submit(Lease job) {
+  pipeline_.submit(std::move(job));
+}
+
 void Sampler::submit_batch() {
-  if (batch_) submit(std::move(*batch_));
+  if (batch_) pipeline_.submit(std::move(*batch_), batch_arrival_);
   batch_.reset();
+  batch_arrival_ = nullptr;
 }
 
 void Sampler::submit_commit_mark(StepIndex step, bool flush) {

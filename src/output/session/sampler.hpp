@@ -7,6 +7,7 @@
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
 #include "output/core/running_stream.hpp"
+#include "output/session/device_sampler.hpp"
 #include "output/session/output_pipeline.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
@@ -24,8 +25,10 @@ std::vector<RunningStream> running_streams(const Plan& plan);
 /// constructor outlives it.
 class Sampler {
  public:
-  /// `streams` are those of the plan, as far as they have come. `max_staged_extents`: shares of this rank.
-  Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log);
+  /// `streams` are those of the plan, as far as they have come. `device`: null if all fields are in the
+  /// host's memory.
+  Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log,
+          std::unique_ptr<DeviceSampler> device);
 
   /// The jobs of the reductions that all ranks take part in, for sinks whose writes are collective.
   /// @collective{comm}
@@ -49,20 +52,26 @@ class Sampler {
   /// As `submit_commit_mark`, with all that was taken, if a buffer is free. @local
   bool try_to_submit_commit_mark(StepIndex step, bool flush);
 
-  [[nodiscard]] std::vector<RunningStream>& streams() noexcept { return streams_; }
+  /// The streams, with the reductions as they are now. @local, waits for the device
+  [[nodiscard]] std::vector<RunningStream>& streams();
   [[nodiscard]] bool reduces() const noexcept;
 
  private:
   void accumulate(StepIndex step, const FieldLookup& field);
   void take_samples(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   void pack_samples(StepIndex step, const FieldLookup& field, Staging& job);
+  void pack_into(const FieldView& view, const Share& share, std::int64_t first, std::int64_t count,
+                 Staging& job, std::span<std::byte> out);
+  const device::Event* end_packing();
   void take_rows(StepIndex step, const RowsLookup& rows, Staging& job);
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field);
   void take_final(RunningStream& stream, StepIndex step, const ShareFill& fill);
   template <class Fill>
+  void submit_final(RunningStream& stream, StepIndex step, const Fill& fill);
+  template <class Fill>
   void submit_in_batches(const Share& share, StepIndex step, const Fill& fill);
   void submit_missing(const RunningStream& stream, StepIndex step);
-  void submit(Lease job) { pipeline_.writer().submit(std::move(job)); }
+  void submit(Lease job);
   [[nodiscard]] std::int64_t batch_of(const Share& share) const;
   [[nodiscard]] std::int64_t own_jobs(const PlannedStream& stream) const;
   [[nodiscard]] FieldView field_of(const PlannedStream& stream, const FieldLookup& field) const;
@@ -72,7 +81,10 @@ class Sampler {
   OutputPipeline& pipeline_;
   trace::Log& log_;
   std::size_t staged_extents_per_step_;
-  std::optional<Lease> batch_;  ///< refers to a pool of the output pipeline's writer
+  std::optional<Lease> batch_;                    ///< refers to a pool of the output pipeline's writer
+  const device::Event* batch_arrival_ = nullptr;  ///< of what was last copied to it; null: all is there
+  std::unique_ptr<DeviceSampler> device_;
+  bool packs_on_device_ = false;  ///< since the last `end_packing`
 };
 
 }  // namespace tailrace::output

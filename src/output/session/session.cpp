@@ -50,7 +50,7 @@ class Session::Impl {
                          .resume_after = resume.after,
                          .sources = comm_.view().size()});
     pipeline_.emplace(*sink_, account_, log_);
-    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_);
+    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_, make_device_sampler());
     if (automatic) start_auto_tuner(resume.after);
     if (sink_->collective()) sampler_->count_jobs(comm_);
     add_warning(sink_->warning());
@@ -66,17 +66,21 @@ class Session::Impl {
 
   void sample(StepIndex step, const FieldLookup& field, const RowsLookup& rows) {
     sampled_ = step;
-    writer().progress();
-    if (auto_tuner_ && auto_tuner_->before(step, [this] { writer().progress(); }))
+    pipeline_->progress();
+    if (auto_tuner_ && auto_tuner_->before(step, [this] { pipeline_->progress(); }))
       switch_writer(auto_tuner_->options());
     const bool flush = options_.flush_samples || (auto_tuner_ && auto_tuner_->wants_flush(step));
     if (plan_.rows(step)) {
       if (last_sample_ == 0) before_samples_ = step - 1;
       last_sample_ = step;
     }
-    if (!writer().failure()) sampler_->take(step, field, rows, flush);
+    if (!pipeline_->failure()) pipeline_->guard([&] { sampler_->take(step, field, rows, flush); });
     pipeline_->keep_up(step);
     if (auto_tuner_) auto_tuner_->after(step);
+  }
+
+  void sample_final(StepIndex step, const FieldLookup& field) {
+    if (!pipeline_->failure()) pipeline_->guard([&] { sampler_->take_final(step, field); });
   }
 
   void write_final(StepIndex step, const ShareFill& fill) {
@@ -86,7 +90,7 @@ class Session::Impl {
 
   bool progress(WriteState state, StepIndex step) {
     move();
-    return writer().failure() || reached(state) >= step;
+    return pipeline_->failure() || reached(state) >= step;
   }
 
   StepIndex flush_all(double limit_s) {
@@ -112,7 +116,7 @@ class Session::Impl {
 
   bool waits_to_flush() {
     move();
-    return !writer().failure() && reached_.durable() < flushing_to_;
+    return !pipeline_->failure() && reached_.durable() < flushing_to_;
   }
 
   void flush_until(StepIndex step) {
@@ -121,7 +125,7 @@ class Session::Impl {
       return;
     }
     const auto flush_here = [&] {
-      if (reached_.durable() < step || writer().failure()) flush_taken(sampled_);
+      if (reached_.durable() < step || pipeline_->failure()) flush_taken(sampled_);
     };
     const auto failure = shared_failure(flush_here, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
@@ -157,7 +161,7 @@ class Session::Impl {
     pipeline_->flush_all(sampled_);
     // A failure stays, and its writer is the one to say. Nobody continues before all have flushed: a thread
     // of one rank may write for others.
-    if (mpi::max(comm_, std::int64_t{writer().failure() ? 1 : 0}) != 0) return;
+    if (mpi::max(comm_, std::int64_t{pipeline_->failure() ? 1 : 0}) != 0) return;
     add_up_account();
     pipeline_->take_writer_away();
     options_.strategy = options.strategy;
@@ -174,7 +178,7 @@ class Session::Impl {
   }
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
-    if (auto_tuner_) auto_tuner_->finish([this] { writer().progress(); });
+    if (auto_tuner_) auto_tuner_->finish([this] { pipeline_->progress(); });
     const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
     if (failure && failure->rank < 0) give_up(*failure);
     if (auto_tuner_) account_.wait_s += auto_tuner_->waited_s();
@@ -192,7 +196,7 @@ class Session::Impl {
   }
 
   [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
-  [[nodiscard]] std::optional<ErrorInfo> failure() const { return writer().failure(); }
+  [[nodiscard]] std::optional<ErrorInfo> failure() const { return pipeline_->failure(); }
   [[nodiscard]] const PlanReport& plan_report() const noexcept {
     return auto_tuner_ ? auto_tuner_->report() : no_plan_;
   }
@@ -211,6 +215,15 @@ class Session::Impl {
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
+  /// Allocates on the device, if there is one. @collective{comm}
+  std::unique_ptr<DeviceSampler> make_device_sampler() {
+    std::unique_ptr<DeviceSampler> sampler;
+    mpi::collectively(comm_, [&] {
+      if (options_.device != nullptr)
+        sampler = std::make_unique<DeviceSampler>(*options_.device, options_.device_stream, plan_);
+    });
+    return sampler;
+  }
   /// Returns whether samples get onto the device only when all ranks see to it.
   [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
   [[nodiscard]] Writer& writer() const noexcept { return pipeline_->writer(); }
@@ -241,7 +254,7 @@ class Session::Impl {
   bool wait_alone(WriteState state, StepIndex step, double end_s) {
     bool asked = false;
     for (Backoff backoff; reached(state) < step; backoff.pause()) {
-      if (writer().failure() || monotonic_s() > end_s) return false;
+      if (pipeline_->failure() || monotonic_s() > end_s) return false;
       asked = asked || sampler_->try_to_submit_commit_mark(sampled_, state == WriteState::durable);
       move();
     }
@@ -339,7 +352,7 @@ class Session::Impl {
 
   /// The reductions, the commit mark and the flush to the device.
   void write_rest(StepIndex last_step, Ending ending) {
-    if (writer().failure()) return;
+    if (pipeline_->failure()) return;
     sampler_->submit_batch();
     if (is_written(last_step)) return;
     sampler_->write_reductions(last_step, ending);
@@ -353,17 +366,17 @@ class Session::Impl {
 
   /// Has the writer put all that was taken onto the device, unless it has failed.
   void flush_taken(StepIndex step) {
-    if (!writer().failure()) {
+    if (!pipeline_->failure()) {
       sampler_->submit_batch();
       sampler_->submit_commit_mark(step, true);
     }
     pipeline_->flush_all(step);
-    if (const auto failure = writer().failure()) throw Error(*failure);
+    if (const auto failure = pipeline_->failure()) throw Error(*failure);
   }
 
   /// Advances whatever is on its way between processes.
   void move() {
-    if (flush_wanted_ && !writer().failure() && sampler_->try_to_submit_commit_mark(sampled_, true))
+    if (flush_wanted_ && !pipeline_->failure() && sampler_->try_to_submit_commit_mark(sampled_, true))
       flush_wanted_ = false;
     pipeline_->progress();
   }
@@ -415,7 +428,7 @@ void Session::sample(StepIndex step, const FieldLookup& field, const RowsLookup&
   impl_->sample(step, field, rows);
 }
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
-  impl_->sampler().take_final(step, field);
+  impl_->sample_final(step, field);
 }
 void Session::switch_writer(const Options& options) {
   impl_->switch_writer(options);

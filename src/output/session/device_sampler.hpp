@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device/device.hpp"
+#include "output/core/accumulator.hpp"
+#include "output/core/plan.hpp"
+#include "tailrace/stream.hpp"
+
+namespace tailrace::output {
+
+/// The device's part of taking samples: packs what is due into blocks of the device's memory, behind the
+/// kernels that computed it, and copies full blocks to staging buffers on a queue of its own, while the next
+/// kernels run. Keeps running reductions on the device. All blocks are allocated here. Whatever is passed to
+/// the constructor outlives it.
+class DeviceSampler {
+ public:
+  /// @param stream  of the program, on which its fields are computed; see `DeviceFields`
+  /// @local. Errors (resource): the device has too little memory.
+  DeviceSampler(device::Device& device, void* stream, const Plan& plan);
+  DeviceSampler(const DeviceSampler&) = delete;
+  DeviceSampler& operator=(const DeviceSampler&) = delete;
+  /// Waits for the copies. @local
+  ~DeviceSampler();
+
+  /// Bytes of the device's memory that it takes for the samples of `plan`.
+  static std::int64_t memory_bytes(const Plan& plan) noexcept;
+
+  [[nodiscard]] device::Device& device() const noexcept { return device_; }
+
+  /// Takes a block for the values of a step; `wait` is called with what waits until one is free, if none is.
+  /// @local
+  void begin(const std::function<void(const std::function<void()>&)>& wait);
+  /// Packs values of a share, whose place in the staging buffer is `out`, behind what the program's stream
+  /// has.
+  void pack(const FieldView& field, const Share& share, std::int64_t first, std::int64_t count,
+            std::span<std::byte> out);
+  /// Starts the copies of what was packed since `begin`. Nobody touches their places in the staging buffer
+  /// before the event is reached, which stays valid as long as this object. @local
+  const device::Event& end();
+
+  /// Takes one sample into a reduction. What is in `accumulator` at the first call is where it begins.
+  void add(Accumulator& accumulator, Reduction reduction, const FieldView& field);
+  /// Brings a reduction back into its accumulator, if it is on the device. @local, waits for the device
+  void fetch(Accumulator& accumulator);
+
+ private:
+  struct Block {
+    device::Buffer memory;
+    std::unique_ptr<device::Event> copied;
+  };
+  /// Neighbours in the block and in the staging buffer.
+  struct Stretch {
+    std::byte* to;
+    std::size_t from, bytes;
+  };
+  const LocalPoint* points_of(const Share& share);
+
+  device::Device& device_;
+  const Plan& plan_;
+  std::unique_ptr<device::Queue> compute_, copies_;
+  std::unique_ptr<device::Event> packed_;
+  std::vector<Block> blocks_;
+  std::size_t block_ = 0;  ///< that is being filled, or was last
+  std::size_t used_ = 0;   ///< bytes of it
+  std::vector<Stretch> stretches_;
+  std::map<const Share*, device::Buffer> points_;
+  std::map<const Accumulator*, device::Buffer> reductions_;
+};
+
+}  // namespace tailrace::output
