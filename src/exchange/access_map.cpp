@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <optional>
@@ -83,6 +84,7 @@ struct AccessMap::State {
   void check_field(const Field& field, std::int64_t entries, const char* what) const;
   void check(std::span<const Field> fields) const;
   void check(std::span<const Contribution> contributions) const;
+  static void check(const Combine& how, std::span<const Field> fields);
 
   AccessOptions options;
   mpi::Comm comm;
@@ -164,6 +166,17 @@ void AccessMap::State::check(std::span<const Contribution> contributions) const 
   }
 }
 
+void AccessMap::State::check(const Combine& how, std::span<const Field> fields) {
+  if (how.function != nullptr && fields.size() != 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} fields combined by a function of the program", fields.size()),
+                "a flight for each field");
+  if (how.function == nullptr && std::any_of(fields.begin(), fields.end(),
+                                             [](const Field& field) { return field.number == Number::byte; }))
+    throw Error(ErrorKind::usage, "objects of a program have no sum, least or greatest",
+                "hand in a function that combines two of them");
+}
+
 AccessMap::AccessMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 AccessMap::AccessMap(AccessMap&&) noexcept = default;
 AccessMap& AccessMap::operator=(AccessMap&&) noexcept = default;
@@ -225,19 +238,22 @@ Flight AccessMap::begin_gather(std::span<const Field> fields) {
   return Flight(start_gather(std::move(context), state.plan, given));
 }
 
-Flight AccessMap::begin_scatter_add(std::span<const Field> fields, Reduction reduction) {
+Flight AccessMap::begin_scatter_add(std::span<const Field> fields, const Combine& how) {
   State& state = *state_;
   if (state.options.order == Order::partition_free)
     throw Error(ErrorKind::usage, "sums of a rank cannot be added in the order partition_free",
                 "hand in one contribution per position");
   const Fields given(fields);
-  state.before_flight(state.to_owners, given, [&] { state.check(fields); });
+  state.before_flight(state.to_owners, given, [&] {
+    state.check(fields);
+    State::check(how, fields);
+  });
   auto context = state.owner_bound_flight(given);
   return Flight(
-      start_scatter(std::move(context), state.plan, given, reduction, state.options.order == Order::fixed));
+      start_scatter(std::move(context), state.plan, given, how, state.options.order == Order::fixed));
 }
 
-Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions, Reduction reduction) {
+Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions, const Combine& how) {
   State& state = *state_;
   std::vector<Field> given, wanted;
   for (const auto& [from, to] : contributions) {
@@ -246,15 +262,19 @@ Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions,
   }
   const Fields values(given), into(wanted);
   const bool single = state.options.order == Order::partition_free;
-  state.before_flight(single ? state.of_contributions : state.to_owners, values,
-                      [&] { state.check(contributions); });
+  state.before_flight(single ? state.of_contributions : state.to_owners, values, [&] {
+    state.check(contributions);
+    State::check(how, given);
+    if (!single && how.function != nullptr && how.neutral == nullptr)
+      throw Error(ErrorKind::usage, "a function that combines contributions has no neutral entry",
+                  "name one, or use the order partition_free");
+  });
   if (!single)
-    return Flight(start_scatter_of_positions(state.owner_bound_flight(values), state.plan, values, into,
-                                             reduction, state.options.order == Order::fixed));
+    return Flight(start_scatter_of_positions(state.owner_bound_flight(values), state.plan, values, into, how,
+                                             state.options.order == Order::fixed));
   const ContributionPlan& plan = *state.contributions;
   auto context = state.flight(state.of_contributions, values, plan.out, plan.in);
-  return Flight(
-      start_contributions(std::move(context), plan, state.comm.view().rank(), values, into, reduction));
+  return Flight(start_contributions(std::move(context), plan, state.comm.view().rank(), values, into, how));
 }
 
 AccessSummary AccessMap::describe() const {

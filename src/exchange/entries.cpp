@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
+#include "base/aligned.hpp"
 #include "base/check.hpp"
 
 namespace tailrace::exchange {
@@ -69,8 +71,31 @@ void with_number(Number number, Visit visit) {
       return visit(std::int32_t{});
     case Number::int64:
       return visit(std::int64_t{});
+    case Number::byte:
+      throw std::logic_error("objects of a program are combined by its own function");
   }
 }
+
+/// The function of a program, which gets values at aligned places.
+class OwnFunction {
+ public:
+  OwnFunction(const Combine& how, const Field& array)
+      : how_(how),
+        first_(static_cast<std::byte*>(array.data)),
+        bytes_(array.entry_bytes()),
+        value_(array.entry_bytes()) {}
+  void combine(std::int64_t entry, const std::byte* value) {
+    std::memcpy(value_.data(), value, bytes_);
+    how_.function(first_ + static_cast<std::size_t>(entry) * bytes_, value_.data(), how_.context);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  const Combine& how_;
+  std::byte* first_;
+  std::size_t bytes_;
+  AlignedVector<std::byte> value_;
+};
 
 }  // namespace
 
@@ -104,10 +129,18 @@ void Entries::copy_from(const Field& array, std::byte* out) const {
   });
 }
 
-void Entries::combine_into(const Field& array, const std::byte* values, Reduction reduction) const {
+void Entries::combine_into(const Field& array, const std::byte* values, const Combine& how) const {
+  if (how.function != nullptr) {
+    OwnFunction own(how, array);
+    for_each([&](std::int32_t place) {
+      own.combine(place, values);
+      values += own.bytes();
+    });
+    return;
+  }
   with_number(array.number, [&](auto zero) {
     using T = decltype(zero);
-    with_reduction<T>(reduction, [&](auto combined) {
+    with_reduction<T>(how.reduction, [&](auto combined) {
       auto* const into = static_cast<T*>(array.data);
       for_each_run([&](std::int32_t first, std::int32_t count) {
         T* const run = into + static_cast<std::int64_t>(first) * array.components;
@@ -122,10 +155,18 @@ void Entries::combine_into(const Field& array, const std::byte* values, Reductio
   });
 }
 
-void PairedEntries::combine(const Field& from, const Field& into, Reduction reduction) const {
+void PairedEntries::combine(const Field& from, const Field& into, const Combine& how) const {
+  if (how.function != nullptr) {
+    OwnFunction own(how, into);
+    const auto* const values = static_cast<const std::byte*>(from.data);
+    for (const auto [first, target, count] : runs_)
+      for (std::int32_t i = 0; i < count; ++i)
+        own.combine(target + i, values + static_cast<std::size_t>(first + i) * own.bytes());
+    return;
+  }
   with_number(into.number, [&](auto zero) {
     using T = decltype(zero);
-    with_reduction<T>(reduction, [&](auto combined) {
+    with_reduction<T>(how.reduction, [&](auto combined) {
       const auto* const values = static_cast<const T*>(from.data);
       auto* const results = static_cast<T*>(into.data);
       const std::int64_t numbers = into.components;
@@ -139,10 +180,19 @@ void PairedEntries::combine(const Field& from, const Field& into, Reduction redu
 }
 
 void combine_positions(const Field& values, std::span<const std::int32_t> slots, std::int32_t owned,
-                       const Field& own, const Field& landing, Reduction reduction) {
+                       const Field& own, const Field& landing, const Combine& how) {
+  if (how.function != nullptr) {
+    OwnFunction in_own(how, own), in_landing(how, landing);
+    const auto* value = static_cast<const std::byte*>(values.data);
+    for (const std::int32_t slot : slots) {
+      slot < owned ? in_own.combine(slot, value) : in_landing.combine(slot - owned, value);
+      value += in_own.bytes();
+    }
+    return;
+  }
   with_number(values.number, [&](auto zero) {
     using T = decltype(zero);
-    with_reduction<T>(reduction, [&](auto combined) {
+    with_reduction<T>(how.reduction, [&](auto combined) {
       const auto* value = static_cast<const T*>(values.data);
       auto *const own_values = static_cast<T*>(own.data), *const landing_values =
                                                               static_cast<T*>(landing.data);
@@ -156,10 +206,17 @@ void combine_positions(const Field& values, std::span<const std::int32_t> slots,
   });
 }
 
-void set_neutral(const Field& array, Reduction reduction) {
+void set_neutral(const Field& array, const Combine& how) {
+  if (how.function != nullptr) {
+    const std::size_t bytes = array.entry_bytes();
+    auto* const first = static_cast<std::byte*>(array.data);
+    for (std::int64_t i = 0; i < array.entries; ++i)
+      std::memcpy(first + static_cast<std::size_t>(i) * bytes, how.neutral, bytes);
+    return;
+  }
   with_number(array.number, [&](auto zero) {
     using T = decltype(zero);
-    with_reduction<T>(reduction, [&](auto combined) {
+    with_reduction<T>(how.reduction, [&](auto combined) {
       std::fill_n(static_cast<T*>(array.data), array.entries * array.components, decltype(combined)::neutral);
     });
   });

@@ -22,7 +22,7 @@ class Entries {
   /// Copies them one after the other to `out`. @local
   void copy_from(const Field& array, std::byte* out) const;
   /// Combines what is one after the other at `values` with them, in this order. @local
-  void combine_into(const Field& array, const std::byte* values, Reduction reduction) const;
+  void combine_into(const Field& array, const std::byte* values, const Combine& how) const;
   /// Visits the places in their order. @local
   template <class Visit>
   void for_each(Visit visit) const {
@@ -59,7 +59,7 @@ class PairedEntries {
       runs_.push_back({from, into, 1});
   }
   /// @local
-  void combine(const Field& from, const Field& into, Reduction reduction) const;
+  void combine(const Field& from, const Field& into, const Combine& how) const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return runs_.capacity() * sizeof runs_[0]; }
 
  private:
@@ -72,9 +72,9 @@ class PairedEntries {
 /// Combines the value of each position with its slot: owned slots are in `own`, the others in `landing`.
 /// @local
 void combine_positions(const Field& values, std::span<const std::int32_t> slots, std::int32_t owned,
-                       const Field& own, const Field& landing, Reduction reduction);
+                       const Field& own, const Field& landing, const Combine& how);
 
 /// Sets all entries to the value that changes nothing when combined. @local
-void set_neutral(const Field& array, Reduction reduction);
+void set_neutral(const Field& array, const Combine& how);
 
 }  // namespace tailrace::exchange

@@ -26,9 +26,9 @@ void Fields::pack(const Entries& entries, std::byte* message) const {
   }
 }
 
-void Fields::combine(const Entries& entries, const std::byte* message, Reduction reduction) const {
+void Fields::combine(const Entries& entries, const std::byte* message, const Combine& how) const {
   for (const Field& field : list_) {
-    entries.combine_into(field, message, reduction);
+    entries.combine_into(field, message, how);
     message += static_cast<std::size_t>(entries.size()) * field.entry_bytes();
   }
 }
@@ -170,12 +170,12 @@ class Gather final : public Flight::Work {
 /// Flights whose messages are combined with owned entries, in the order of arrival or by rank.
 class Combining : public Flight::Work {
  public:
-  Combining(FlightContext context, const std::vector<Share>& shares, Fields into, Reduction reduction,
+  Combining(FlightContext context, const std::vector<Share>& shares, Fields into, const Combine& how,
             bool by_rank)
       : Work(std::move(context)),
         shares_(shares),
         into_(std::move(into)),
-        reduction_(reduction),
+        how_(how),
         by_rank_(by_rank),
         waiting_(shares.size()) {}
 
@@ -186,16 +186,16 @@ class Combining : public Flight::Work {
     while (next_ < waiting_.size() && waiting_[next_]) combine(next_++);
   }
   virtual void combine(std::size_t i) {
-    into_.combine(shares_[i].entries, message(i), reduction_);
+    into_.combine(shares_[i].entries, message(i), how_);
     arrived(i);
   }
   [[nodiscard]] const Fields& into() const noexcept { return into_; }
-  [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
+  [[nodiscard]] const Combine& how() const noexcept { return how_; }
 
  private:
   const std::vector<Share>& shares_;
   Fields into_;
-  Reduction reduction_;
+  Combine how_;
   bool by_rank_;
   std::vector<bool> waiting_;  ///< messages that are here and not combined yet
   std::size_t next_ = 0;       ///< whose turn it is
@@ -203,8 +203,8 @@ class Combining : public Flight::Work {
 
 class Scatter final : public Combining {
  public:
-  Scatter(FlightContext context, const Plan& plan, Fields fields, Reduction reduction, bool by_rank)
-      : Combining(std::move(context), plan.readers, std::move(fields), reduction, by_rank), plan_(plan) {
+  Scatter(FlightContext context, const Plan& plan, Fields fields, const Combine& how, bool by_rank)
+      : Combining(std::move(context), plan.readers, std::move(fields), how, by_rank), plan_(plan) {
     begin(std::vector<std::byte*>(senders()));
   }
 
@@ -219,12 +219,12 @@ class Scatter final : public Combining {
 /// Landing slots that no array of the caller has, for each field of an entry size.
 class Landing {
  public:
-  Landing(const Fields& like, std::int64_t slots, Reduction reduction) {
+  Landing(const Fields& like, std::int64_t slots, const Combine& how) {
     for (Field field : like.list()) {
       memory_.emplace_back(static_cast<std::size_t>(slots) * field.entry_bytes());
       field.data = memory_.back().data();
       field.entries = slots;
-      set_neutral(field, reduction);
+      set_neutral(field, how);
       list_.push_back(field);
     }
   }
@@ -238,15 +238,15 @@ class Landing {
 class ScatterOfPositions final : public Combining {
  public:
   ScatterOfPositions(FlightContext context, const Plan& plan, const Fields& values, Fields into,
-                     Reduction reduction, bool by_rank)
-      : Combining(std::move(context), plan.readers, std::move(into), reduction, by_rank),
+                     const Combine& how, bool by_rank)
+      : Combining(std::move(context), plan.readers, std::move(into), how, by_rank),
         plan_(plan),
-        landing_(values, static_cast<std::int64_t>(plan.inspection.wanted.size()), reduction),
+        landing_(values, static_cast<std::int64_t>(plan.inspection.wanted.size()), how),
         landing_fields_(landing_.list()) {
     const Inspection& inspection = plan.inspection;
     for (std::size_t i = 0; i < values.list().size(); ++i)
       combine_positions(values.list()[i], inspection.slots, inspection.owned, this->into().list()[i],
-                        landing_.list()[i], reduction);
+                        landing_.list()[i], how);
     begin(std::vector<std::byte*>(senders()));
   }
 
@@ -263,8 +263,8 @@ class ScatterOfPositions final : public Combining {
 class Contributions final : public Combining {
  public:
   Contributions(FlightContext context, const ContributionPlan& plan, int rank, Fields values, Fields into,
-                Reduction reduction)
-      : Combining(std::move(context), plan.in, std::move(into), reduction, true),
+                const Combine& how)
+      : Combining(std::move(context), plan.in, std::move(into), how, true),
         plan_(plan),
         values_(std::move(values)) {
     while (turn_ < plan.in.size() && plan.in[turn_].rank < rank) ++turn_;
@@ -283,7 +283,7 @@ class Contributions final : public Combining {
   void complete() override { combine_own(plan_.alone); }
   void combine_own(const PairedEntries& own) {
     for (std::size_t i = 0; i < values_.list().size(); ++i)
-      own.combine(values_.list()[i], into().list()[i], reduction());
+      own.combine(values_.list()[i], into().list()[i], how());
   }
   const ContributionPlan& plan_;
   Fields values_;
@@ -293,16 +293,16 @@ class Contributions final : public Combining {
 }  // namespace
 
 std::unique_ptr<Flight::Work> start_scatter_of_positions(FlightContext context, const Plan& plan,
-                                                         Fields values, Fields into, Reduction reduction,
+                                                         Fields values, Fields into, const Combine& how,
                                                          bool by_rank) {
-  return std::make_unique<ScatterOfPositions>(std::move(context), plan, values, std::move(into), reduction,
+  return std::make_unique<ScatterOfPositions>(std::move(context), plan, values, std::move(into), how,
                                               by_rank);
 }
 
 std::unique_ptr<Flight::Work> start_contributions(FlightContext context, const ContributionPlan& plan,
-                                                  int rank, Fields values, Fields into, Reduction reduction) {
+                                                  int rank, Fields values, Fields into, const Combine& how) {
   return std::make_unique<Contributions>(std::move(context), plan, rank, std::move(values), std::move(into),
-                                         reduction);
+                                         how);
 }
 
 std::unique_ptr<Flight::Work> start_gather(FlightContext context, const Plan& plan, Fields fields) {
@@ -310,8 +310,8 @@ std::unique_ptr<Flight::Work> start_gather(FlightContext context, const Plan& pl
 }
 
 std::unique_ptr<Flight::Work> start_scatter(FlightContext context, const Plan& plan, Fields fields,
-                                            Reduction reduction, bool by_rank) {
-  return std::make_unique<Scatter>(std::move(context), plan, std::move(fields), reduction, by_rank);
+                                            const Combine& how, bool by_rank) {
+  return std::make_unique<Scatter>(std::move(context), plan, std::move(fields), how, by_rank);
 }
 
 }  // namespace tailrace::exchange

@@ -21,7 +21,7 @@ class Fields {
   /// Writes entries as a message.
   void pack(const Entries& entries, std::byte* message) const;
   /// Combines a message with entries.
-  void combine(const Entries& entries, const std::byte* message, Reduction reduction) const;
+  void combine(const Entries& entries, const std::byte* message, const Combine& how) const;
   /// Copies `count` entries from `first` on out of the arrays, or into them.
   void copy_out(std::int64_t first, std::int64_t count, std::byte* message) const;
   void copy_in(std::int64_t first, std::int64_t count, const std::byte* message) const;
@@ -85,13 +85,13 @@ class Flight::Work {
 std::unique_ptr<Flight::Work> start_gather(FlightContext context, const Plan& plan, Fields fields);
 /// Landing slots to the owners, combined there as they come, or by rank.
 std::unique_ptr<Flight::Work> start_scatter(FlightContext context, const Plan& plan, Fields fields,
-                                            Reduction reduction, bool by_rank);
+                                            const Combine& how, bool by_rank);
 /// The same from the value of each position; what goes to one owner's slot is combined before it leaves.
 std::unique_ptr<Flight::Work> start_scatter_of_positions(FlightContext context, const Plan& plan,
-                                                         Fields values, Fields into, Reduction reduction,
+                                                         Fields values, Fields into, const Combine& how,
                                                          bool by_rank);
 /// The value of each position to the owners, combined there one by one in the order (rank, position).
 std::unique_ptr<Flight::Work> start_contributions(FlightContext context, const ContributionPlan& plan,
-                                                  int rank, Fields values, Fields into, Reduction reduction);
+                                                  int rank, Fields values, Fields into, const Combine& how);
 
 }  // namespace tailrace::exchange

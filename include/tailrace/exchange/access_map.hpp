@@ -154,6 +154,13 @@ class AccessMap {
     one.generation = generation();
     return one;
   }
+  /// The same of objects of the program's own.
+  template <class T>
+  [[nodiscard]] Field view_of_objects(std::span<T> values) const noexcept {
+    Field one = objects(values);
+    one.generation = generation();
+    return one;
+  }
 
   /// Begins to bring the owners' values into the landing slots of `fields`. Owned slots stay as they are,
   /// landing slots are not read, until `finish`. All ranks begin the same flights in the same order, with as
@@ -164,21 +171,21 @@ class AccessMap {
   [[nodiscard]] Flight begin_gather(const Field& field) { return begin_gather(std::span(&field, 1)); }
   /// Begins to combine the landing slots of all ranks into the owned slots of their owners, which have this
   /// rank's own part already. Landing slots keep their values. Not with `Order::partition_free`, which needs
-  /// single contributions.
+  /// single contributions. Errors (input): a field of another length or generation; (usage): a combination
+  /// that the fields do not have.
   /// @collective{comm}, does not wait.
-  [[nodiscard]] Flight begin_scatter_add(std::span<const Field> fields, Reduction reduction = Reduction::sum);
-  [[nodiscard]] Flight begin_scatter_add(const Field& field, Reduction reduction = Reduction::sum) {
-    return begin_scatter_add(std::span(&field, 1), reduction);
+  [[nodiscard]] Flight begin_scatter_add(std::span<const Field> fields, const Combine& how = {});
+  [[nodiscard]] Flight begin_scatter_add(const Field& field, const Combine& how = {}) {
+    return begin_scatter_add(std::span(&field, 1), how);
   }
   /// The same from one contribution per position, with any order; what this rank contributes to its own
   /// values included. With `Order::partition_free`, contributions to values that no other rank reads are
   /// taken by `finish`: they may be computed while the others are under way.
   /// @collective{comm}, does not wait.
   [[nodiscard]] Flight begin_scatter_add(std::span<const Contribution> contributions,
-                                         Reduction reduction = Reduction::sum);
-  [[nodiscard]] Flight begin_scatter_add(const Contribution& contribution,
-                                         Reduction reduction = Reduction::sum) {
-    return begin_scatter_add(std::span(&contribution, 1), reduction);
+                                         const Combine& how = {});
+  [[nodiscard]] Flight begin_scatter_add(const Contribution& contribution, const Combine& how = {}) {
+    return begin_scatter_add(std::span(&contribution, 1), how);
   }
 
   [[nodiscard]] AccessSummary describe() const;
