@@ -19,7 +19,7 @@ struct Devices {
 /// Looks for devices. Never throws: without CUDA, a driver or a device it says why. @local
 Devices find_devices();
 
-/// The index of the device for a process: the one wished for, or the next one in turn.
+/// The index of the device for a process: the one wished for, or the next one, rank after rank.
 /// @param wish  the value of `--device` or TAILRACE_DEVICE: an index, or "auto"
 /// @param node_rank  of this process among those of its machine
 /// @local. Errors (usage): the wish is not the index of a device that is there.

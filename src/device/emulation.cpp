@@ -89,7 +89,7 @@ class EmulatedQueue final : public Queue, public Emulation {
   explicit EmulatedQueue(State& state)
       : state_(&state), thread_([this](const std::stop_token& stop) { work(stop); }) {}
   ~EmulatedQueue() override {
-    drain();
+    flush();
     thread_.request_stop();
     changed_.notify_all();
   }
@@ -112,7 +112,7 @@ class EmulatedQueue final : public Queue, public Emulation {
     enqueue([&mine, mark = mine.recorded()] { mine.wait_for(mark); });
   }
   void synchronize() override {
-    drain();
+    flush();
     state_->throw_if_failed();
   }
   [[nodiscard]] void* native() const noexcept override { return const_cast<EmulatedQueue*>(this); }
@@ -125,7 +125,7 @@ class EmulatedQueue final : public Queue, public Emulation {
   }
 
  private:
-  void drain() {
+  void flush() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return works_.empty(); });
   }
@@ -200,7 +200,7 @@ class Emulated final : public EmulatedDevice {
     void* const memory = ::operator new(bytes);
     state_.allocations[memory] = bytes;
     counts.allocated_bytes += bytes;
-    counts.most_allocated_bytes = std::max(counts.most_allocated_bytes, counts.allocated_bytes);
+    counts.max_allocated_bytes = std::max(counts.max_allocated_bytes, counts.allocated_bytes);
     return memory;
   }
   void release(void* memory) noexcept override {

@@ -29,7 +29,7 @@ class Emulation {
 /// Counters of an emulated device.
 struct EmulationCounts {
   std::int64_t copies = 0, unpinned_copies = 0;  ///< to the host
-  std::size_t allocated_bytes = 0, most_allocated_bytes = 0;
+  std::size_t allocated_bytes = 0, max_allocated_bytes = 0;
 };
 
 /// A device whose memory is the host's and whose queues are threads: what is given to a queue is done later,

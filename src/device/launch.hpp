@@ -42,8 +42,8 @@ void launch(Queue& queue, std::int64_t count, const Kernel& kernel) {
     return;
   }
 #ifdef __CUDACC__
-  constexpr std::int64_t threads = 256, most_blocks = 1 << 16;
-  const auto blocks = std::min((count + threads - 1) / threads, most_blocks);
+  constexpr std::int64_t threads = 256, max_blocks = 1 << 16;
+  const auto blocks = std::min((count + threads - 1) / threads, max_blocks);
   detail::for_each_index<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0,
                            static_cast<cudaStream_t>(queue.native())>>>(count, kernel);
   check_cuda(cudaGetLastError(), "starting a kernel");

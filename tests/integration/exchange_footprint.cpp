@@ -14,7 +14,7 @@ using namespace tailrace;
 
 namespace {
 
-/// Bytes that a map took of the heap of any rank: in the end, at most, and in one piece.
+/// Bytes that a map took of the heap of any rank: in the end, at most, and in the largest allocation.
 struct Footprint {
   std::int64_t live = 0, most = 0, largest = 0;
 };

@@ -65,7 +65,7 @@ TEST_CASE("memory that is not there is refused, and given back memory is free") 
     CHECK(error->kind == ErrorKind::resource);
   }
   CHECK(device->free_bytes() == 1000);
-  CHECK(device->counts().most_allocated_bytes == 900);
+  CHECK(device->counts().max_allocated_bytes == 900);
 }
 
 TEST_CASE("a copy that fails is an error for whoever waits, then and afterwards") {
@@ -100,7 +100,7 @@ TEST_CASE("pins are counted by the copies that go through them") {
   CHECK(device->counts().unpinned_copies == 1);
 }
 
-TEST_CASE("a process takes the device that it is told, or the next one in turn") {
+TEST_CASE("a process takes the device that is asked for, or the next one, rank after rank") {
   const Devices two{.devices = std::vector<DeviceInfo>(2), .why_none = {}};
   CHECK(choose_device("auto", 0, two) == 0);
   CHECK(choose_device("auto", 3, two) == 1);

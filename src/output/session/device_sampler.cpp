@@ -2,6 +2,7 @@
 #include "output/session/device_sampler.hpp"
 
 #include "base/check.hpp"
+#include "mpi/verdict.hpp"
 #include "output/core/device_values.hpp"
 
 namespace tailrace::output {
@@ -50,7 +51,7 @@ void DeviceSampler::begin(const std::function<void(const std::function<void()>&)
   const auto& copied = *blocks_[block_].copied;
   if (!copied.reached()) wait([&copied] { copied.wait(); });
   used_ = 0;
-  stretches_.clear();
+  extents_.clear();
 }
 
 void DeviceSampler::pack(const FieldView& field, const Share& share, std::int64_t first, std::int64_t count,
@@ -58,12 +59,11 @@ void DeviceSampler::pack(const FieldView& field, const Share& share, std::int64_
   const auto& memory = blocks_[block_].memory;
   TAILRACE_CHECK(used_ + out.size() <= memory.bytes(), "a block of the device holds all samples of one step");
   gather(*compute_, field, share, points_of(share), plan_.own_box, first, count, memory.data() + used_);
-  const bool next_to_last =
-      !stretches_.empty() && stretches_.back().to + stretches_.back().bytes == out.data();
+  const bool next_to_last = !extents_.empty() && extents_.back().to + extents_.back().bytes == out.data();
   if (next_to_last)
-    stretches_.back().bytes += out.size();
+    extents_.back().bytes += out.size();
   else
-    stretches_.push_back({out.data(), used_, out.size()});
+    extents_.push_back({out.data(), used_, out.size()});
   used_ = (used_ + out.size() + 7) / 8 * 8;
 }
 
@@ -71,8 +71,8 @@ const device::Event& DeviceSampler::end() {
   const auto& block = blocks_[block_];
   compute_->record(*packed_);
   copies_->wait_for(*packed_);
-  for (const auto& stretch : stretches_)
-    copies_->copy_to_host(stretch.to, block.memory.data() + stretch.from, stretch.bytes);
+  for (const auto& extent : extents_)
+    copies_->copy_to_host(extent.to, block.memory.data() + extent.from, extent.bytes);
   copies_->record(*block.copied);
   return *block.copied;
 }
@@ -107,6 +107,16 @@ const LocalPoint* DeviceSampler::points_of(const Share& share) {
     compute_->synchronize();
   }
   return reinterpret_cast<const LocalPoint*>(buffer.data());
+}
+
+std::unique_ptr<DeviceSampler> make_device_sampler(mpi::CommView comm, const Options& options,
+                                                   const Plan& plan) {
+  std::unique_ptr<DeviceSampler> sampler;
+  mpi::collectively(comm, [&] {
+    if (options.device != nullptr)
+      sampler = std::make_unique<DeviceSampler>(*options.device, options.device_stream, plan);
+  });
+  return sampler;
 }
 
 }  // namespace tailrace::output

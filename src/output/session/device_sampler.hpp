@@ -11,7 +11,9 @@
 
 #include "device/device.hpp"
 #include "output/core/accumulator.hpp"
+#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
 
 namespace tailrace::output {
@@ -57,7 +59,7 @@ class DeviceSampler {
     std::unique_ptr<device::Event> copied;
   };
   /// Neighbours in the block and in the staging buffer.
-  struct Stretch {
+  struct CopyExtent {
     std::byte* to;
     std::size_t from, bytes;
   };
@@ -70,9 +72,14 @@ class DeviceSampler {
   std::vector<Block> blocks_;
   std::size_t block_ = 0;  ///< that is being filled, or was last
   std::size_t used_ = 0;   ///< bytes of it
-  std::vector<Stretch> stretches_;
+  std::vector<CopyExtent> extents_;
   std::map<const Share*, device::Buffer> points_;
   std::map<const Accumulator*, device::Buffer> reductions_;
 };
+
+/// For the device of the options; null without one. @collective{comm}. Errors (resource), the same on all
+/// ranks.
+std::unique_ptr<DeviceSampler> make_device_sampler(mpi::CommView comm, const Options& options,
+                                                   const Plan& plan);
 
 }  // namespace tailrace::output

@@ -45,6 +45,7 @@ void OutputPipeline::hand_over() {
 }
 
 void OutputPipeline::guard(const std::function<void()>& action) {
+  if (failure_) return;
   try {
     action();
   } catch (const Error& error) {

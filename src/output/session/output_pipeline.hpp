@@ -46,7 +46,8 @@ class OutputPipeline {
   void submit(Lease job, const device::Event* arrival = nullptr);
   /// The first failure of a write, or of a device, if any. @local
   [[nodiscard]] std::optional<ErrorInfo> failure() const { return failure_ ? failure_ : writer_->failure(); }
-  /// Calls what gives work to a device. If that fails, the output has failed. @local
+  /// Calls what gives work to a device, unless that has failed. If it fails now, the output has failed.
+  /// @local
   void guard(const std::function<void()>& action);
   /// True if a job that is submitted now would be written at once. @local
   [[nodiscard]] bool idle() const { return arriving_.empty() && writer_->idle(); }

@@ -147,8 +147,10 @@ void Sampler::take_rows(StepIndex step, const RowsLookup& rows, Staging& job) {
 // One value per point
 
 void Sampler::take_final(StepIndex step, const FieldLookup& field) {
-  for (auto& stream : streams_)
-    if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
+  pipeline_.guard([&] {
+    for (auto& stream : streams_)
+      if (stream.is_final() && stream.taken_at != step) take_final(stream, step, field);
+  });
 }
 
 void Sampler::take_final(RunningStream& stream, StepIndex step, const FieldLookup& field) {

@@ -50,7 +50,8 @@ class Session::Impl {
                          .resume_after = resume.after,
                          .sources = comm_.view().size()});
     pipeline_.emplace(*sink_, account_, log_);
-    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_, make_device_sampler());
+    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_,
+                     make_device_sampler(comm_, options_, plan_));
     if (automatic) start_auto_tuner(resume.after);
     if (sink_->collective()) sampler_->count_jobs(comm_);
     add_warning(sink_->warning());
@@ -77,10 +78,6 @@ class Session::Impl {
     if (!pipeline_->failure()) pipeline_->guard([&] { sampler_->take(step, field, rows, flush); });
     pipeline_->keep_up(step);
     if (auto_tuner_) auto_tuner_->after(step);
-  }
-
-  void sample_final(StepIndex step, const FieldLookup& field) {
-    if (!pipeline_->failure()) pipeline_->guard([&] { sampler_->take_final(step, field); });
   }
 
   void write_final(StepIndex step, const ShareFill& fill) {
@@ -215,15 +212,6 @@ class Session::Impl {
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
-  /// Allocates on the device, if there is one. @collective{comm}
-  std::unique_ptr<DeviceSampler> make_device_sampler() {
-    std::unique_ptr<DeviceSampler> sampler;
-    mpi::collectively(comm_, [&] {
-      if (options_.device != nullptr)
-        sampler = std::make_unique<DeviceSampler>(*options_.device, options_.device_stream, plan_);
-    });
-    return sampler;
-  }
   /// Returns whether samples get onto the device only when all ranks see to it.
   [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
   [[nodiscard]] Writer& writer() const noexcept { return pipeline_->writer(); }
@@ -428,7 +416,7 @@ void Session::sample(StepIndex step, const FieldLookup& field, const RowsLookup&
   impl_->sample(step, field, rows);
 }
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
-  impl_->sample_final(step, field);
+  impl_->sampler().take_final(step, field);
 }
 void Session::switch_writer(const Options& options) {
   impl_->switch_writer(options);
