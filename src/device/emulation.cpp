@@ -90,7 +90,10 @@ class EmulatedQueue final : public Queue, public Emulation {
       : state_(&state), thread_([this](const std::stop_token& stop) { work(stop); }) {}
   ~EmulatedQueue() override {
     flush();
-    thread_.request_stop();
+    {
+      const std::scoped_lock lock(mutex_);  // else the thread could miss it between its look and its sleep
+      thread_.request_stop();
+    }
     changed_.notify_all();
   }
 

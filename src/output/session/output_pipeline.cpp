@@ -105,7 +105,8 @@ void OutputPipeline::complete(StepIndex step) {
 void OutputPipeline::keep_up(StepIndex step) {
   if (exchange_ == nullptr || exchange_->keeps_up(step)) return;
   wait(step, [&] {
-    for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();
+    for (Backoff backoff; !exchange_->keeps_up(step); backoff.pause())
+      hand_over();  // other ranks wait for what arrives here
   });
   ++account_.waits;
 }
