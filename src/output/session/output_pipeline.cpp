@@ -11,7 +11,7 @@ namespace tailrace::output {
 Lease OutputPipeline::acquire(StepIndex step) {
   auto lease = writer_->try_acquire();
   if (!lease) {
-    wait(step, [&] { lease.emplace(wait_for_buffer()); });
+    wait(step, [&] { lease.emplace(commits_.acquire(*writer_)); });
     ++account_.waits;
   }
   (*lease)->step = step;
@@ -25,36 +25,22 @@ void OutputPipeline::wait(StepIndex step, const std::function<void()>& action) {
   account_.wait_s += std::max(0.0, scope.stop() - (writer_->account().wait_s - counted_s));
 }
 
-Lease OutputPipeline::wait_for_buffer() {
-  if (exchange_ == nullptr) return writer_->acquire();
-  for (Backoff backoff;; backoff.pause()) {
-    progress();
-    if (auto lease = writer_->try_acquire()) return std::move(*lease);
-  }
-}
-
 void OutputPipeline::progress() {
   writer_->progress();
-  if (exchange_ != nullptr) exchange_->progress();
-}
-
-void OutputPipeline::wait_for_writer() {
-  if (exchange_ != nullptr)
-    for (Backoff backoff; !writer_->idle(); backoff.pause()) progress();
-  writer_->flush_all();
+  commits_.progress();
 }
 
 void OutputPipeline::flush_all(StepIndex step) {
-  wait(step, [this] { wait_for_writer(); });
+  wait(step, [this] { commits_.flush(*writer_); });
 }
 
 void OutputPipeline::complete(StepIndex step) {
   std::optional<ErrorInfo> failure;
   wait(step, [&] {
-    wait_for_writer();
+    commits_.flush(*writer_);
     failure = writer_->failure();
     try {
-      if (exchange_ != nullptr) exchange_->complete();
+      commits_.complete();
     } catch (...) {
       if (!failure) failure = describe_current_exception();
     }
@@ -63,9 +49,9 @@ void OutputPipeline::complete(StepIndex step) {
 }
 
 void OutputPipeline::keep_up(StepIndex step) {
-  if (exchange_ == nullptr || exchange_->keeps_up(step)) return;
+  if (commits_.keeps_up(step)) return;
   wait(step, [&] {
-    for (Backoff backoff; !exchange_->keeps_up(step);) backoff.pause();
+    for (Backoff backoff; !commits_.keeps_up(step);) backoff.pause();
   });
   ++account_.waits;
 }

@@ -81,8 +81,7 @@ void Sampler::take_samples(StepIndex step, const FieldLookup& field, const RowsL
                     job.staged_extents.size() + staged_extents_per_step_ > plan_.staged_extents_per_buffer();
   // Others may wait for what is to be moved.
   const auto& writer = pipeline_.writer();
-  if (pipeline_.exchange() != nullptr || next == 0 || full || !writer.batches() || writer.idle())
-    submit_batch();
+  if (next == 0 || full || !pipeline_.batches() || writer.idle()) submit_batch();
 }
 
 void Sampler::pack_samples(StepIndex step, const FieldLookup& field, Staging& job) {
