@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/key_numbers.hpp"
+#include "base/system.hpp"
 #include "surroundings.hpp"
 
 namespace tailrace::heat {
@@ -96,7 +97,8 @@ struct Mortars::Numbering {
 
 Mortars::Mortars(mpi::CommView comm, ExchangeOptions options) : comm_(comm), options_(std::move(options)) {}
 
-void Mortars::rebuild(const Forest& forest) {
+Mortars::RebuildTimes Mortars::rebuild(const Forest& forest) {
+  const double start_s = monotonic_s();
   const auto surroundings = look_around(comm_, forest);
   const auto vertices = vertices_of(forest, surroundings);
   at_rim_.assign(forest.leaves.size(), false);
@@ -115,14 +117,17 @@ void Mortars::rebuild(const Forest& forest) {
   total_ = numbers.distribution.size();
   find_own(numbering, numbers);
   if (owns_by_number(options_.owners)) number_by_kind(comm_, options_.owners, owned_entities_[0], numbers);
-  make_map(numbering, numbers);
+  const double numbered_s = monotonic_s();
+  make_map(forest, numbering, numbers);
   find_rim();
   find_boundary(numbering);
-  if (!owns_by_number(options_.owners)) return;
+  if (!owns_by_number(options_.owners))
+    return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
   if (options_.sum == SumRule::exact)
     make_product_map(numbering, numbers);
   else  // point by point, whatever each lies on
     owned_entities_ = {static_cast<std::int64_t>(owned()), 0, 0};
+  return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
 }
 
 /// How many entities of each kind this rank owns, or numbers.
@@ -135,13 +140,26 @@ void Mortars::find_own(const Numbering& numbering, const exchange::SharedNumbers
   }
 }
 
-void Mortars::make_map(const Numbering& numbering, const exchange::SharedNumbers& numbers) {
+void Mortars::count_accesses(const Forest& forest, const std::vector<std::int64_t>& indices) {
+  access_.assign(static_cast<std::size_t>(access_bins * access_bins), 0);
+  const auto elements = static_cast<std::int64_t>(patterns_of_.size());
+  const std::int64_t before = mpi::exclusive_scan(comm_, elements);
+  for (std::size_t element = 0; element < patterns_of_.size(); ++element) {
+    const std::int64_t row = (before + static_cast<std::int64_t>(element)) * access_bins / forest.total;
+    for (std::size_t i = first_[element]; i < first_[element + 1]; ++i)
+      ++access_[static_cast<std::size_t>(row * access_bins + indices[i] * access_bins / total_)];
+  }
+}
+
+void Mortars::make_map(const Forest& forest, const Numbering& numbering,
+                       const exchange::SharedNumbers& numbers) {
   std::vector<std::int64_t> indices;
   for (const std::int32_t key : numbering.mentioned)
     for (std::int64_t i = 0; i < numbering.keys[static_cast<std::size_t>(key)].count; ++i)
       indices.push_back(numbers.first[static_cast<std::size_t>(key)] + i);
   first_.assign(1, 0);
   for (const Pattern* pattern : patterns_of_) first_.push_back(first_.back() + pattern->columns());
+  count_accesses(forest, indices);
   if (map_)
     map_->rebuild(numbers.distribution, indices);
   else

@@ -20,12 +20,13 @@ std::vector<RunningStream> running_streams(const Plan& plan) {
 }
 
 Sampler::Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline,
-                 trace::Log& log)
+                 trace::Log& log, std::unique_ptr<RowPlaces> rows)
     : plan_(plan),
       streams_(std::move(streams)),
       pipeline_(pipeline),
       log_(log),
-      staged_extents_per_step_(shares_of(plan).size()) {}
+      staged_extents_per_step_(shares_of(plan).size()),
+      rows_(std::move(rows)) {}
 
 bool Sampler::reduces() const noexcept {
   return std::any_of(streams_.begin(), streams_.end(),
@@ -42,6 +43,8 @@ FieldView Sampler::field_of(const PlannedStream& stream, const FieldLookup& fiel
 // Samples
 
 void Sampler::take(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush) {
+  if (pipeline_.writer().failure()) return take_no_rows(step);
+  try_to_place_rows();
   if (pipeline_.writer().idle()) submit_batch();
   accumulate(step, field);
   if (plan_.rows(step)) take_samples(step, field, rows, flush);
@@ -69,10 +72,14 @@ void Sampler::accumulate(StepIndex step, const FieldLookup& field) {
 /// nothing else to do or the next step would not fit: while the writer is busy, small samples are gathered
 /// to larger writes.
 void Sampler::take_samples(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush) {
+  place_rows();
+  const bool rows_follow = rows_ && rows_->any_due(step);
+  if (rows_follow) rows_->begin(step, &rows, flush);
   if (!batch_) batch_.emplace(pipeline_.acquire(step));
   Staging& job = **batch_;
   pack_samples(step, field, job);
   job.step = step;
+  if (rows_follow) return submit_batch();  // the commit mark comes behind the rows
   job.commit_mark = step;
   job.flush = job.flush || flush;
   take_rows(step, rows, job);
@@ -90,6 +97,7 @@ void Sampler::pack_samples(StepIndex step, const FieldLookup& field, Staging& jo
   for (const auto& stream : streams_) {
     const auto& planned = *stream.planned;
     if (!stream.unreduced() || !planned.cadence.is_due(step) || planned.shares.empty()) continue;
+    if (planned.takes_rows()) continue;
     const FieldView view = field_of(planned, field);
     const StepIndex number = planned.cadence.samples_until(step) - 1;
     for (const auto& share : planned.shares)
@@ -98,6 +106,7 @@ void Sampler::pack_samples(StepIndex step, const FieldLookup& field, Staging& jo
 }
 
 void Sampler::take_rows(StepIndex step, const RowsLookup& rows, Staging& job) {
+  if (rows_) return;
   for (const auto& stream : streams_) {
     const auto& planned = *stream.planned;
     if (!planned.takes_rows() || !planned.cadence.is_due(step)) continue;
@@ -107,6 +116,45 @@ void Sampler::take_rows(StepIndex step, const RowsLookup& rows, Staging& job) {
     if (bytes > 0)
       job.add_rows(stream.first_dataset, planned.cadence.samples_until(step) - 1,
                    {static_cast<const std::byte*>(view.data), bytes});
+  }
+}
+
+/// Takes part in the sample of rows of a step with none, where nothing is written any more.
+void Sampler::take_no_rows(StepIndex step) {
+  if (!rows_ || !rows_->any_due(step)) return;
+  place_rows();
+  rows_->begin(step, nullptr, false);
+}
+
+void Sampler::try_to_place_rows() {
+  if (rows_ && rows_->pending() && rows_->complete()) place_rows();
+}
+
+void Sampler::place_rows() {
+  if (!rows_ || !rows_->pending()) return;
+  rows_->wait();
+  const StepIndex step = rows_->step();
+  for (const auto& placed : rows_->take()) submit_rows(placed, step);
+  Lease job = pipeline_.acquire(step);
+  rows_->count_into(*job);
+  job->step = step;
+  job->commit_mark = step;
+  job->flush = rows_->flush();
+  submit(std::move(job));
+}
+
+void Sampler::submit_rows(const RowPlaces::Placed& rows, StepIndex step) {
+  const Share& share = rows.stream->shares.front();
+  const auto all = static_cast<std::int64_t>(rows.bytes.size() / h5::size_bytes(share.type));
+  const std::int64_t begin = rows.first * rows.stream->components, room = batch_of(share);
+  for (std::int64_t first = 0; first < all; first += room) {
+    const std::int64_t count = std::min(room, all - first);
+    Lease job = pipeline_.acquire(step);
+    const auto out = job->add(share, 0, begin + first, count);
+    std::memcpy(out.data(), rows.bytes.data() + static_cast<std::size_t>(first) * h5::size_bytes(share.type),
+                out.size());
+    job->step = step;
+    submit(std::move(job));
   }
 }
 
@@ -214,7 +262,13 @@ void Sampler::submit_batch() {
   batch_.reset();
 }
 
+void Sampler::submit_taken() {
+  place_rows();
+  submit_batch();
+}
+
 void Sampler::submit_commit_mark(StepIndex step, bool flush) {
+  place_rows();
   Lease job = pipeline_.acquire(step);
   job->commit_mark = step;
   job->flush = flush;
@@ -222,6 +276,8 @@ void Sampler::submit_commit_mark(StepIndex step, bool flush) {
 }
 
 bool Sampler::try_to_submit_commit_mark(StepIndex step, bool flush) {
+  if (rows_ && rows_->pending() && !rows_->complete()) return false;
+  place_rows();
   submit_batch();
   auto job = pipeline_.writer().try_acquire();
   if (!job) return false;

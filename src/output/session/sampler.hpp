@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "output/core/resume.hpp"
 #include "output/core/running_stream.hpp"
 #include "output/session/output_pipeline.hpp"
+#include "output/session/row_places.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
 
@@ -25,13 +27,16 @@ std::vector<RunningStream> running_streams(const Plan& plan);
 class Sampler {
  public:
   /// `streams` are those of the plan, as far as they have come. `max_staged_extents`: shares of this rank.
-  Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log);
+  /// `rows` where rows have places.
+  Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log,
+          std::unique_ptr<RowPlaces> rows = {});
 
   /// The jobs of the reductions that all ranks take part in, for sinks whose writes are collective.
   /// @collective{comm}
   void count_jobs(mpi::CommView comm);
 
-  /// Takes all that is due at `step`; `flush`: it is to go to the device. @local
+  /// Takes all that is due at `step`; `flush`: it is to go to the device. After a failure of the writer it
+  /// takes nothing, and hands in no rows where other ranks may. @local
   void take(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   /// The streams with reduction `final`, unless they were taken at `step`. @local
   void take_final(StepIndex step, const FieldLookup& field);
@@ -46,6 +51,13 @@ class Sampler {
   void submit_batch();
   /// A job without values: all up to `step` is there. @local
   void submit_commit_mark(StepIndex step, bool flush = false);
+  /// Where rows have places: hands over those that were taken last; waits for other ranks' counts, which are
+  /// there unless a rank is a step behind. @local
+  void place_rows();
+  /// The same if it need not wait. @local
+  void try_to_place_rows();
+  /// All that was taken: those rows, and the buffer that is being filled. @local
+  void submit_taken();
   /// As `submit_commit_mark`, with all that was taken, if a buffer is free. @local
   bool try_to_submit_commit_mark(StepIndex step, bool flush);
 
@@ -57,6 +69,8 @@ class Sampler {
   void take_samples(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   void pack_samples(StepIndex step, const FieldLookup& field, Staging& job);
   void take_rows(StepIndex step, const RowsLookup& rows, Staging& job);
+  void take_no_rows(StepIndex step);
+  void submit_rows(const RowPlaces::Placed& rows, StepIndex step);
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field);
   void take_final(RunningStream& stream, StepIndex step, const ShareFill& fill);
   template <class Fill>
@@ -72,7 +86,8 @@ class Sampler {
   OutputPipeline& pipeline_;
   trace::Log& log_;
   std::size_t staged_extents_per_step_;
-  std::optional<Lease> batch_;  ///< refers to a pool of the output pipeline's writer
+  std::unique_ptr<RowPlaces> rows_;  ///< of a sink that has places for them
+  std::optional<Lease> batch_;       ///< refers to a pool of the output pipeline's writer
 };
 
 }  // namespace tailrace::output

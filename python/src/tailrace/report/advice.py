@@ -2,6 +2,7 @@
 """Advice: rules over the measured numbers, each with its evidence."""
 
 from tailrace.report.exchange_advice import exchange_advice
+from tailrace.report.heat_advice import heat_advice
 from tailrace.report.load import Run
 from tailrace.report.output_advice import output_advice
 from tailrace.report.parts import Advice
@@ -13,7 +14,7 @@ _WRONG = 0.2  # predictions that miss by more are worth a word, as they are for 
 
 def advise(run: Run) -> list[Advice]:
     """All advice for a run, warnings first."""
-    rules = (_failure, output_advice, rank_advice, exchange_advice, _setup, _memory, _prediction)
+    rules = (_failure, output_advice, rank_advice, exchange_advice, heat_advice, _setup, _memory, _prediction)
     found = [advice for rule in rules for advice in rule(run)]
     return sorted(found, key=lambda advice: ("warning", "hint", "good").index(advice.level))
 
