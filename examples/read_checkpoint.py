@@ -68,7 +68,10 @@ def items_of(data, cells, _):
         size = int.from_bytes(raw[at : at + 8], "little")
         need(size <= len(raw) - at - 8, "an item is longer than the data")
         items.append(raw[at + 8 : at + 8 + size])
-        digests, at = digests + xxh3_64_intdigest(raw[at : at + 8 + -(-size // 8) * 8]), at + 8 + -(-size // 8) * 8
+        digests, at = (
+            digests + xxh3_64_intdigest(raw[at : at + 8 + -(-size // 8) * 8]),
+            at + 8 + -(-size // 8) * 8,
+        )
     return items, digests
 
 
@@ -85,7 +88,9 @@ def read_set(name, group, manifest):
         need((begin + count, expected) == (end, found), f"{name}: elements from {begin} on are damaged")
     said, counts = manifest["sets"][name], (len(parts), len(cells), len(data), end)
     need(counts == (manifest["ranks"], row, said["count"], said["count"]), f"{name}: counts are {counts}")
-    array, total = {"field": field_of, "records": rows_of, "items": items_of}[about["kind"]](data, cells, about)
+    array, total = {"field": field_of, "records": rows_of, "items": items_of}[about["kind"]](
+        data, cells, about
+    )
     need(f"{total % 2**64:016x}" == said["sum"], f"{name}: the sum is not that of the manifest")
     return array
 

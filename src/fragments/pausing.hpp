@@ -10,7 +10,7 @@
 namespace tailrace::fragments {
 
 /// Has all ranks pause together: a rank that wants a checkpoint says so to rank 0, which has all ranks begin
-/// nothing new. Messages drain as at the end of the program, and what is left then is the state.
+/// nothing new. Messages come to their end as at the end of the program, and what is left then is the state.
 class Pausing {
  public:
   /// Sets handlers. Without `checkpoints` nothing ever pauses. @local
