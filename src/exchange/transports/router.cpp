@@ -47,7 +47,7 @@ class Route {
     for (std::size_t i = 0; i < config.to.size(); ++i)
       held_.push_back(
           {{comm_.rank(), config.to[i].rank, static_cast<std::int64_t>(config.to[i].bytes)}, i, own});
-    const auto digits = std::bit_width(static_cast<unsigned>(comm_.size() - 1));
+    const auto digits = static_cast<int>(std::bit_width(static_cast<unsigned>(comm_.size() - 1)));
     for (int k = 0; k < digits; ++k) plan_stage(k);
     std::sort(held_.begin(), held_.end(),
               [](const Held& a, const Held& b) { return a.cargo.origin < b.cargo.origin; });
