@@ -110,7 +110,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # What other programs start, and nobody under mpirun by hand.
-STARTED_BY_OTHERS = {"checkpoint", "placement", "transports", "writer"}
+STARTED_BY_OTHERS = {"devices", "checkpoint", "placement", "transports", "writer"}
 
 
 def made_by_cmake(pattern: str, places: str) -> set[str]:

@@ -14,7 +14,7 @@ from tailrace.console import CommandError
 PACKAGE = Path(__file__).resolve().parent
 # What the programs of some simulations need beside what all need.
 NEEDS = {"heat": "p4est for the MPI in use (Debian: libp4est-dev, for Open MPI)"}
-NOT_SIMULATIONS = ("bench", "checkpoint", "fragments", "placement", "transports", "writer")
+NOT_SIMULATIONS = ("bench", "checkpoint", "devices", "fragments", "placement", "transports", "writer")
 
 
 @dataclass(frozen=True)
