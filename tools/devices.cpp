@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "device/choice.hpp"
+#include "device/devices.hpp"
 
 /// Says as JSON which devices a process finds here, or why there are none: what `tailrace doctor` shows.
 int main() {

@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/first_error.hpp"
 #include "graph.hpp"
 
 namespace tailrace::bench {
@@ -52,26 +51,5 @@ void execute(const Load& load, const Task& task, std::span<const std::byte* cons
 
 /// Runs the kernel alone. @local
 void compute(Kernel kernel, std::int64_t iterations);
-
-/// The first exception that any thread met.
-class FirstError {
- public:
-  template <class Work>
-  void guard(const Work& work) noexcept {
-    try {
-      work();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr error_;
-};
 
 }  // namespace tailrace::bench

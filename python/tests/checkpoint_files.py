@@ -88,6 +88,32 @@ def row_set(row_values: np.ndarray, keys_of_ranks=KEYS) -> SimpleNamespace:
     )
 
 
+def item_set(items_of_ranks: list[list[tuple[int, bytes]]]) -> SimpleNamespace:
+    """Keys and items of each rank, a cell for each item."""
+    data, entries, heads, total = [np.zeros(0, "<u8")], [], [], 0
+    for items in items_of_ranks:
+        mine = []
+        for key, item in items:
+            raw = len(item).to_bytes(8, "little") + item + bytes(-len(item) % 8)
+            digest = xxh3_64_intdigest(raw)
+            mine.append([key, sum(map(len, data)), len(raw) // 8, digest])
+            data.append(np.frombuffer(raw, "<u8"))
+            total += digest
+        entries.append(mine)
+        heads.append([items[0][0], items[-1][0]] if items else [0, 0])
+    words = np.concatenate(data)
+    return SimpleNamespace(
+        attributes={"kind": "items"},
+        data=words,
+        count=len(words),
+        entries=entries,
+        heads=heads,
+        sum=total % 2**64,
+        width=4,
+        compressed=False,
+    )
+
+
 def compressed(plain: SimpleNamespace) -> SimpleNamespace:
     """The same set with its cells as frames of zstd, where these are smaller."""
     words, entries = [np.zeros(0, "<u8")], []

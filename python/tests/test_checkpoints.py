@@ -66,6 +66,20 @@ def test_a_sound_checkpoint_and_its_contents(compress, tmp_path, example):
     assert len(EXAMPLE.read_text().splitlines()) <= 120  # of three kinds of sets
 
 
+@pytest.mark.parametrize("compress", [False, True])
+def test_items_of_any_length(compress, tmp_path, example):
+    if compress:
+        jobs.needs_zstd()
+    items = [(2, b"one"), (2, b""), (5, bytes(1000))], [], [(9, b"eight888")]
+    state = files.make_state()
+    plain = files.item_set(list(items))
+    state.sets = {"gas/fragments": files.compressed(plain) if compress else plain}
+    place = files.write(tmp_path, state=state)
+    assert verify(place) == []
+    arrays = example.read_checkpoint(place)[3]
+    assert arrays["gas/fragments"] == [item for mine in items for _, item in mine]
+
+
 def test_one_rank(tmp_path, example):
     state = files.make_state()
     state.ranks = 1

@@ -3,14 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "am/local.hpp"
 #include "am/over_mpi.hpp"
 #include "base/check.hpp"
+#include "base/first_error.hpp"
 #include "base/text.hpp"
 #include "tailrace/error.hpp"
 
@@ -25,22 +24,6 @@ void run_rank(std::unique_ptr<Transport> transport, const Choice& choice,
   body(endpoint);
   endpoint.close();
 }
-
-/// Keeps the first of the exceptions that several threads bring.
-class FirstError {
- public:
-  void keep() {
-    const std::lock_guard lock(mutex_);
-    if (!error_) error_ = std::current_exception();
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::exception_ptr error_;
-};
 
 }  // namespace
 
@@ -63,12 +46,7 @@ void launch_local(const Choice& choice, const std::function<void(Endpoint&)>& bo
   std::vector<std::thread> threads;
   for (int rank = 0; rank < choice.local_ranks; ++rank)
     threads.emplace_back([&, rank] {
-      try {
-        run_rank(ranks.transport(rank), choice, body);
-      } catch (...) {
-        error.keep();
-        ranks.fail(rank);
-      }
+      if (!error.guard([&] { run_rank(ranks.transport(rank), choice, body); })) ranks.fail(rank);
     });
   for (std::thread& thread : threads) thread.join();
   error.rethrow();

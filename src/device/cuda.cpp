@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "base/system.hpp"
-#include "device/choice.hpp"
 #include "device/cuda_call.hpp"
+#include "device/devices.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::device {

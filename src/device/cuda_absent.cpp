@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "device/choice.hpp"
+#include "device/devices.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::device {

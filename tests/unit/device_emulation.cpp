@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "device/choice.hpp"
+#include "device/devices.hpp"
 #include "device/emulation.hpp"
 #include "device/launch.hpp"
 #include "error_of.hpp"
@@ -98,23 +98,6 @@ TEST_CASE("pins are counted by the copies that go through them") {
   queue->copy_to_host(memory.data(), buffer.data(), 32);
   queue->synchronize();
   CHECK(device->counts().unpinned_copies == 1);
-}
-
-TEST_CASE("a process takes the device that is asked for, or the next one, rank after rank") {
-  const Devices two{.devices = std::vector<DeviceInfo>(2), .why_none = {}};
-  CHECK(choose_device("auto", 0, two) == 0);
-  CHECK(choose_device("auto", 3, two) == 1);
-  CHECK(choose_device("1", 0, two) == 1);
-  for (const char* wrong : {"2", "-1", "first", ""}) {
-    const auto error = test::error_of([&] { choose_device(wrong, 0, two); });
-    REQUIRE(error);
-    CHECK(error->kind == ErrorKind::usage);
-    CHECK(error->hint == "0 to 1, or auto");
-  }
-  const auto none =
-      test::error_of([] { choose_device("0", 0, {.devices = {}, .why_none = "there is no driver"}); });
-  REQUIRE(none);
-  CHECK(none->message == "device 0: there is no driver");
 }
 
 TEST_CASE("looking for devices ends with devices or a reason") {

@@ -12,18 +12,7 @@ namespace {
 /// One is filled while others are copied.
 constexpr int block_count = 3;
 
-std::int64_t points_bytes(const Plan& plan) noexcept {
-  std::size_t points = 0;
-  for (const auto& stream : plan.streams)
-    for (const auto& share : stream.shares) points += share.points.size();
-  return static_cast<std::int64_t>(points * sizeof(LocalPoint));
-}
-
 }  // namespace
-
-std::int64_t DeviceSampler::memory_bytes(const Plan& plan) noexcept {
-  return block_count * plan.staging_bytes() + points_bytes(plan) + plan.accumulator_bytes();
-}
 
 DeviceSampler::DeviceSampler(device::Device& device, void* stream, const Plan& plan)
     : device_(device),

@@ -32,9 +32,6 @@ class DeviceSampler {
   /// Waits for the copies. @local
   ~DeviceSampler();
 
-  /// Bytes of the device's memory that it takes for the samples of `plan`.
-  static std::int64_t memory_bytes(const Plan& plan) noexcept;
-
   [[nodiscard]] device::Device& device() const noexcept { return device_; }
 
   /// Takes a block for the values of a step; `wait` is called with what waits until one is free, if none is.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailrace.commands.options import PROGRAM, RUN_OF_PROGRAM, Json, also
+from tailrace.commands.options import PROGRAM, RUN_OF_PROGRAM, Json, also, program_source
 from tailrace.console import EXIT_BAD_INPUT, EXIT_NO, EXIT_OK, CommandError
 
 if TYPE_CHECKING:
@@ -123,22 +123,9 @@ def serve_editors(programs: list[Path] | None) -> int:
 
 def source_of(program: Path, values: dict[str, Any]) -> "Source":
     """The program with its options; those about running are kept in what is compiled."""
-    from tailrace.fragments.compile import Source
-
     kept = {name: values[name] for name in RUN_OF_PROGRAM} | {"checks": "true" if values["debug"] else None}
-    return Source(
-        program,
-        values["defines"] or (),
-        values["warnings"],
-        values["cpp_directories"],
-        values["cpp_sources"],
-        values["build_dir"],
-        values["debug"],
-        not values["unoptimised"],
-        run_options=[
-            f"--{name.replace('_', '-')}={value}" for name, value in kept.items() if value is not None
-        ],
-    )
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in kept.items() if value is not None]
+    return program_source(program, values, given)
 
 
 def show(program: Path, problems: "Problems", as_json: bool) -> None:

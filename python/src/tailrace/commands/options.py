@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arguments and options that several commands have, each once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+
+if TYPE_CHECKING:
+    from tailrace.fragments.compile import Source
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable answer.")]
 
@@ -214,3 +217,22 @@ def also(options: dict[str, tuple[Any, Any]]) -> Callable[[Command], Command]:
         return command
 
     return add
+
+
+def program_source(program: Path, values: dict[str, Any], run_options: Sequence[str] = ()) -> "Source":
+    """A program of the fragment language with the values of the options `PROGRAM`; `run_options` as `Source`
+    has them.
+    """
+    from tailrace.fragments.compile import Source
+
+    return Source(
+        program,
+        values["defines"] or (),
+        values["warnings"],
+        values["cpp_directories"],
+        values["cpp_sources"],
+        values["build_dir"],
+        values["debug"],
+        not values["unoptimised"],
+        run_options=run_options,
+    )

@@ -28,6 +28,7 @@ from tailrace.commands.options import (
     WallLimit,
     Write,
     also,
+    program_source,
 )
 from tailrace.console import CommandError
 
@@ -185,20 +186,10 @@ def start_program(values: dict[str, Any], given: dict[str, str]) -> int:
     """Runs a program of the fragment language; `values` are those of the command's parameters, `given` the
     words that gave some.
     """
-    from tailrace.fragments.compile import Source
     from tailrace.run_fragments import ProgramRequest, check_options, run_program
 
     check_options(values["case"], given)
-    source = Source(
-        values["case"],
-        values["defines"] or (),
-        values["warnings"],
-        values["cpp_directories"],
-        values["cpp_sources"],
-        values["build_dir"],
-        values["debug"],
-        not values["unoptimised"],
-    )
+    source = program_source(values["case"], values)
     how = {
         name: values[name]
         for name in ("ranks", "bind", "launcher", "oversubscribe", "out", "overwrite", "json")

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +17,6 @@ struct Devices {
 
 /// Looks for devices. Never throws: without CUDA, a driver or a device it says why. @local
 Devices find_devices();
-
-/// The index of the device for a process: the one wished for, or the next one, rank after rank.
-/// @param wish  the value of `--device` or TAILRACE_DEVICE: an index, or "auto"
-/// @param node_rank  of this process among those of its machine
-/// @local. Errors (usage): the wish is not the index of a device that is there.
-int choose_device(const std::string& wish, int node_rank, const Devices& found);
 
 /// Opens a device and makes it the one of the calling thread. @local. Errors (resource): it cannot be used.
 std::unique_ptr<Device> open_device(int index);
