@@ -175,8 +175,7 @@ class Benchmark {
     mpi::barrier(comm_);
     if (!part.has_this_rank()) return {};
     SaveTimes times;
-    output::Options options = output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
-    options.memory = &*memory_;
+    const auto options = output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
     trace::Log log("checkpoint");
     const double start_s = monotonic_s();
     checkpoint::Saving saving(
@@ -184,7 +183,7 @@ class Benchmark {
         [&](checkpoint::StateArchive& archive) { part.load().state(archive); }, options,
         {.buffer_bytes = settings_.buffer_mib << 20,
          .compression = checkpoint::parse_compression("--compress", settings_.compress)},
-        log);
+        log, {.memory = &*memory_});
     times.handed_s = monotonic_s() - start_s;
     for (Backoff backoff; !saving.ready();) backoff.pause();
     times.durable_s = monotonic_s() - start_s;

@@ -78,17 +78,14 @@ class OwnFormat final : public StateFormat {
   OwnFormat(std::string directory, const std::string& strategy, std::int64_t buffer_bytes)
       : directory_(std::move(directory)),
         options_(output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}})),
-        buffer_bytes_(buffer_bytes) {
-    options_.memory = &memory_;
-  }
+        buffer_bytes_(buffer_bytes) {}
 
   double write(const Part& part) override {
     trace::Log log("checkpoint");
     const double start_s = monotonic_s();
-    checkpoint::Saving saving(
-        part.comm(), directory_, {.simulation = "bench", .program = "bench"},
-        [&](checkpoint::StateArchive& archive) { pass(archive, part, {}); }, options_,
-        {.buffer_bytes = buffer_bytes_}, log);
+    checkpoint::Saving saving(part.comm(), directory_, {.simulation = "bench", .program = "bench"},
+                              [&](checkpoint::StateArchive& archive) { pass(archive, part, {}); }, options_,
+                              {.buffer_bytes = buffer_bytes_}, log, {.memory = &memory_});
     const double handed_s = monotonic_s() - start_s;
     saving.finish();
     return handed_s;
@@ -113,7 +110,7 @@ class OwnFormat final : public StateFormat {
 
   std::string directory_;
   output::StagingMemory memory_;
-  output::Options options_;
+  output::WriteOptions options_;
   std::int64_t buffer_bytes_;
 };
 

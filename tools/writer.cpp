@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/system.hpp"
+#include "output/registry/create.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "tailrace/error.hpp"
 
@@ -10,7 +11,7 @@ int main(int argc, char** argv) {
   using namespace tailrace;
   const mpi::Environment environment(argc, argv);
   try {
-    return output::serve_as_spawned(environment.world());
+    return output::serve_as_spawned(environment.world(), output::create_sink);
   } catch (const Error& error) {
     const std::string fix = error.info().hint.empty() ? "" : ". Fix: " + error.info().hint;
     say(stderr, fmt::format("tailrace-writer: {}{}\n", error.info().message, fix));

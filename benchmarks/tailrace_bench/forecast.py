@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tailrace.bench.rehearsal import Rehearsal, name_of
+from tailrace.bench.rehearsal import Rehearsal
 from tailrace.console import EXIT_STOPPED
+from tailrace.strategies import name_of
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,10 @@ from typing import Any
 
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
-from tailrace.bench.rehearsal import (
-    MIB,
-    Account,
-    Rehearsal,
-    cube,
-    dedicated_ranks,
-    name_of,
-)
+from tailrace.bench.rehearsal import MIB, Account, Rehearsal, cube
 from tailrace.bench.stats import Spread, ratios, spread
 from tailrace.console import CommandError
+from tailrace.strategies import dedicated_ranks, name_of
 from tailrace.units import duration_text
 from tailrace_bench.forecast import Forecast, forecast
 from tailrace_bench.output_boxes import measure_boxes

@@ -11,8 +11,9 @@ from typing import Any
 
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
-from tailrace.bench.rehearsal import EDGE, MIB, Account, Rehearsal, name_of
+from tailrace.bench.rehearsal import EDGE, MIB, Account, Rehearsal
 from tailrace.cores import usable_cores
+from tailrace.strategies import name_of
 from tailrace.units import duration_text
 from tailrace_bench.study_loads import PLANE_BYTES, SOURCE, Experiment, Point, experiments
 from tailrace_bench.study_results import COMPUTE, ours, results

@@ -16,16 +16,10 @@ import h5py
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
-from tailrace.bench.rehearsal import (
-    MIB,
-    Account,
-    dedicated_ranks,
-    name_of,
-    read_run,
-    spawned_processes,
-)
+from tailrace.bench.rehearsal import MIB, Account, read_run
 from tailrace.console import EXIT_RUN_FAILED, CommandError
 from tailrace.programs import LaunchInfo, launch_info
+from tailrace.strategies import dedicated_ranks, name_of, spawned_processes
 from tailrace.units import bytes_text, duration_text
 from tailrace_bench.study_results import BLOCKING, COMPUTE, ours, results
 from tailrace_bench.study_seismic_findings import DEVICES, SOURCE, Device, summary, ways

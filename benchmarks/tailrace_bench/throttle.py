@@ -2,14 +2,13 @@
 """A real device made slower by the block layer, where this process may ask for it."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailrace.bench.rehearsal import USUAL_SPAWNED, name_of
+from tailrace.strategies import dedicated_ranks, name_of, spawned_processes
 
 MOUNTS = Path("/proc/self/mounts")
 DEVICES = Path("/sys/dev/block")
@@ -86,7 +85,6 @@ def whole_device(number: int, devices: Path = DEVICES) -> str | None:
 
 def writing_processes(strategy: str, ranks: int) -> int:
     """How many processes share the device."""
-    found = re.match(r"(?:ranks|spawn|spawn-each):(\d+)", strategy)
-    if found:
-        return int(found[1])
-    return ({"leaders": 1, "ranks": 1} | USUAL_SPAWNED).get(name_of(strategy), ranks)
+    if name_of(strategy) == "leaders":
+        return 1
+    return dedicated_ranks(strategy) or spawned_processes(strategy) or ranks

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from native import needs
-from tailrace.bench import host, rehearsal, stats
+from tailrace.bench import host, stats
 from tailrace.bench.programs import Runner
 from tailrace.commands.bench import parse_layout
 from tailrace.console import CommandError
@@ -180,11 +180,6 @@ def test_strategies_of_the_output_benchmark():
     ]
     with pytest.raises(CommandError, match="this build has blocking, threads"):
         output.choose_variants(services, ("nobody",))
-    assert rehearsal.argument_of("threads[:BUFFERS]") == "threads"
-    assert rehearsal.argument_of("ranks:N[,send|isend]") == "ranks:1"
-    assert rehearsal.name_of("hdf5-chunked[:LEVEL]") == "hdf5-chunked"
-    asked = ("threads", "ranks:2,isend", "ranks", "spawn:2")
-    assert [rehearsal.dedicated_ranks(name) for name in asked] == [0, 2, 1, 0]
     assert [throttle.writing_processes(name, 4) for name in ("threads", "leaders", "spawn:2")] == [4, 1, 2]
 
 

@@ -140,9 +140,7 @@ def test_verdicts_on_aims():
     assert len(seismic_tables.verdicts([row(40, 2, 1e6)])) == 1
 
 
-def test_places_for_started_processes():
-    names = ("threads", "ranks:2", "spawn", "spawn:4", "spawn-each", "spawn-each:8")
-    assert [rehearsal.spawned_processes(name) for name in names] == [0, 0, 1, 4, 2, 8]
+def test_strategies_of_commands():
     assert rehearsal.strategy_of(["-a", "--write", "spawn:2", "-b"]) == "spawn:2"
     assert rehearsal.strategy_of(["-a"]) == "auto"
 

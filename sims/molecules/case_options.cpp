@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "case_model.hpp"
 #include "command_line.hpp"
@@ -16,8 +15,6 @@
 namespace tailrace::molecules {
 
 namespace {
-
-constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 
 /// A number above 0 that has to be there.
 double required(run::CaseFile& file, const char* key, const char* fix) {
@@ -39,19 +36,7 @@ void read_domain(run::CaseFile& file, Problem& problem) {
 
 void read_time(run::CaseFile& file, Problem& problem) {
   problem.dt = file.real("time.dt").value_or(1);
-  const auto steps = file.integer("time.steps");
-  const auto end = file.real("time.end");
-  if (file.has("time.steps") == file.has("time.end"))
-    file.add_problem("time.steps", "steps or end says how long to compute", "give one of them");
-  problem.steps = steps.value_or(1);
-  if (!end) return;
-  constexpr double rounding = 1e-9;
-  const double count = std::ceil(*end / problem.dt - rounding);
-  if (count >= 1 && count <= static_cast<double>(max_steps))
-    problem.steps = static_cast<StepIndex>(count);
-  else
-    file.add_problem("time.end", fmt::format("makes {} steps", count),
-                     fmt::format("1 to {} steps of dt", max_steps));
+  problem.steps = file.steps("time.end", "dt", problem.dt);
 }
 
 StartLattice::Droplet read_droplet(run::CaseFile& file) {

@@ -9,20 +9,13 @@
 #include <string>
 
 #include "mpi/packets.hpp"
+#include "output/core/groups.hpp"
 #include "quantities.hpp"
 #include "step_writers.hpp"
 
 namespace tailrace::molecules {
 
 namespace {
-
-template <class T>
-output::StaticDataset dataset_of(const std::string& path, const std::vector<T>& values) {
-  output::StaticDataset dataset{{path, {values.size()}, h5::element_type_of<T>(), {}}, {}};
-  const auto bytes = std::as_bytes(std::span(values));
-  dataset.values.assign(bytes.begin(), bytes.end());
-  return dataset;
-}
 
 /// H5MD's names for the parts of an output, where they are not its own.
 void link(output::FileHead& head, const std::string& element, const std::string& table) {
@@ -48,7 +41,7 @@ void add_identities(mpi::CommView comm, output::FileHead& head, const IdOrder& o
     }
   const auto count = static_cast<std::uint64_t>(order.size());
   for (auto& [name, values] : {std::pair{"id", &ids}, {"species", &species}}) {
-    auto dataset = dataset_of(fmt::format("{}/{}", molecules_group, name), *values);
+    auto dataset = output::static_dataset(fmt::format("{}/{}", molecules_group, name), *values);
     dataset.spec.shape = {count};
     head.datasets.push_back(std::move(dataset));
   }
@@ -60,7 +53,7 @@ void add_box(output::FileHead& head, const Trajectory& trajectory, const Vec3& b
   const auto samples = std::max<std::size_t>(trajectory.times.size(), 1);
   std::vector<double> edges;
   for (std::size_t i = 0; i < samples; ++i) edges.insert(edges.end(), box.begin(), box.end());
-  auto dataset = dataset_of(group + (trajectory.empty() ? "/edges" : "/edges/value"), edges);
+  auto dataset = output::static_dataset(group + (trajectory.empty() ? "/edges" : "/edges/value"), edges);
   if (!trajectory.empty()) {
     dataset.spec.shape = {samples, box.size()};
     for (const char* name : {"step", "time"})

@@ -13,6 +13,7 @@
 #include "h5md.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
+#include "output/registry/options.hpp"
 #include "output/session/session.hpp"
 #include "simulation.hpp"
 #include "start.hpp"

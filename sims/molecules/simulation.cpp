@@ -158,10 +158,7 @@ void Simulation::move(StepIndex step) {
     if (next) particles_->reset_region(next->region(comm_.rank()));
     leavers = particles_->take_leavers();
   });
-  if (next) {
-    ++rebalances_;
-    exchange_.reset(*next);
-  }
+  if (next) exchange_.reset(*next);
   const trace::Scope scope(log_, trace::Kind::exchange, step);
   const auto arrivals = next ? exchange_.redistribute(leavers) : exchange_.migrate(leavers);
   attempt([&] {

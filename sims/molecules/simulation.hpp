@@ -61,7 +61,6 @@ class Simulation {
 
   /// Of the last step.
   [[nodiscard]] const ObservableValues& values() const noexcept { return values_; }
-  [[nodiscard]] std::int64_t rebalances() const noexcept { return rebalances_; }
 
  private:
   [[nodiscard]] Vec3 box() const noexcept { return problem_.length; }
@@ -101,7 +100,6 @@ class Simulation {
   Scaling scaling_;
   RunningMeans means_;
   ObservableValues values_{};
-  std::int64_t rebalances_ = 0;
 };
 
 }  // namespace tailrace::molecules

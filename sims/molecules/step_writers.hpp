@@ -7,8 +7,8 @@
 
 #include "id_order.hpp"
 #include "options.hpp"
-#include "output/core/options.hpp"
 #include "step_writer.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::molecules {
 

@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "file_reader.hpp"
 #include "numbers.hpp"
+#include "output/core/groups.hpp"
 #include "selection.hpp"
 #include "tailrace/error.hpp"
 
@@ -324,14 +325,6 @@ class Comparison {
   std::int64_t groups_ = 0;
 };
 
-template <class T>
-output::StaticDataset dataset_of(const std::string& path, const std::vector<T>& values) {
-  output::StaticDataset dataset{{path, {values.size()}, h5::element_type_of<T>(), {}}, {}};
-  const auto bytes = std::as_bytes(std::span(values));
-  dataset.values.assign(bytes.begin(), bytes.end());
-  return dataset;
-}
-
 std::string extent_text(const Verdict& verdict) {
   std::string text = fmt::format("{} values of {} dataset{}", verdict.values, verdict.datasets,
                                  verdict.datasets == 1 ? "" : "s");
@@ -357,14 +350,14 @@ output::FileHead make_head(const Formula& formula, const std::vector<output::Str
   add(cells_attribute, fmt::format("{} {} {}", n.x, n.y, n.z));
   add(type_attribute, type_name(formula.type));
   add(datasets_attribute, fmt::format("{}", streams.size()));
-  head.datasets.push_back(dataset_of(steps_path, std::vector<std::int64_t>{0}));
+  head.datasets.push_back(output::static_dataset(steps_path, std::vector<std::int64_t>{0}));
   if (particle_formula) {
     add(particles_attribute, particle_formula->text());
-    head.datasets.push_back(dataset_of(particle_sum_path, std::vector<std::int64_t>(2)));
+    head.datasets.push_back(output::static_dataset(particle_sum_path, std::vector<std::int64_t>(2)));
   }
   for (const auto& stream : streams)
     if (stream.reduction != output::Reduction::none)
-      head.datasets.push_back(dataset_of("/" + stream.name + steps_name, stream.cadence.steps()));
+      head.datasets.push_back(output::static_dataset("/" + stream.name + steps_name, stream.cadence.steps()));
   return head;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "command_line.hpp"
 #include "model_file.hpp"
@@ -15,7 +14,6 @@ namespace tailrace::seismic {
 
 namespace {
 
-constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 constexpr const char* model_forms = R"(a number, "model.h5:/dataset", "model.rsf" or "model.sgy")";
 
 void read_domain(run::CaseFile& file, Problem& problem) {
@@ -37,19 +35,7 @@ void read_time(run::CaseFile& file, Options& options) {
   const auto dt_s = file.real("time.dt_s");
   if (dt_s == 0) file.add_problem("time.dt_s", "is no time step", "dt_s = 0.001");
   options.problem.dt_s = dt_s.value_or(0) > 0 ? *dt_s : 1;
-  const auto steps = file.integer("time.steps");
-  const auto end_s = file.real("time.end_s");
-  if (file.has("time.steps") == file.has("time.end_s"))
-    file.add_problem("time.steps", "steps or end_s says how long to compute", "give one of them");
-  options.steps = steps.value_or(1);
-  if (!end_s) return;
-  constexpr double rounding = 1e-9;
-  const double count = std::max(0.0, std::ceil(*end_s / options.problem.dt_s - rounding));
-  if (count >= 1 && count <= static_cast<double>(max_steps))
-    options.steps = static_cast<StepIndex>(count);
-  else
-    file.add_problem("time.end_s", fmt::format("makes {} steps", count),
-                     fmt::format("1 to {} steps of dt_s", max_steps));
+  options.steps = file.steps("time.end_s", "dt_s", options.problem.dt_s);
 }
 
 /// "FILE:/DATASET".

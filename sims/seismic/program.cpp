@@ -13,7 +13,7 @@
 #include "model_file.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "proxy.hpp"
 #include "receivers.hpp"
 #include "solver.hpp"

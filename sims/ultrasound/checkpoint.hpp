@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "grid.hpp"
-#include "output/core/options.hpp"
 #include "output/session/session.hpp"
 #include "output_file.hpp"
 #include "state.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/write_options.hpp"
 
 /// k-Wave checkpoint files: a run stops, another one continues (docs/formats/ultrasound_checkpoint.md).
 namespace tailrace::ultrasound {

@@ -17,6 +17,7 @@
 #include "conversion.hpp"
 #include "h5/file.hpp"
 #include "output/core/sink.hpp"
+#include "output/registry/create.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/run/case_schema.hpp"
 #include "tailrace/run/command_line.hpp"
@@ -276,11 +277,6 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   options.sensor_data.start = std::max<StepIndex>(line.start, 1);
   options.steps = line.benchmark_steps;
   return std::move(options);
-}
-
-std::string help_text() {
-  CommandLine line;
-  return make_parser(line)->help();
 }
 
 std::string version_text() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "sensor_data.hpp"
 #include "tailrace/run/program.hpp"
 
@@ -41,8 +41,6 @@ struct Options : run::CaseOptions {
 /// Errors: (usage) a bad command line; (input) a bad case file.
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv);
 
-/// The text of --help.
-std::string help_text();
 /// The text of --version.
 std::string version_text();
 

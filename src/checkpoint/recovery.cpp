@@ -104,7 +104,7 @@ bool has_local_level(const std::string& directory) {
 }
 
 std::vector<std::string> complete_from_nodes(mpi::CommView comm, const std::string& directory,
-                                             const output::Options& options) {
+                                             const output::WriteOptions& options) {
   std::vector<std::string> warnings;
   const auto mark = shared_mark(comm, directory);
   if (!mark) return warnings;

@@ -16,6 +16,7 @@
 #include "mpi/verdict.hpp"
 #include "outgoing.hpp"
 #include "output/core/staging.hpp"
+#include "output/registry/options.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/error.hpp"
 
@@ -105,14 +106,12 @@ void make_compressed(const std::vector<std::unique_ptr<OutgoingSet>>& sets, std:
 }
 
 /// Options under which the file is written: those of the run, but for what only streams have.
-output::Options writing_options(output::Options options, std::int64_t buffered_bytes) {
+output::WriteOptions writing_options(output::WriteOptions options, std::int64_t buffered_bytes) {
   options.buffers = buffers_for(buffered_bytes);
   if (options.strategy == "auto") options.strategy = "threads";
   options.sink = "hdf5";
   options.directories.clear();
   options.lustre = {};
-  options.plan_only = false;
-  options.planner_script.clear();
   if (output::splits_samples(options)) options.strategy = "threads";
   return options;
 }
@@ -122,7 +121,8 @@ output::Options writing_options(output::Options options, std::int64_t buffered_b
 class Saving::Impl {
  public:
   Impl(mpi::CommView comm, std::string directory, const Origin& origin, const StateFunction& state,
-       const output::Options& options, const Packing& packing, trace::Log& log)
+       const output::WriteOptions& options, const Packing& packing, trace::Log& log,
+       const output::SessionServices& services)
       : comm_(comm), directory_(std::move(directory)), origin_(origin) {
     place_ = partial_path(directory_, origin.step);
     mpi::collectively(
@@ -137,7 +137,8 @@ class Saving::Impl {
     const auto buffered = buffered_bytes(comm, sets_, packing);
     placed_ = place_sets(comm, sets_);
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
-                                                 inventory_.head(), writing_options(options, buffered), log);
+                                                 inventory_.head(), writing_options(options, buffered), log,
+                                                 output::SessionContext{.services = services});
     session_->write_final(origin.step,
                           [this](const output::Share& share, std::int64_t first, std::int64_t /*count*/,
                                  std::span<std::byte> out) { fill(share.dataset, first, out); });
@@ -247,9 +248,9 @@ SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Pa
 }
 
 Saving::Saving(mpi::CommView comm, const std::string& directory, const Origin& origin,
-               const StateFunction& state, const output::Options& options, const Packing& packing,
-               trace::Log& log)
-    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, packing, log)) {}
+               const StateFunction& state, const output::WriteOptions& options, const Packing& packing,
+               trace::Log& log, const output::SessionServices& services)
+    : impl_(std::make_unique<Impl>(comm, directory, origin, state, options, packing, log, services)) {}
 Saving::~Saving() = default;
 
 bool Saving::ready() {
@@ -274,7 +275,7 @@ std::int64_t Saving::bytes() const noexcept {
 void save(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
           int keep) {
   trace::Log log("checkpoint");
-  Saving saving(comm, directory, origin, state, output::Options(), Packing(), log);
+  Saving saving(comm, directory, origin, state, output::WriteOptions(), Packing(), log);
   saving.seal([&] { prune_checkpoints(directory, keep); });  // on rank 0
   saving.finish();
 }

@@ -6,11 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "output/core/options.hpp"
+#include "output/core/services.hpp"
 #include "tailrace/checkpoint.hpp"
 #include "tailrace/checkpoint_options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -29,16 +30,17 @@ SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Pa
 /// appears, and older checkpoints stay as they are.
 class Saving {
  public:
-  /// `options` say who writes, and in which memory; the number of buffers, the sink and the directories of
-  /// streams are of no meaning here, and `auto` writes with threads. The buffers hold the state, or
-  /// `buffer_bytes` of it on each rank, whichever is less; what does not fit is written before the
+  /// `options` say who writes, `services` in which memory; the number of buffers, the sink and the
+  /// directories of streams are of no meaning here, and `auto` writes with threads. The buffers hold the
+  /// state, or `buffer_bytes` of it on each rank, whichever is less; what does not fit is written before the
   /// constructor returns. With compression half of `buffer_bytes` keeps cells until their places are known;
   /// those that find no room there are compressed twice.
   /// @collective{comm}, synchronises. Every rank throws the same error or none. Memory: the buffers, a cell
   /// (with compression six, and what zstd needs), 72 to 96 bytes for each MiB of fields and 32 to 56 for each
   /// cell of rows.
   Saving(mpi::CommView comm, const std::string& directory, const Origin& origin, const StateFunction& state,
-         const output::Options& options, const Packing& packing, trace::Log& log);
+         const output::WriteOptions& options, const Packing& packing, trace::Log& log,
+         const output::SessionServices& services = {});
   /// One that was not finished leaves a partial directory behind.
   ~Saving();
   Saving(const Saving&) = delete;

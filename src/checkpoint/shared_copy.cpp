@@ -26,7 +26,7 @@ h5::DatasetSpec rows_of(const Part::Set& set, const char* name, std::int64_t row
 }  // namespace
 
 SharedCopy::SharedCopy(mpi::CommView comm, const std::string& directory, std::vector<StoredPart> parts,
-                       const output::Options& options)
+                       const output::WriteOptions& options)
     : comm_(comm), directory_(directory), parts_(std::move(parts)) {
   share_description();
   mpi::collectively_on_root(comm_, [&] {

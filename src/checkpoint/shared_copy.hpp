@@ -9,9 +9,9 @@
 #include "background_task.hpp"
 #include "base/files.hpp"
 #include "local_saving.hpp"
-#include "output/core/options.hpp"
 #include "output/core/raw_file.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -24,7 +24,7 @@ class SharedCopy {
   /// asynchronously. @collective{comm}, synchronises. Every rank throws the same error or none.
   /// Memory: 4 MiB, and the descriptions.
   SharedCopy(mpi::CommView comm, const std::string& directory, std::vector<StoredPart> parts,
-             const output::Options& options);
+             const output::WriteOptions& options);
 
   /// True once `finish` will not wait for this rank. @local
   [[nodiscard]] bool ready() const noexcept { return task_->is_done(); }

@@ -34,8 +34,8 @@ Wish SavedProgram::wish(std::int64_t executed) {
 void SavedProgram::write(const checkpoint::StateFunction& state, StepIndex step) {
   const checkpoint::Origin origin{
       .simulation = simulation, .program = program_, .step = step, .time_s = monotonic_s() - start_s_};
-  checkpoint::Saving saving(comm_, options_.directory, origin, state, output::Options(), options_.packing,
-                            log_);
+  checkpoint::Saving saving(comm_, options_.directory, origin, state, output::WriteOptions(),
+                            options_.packing, log_);
   saving.seal([this] {
     for (const auto& left : checkpoint::prune_checkpoints(options_.directory, options_.keep))
       warnings_.push_back(fmt::format("an old checkpoint cannot be removed: {}", left));

@@ -432,6 +432,23 @@ std::string CaseFile::resolve_file_name(const std::string& name) const {
   return (std::filesystem::path(state_->path).parent_path() / name).string();
 }
 
+StepIndex CaseFile::steps(const std::string& end_key, const char* dt_name, double dt) {
+  const auto steps = integer("time.steps");
+  const auto end = real(end_key);
+  if (has("time.steps") == has(end_key))
+    add_problem("time.steps",
+                fmt::format("steps or {} says how long to compute", end_key.substr(end_key.find('.') + 1)),
+                "give one of them");
+  if (!end) return steps.value_or(1);
+  constexpr double rounding = 1e-9;
+  constexpr std::int64_t max_steps = std::int64_t{1} << 40;
+  const double count = std::max(0.0, std::ceil(*end / dt - rounding));
+  if (count >= 1 && count <= static_cast<double>(max_steps)) return static_cast<StepIndex>(count);
+  add_problem(end_key, fmt::format("makes {} steps", count),
+              fmt::format("1 to {} steps of {}", max_steps, dt_name));
+  return steps.value_or(1);
+}
+
 void CaseFile::set_default(const std::string& key, const std::string& toml_value) {
   state_->known.insert(key);
   state_->defaults[key] = toml_value;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "checkpoint/save.hpp"
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/run/case_schema.hpp"
 
 namespace tailrace::run {

@@ -10,6 +10,7 @@
 #include "base/system.hpp"
 #include "h5/file.hpp"
 #include "mpi/verdict.hpp"
+#include "output/registry/options.hpp"
 #include "output/session/session.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "run/memory.hpp"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 
 namespace tailrace::run {
 

@@ -17,13 +17,17 @@ Checkpointing::Checkpointing(mpi::CommView comm, const CheckpointOptions& option
       context_(std::move(context)),
       schedule_(options.rules, context_.from),
       log_(log) {
-  context_.write.memory = &memory_;
   if (context_.buffer_memory > 0) memory_.take(context_.buffer_memory);
-  if (options_.local.wanted())
-    levels_ = std::make_unique<checkpoint::TwoLevels>(comm_, options_.local, context_.directory,
-                                                      options_.packing.compression, context_.write);
-  else
-    checkpoint::forget_local_level(comm_, context_.directory);
+  auto services = context_.services;
+  services.memory = &memory_;
+  pipeline_ = checkpoint::create_pipeline(comm_,
+                                          {.directory = context_.directory,
+                                           .local = options_.local,
+                                           .packing = options_.packing,
+                                           .write = context_.write,
+                                           .services = std::move(services),
+                                           .after_naming = [this] { prune(); }},
+                                          log_);
 }
 
 bool Checkpointing::wants() const noexcept {
@@ -31,10 +35,9 @@ bool Checkpointing::wants() const noexcept {
 }
 
 bool Checkpointing::waits(output::Session& session) {
-  if (!saving_ && !levels_) return false;
+  if (!pipeline_->is_pending()) return false;
   const bool samples_wait = session.waits_to_flush();  // looked at in any case: it advances
-  if (levels_) return !levels_->ready() || (samples_wait && levels_->is_local_pending());
-  return !saving_->ready() || (samples_wait && !saving_->is_sealed());
+  return !pipeline_->ready() || (samples_wait && pipeline_->needs_samples());
 }
 
 /// Runs what may fail on all ranks alike, and holds the computation up meanwhile. Waiting for samples counts
@@ -47,7 +50,6 @@ void Checkpointing::try_to(StepIndex step, const output::Session& session,
   try {
     action();
   } catch (const Error& error) {
-    saving_.reset();
     if (!options_.goes_on || error.info().rank < 0) throw;
     if (comm_.is_root())
       warnings_.push_back(fmt::format("a checkpoint was left out: {}", error.info().message));
@@ -62,11 +64,7 @@ void Checkpointing::take(StepIndex step, const checkpoint::StateFunction& state,
                                   .program = context_.program,
                                   .step = step,
                                   .time_s = context_.time_s(step)};
-  if (levels_)
-    levels_->take(origin, state);
-  else
-    saving_ = std::make_unique<checkpoint::Saving>(comm_, context_.directory, origin, state, context_.write,
-                                                   options_.packing, log_);
+  pipeline_->take(origin, state);
   taken_step_ = step;
   session.start_flush();
   schedule_.mark_taken(step, now_s(), monotonic_s() - start_s);
@@ -78,10 +76,11 @@ std::optional<StepIndex> Checkpointing::kept() const noexcept {
   return {};
 }
 
-/// Removes old ones; what is in the way of that harms no checkpoint.
-void Checkpointing::prune(std::optional<StepIndex> kept) {
+/// Removes old ones; what is in the way of that harms no checkpoint. On the root, perhaps asynchronously:
+/// between a name and `mark_complete`.
+void Checkpointing::prune() {
   try {
-    left_ = checkpoint::prune_checkpoints(context_.directory, options_.keep, kept);
+    left_ = checkpoint::prune_checkpoints(context_.directory, options_.keep, kept());
   } catch (const Error& error) {
     left_ = {error.info().message};
   }
@@ -95,48 +94,29 @@ void Checkpointing::mark_complete() {
   left_.clear();
 }
 
-/// The samples that were taken before the state must be safe before the state has its name.
-void Checkpointing::seal(output::Session& session) {
-  session.flush_until(taken_step_);
-  saving_->seal([this, kept = kept()] { prune(kept); });
-}
-
-/// Waits until it has its name.
-void Checkpointing::commit(output::Session& session) {
-  if (!saving_->is_sealed()) seal(session);
-  saving_->finish();
-  ++account_.taken;
-  account_.bytes += saving_->bytes();
-  saving_.reset();
-  mark_complete();
-}
-
-/// On two levels a checkpoint counts as soon as all of it is on the nodes; the samples must be safe then.
-void Checkpointing::commit_local(output::Session& session) {
-  session.flush_until(taken_step_);
-  account_.bytes += levels_->commit_local();
-  ++account_.taken;
-  levels_->start_wanted_copy();
-}
-
-void Checkpointing::commit_copy() {
-  levels_->commit_copy();
-  if (comm_.is_root()) prune(kept());
-  mark_complete();
-  levels_->start_wanted_copy();
-}
-
-/// The next step of the one on its way, if it is ready for that, or has to make room for another (`due`).
-void Checkpointing::help_on(StepIndex step, bool due, bool none_waits, output::Session& session) {
-  if (levels_ && levels_->is_local_pending()) {
-    if (none_waits || due) try_to(step, session, [&] { commit_local(session); });
-  } else if (levels_ && levels_->is_copy_pending()) {
-    if (none_waits) try_to(step, session, [&] { commit_copy(); });
-  } else if (saving_ && (due || (none_waits && saving_->is_sealed()))) {
-    try_to(step, session, [&] { commit(session); });
-  } else if (saving_ && none_waits) {
-    try_to(step, session, [&] { seal(session); });
+/// Ends the stage that one is in. The samples that were taken before the state must be safe before it counts.
+void Checkpointing::advance(output::Session& session) {
+  const auto [safe_bytes, named] = pipeline_->advance([&] { session.flush_until(taken_step_); });
+  if (safe_bytes) {
+    ++account_.taken;
+    account_.bytes += *safe_bytes;
   }
+  if (named) mark_complete();
+}
+
+/// Ends as many stages as make room for another one.
+void Checkpointing::make_room(StepIndex step, output::Session& session) {
+  try_to(step, session, [&] {
+    while (pipeline_->is_busy()) advance(session);
+  });
+}
+
+/// Ends the stage that one is in if no rank would wait for that, or makes room for another (`due`).
+void Checkpointing::help_on(StepIndex step, bool due, bool none_waits, output::Session& session) {
+  if (due && pipeline_->is_busy())
+    make_room(step, session);
+  else if (none_waits && pipeline_->is_pending())
+    try_to(step, session, [&] { advance(session); });
 }
 
 void Checkpointing::after_step(StepIndex step, bool asked, bool none_waits,
@@ -148,10 +128,8 @@ void Checkpointing::after_step(StepIndex step, bool asked, bool none_waits,
 
 /// What is on its way comes to its end.
 void Checkpointing::complete_pending(StepIndex step, output::Session& session) {
-  if (saving_) try_to(step, session, [&] { commit(session); });
-  if (!levels_) return;
-  if (levels_->is_local_pending()) try_to(step, session, [&] { commit_local(session); });
-  while (levels_->is_copy_pending()) try_to(step, session, [&] { commit_copy(); });
+  if (pipeline_->is_busy()) make_room(step, session);
+  while (pipeline_->is_pending()) try_to(step, session, [&] { advance(session); });
 }
 
 void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& state,
@@ -160,15 +138,15 @@ void Checkpointing::take_last(StepIndex step, const checkpoint::StateFunction& s
   const auto complete_before = complete_;
   try_to(step, session, [&] {
     take(step, state, session);
-    if (levels_) levels_->want_copy();
+    pipeline_->want_name();
   });
   complete_pending(step, session);
-  if (levels_ && complete_ > complete_before) levels_->clear();
+  if (complete_ > complete_before) pipeline_->clear();
 }
 
 void Checkpointing::finish(StepIndex step, output::Session& session) {
   complete_pending(step, session);
-  if (levels_) levels_->clear();
+  pipeline_->clear();
 }
 
 }  // namespace tailrace::run

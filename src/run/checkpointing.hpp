@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/system.hpp"
-#include "checkpoint/local.hpp"
-#include "checkpoint/save.hpp"
+#include "checkpoint/pipeline.hpp"
 #include "checkpoint/schedule.hpp"
 #include "output/core/staging.hpp"
 #include "output/session/session.hpp"
@@ -35,7 +34,8 @@ class Checkpointing {
     std::string directory;
     std::string simulation, program;
     std::function<double(StepIndex)> time_s;  ///< refers to the state after a step
-    output::Options write;
+    output::WriteOptions write;
+    output::SessionServices services;
     StepIndex from = 0;  ///< the run resumes from the checkpoint of this step, which is kept; 0: from none
     std::size_t buffer_memory = 0;  ///< for the buffers of checkpoints, in bytes; made ready now
   };
@@ -72,14 +72,12 @@ class Checkpointing {
 
  private:
   void take(StepIndex step, const checkpoint::StateFunction& state, output::Session& session);
-  void seal(output::Session& session);
-  void commit(output::Session& session);
+  void advance(output::Session& session);
   void mark_complete();
-  void commit_local(output::Session& session);
-  void commit_copy();
+  void make_room(StepIndex step, output::Session& session);
   void help_on(StepIndex step, bool due, bool none_waits, output::Session& session);
   void complete_pending(StepIndex step, output::Session& session);
-  void prune(std::optional<StepIndex> kept);
+  void prune();
   [[nodiscard]] std::optional<StepIndex> kept() const noexcept;
   [[nodiscard]] double now_s() const noexcept { return monotonic_s() - start_s_; }
   void try_to(StepIndex step, const output::Session& session, const std::function<void()>& action);
@@ -91,13 +89,12 @@ class Checkpointing {
   trace::Log& log_;
   output::StagingMemory memory_;   ///< refers to all checkpoints, one after the other
   std::vector<std::string> left_;  ///< on the root: what could not be removed when the last one got its name
-  std::unique_ptr<checkpoint::Saving> saving_;
-  std::unique_ptr<checkpoint::TwoLevels> levels_;  ///< instead of it, if there are two
-  std::int64_t complete_ = 0;                      ///< that have their names in the directory
-  StepIndex taken_step_ = 0;                       ///< refers to the one that was taken last
+  std::int64_t complete_ = 0;      ///< that have their names in the directory
+  StepIndex taken_step_ = 0;       ///< refers to the one that was taken last
   CheckpointAccount account_;
   double start_s_ = monotonic_s();
   std::vector<std::string> warnings_;
+  std::unique_ptr<checkpoint::Pipeline> pipeline_;  ///< last: its threads end before what they use
 };
 
 }  // namespace tailrace::run

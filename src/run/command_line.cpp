@@ -11,7 +11,7 @@
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/run/case_schema.hpp"
@@ -25,11 +25,11 @@ std::string version_text(const std::string& program) {
                      mpi::Environment::library_version(), h5::library_version(), TAILRACE_COMPILER);
 }
 
-/// A line per strategy: its form, a tab, the forms of its sinks.
+/// A line per strategy: its form, what it is without a number, the forms of its sinks, with tabs between.
 std::string list_text() {
   std::string text;
   for (const auto& service : output::services())
-    text += fmt::format("{}\t{}\n", service.strategy, fmt::join(service.sinks, " "));
+    text += fmt::format("{}\t{}\t{}\n", service.strategy, service.usual, fmt::join(service.sinks, " "));
   return text;
 }
 

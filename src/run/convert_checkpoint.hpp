@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
 #include "tailrace/checkpoint.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::run {
 
@@ -21,7 +21,7 @@ struct ConvertedState {
   checkpoint::StateFunction simulation_state;
   const output::Plan& plan;
   std::function<double(StepIndex)> time_s;
-  output::Options write;
+  output::WriteOptions write;
 };
 
 /// Takes the state out of one checkpoint, a directory if it is ours, and puts it into another: in ours, or in

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/system.hpp"
+#include "output/registry/create.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "run/run_impl.hpp"
 
@@ -40,7 +41,7 @@ int with_io_servers(
     const std::function<int(ErrorKind)>& status_of) {
   std::optional<output::IoServers> io_servers;
   try {
-    io_servers.emplace(world, write);
+    io_servers.emplace(world, write, output::create_sink);
   } catch (const Error& error) {
     if (world.is_root()) print_error(program, error.info());
     return status_of(error.info().kind);
@@ -85,10 +86,6 @@ std::string Run::convert(const checkpoint::StateFunction& simulation, const Conv
   return impl_->convert(simulation, conversion, formats);
 }
 output::Session& Run::open_output(const std::string& path, const output::FileHead& head,
-                                  std::int64_t simulation_bytes) {
-  return impl_->open_output(path, head, simulation_bytes);
-}
-output::Session& Run::open_output(const std::string& path, const output::FileHead& head,
                                   std::int64_t simulation_bytes, const output::Resume& resume) {
   return impl_->open_output(path, head, simulation_bytes, resume);
 }
@@ -98,10 +95,6 @@ std::int64_t Run::predicted_bytes() const noexcept {
 DriveResult Run::drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
                        const std::function<void(StepIndex)>& after_step) {
   return impl_->drive(simulation, steps, watch, after_step);
-}
-Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
-                        const std::function<output::FileTail()>& tail, std::int64_t cells) {
-  return impl_->close(result, fields, tail, cells);
 }
 Run::Summary Run::close(const DriveResult& result, const FinalFields& fields,
                         const std::function<output::FileTail()>& tail, std::int64_t cells,

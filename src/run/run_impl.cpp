@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "checkpoint/local.hpp"
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
+#include "output/registry/options.hpp"
 #include "run/convert_checkpoint.hpp"
 #include "run/plan_account.hpp"
 #include "run/rank_account.hpp"
@@ -28,13 +30,6 @@ Run::Impl::Impl(mpi::CommView comm, RunOptions options, output::IoServers* io_se
   account_.started = iso_time_now();
   account_.strategy = output::strategy_text(options_.write);
   account_.sink = output::sink_text(options_.write);
-}
-
-output::Options Run::Impl::session_options() const {
-  output::Options options = options_.write;
-  options.plan_only = options_.plan_only;
-  options.io_servers = io_servers_;
-  return options;
 }
 
 void Run::Impl::warn(const std::string& message) {
@@ -93,13 +88,9 @@ std::string Run::Impl::program() const {
 std::size_t Run::Impl::predict_checkpoints(const checkpoint::StateFunction& state) {
   const auto& packing = options_.checkpoint->packing;
   const auto& local = options_.checkpoint->local;
-  checkpoint::SavingMemory memory;
-  if (local.wanted()) {
-    memory.beside = checkpoint::memory_of_levels(comm_, local, packing.compression);
-  } else {
-    memory = checkpoint::memory_for(comm_, state, packing);
-    predicted_bytes_ += trace::Recorder::memory_bytes(1, options_.trace);  // of the thread that writes them
-  }
+  const auto memory = checkpoint::memory_of_pipeline(comm_, state, packing, local);
+  if (!local.wanted())  // of the thread that writes them
+    predicted_bytes_ += trace::Recorder::memory_bytes(1, options_.trace);
   predicted_bytes_ += static_cast<std::int64_t>(memory.buffers + memory.beside);
   return memory.buffers;
 }
@@ -114,15 +105,14 @@ void Run::Impl::begin_checkpoints(StepIndex done, const checkpoint::StateFunctio
     return;
   }
   const auto memory = options_.checkpoint->rules.any() ? predict_checkpoints(state) : 0;
-  auto write = session_options();
-  write.thread_placements = session_->options().thread_placements;
   checkpointing_.emplace(
       comm_, *options_.checkpoint,
       Checkpointing::Context{.directory = checkpoint_directory(),
                              .simulation = account_.simulation,
                              .program = program(),
                              .time_s = [this](StepIndex step) { return outputs_.time_s(step); },
-                             .write = std::move(write),
+                             .write = options_.write,
+                             .services = {.io_servers = io_servers_, .placement = session_->placement()},
                              .from = done,
                              .buffer_memory = memory},
       log_);
@@ -144,11 +134,6 @@ double Run::Impl::buffer_bytes() const {
 }
 
 output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
-                                        std::int64_t simulation_bytes) {
-  return open_output(path, head, simulation_bytes, output::Resume{});
-}
-
-output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
                                         std::int64_t simulation_bytes, const output::Resume& resume) {
   constexpr int logs = 2;  // of this thread and of the writer's
   // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
@@ -159,8 +144,11 @@ output::Session& Run::Impl::open_output(const std::string& path, const output::F
   outputs_.add_to(whole_head);
   auto from = resume;
   if (resumed_after_ > 0) from = {.after = resumed_after_, .kept = &*kept_};
-  session_ = std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, session_options(),
-                                               log_, from);
+  session_ =
+      std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, options_.write, log_,
+                                        output::SessionContext{.services = {.io_servers = io_servers_},
+                                                               .planner = {.plan_only = options_.plan_only},
+                                                               .resume = from});
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);
@@ -271,11 +259,6 @@ void Run::Impl::check_finite(const DriveResult& result) {
 }
 
 Run::Summary Run::Impl::close(const DriveResult& result, const FinalFields& fields,
-                              const std::function<output::FileTail()>& tail, std::int64_t cells) {
-  return close(result, fields, tail, cells, [] {});
-}
-
-Run::Summary Run::Impl::close(const DriveResult& result, const FinalFields& fields,
                               const std::function<output::FileTail()>& tail, std::int64_t cells,
                               const std::function<void()>& derive) {
   return end_with(
@@ -287,7 +270,7 @@ Run::Summary Run::Impl::close(const DriveResult& result, const FinalFields& fiel
         if (counts_steps_) outputs_.add_step_count(whole_tail, result.steps_done);
         session_->finish(result.steps_done, whole_tail);
         check_finite(result);
-        derive();
+        if (derive) derive();
       },
       cells);
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/system.hpp"
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
+#include "output/registry/options.hpp"
 #include "output/session/session.hpp"
 #include "run/checkpointing.hpp"
 #include "run/progress.hpp"
@@ -39,14 +39,10 @@ class Run::Impl {
   std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
                       const std::vector<ForeignFormat>& formats);
   output::Session& open_output(const std::string& path, const output::FileHead& head,
-                               std::int64_t simulation_bytes);
-  output::Session& open_output(const std::string& path, const output::FileHead& head,
                                std::int64_t simulation_bytes, const output::Resume& resume);
   [[nodiscard]] std::int64_t predicted_bytes() const noexcept { return predicted_bytes_; }
   DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const Watch& watch,
                     const std::function<void(StepIndex)>& after_step);
-  Summary close(const DriveResult& result, const FinalFields& fields,
-                const std::function<output::FileTail()>& tail, std::int64_t cells);
   Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells,
                 const std::function<void()>& derive);
@@ -59,7 +55,6 @@ class Run::Impl {
   void check_output(const std::string& output) const;
   void describe_grids(const std::string& path);
   /// Returns what the session goes by: what the user decided, and the processes that write.
-  [[nodiscard]] output::Options session_options() const;
   [[nodiscard]] std::string checkpoint_directory() const { return options_.directory + "/checkpoints"; }
   void begin_segment();
   void set_segment_aside();

@@ -15,6 +15,7 @@ import pytest
 import command
 import jobs
 from matrix import Family, each_value
+from tailrace.strategies import name_of
 
 # Fewer planes than the largest number of ranks, and odd sizes.
 CELLS = (9, 8, 5)
@@ -32,23 +33,15 @@ RANKS = [1, 2, 3] if jobs.waits_spin() else [1, 2, 3, 4, 7]
 
 
 def services() -> list[tuple[str, str]]:
-    """Every strategy with every sink that it serves, as this build lists them; the smallest numbers where
-    they want one.
-    """
+    """Every strategy with every sink that it serves, as this build lists them."""
     if jobs.REHEARSE is None:
         return [("threads", "hdf5")]  # for tests that are left out, or that fail on a CI machine
     listed = subprocess.run([jobs.REHEARSE, "--list"], capture_output=True, text=True, check=True, timeout=60)
     pairs = []
     for line in listed.stdout.splitlines():
-        strategy, _, sinks = line.partition("\t")
-        pairs += [(argument_of(strategy), argument_of(sink)) for sink in sinks.split()]
+        form, _, sinks = line.split("\t")
+        pairs += [(name_of(form), name_of(sink)) for sink in sinks.split()]
     return pairs
-
-
-def argument_of(form: str) -> str:
-    """What to give for a form such as threads[:BUFFERS] or ranks:N[,send|isend]."""
-    name, needs = re.match(r"([a-z0-9-]+)(:[A-Z]+)?", form).groups()
-    return f"{name}:1" if needs else name
 
 
 SERVICES = services()

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/checkpoint.hpp"
 #include "tailrace/checkpoint_options.hpp"
 #include "tailrace/comm.hpp"
@@ -321,7 +321,7 @@ inline bool can_compress() {
   }
 }
 
-inline output::Options options_of(const std::string& strategy, const std::string& fault = {}) {
+inline output::WriteOptions options_of(const std::string& strategy, const std::string& fault = {}) {
   return output::parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = fault});
 }
 

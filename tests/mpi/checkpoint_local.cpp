@@ -7,6 +7,7 @@
 
 #include "base/system.hpp"
 #include "checkpoint/local.hpp"
+#include "checkpoint/pipeline.hpp"
 #include "checkpoint/restore.hpp"
 #include "checkpoint/store.hpp"
 #include "checkpoint_fixture.hpp"
@@ -37,7 +38,7 @@ StateFunction passing(State& state) {
   return [&](StateArchive& archive) { state.pass(archive); };
 }
 
-output::Options options() {
+output::WriteOptions options() {
   return fixture::options_of("threads");
 }
 
@@ -46,7 +47,12 @@ struct Place {
   explicit Place(mpi::CommView comm) : directory(comm) {}
   [[nodiscard]] std::string run() const { return directory.file("run"); }
   [[nodiscard]] std::string local() const { return directory.file("local"); }
-  [[nodiscard]] LocalLevel level(bool partner) const { return {.directory = local(), .partner = partner}; }
+  /// Checkpoints stay on the nodes, unless `copy_every` or the test wants them in the run's directory.
+  [[nodiscard]] PipelineContext levels(bool partner, int copy_every = 1000) const {
+    return {.directory = run(),
+            .local = {.directory = local(), .partner = partner, .copy_every = copy_every},
+            .write = options()};
+  }
   /// The directory of a node of the only segment; "" if there is none.
   [[nodiscard]] std::string node(int number) const {
     for (const auto& segment : fs::directory_iterator(local()))
@@ -60,10 +66,19 @@ struct Place {
   SharedDir directory;
 };
 
-void take(TwoLevels& levels, StepIndex step, State& state) {
+const auto no_samples = [] {};
+
+/// A checkpoint that counts: it is on the nodes.
+void take(Pipeline& levels, StepIndex step, State& state) {
   levels.take(origin_of(step), passing(state));
   while (!levels.ready()) sleep_s(1e-4);
-  levels.commit_local();
+  const auto progress = levels.advance(no_samples);
+  CHECK(progress.safe_bytes.has_value());
+  CHECK(!progress.named);
+}
+
+bool is_copying(const Pipeline& levels) {
+  return levels.is_pending() && !levels.is_busy();
 }
 
 /// A segment of all ranks that ends before the shared file system has anything of step 10.
@@ -71,8 +86,9 @@ void leave_on_nodes(mpi::CommView comm, const Place& place, bool partner, Owner 
                     const Compression& compression = {}) {
   State state(comm, slabs(comm.size()), owner);
   state.set();
-  TwoLevels levels(comm, place.level(partner), place.run(), compression, options());
-  take(levels, 10, state);
+  auto context = place.levels(partner);
+  context.packing.compression = compression;
+  take(*create_two_levels(comm, context), 10, state);
 }
 
 void check_restored(mpi::CommView comm, const Place& place, Owner owner = Owner::of_cell) {
@@ -163,17 +179,15 @@ MPI_CASE("an asynchronous copy is a checkpoint as any other", ranks{1, 3, 7}) {
   const Place place(comm);
   State state(comm, slabs(comm.size()));
   state.set();
-  TwoLevels levels(comm, place.level(true), place.run(), {}, options());
-  levels.want_copy();
-  take(levels, 10, state);
-  levels.start_wanted_copy();
-  CHECK(levels.is_copy_pending());
-  while (!levels.ready()) sleep_s(1e-4);
-  levels.commit_copy();
-  levels.start_wanted_copy();
-  CHECK(!levels.is_copy_pending());
+  const auto levels = create_two_levels(comm, place.levels(true));
+  levels->want_name();
+  take(*levels, 10, state);
+  CHECK(is_copying(*levels));
+  while (!levels->ready()) sleep_s(1e-4);
+  CHECK(levels->advance(no_samples).named);
+  CHECK(!levels->is_pending());
   check_restored(comm, place);
-  levels.clear();
+  levels->clear();
   mpi::barrier(comm);
   CHECK(files_in(place.local()) == 0);
   check_restored(comm, place);
@@ -184,27 +198,22 @@ MPI_CASE("one that is newer replaces older ones on the nodes, and a copy under w
   const Place place(comm);
   State state(comm, slabs(comm.size()));
   state.set();
-  auto slow = options();
-  slow.pace =
+  auto context = place.levels(false, 2);
+  context.write.pace =
       output::parse_options({.write = "threads", .sink = {}, .pace = "latency=20ms", .fault = {}}).pace;
-  auto level = place.level(false);
-  level.copy_every = 2;
-  TwoLevels levels(comm, level, place.run(), {}, slow);
-  take(levels, 5, state);
-  levels.start_wanted_copy();
-  CHECK(!levels.is_copy_pending());  // only each second one is for the shared file system
-  take(levels, 10, state);
-  levels.start_wanted_copy();
-  CHECK(levels.is_copy_pending());
-  for (const StepIndex step : {20, 30, 40}) take(levels, step, state);
+  const auto levels = create_two_levels(comm, context);
+  take(*levels, 5, state);
+  CHECK(!is_copying(*levels));  // only each second one is for the shared file system
+  take(*levels, 10, state);
+  CHECK(is_copying(*levels));
+  for (const StepIndex step : {20, 30, 40}) take(*levels, step, state);
   mpi::barrier(comm);
   CHECK(files_in(place.local()) == 2 * static_cast<std::size_t>(comm.size()));
   mpi::barrier(comm);
-  levels.commit_copy();
+  CHECK(levels->advance(no_samples).named);
   check_restored(comm, place);
-  levels.start_wanted_copy();  // step 20 was wanted and has been overtaken
-  CHECK(levels.is_copy_pending());
-  levels.commit_copy();
+  CHECK(is_copying(*levels));  // step 20 was wanted and has been overtaken
+  CHECK(levels->advance(no_samples).named);
   on_root(comm, [&] { CHECK(list_checkpoints(place.run()).front().step == 40); });
 }
 
@@ -257,9 +266,9 @@ MPI_CASE("a part without a description does not count: the run was killed before
   {
     State state(comm, slabs(comm.size()));
     state.set();
-    TwoLevels levels(comm, place.level(false), place.run(), {}, options());
-    levels.take(origin_of(10), passing(state));
-    while (!levels.ready()) sleep_s(1e-4);
+    const auto levels = create_two_levels(comm, place.levels(false));
+    levels->take(origin_of(10), passing(state));
+    while (!levels->ready()) sleep_s(1e-4);
   }
   CHECK(files_in(place.local()) == 2);
   CHECK(complete_from_nodes(comm, place.run(), options()).empty());
@@ -271,14 +280,14 @@ MPI_CASE("a directory that a node may not write to is one error on all ranks", r
   on_root(comm, [&] { std::ofstream(place.local()) << "in the way"; });
   State state(comm, slabs(comm.size()));
   state.set();
-  TwoLevels levels(comm, place.level(false), place.run(), {}, options());
+  const auto levels = create_two_levels(comm, place.levels(false));
   try {
-    levels.take(origin_of(10), passing(state));
+    levels->take(origin_of(10), passing(state));
     FAIL("it was written");
   } catch (const Error& error) {
     CHECK(error.info().kind == ErrorKind::io);
     CHECK(error.info().rank == 0);
     CHECK(error.info().message.find(place.local()) != std::string::npos);
   }
-  CHECK(!levels.is_local_pending());
+  CHECK(!levels->is_pending());
 }

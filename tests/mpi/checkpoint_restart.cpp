@@ -57,14 +57,15 @@ StateFunction passing(State& state) {
 }
 
 void save(mpi::CommView comm, const std::string& directory, StepIndex step, State& state,
-          const output::Options& options, const Packing& packing) {
+          const output::WriteOptions& options, const Packing& packing,
+          const output::SessionServices& services = {}) {
   trace::Log log("checkpoint");
-  Saving saving(comm, directory, origin_of(step), passing(state), options, packing, log);
+  Saving saving(comm, directory, origin_of(step), passing(state), options, packing, log, services);
   saving.finish();
 }
 
 void save(mpi::CommView comm, const std::string& directory, StepIndex step, State& state,
-          const output::Options& options) {
+          const output::WriteOptions& options) {
   save(comm, directory, step, state, options, packings().front());
 }
 
@@ -240,9 +241,8 @@ MPI_CASE("checkpoints in the memory of those before them", ranks{1, 3}) {
       CAPTURE(strategy);
       State state(comm, slabs(comm.size()), Owner::of_cell, particles);
       state.set();
-      auto options = fixture::options_of(strategy);
-      options.memory = &memory;
-      save(comm, directory.path(), ++step, state, options);
+      const auto options = fixture::options_of(strategy);
+      save(comm, directory.path(), ++step, state, options, packings().front(), {.memory = &memory});
       State found(comm, slabs(comm.size()), Owner::of_cell, particles);
       CHECK(restore_newest(comm, directory.path(), "test", passing(found)).step == step);
       CHECK(found.is_right());

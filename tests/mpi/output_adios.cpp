@@ -76,7 +76,7 @@ class Reader {
   adios2::Engine engine_;
 };
 
-Options adios(const std::string& parameters = {}, const std::string& fault = {}) {
+WriteOptions adios(const std::string& parameters = {}, const std::string& fault = {}) {
   return options_of({.strategy = "blocking", .sink = "adios2" + parameters}, fault);
 }
 
@@ -262,7 +262,7 @@ MPI_CASE("adios2: a run that should resume in such an output is refused at once"
   trace::Log log("main");
   const auto error = error_of([&] {
     Session session(comm, directory.file("out.bp"), plan, head(), adios(), log,
-                    {.after = 3, .accumulators = {}});
+                    {.resume = {.after = 3, .accumulators = {}}});
   });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);

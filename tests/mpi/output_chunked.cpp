@@ -15,6 +15,7 @@
 #include "output/core/pack.hpp"
 #include "output/core/sink.hpp"
 #include "output/core/writer.hpp"
+#include "output/registry/create.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/error.hpp"
 #include "temp_dir.hpp"
@@ -38,7 +39,7 @@ class SharedDir {
   std::string path_;
 };
 
-Options options_of(const std::string& strategy, const std::string& sink, const std::string& pace = {}) {
+WriteOptions options_of(const std::string& strategy, const std::string& sink, const std::string& pace = {}) {
   return parse_options({.write = strategy, .sink = sink, .pace = pace, .fault = {}});
 }
 
@@ -70,7 +71,7 @@ Box own_of(Index3 domain, mpi::CommView comm) {
 
 /// Writes the pattern of `steps` steps.
 void write_pattern(mpi::CommView comm, const std::string& path, Index3 domain,
-                   const std::vector<Stream>& streams, StepIndex steps, const Options& options) {
+                   const std::vector<Stream>& streams, StepIndex steps, const WriteOptions& options) {
   const Box own = own_of(domain, comm);
   pattern::Field<float> field(own);
   trace::Log log("main");
@@ -261,7 +262,7 @@ void resume(mpi::CommView comm, const std::string& path, Index3 domain, const st
             StepIndex after, StepIndex steps) {
   const Box own = own_of(domain, comm);
   const Plan plan = make_plan(streams, own, domain);
-  const Options options = options_of("threads", "hdf5-chunked");
+  const WriteOptions options = options_of("threads", "hdf5-chunked");
   const FileHead head;
   const auto sink = create_sink({.comm = comm,
                                  .path = path,

@@ -52,7 +52,7 @@ class DeviceField {
 
 /// As `run_pattern`, with the field in the memory of an emulated device, or every second rank's.
 std::optional<ErrorInfo> run_on_device(mpi::CommView comm, const std::string& path, const PatternRun& run,
-                                       Options options, device::Device& device, bool mixed = false) {
+                                       const WriteOptions& options, device::Device& device, bool mixed = false) {
   const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   DeviceField on_device(device, own);
   pattern::Field<float> on_host(own);
@@ -61,9 +61,9 @@ std::optional<ErrorInfo> run_on_device(mpi::CommView comm, const std::string& pa
     return uses_device ? on_device.view() : on_host.view();
   };
   trace::Log log("main");
-  if (uses_device) options.device = &device;
   return error_of([&] {
-    Session session(comm, path, make_plan(run.streams, own, run.domain), head(), options, log);
+    Session session(comm, path, make_plan(run.streams, own, run.domain), head(), options, log,
+                    {.services = {.device = uses_device ? &device : nullptr}});
     for (StepIndex step = 1; step <= run.steps; ++step) {
       on_device.set(step);
       on_host.set(step);

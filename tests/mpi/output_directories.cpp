@@ -37,7 +37,7 @@ std::string output_of(const SharedDir& dir) {
   return dir.file("out.h5");
 }
 
-Options options_of(const SharedDir& dir, const Segment& segment) {
+WriteOptions options_of(const SharedDir& dir, const Segment& segment) {
   OptionTexts texts{.write = segment.strategy, .sink = "hdf5", .pace = {}, .fault = {}};
   for (int i = 0; i < segment.directories; ++i) {
     const auto directory = dir.file("disk" + std::to_string(i));
@@ -55,7 +55,7 @@ std::optional<ErrorInfo> run_segment(mpi::CommView comm, const SharedDir& dir, c
     const FieldLookup lookup = [&](const std::string&) { return field.view(); };
     trace::Log log("main");
     Session session(comm, output_of(dir), make_plan(streams(), own, domain), head(), options_of(dir, segment),
-                    log, {.after = segment.from, .accumulators = ""});
+                    log, {.resume = {.after = segment.from, .accumulators = ""}});
     for (StepIndex step = segment.from + 1; step <= segment.to; ++step) {
       field.set(step);
       session.sample(step, lookup);

@@ -10,6 +10,8 @@
 #include "h5/file.hpp"
 #include "h5/parallel.hpp"
 #include "mpi/verdict.hpp"
+#include "output/registry/create.hpp"
+#include "output/registry/options.hpp"
 #include "output/session/session.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "tailrace/error.hpp"
@@ -76,7 +78,7 @@ struct Way {
   std::string strategy = "threads", sink = "hdf5";
 };
 
-inline Options options_of(const Way& way, const std::string& fault = {}) {
+inline WriteOptions options_of(const Way& way, const std::string& fault = {}) {
   return parse_options({.write = way.strategy, .sink = way.sink, .pace = {}, .fault = fault});
 }
 
@@ -121,7 +123,7 @@ inline Split next_split(std::size_t turn) {
 /// The process that writes the samples of `rank`, of `size` ranks that compute on one machine.
 inline int writer_of(const Way& way, int rank, int size) {
   if (way.sink == "hdf5-chunked") return 0;
-  const Options options = options_of(way);
+  const WriteOptions options = options_of(way);
   if (options.strategy == "ranks") return size + rank * options.writers / size;
   if (options.strategy != "leaders") return rank;
   const int group = options.group == 0 ? size : options.group;
@@ -213,17 +215,17 @@ inline std::vector<Stream> streams_of_all_kinds(Index3 n) {
           stream("last_boxes", boxes, Reduction::final, n)};
 }
 
-/// Runs `body(ranks that compute, options)` with I/O servers for the way; ranks that only write serve
-/// meanwhile. Returns what the body returned or threw (`Error`) on the root, on all ranks. @collective{comm}
+/// Runs `body(ranks that compute, options, services)` with I/O servers for the way; ranks that only write
+/// serve meanwhile. Returns what the body returned or threw (`Error`) on the root, on all ranks.
+/// @collective{comm}
 template <class Body>
-std::optional<ErrorInfo> with_io_servers(mpi::CommView comm, Options options, const Body& body) {
+std::optional<ErrorInfo> with_io_servers(mpi::CommView comm, const WriteOptions& options, const Body& body) {
   std::optional<ErrorInfo> error;
   {
-    IoServers io_servers(comm, options);
-    options.io_servers = &io_servers;
+    IoServers io_servers(comm, options, create_sink);
     if (io_servers.computes()) {
       try {
-        error = body(io_servers.compute_comm(), options);
+        error = body(io_servers.compute_comm(), options, SessionServices{.io_servers = &io_servers});
       } catch (const Error& thrown) {
         error = thrown.info();
       }
@@ -251,7 +253,7 @@ struct PatternRun {
 
 /// Runs a session; returns the error of `finish`. @collective{comm}
 inline std::optional<ErrorInfo> run_pattern(mpi::CommView comm, const std::string& path,
-                                            const PatternRun& run, const Options& options,
+                                            const PatternRun& run, const WriteOptions& options,
                                             const FileHead& file_head = head()) {
   const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);

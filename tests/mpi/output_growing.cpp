@@ -192,12 +192,12 @@ struct Segment {
 
 /// Goes through some steps and looks at what a reader finds in between.
 void run_segment(mpi::CommView comm, const std::string& path, const Segment& segment,
-                 const Options& options) {
+                 const WriteOptions& options) {
   const auto streams = all_streams();
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   trace::Log log("main");
   Session session(comm, path, make_plan(streams, own, domain), fixture::head(), options, log,
-                  Resume{.after = segment.after});
+                  SessionContext{.resume = {.after = segment.after}});
   State state(comm);
   for (StepIndex step = segment.after == 0 ? 0 : segment.after + 1; step <= segment.last; ++step) {
     state.set(step);
@@ -212,7 +212,7 @@ void run_segment(mpi::CommView comm, const std::string& path, const Segment& seg
   mpi::barrier(comm);
 }
 
-Options chunked(const std::string& strategy) {
+WriteOptions chunked(const std::string& strategy) {
   return fixture::options_of({strategy, "hdf5-chunked"});
 }
 

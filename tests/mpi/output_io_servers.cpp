@@ -22,11 +22,13 @@ Box own_box(mpi::CommView comm) {
 /// A session over the whole domain, one sample per step.
 class Series {
  public:
-  Series(mpi::CommView comm, const std::string& path, const Options& options, StepIndex steps = all_steps)
+  Series(mpi::CommView comm, const std::string& path, const WriteOptions& options,
+         const SessionServices& services = {}, StepIndex steps = all_steps)
       : field_(own_box(comm)), steps_(steps) {
     const Cadence cadence{.first = 1, .every = 1, .last = steps};
     const std::vector<Stream> streams{stream("p", Whole{}, Reduction::none, domain, cadence)};
-    session_.emplace(comm, path, make_plan(streams, own_box(comm), domain), head(), options, log_);
+    session_.emplace(comm, path, make_plan(streams, own_box(comm), domain), head(), options, log_,
+                     SessionContext{.services = services});
   }
   void sample(StepIndex step) {
     field_.set(step);
@@ -57,7 +59,7 @@ void check_file(mpi::CommView comm, const std::string& path, StepIndex steps = a
   for (const auto slot : commit_mark(file)) CHECK(slot == static_cast<std::uint64_t>(steps));
 }
 
-Options options_for(const std::string& strategy, const std::string& fault = {}) {
+WriteOptions options_for(const std::string& strategy, const std::string& fault = {}) {
   return options_of({.strategy = strategy, .sink = "hdf5"}, fault);
 }
 
@@ -67,12 +69,13 @@ MPI_CASE("sessions share I/O servers, at the same time and one after the other",
   const SharedDir directory(comm);
   for (const char* strategy : {"ranks:1", "ranks:3"}) {
     if (2 * writing_ranks(strategy) > comm.size()) continue;
-    const auto error =
-        with_io_servers(comm, options_for(strategy), [&](mpi::CommView computing, const Options& options) {
-          Series first(computing, directory.file("first.h5"), options);
+    const auto error = with_io_servers(
+        comm, options_for(strategy),
+        [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+          Series first(computing, directory.file("first.h5"), options, services);
           first.sample(1);
           {
-            Series second(computing, directory.file("second.h5"), options);
+            Series second(computing, directory.file("second.h5"), options, services);
             for (StepIndex step = 1; step <= all_steps; ++step) {
               second.sample(step);
               if (step == 3) first.sample(2);
@@ -91,9 +94,10 @@ MPI_CASE("sessions share I/O servers, at the same time and one after the other",
 
 MPI_CASE("a session changes to the I/O servers and back without losing a sample", ranks{2, 4, 7}) {
   const SharedDir directory(comm);
-  const auto error =
-      with_io_servers(comm, options_for("ranks:1"), [&](mpi::CommView computing, const Options& options) {
-        Series series(computing, directory.file("out.h5"), options);
+  const auto error = with_io_servers(
+      comm, options_for("ranks:1"),
+      [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+        Series series(computing, directory.file("out.h5"), options, services);
         auto other = options;
         for (StepIndex step = 1; step <= all_steps; ++step) {
           series.sample(step);
@@ -109,37 +113,38 @@ MPI_CASE("a session changes to the I/O servers and back without losing a sample"
 
 MPI_CASE("what several ranks sent while their writer was busy leaves in one write", ranks{3, 4, 7}) {
   const SharedDir directory(comm);
-  const auto error = with_io_servers(comm, options_for("ranks:1", "stall:nth=1,s=300ms"),
-                                     [&](mpi::CommView computing, const Options& options) {
-                                       Series series(computing, directory.file("out.h5"), options, 2);
-                                       series.sample(1);
-                                       mpi::barrier(computing);
-                                       series.sample(2);
-                                       series.finish();
-                                       const auto writers = computing.is_root()
-                                                                ? options.io_servers->report()
-                                                                : std::vector<WriterAccount>{};
-                                       check_file(computing, directory.file("out.h5"), 2);
-                                       if (!computing.is_root()) return std::optional<ErrorInfo>{};
-                                       REQUIRE(writers.size() == 1);
-                                       // Alone each rank's samples would be as many writes as there are
-                                       // ranks, for each step.
-                                       CHECK(writers[0].output.writes <= computing.size() + 1);
-                                       CHECK(writers[0].output.bytes == 2 * domain.volume() * 4);
-                                       CHECK(writers[0].batches < writers[0].jobs);
-                                       CHECK(writers[0].process == computing.size());
-                                       return std::optional<ErrorInfo>{};
-                                     });
+  const auto error = with_io_servers(
+      comm, options_for("ranks:1", "stall:nth=1,s=300ms"),
+      [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+        Series series(computing, directory.file("out.h5"), options, services, 2);
+        series.sample(1);
+        mpi::barrier(computing);
+        series.sample(2);
+        series.finish();
+        const auto writers =
+            computing.is_root() ? services.io_servers->report() : std::vector<WriterAccount>{};
+        check_file(computing, directory.file("out.h5"), 2);
+        if (!computing.is_root()) return std::optional<ErrorInfo>{};
+        REQUIRE(writers.size() == 1);
+        // Alone each rank's samples would be as many writes as there are
+        // ranks, for each step.
+        CHECK(writers[0].output.writes <= computing.size() + 1);
+        CHECK(writers[0].output.bytes == 2 * domain.volume() * 4);
+        CHECK(writers[0].batches < writers[0].jobs);
+        CHECK(writers[0].process == computing.size());
+        return std::optional<ErrorInfo>{};
+      });
   CHECK(!error);
 }
 
 MPI_CASE("a writer that waits leaves its core to others", ranks{2}) {
   std::vector<WriterAccount> writers;
-  CHECK(!with_io_servers(comm, options_for("ranks:1"), [&](mpi::CommView, const Options& options) {
-    sleep_s(2);
-    writers = options.io_servers->report();
-    return std::optional<ErrorInfo>{};
-  }));
+  CHECK(!with_io_servers(comm, options_for("ranks:1"),
+                         [&](mpi::CommView, const WriteOptions&, const SessionServices& services) {
+                           sleep_s(2);
+                           writers = services.io_servers->report();
+                           return std::optional<ErrorInfo>{};
+                         }));
   if (!comm.is_root()) return;
   REQUIRE(writers.size() == 1);
   CHECK(writers[0].idle_s > 1);
@@ -147,7 +152,7 @@ MPI_CASE("a writer that waits leaves its core to others", ranks{2}) {
 }
 
 MPI_CASE("too few ranks for the writers are the same error on all", ranks{1, 2, 3}) {
-  const auto error = error_of([&] { const IoServers io_servers(comm, options_for("ranks:2")); });
+  const auto error = error_of([&] { const IoServers io_servers(comm, options_for("ranks:2"), create_sink); });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
   CHECK(error->message.find("--write ranks:2") != std::string::npos);
@@ -164,22 +169,23 @@ MPI_CASE("without I/O servers the strategy ranks says what is missing", ranks{1,
 MPI_CASE("processes that are started write the same file, also after one of their files failed",
          ranks{1, 2, 3}) {
   const SharedDir directory(comm);
-  const auto error =
-      with_io_servers(comm, options_for("spawn:2"), [&](mpi::CommView computing, const Options& options) {
-        Series series(computing, directory.file("out.h5"), options);
+  const auto error = with_io_servers(
+      comm, options_for("spawn:2"),
+      [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+        Series series(computing, directory.file("out.h5"), options, services);
         for (StepIndex step = 1; step <= all_steps; ++step) series.sample(step);
         series.finish();
         check_file(computing, directory.file("out.h5"));
-        const bool spawned = options.io_servers->refusal().empty();
+        const bool spawned = services.io_servers->refusal().empty();
         auto failing = options;
         failing.faults = parse_faults("write:step=4,error=ENOSPC");
-        Series broken(computing, directory.file("broken.h5"), failing);
+        Series broken(computing, directory.file("broken.h5"), failing, services);
         for (StepIndex step = 1; step <= all_steps; ++step) broken.sample(step);
         const auto failure = error_of([&] { broken.finish(); });
         REQUIRE(failure);
         CHECK(failure->message.find("No space left on device") != std::string::npos);
         if (spawned) CHECK(failure->rank == computing.size());
-        Series again(computing, directory.file("again.h5"), options);
+        Series again(computing, directory.file("again.h5"), options, services);
         for (StepIndex step = 1; step <= all_steps; ++step) again.sample(step);
         again.finish();
         check_file(computing, directory.file("again.h5"));
@@ -191,9 +197,10 @@ MPI_CASE("processes that are started write the same file, also after one of thei
 MPI_CASE("where no process can be started, threads write and the user learns why", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   setenv("TAILRACE_WRITER", "/nowhere/tailrace-writer", 1);
-  const auto error =
-      with_io_servers(comm, options_for("spawn:1"), [&](mpi::CommView computing, const Options& options) {
-        Series series(computing, directory.file("out.h5"), options);
+  const auto error = with_io_servers(
+      comm, options_for("spawn:1"),
+      [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+        Series series(computing, directory.file("out.h5"), options, services);
         const auto& warnings = series.session().warnings();
         REQUIRE(warnings.size() == (computing.is_root() ? 1 : 0));
         if (computing.is_root()) CHECK(warnings[0].find("/nowhere/tailrace-writer") != std::string::npos);

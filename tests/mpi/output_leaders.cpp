@@ -112,7 +112,7 @@ std::vector<Box> idle_root(Index3 size, int parts) {
 }
 
 /// Runs a session over the whole domain, changing the writer before some steps; returns its account.
-Account run_whole(mpi::CommView comm, const std::string& path, Split split, const Options& options,
+Account run_whole(mpi::CommView comm, const std::string& path, Split split, const WriteOptions& options,
                   const std::map<StepIndex, std::string>& changes = {}) {
   const Box own = split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);

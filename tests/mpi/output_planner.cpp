@@ -27,10 +27,14 @@ std::vector<Stream> streams() {
           stream("last", Whole{}, Reduction::final, domain, each_step)};
 }
 
-Options automatic(std::vector<std::string> script, const std::string& fault = {}) {
-  auto options = options_of({.strategy = "auto"}, fault);
-  options.planner_script = std::move(script);
-  return options;
+/// How a run writes, and what it asks of the planner.
+struct Choices {
+  WriteOptions write;
+  PlannerOptions planner = {};
+};
+
+Choices automatic(std::vector<std::string> script, const std::string& fault = {}) {
+  return {options_of({.strategy = "auto"}, fault), {.script = std::move(script)}};
 }
 
 struct Outcome {
@@ -50,12 +54,13 @@ struct Compute {
 
 /// A run over the pattern, in slabs, with all ranks close to each other as a simulation's exchanges keep
 /// them.
-Outcome run(mpi::CommView comm, const std::string& path, const Options& options,
+Outcome run(mpi::CommView comm, const std::string& path, const Choices& choices,
             std::vector<Stream> wanted = streams(), Compute compute = {}, Split split = pattern::slabs) {
   const Box own = split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   trace::Log log("main");
-  Session session(comm, path, make_plan(std::move(wanted), own, domain), head(), options, log);
+  Session session(comm, path, make_plan(std::move(wanted), own, domain), head(), choices.write, log,
+                  {.planner = choices.planner});
   const FieldLookup lookup = [&](const std::string&) { return field.view(); };
   Outcome outcome;
   for (StepIndex step = 1; step <= steps; ++step) {
@@ -97,7 +102,7 @@ std::vector<std::string> strategies_of(const PlanReport& report) {
 MPI_CASE("switching back and forth loses and reorders nothing", ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   const auto reference = directory.file("blocking.h5"), file = directory.file("auto.h5");
-  run(comm, reference, options_of({.strategy = "blocking"}));
+  run(comm, reference, {options_of({.strategy = "blocking"})});
   for (const Split split : {pattern::slabs, pattern::one_owner}) {
     const auto outcome =
         run(comm, file, automatic({"blocking", "leaders:2,buffers=3", "uring:2", "leaders:4,buffers=2"}),
@@ -180,7 +185,7 @@ MPI_CASE("a plan is complete at the same step on all ranks, after both ways of w
          ranks{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   auto options = automatic({});
-  options.plan_only = true;
+  options.planner.plan_only = true;
   const auto outcome = run(comm, directory.file("out.h5"), options, streams(), {0.002});
   CHECK(!outcome.error);
   CHECK(outcome.planned_at > 8);  // how much later: as long as the device has nothing finished to show
@@ -202,7 +207,7 @@ MPI_CASE("a plan is complete at the same step on all ranks, after both ways of w
 MPI_CASE("what cannot be taken in a run is predicted, with what it would need", ranks{1, 2, 3, 7}) {
   const SharedDir directory(comm);
   auto options = automatic({});
-  options.plan_only = true;
+  options.planner.plan_only = true;
   const auto outcome = run(comm, directory.file("out.h5"), options, streams(), {0.002});
   if (!comm.is_root()) return;
   for (const auto strategy : {Strategy::ranks, Strategy::spawn}) {
@@ -246,7 +251,7 @@ MPI_CASE("a failure before a switch is not forgotten by it", ranks{1, 2, 3, 4, 7
 MPI_CASE("a sink that moves data between ranks stays with one strategy, and auto says so", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   auto options = automatic({"blocking"});
-  options.sink = "hdf5-chunked";
+  options.write.sink = "hdf5-chunked";
   const auto outcome = run(comm, directory.file("out.h5"), options);
   CHECK(!outcome.error);
   CHECK(outcome.report.automatic);
@@ -256,7 +261,7 @@ MPI_CASE("a sink that moves data between ranks stays with one strategy, and auto
 MPI_CASE("the time of a paced device is part of what is measured", ranks{1, 2}) {
   const SharedDir directory(comm);
   auto options = automatic({});
-  options.pace = Pace{.latency_s = 0.004};
+  options.write.pace = Pace{.latency_s = 0.004};
   const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
   const auto outcome = run(comm, directory.file("out.h5"), options, wanted, {0.005});
   if (!comm.is_root()) return;

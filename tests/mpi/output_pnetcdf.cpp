@@ -84,7 +84,7 @@ std::string variable_of(std::string path) {
   return path;
 }
 
-Options netcdf(const std::string& fault = {}) {
+WriteOptions netcdf(const std::string& fault = {}) {
   return options_of({.strategy = "blocking", .sink = "pnetcdf"}, fault);
 }
 
@@ -234,7 +234,7 @@ MPI_CASE("pnetcdf: a run that should resume in such a file is refused at once", 
   trace::Log log("main");
   const auto error = error_of([&] {
     Session session(comm, directory.file("out.nc"), plan, head(), netcdf(), log,
-                    {.after = 3, .accumulators = {}});
+                    {.resume = {.after = 3, .accumulators = {}}});
   });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);

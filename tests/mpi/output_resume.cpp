@@ -57,7 +57,7 @@ void run_on(mpi::CommView comm, const std::string& directory, const Segment& seg
   mpi::barrier(comm);
   Session session(comm, output_of(directory), make_plan(segment.streams, own, domain), head(),
                   options_of({.strategy = segment.strategy}), log,
-                  {.after = segment.from, .accumulators = kept ? checkpoint_of(directory) : ""});
+                  {.resume = {.after = segment.from, .accumulators = kept ? checkpoint_of(directory) : ""}});
   for (StepIndex step = segment.from + 1; step <= segment.to; ++step) {
     field.set(step);
     session.sample(step, lookup);
@@ -246,7 +246,8 @@ MPI_CASE("a file of another program is copied, reported of, and never without it
   {
     trace::Log log("main");
     const Session session(comm, path, make_plan(streams_of_all_kinds(domain), own, domain), head(),
-                          options_of({}), log, {.after = 4, .accumulators = checkpoint_of(directory.path())});
+                          options_of({}), log,
+                          {.resume = {.after = 4, .accumulators = checkpoint_of(directory.path())}});
     REQUIRE(session.warnings().size() == (comm.is_root() ? 1 : 0));
     if (comm.is_root()) CHECK(session.warnings()[0].find("copied") != std::string::npos);
   }

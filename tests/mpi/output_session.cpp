@@ -64,11 +64,12 @@ std::int64_t bytes_of_io_servers(mpi::CommView comm, IoServers& io_servers) {
 
 /// Runs it on the ranks that compute; returns the error of `finish`, the same on all if they are right.
 std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& run,
-                                     const Options& options) {
+                                     const WriteOptions& options, const SessionServices& services) {
   const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   trace::Log log("main");
-  Session session(comm, path, make_plan(run.streams, own, run.domain), head(), options, log);
+  Session session(comm, path, make_plan(run.streams, own, run.domain), head(), options, log,
+                  {.services = services});
   int lookups = 0;
   const FieldLookup lookup = [&](const std::string& quantity) {
     CHECK(quantity == "p");
@@ -91,18 +92,19 @@ std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path
   CHECK(!session.failure());
   const trace::Log& writing = session.writer_log() != nullptr ? *session.writer_log() : log;
   std::int64_t written = mpi::sum(comm, writing.total(trace::Kind::write).bytes);
-  if (options.io_servers != nullptr && !options.io_servers->connections(options.strategy).empty())
-    written = mpi::sum(comm, bytes_of_io_servers(comm, *options.io_servers));
+  if (services.io_servers != nullptr && !services.io_servers->connections(options.strategy).empty())
+    written = mpi::sum(comm, bytes_of_io_servers(comm, *services.io_servers));
   CHECK(written == mpi::sum(comm, session.account().bytes));
   return {};
 }
 
 /// Runs it on all ranks, some of which only write if the strategy wants it so.
 std::optional<ErrorInfo> run_session(mpi::CommView comm, const std::string& path, const Fixture& run) {
-  return with_io_servers(comm, options_of(run.way, run.fault),
-                         [&](mpi::CommView computing, const Options& options) {
-                           return run_session(computing, path, run, options);
-                         });
+  return with_io_servers(
+      comm, options_of(run.way, run.fault),
+      [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+        return run_session(computing, path, run, options, services);
+      });
 }
 
 /// Returns what a reduction of the pattern over the steps of `cadence` up to `last` is, computed as the

@@ -50,7 +50,7 @@ std::map<std::string, Dataset> contents(const std::string& path) {
 }
 
 void write_pattern(mpi::CommView comm, const std::string& path, Index3 domain,
-                   const std::vector<Stream>& streams, Split split, const Options& options) {
+                   const std::vector<Stream>& streams, Split split, const WriteOptions& options) {
   const Box own = split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   const FieldLookup lookup = [&](const std::string&) { return field.view(); };
@@ -160,7 +160,7 @@ MPI_CASE("a hint that MPI cannot hold is the same error on all ranks", ranks{1, 
   const SharedDir directory(comm);
   const Plan plan = make_plan({}, Box{}, {4, 4, 4});
   trace::Log log("main");
-  Options options = options_of({.strategy = "blocking", .sink = "mpiio"});
+  WriteOptions options = options_of({.strategy = "blocking", .sink = "mpiio"});
   options.mpi_hints = {{std::string(5000, 'k'), "1"}};
   const auto error =
       error_of([&] { Session session(comm, directory.file("out.h5"), plan, head(), options, log); });
@@ -177,7 +177,7 @@ MPI_CASE("the memory of each sink is bounded and known", ranks{1, 2}) {
   trace::Log log("main");
   const auto plan = make_plan({stream("p", Whole{}, Reduction::none, domain)}, own, domain);
   for (const auto& sink : sinks) {
-    const Options options = options_of({.strategy = sink == "hdf5" ? "threads:3" : "", .sink = sink});
+    const WriteOptions options = options_of({.strategy = sink == "hdf5" ? "threads:3" : "", .sink = sink});
     Session session(comm, directory.file("out.h5"), plan, head(), options, log);
     const auto beside = session.memory_bytes() - plan.memory_bytes(buffer_count(options));
     CHECK((sink == "hdf5-chunked" ? beside >= 8 << 20 && beside < 9 << 20 : beside == 0));

@@ -19,7 +19,7 @@ constexpr Index3 domain{8, 7, 14};
 /// A session with one stream of the whole domain.
 class Fixture {
  public:
-  Fixture(mpi::CommView comm, const std::string& path, const Options& options,
+  Fixture(mpi::CommView comm, const std::string& path, const WriteOptions& options,
           OnFailure policy = OnFailure::stop)
       : own_(pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())]),
         field_(own_),

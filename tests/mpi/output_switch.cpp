@@ -44,7 +44,7 @@ std::string disk(const SharedDir& dir, int number) {
   return dir.file(fmt::format("disk{}", number));
 }
 
-Options options_of(const SharedDir& dir, const Segment& segment) {
+WriteOptions options_of(const SharedDir& dir, const Segment& segment) {
   OptionTexts texts{.write = segment.strategy, .sink = segment.sink, .pace = {}, .fault = segment.fault};
   for (int i = 0; i < segment.directories; ++i) {
     fs::create_directories(disk(dir, i));
@@ -60,8 +60,8 @@ struct Outcome {
   std::vector<std::string> warnings;  ///< on the root
 };
 
-Outcome run_segment(mpi::CommView comm, const std::string& path, const Options& options,
-                    const Segment& segment) {
+Outcome run_segment(mpi::CommView comm, const std::string& path, const WriteOptions& options,
+                    const Segment& segment, const SessionServices& services = {}) {
   Outcome outcome;
   outcome.error = error_of([&] {
     const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
@@ -69,7 +69,7 @@ Outcome run_segment(mpi::CommView comm, const std::string& path, const Options& 
     const FieldLookup lookup = [&](const std::string&) { return field.view(); };
     trace::Log log("main");
     Session session(comm, path, make_plan(streams(segment.policy), own, domain), head(), options, log,
-                    {.after = segment.from, .accumulators = ""});
+                    {.services = services, .resume = {.after = segment.from, .accumulators = ""}});
     for (StepIndex step = segment.from + 1; step <= segment.to; ++step) {
       field.set(step);
       session.sample(step, lookup);
@@ -189,9 +189,10 @@ MPI_CASE("switch: processes that write for others do it too", ranks{2, 3}) {
   const SharedDir dir(comm);
   const Segment segment{.strategy = "ranks:1",
                         .fault = fmt::format("write:rank={},nth=4,error=EDQUOT", comm.size() - 1)};
-  const auto error =
-      with_io_servers(comm, options_of(dir, segment), [&](mpi::CommView computing, const Options& options) {
-        const auto outcome = run_segment(computing, dir.file("out.h5"), options, segment);
+  const auto error = with_io_servers(
+      comm, options_of(dir, segment),
+      [&](mpi::CommView computing, const WriteOptions& options, const SessionServices& services) {
+        const auto outcome = run_segment(computing, dir.file("out.h5"), options, segment, services);
         CHECK(directory_warnings(outcome) == (computing.is_root() ? 1 : 0));
         return outcome.error;
       });
@@ -324,7 +325,7 @@ class TwoWriters {
 
  private:
   std::string path_;
-  Options options_;
+  WriteOptions options_;
   Plan plan_;
 };
 

@@ -22,7 +22,7 @@ constexpr std::int64_t data_at = 4096, commit_mark_at = 64;  // of the file of t
 /// A sink whose one dataset and one slot of the commit mark lie in a plain file.
 class PlainSink final : public Sink, private PlacedFiles {
  public:
-  explicit PlainSink(const std::string& path, const Options& options = {})
+  explicit PlainSink(const std::string& path, const WriteOptions& options = {})
       : file_(made(path), make_write_call(options, 0)) {}
 
   Written write(std::span<const Extent> extents, StepIndex step) override {

@@ -13,7 +13,7 @@
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "output/sinks/hdf5_chunked/file.hpp"
 #include "output_pattern.hpp"
 #include "tailrace/error.hpp"

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "mpi/file.hpp"
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/error.hpp"
 
 using namespace tailrace;
@@ -32,7 +32,7 @@ OptionTexts texts(const std::string& write, const std::string& sink, const std::
 }  // namespace
 
 TEST_CASE("empty texts give the defaults") {
-  const Options options = parse_options({});
+  const WriteOptions options = parse_options({});
   CHECK(strategy_text(options) == "auto");
   CHECK(options.sink == "hdf5");
   CHECK(!options.pace);
@@ -68,7 +68,7 @@ TEST_CASE("leaders take a group, and buffers with it") {
   CHECK(strategy_text(read("leaders")) == "leaders:node,buffers=2");
   CHECK(strategy_text(read("leaders:4")) == "leaders:4,buffers=2");
   CHECK(strategy_text(read("leaders:node,buffers=3")) == "leaders:node,buffers=3");
-  const Options options = read("leaders:12,buffers=5");
+  const WriteOptions options = read("leaders:12,buffers=5");
   CHECK(options.group == 12);
   CHECK(buffer_count(options) == 5);
   CHECK(read(strategy_text(options).c_str()).group == 12);
@@ -83,7 +83,7 @@ TEST_CASE("leaders take a group, and buffers with it") {
 TEST_CASE("sinks are read and written back") {
   CHECK(sink_text(parse_options({})) == "hdf5");
   CHECK(sink_text(parse_options(texts("", "hdf5-chunked", "", ""))) == "hdf5-chunked:4");
-  const Options options = parse_options(texts("", "hdf5-chunked:9", "", ""));
+  const WriteOptions options = parse_options(texts("", "hdf5-chunked:9", "", ""));
   CHECK(options.sink == "hdf5-chunked");
   CHECK(options.deflate_level == 9);
   CHECK(sink_text(options) == "hdf5-chunked:9");
@@ -94,7 +94,7 @@ TEST_CASE("sinks are read and written back") {
 TEST_CASE("hints for MPI-IO are passed on as they are, and forgotten with another sink") {
   CHECK(sink_text(parse_options(texts("", "mpiio", "", ""))) == "mpiio");
   const auto text = "mpiio:striping_factor=8,romio_cb_write=enable,path=a=b";
-  Options options = parse_options(texts("", text, "", ""));
+  WriteOptions options = parse_options(texts("", text, "", ""));
   CHECK(options.mpi_hints ==
         mpi::Hints{{"striping_factor", "8"}, {"romio_cb_write", "enable"}, {"path", "a=b"}});
   CHECK(sink_text(options) == text);
@@ -123,7 +123,7 @@ TEST_CASE("stripes on Lustre are hints where MPI-IO makes the file") {
   OptionTexts wanted;
   wanted.lustre_count = "8";
   wanted.lustre_size = "100KB";
-  const Options plain = parse_options(wanted);
+  const WriteOptions plain = parse_options(wanted);
   CHECK(plain.lustre.count == 8);
   CHECK(plain.lustre.bytes == 128 << 10);
   CHECK(plain.mpi_hints.empty());

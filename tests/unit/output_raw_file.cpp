@@ -15,6 +15,7 @@
 #include "base/system.hpp"
 #include "h5/file.hpp"
 #include "output/core/raw_file.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/error.hpp"
 
 using namespace tailrace;
@@ -99,7 +100,7 @@ ErrorInfo failure_of(const std::string& path, std::unique_ptr<WriteCall> call) {
   return {};
 }
 
-Options with_fault(const std::string& fault) {
+WriteOptions with_fault(const std::string& fault) {
   return parse_options({.write = {}, .sink = {}, .pace = {}, .fault = fault});
 }
 

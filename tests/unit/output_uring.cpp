@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/system.hpp"
+#include "output/registry/create.hpp"
 #include "output_async_bench.hpp"
 
 using namespace tailrace;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/system.hpp"
+#include "output/registry/create.hpp"
 #include "output_pattern.hpp"
 #include "writer_ground.hpp"
 
@@ -104,7 +105,7 @@ bool holds_samples(const MemorySink& sink, StepIndex last) {
   return true;
 }
 
-Options options_for(const std::string& strategy) {
+WriteOptions options_for(const std::string& strategy) {
   return parse_options({.write = strategy, .sink = {}, .pace = {}, .fault = {}});
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "options.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/error.hpp"
 #include "temp_dir.hpp"
 

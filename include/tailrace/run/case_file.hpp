@@ -52,6 +52,10 @@ class CaseFile {
   void allow_outside() noexcept;
   /// The position of a text among those that the schema accepts; 0 if it is absent or wrong.
   std::size_t choice(const std::string& key);
+  /// How many steps of `dt` to compute: "time.steps", or as many as reach the time of `end_key`. Neither,
+  /// both, or a number that nobody can compute becomes a problem, and 1 is returned. `dt_name` is in its
+  /// words.
+  StepIndex steps(const std::string& end_key, const char* dt_name, double dt);
   /// A key that goes with other choices than this case's: known, and a problem if it is there. Returns
   /// whether it is.
   bool refuse(const std::string& key, const std::string& what, const std::string& fix);

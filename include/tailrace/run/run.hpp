@@ -109,15 +109,11 @@ class Run {
   std::string convert(const checkpoint::StateFunction& simulation, const Conversion& conversion,
                       const std::vector<ForeignFormat>& formats);
   /// Creates the output file with what was planned; the outputs of the case and the numbers of steps are
-  /// added to the head. The simulation is, with arrays of `simulation_bytes`, and has talked to the other
-  /// ranks once.
-  /// @collective{comm}, synchronises
+  /// added to the head. With a step in `resume`, for a computation that is resumed, it opens the file that an
+  /// earlier run left. The simulation is, with arrays of `simulation_bytes`, and has talked to the other
+  /// ranks once. @collective{comm}, synchronises
   output::Session& open_output(const std::string& path, const output::FileHead& head,
-                               std::int64_t simulation_bytes);
-  /// As above, for a computation that is resumed: opens the file that an earlier run left. @collective{comm},
-  /// synchronises
-  output::Session& open_output(const std::string& path, const output::FileHead& head,
-                               std::int64_t simulation_bytes, const output::Resume& resume);
+                               std::int64_t simulation_bytes, const output::Resume& resume = {});
   /// Largest memory of this rank during the run, known once the output is open; from the first step on with
   /// the buffers of checkpoints. @local
   [[nodiscard]] std::int64_t predicted_bytes() const noexcept;
@@ -138,16 +134,12 @@ class Run {
     std::optional<double> hidden_fraction;  ///< refers to all ranks
   };
   /// Takes the final fields, completes the output file with the `tail` and writes the account. What failed
-  /// is in the summary, the same on all ranks; it is not thrown. `cells` are this rank's.
-  /// @collective{comm}, synchronises
-  Summary close(const DriveResult& result, const FinalFields& fields,
-                const std::function<output::FileTail()>& tail, std::int64_t cells);
-  /// As above; when the output is complete and the run has not failed, `derive` makes other files from it. If
-  /// that fails, so has the run. `derive` throws the same error on all ranks, or none. @collective{comm},
-  /// synchronises
+  /// is in the summary, the same on all ranks; it is not thrown. `cells` are this rank's. When the output is
+  /// complete and the run has not failed, `derive` makes other files from it, if it is given; if that fails,
+  /// so has the run. `derive` throws the same error on all ranks, or none. @collective{comm}, synchronises
   Summary close(const DriveResult& result, const FinalFields& fields,
                 const std::function<output::FileTail()>& tail, std::int64_t cells,
-                const std::function<void()>& derive);
+                const std::function<void()>& derive = {});
 
   /// As `close`, for a run that stopped before the end of the computation and that another one resumes from:
   /// `save` keeps the simulation's state, then the reductions are left unfinished in the file. If the state

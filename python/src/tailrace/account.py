@@ -11,7 +11,7 @@ from typing import Any
 
 from tailrace import __version__
 from tailrace.console import count_of
-from tailrace.run_files import ACCOUNT, PROGRESS, read_table
+from tailrace.run_files import ACCOUNT, PROGRESS, Failure, RunAccount, read_table
 from tailrace.time_parts import parts_s, visible_fraction
 from tailrace.units import bytes_text, duration_text
 
@@ -19,7 +19,7 @@ OUTPUT_NAME = "output.h5"
 SMALL_SHARE = 0.01  # of the run time: writing that takes less is not worth a choice
 
 
-def read_account(run_dir: Path) -> dict[str, Any] | None:
+def read_account(run_dir: Path) -> RunAccount | None:
     """run.json, or None where there is none or it holds nothing."""
     return read_table(run_dir / "run.json", ACCOUNT).table or None
 
@@ -66,17 +66,17 @@ def signal_name(number: int) -> str:
 
 
 def write_failed_account(
-    run_dir: Path, known: dict[str, Any], started: float, reason: str, rank: int | None
-) -> dict[str, Any]:
+    run_dir: Path, known: RunAccount, started: float, reason: str, rank: int | None
+) -> RunAccount:
     """Writes run.json with status failed and what can still be known, and returns it; `known`: fields of the
     request. If it cannot be written, that is reported on standard error.
     """
     ended = datetime.now(UTC)
     progress = read_table(run_dir / "progress.json", PROGRESS).table
-    error: dict[str, Any] = {"kind": "killed", "message": reason}
+    error: Failure = {"kind": "killed", "message": reason}
     if rank is not None:
         error["rank"] = rank
-    account = {
+    account: RunAccount = {
         "format": "tailrace-run",
         "format_version": 1,
         "status": "failed",
@@ -98,14 +98,14 @@ def write_failed_account(
     return account
 
 
-def add_to_account(run_dir: Path, account: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+def add_to_account(run_dir: Path, account: RunAccount, name: str, value: Any) -> RunAccount:
     """The account with one more entry, also in run.json."""
     account = account | {name: value}
     write_account(run_dir, account)
     return account
 
 
-def write_account(run_dir: Path, account: dict[str, Any]) -> None:
+def write_account(run_dir: Path, account: RunAccount) -> None:
     """Writes run.json; if it cannot be written, that is reported on standard error."""
     partial = run_dir / ".run.json.partial"
     try:
@@ -115,7 +115,7 @@ def write_account(run_dir: Path, account: dict[str, Any]) -> None:
         print(f"tailrace: {run_dir / 'run.json'}: cannot be written: {failure.strerror}", file=sys.stderr)
 
 
-def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
+def summary(run_dir: Path, account: RunAccount) -> list[str]:
     """The run in a few lines."""
     lines = [headline(account)]
     if split := time_line(account):
@@ -129,7 +129,7 @@ def summary(run_dir: Path, account: dict[str, Any]) -> list[str]:
     return lines
 
 
-def time_line(account: dict[str, Any]) -> str:
+def time_line(account: RunAccount) -> str:
     """The parts of the run time, which add up to it; of several ranks the means."""
     wall_s = account.get("wall_s")
     if not wall_s or not account.get("per_rank"):
@@ -140,7 +140,7 @@ def time_line(account: dict[str, Any]) -> str:
     return mean + ", ".join(texts)
 
 
-def headline(account: dict[str, Any]) -> str:
+def headline(account: RunAccount) -> str:
     parts = [f"{account.get('status', 'unknown')}:"]
     if account.get("steps_planned"):
         parts.append(f"{account.get('steps', 0)} of {account['steps_planned']} steps")
@@ -155,7 +155,7 @@ def headline(account: dict[str, Any]) -> str:
     return f"{text} ({reason})" if reason and account.get("status") != "finished" else text
 
 
-def output_line(account: dict[str, Any]) -> str:
+def output_line(account: RunAccount) -> str:
     """How much was written, what the computation noticed of it, and who wrote."""
     size = account.get("output_bytes")
     if not size:
@@ -169,7 +169,7 @@ def output_line(account: dict[str, Any]) -> str:
     return text
 
 
-def strategy_text(account: dict[str, Any]) -> str:
+def strategy_text(account: RunAccount) -> str:
     """The strategy in force at the end; where `auto` chose it, with the reason in a few words."""
     plan = account.get("plan") or {}
     decisions = plan.get("decisions") or []
@@ -178,7 +178,7 @@ def strategy_text(account: dict[str, Any]) -> str:
     return f"{decisions[-1]['strategy']} (chosen automatically: {why_chosen(account)})"
 
 
-def why_chosen(account: dict[str, Any]) -> str:
+def why_chosen(account: RunAccount) -> str:
     if account.get("output_write_s", 0.0) < SMALL_SHARE * account.get("wall_s", 0.0):
         return "output is small"
     if not account["plan"].get("reasons"):

@@ -19,7 +19,7 @@ from typing import IO, Any, Protocol
 
 from tailrace.console import EXIT_RUN_FAILED, CommandError
 from tailrace.launch import Launcher
-from tailrace.run_files import PROGRESS, read_table
+from tailrace.run_files import PROGRESS, Progress, read_table
 
 POLL_S = 0.2
 # Ranks install their signal handlers before they report progress. An earlier signal would kill them: it
@@ -41,7 +41,7 @@ PR_SET_PDEATHSIG = 1
 class Display(Protocol):
     """Where a job shows itself: show gets what progress.json holds, say each line of the job."""
 
-    def show(self, progress: dict[str, Any]) -> None: ...
+    def show(self, progress: Progress) -> None: ...
 
     def say(self, line: str) -> None: ...
 
@@ -183,7 +183,7 @@ class Job:
             process.send_signal(self.launcher.stop_signal)
 
 
-def read_progress(run_dir: Path, started: float) -> dict[str, Any] | None:
+def read_progress(run_dir: Path, started: float) -> Progress | None:
     """progress.json of this run: one that an earlier run left behind is older than our start."""
     path = run_dir / "progress.json"
     try:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from tailrace.account import how_it_ended, read_account
 from tailrace.casefile import make_input
@@ -26,9 +26,42 @@ from tailrace.job import Job, JobResult
 from tailrace.launch import launch_command
 from tailrace.progress import make_progress
 from tailrace.run import Plan, RunRequest, check_case, make_plan
+from tailrace.run_files import Prediction, RunAccount
 from tailrace.units import bytes_text, duration_text, wide_console
 
 WORTH_CHOOSING = 0.02  # of the run time; runs differ by more from one day to the next
+
+
+class Rates(TypedDict, total=False):
+    """Bytes per second; none where nothing was measured."""
+
+    write_buffered_bytes_s: float
+    write_flushed_bytes_s: float
+    copy_bytes_s: float
+
+
+class TotalPrediction(Prediction):
+    """A prediction with the set-up."""
+
+    total_s: float
+
+
+class Description(TypedDict):
+    """A plan as --json has it."""
+
+    case: str
+    simulation: str
+    ranks: int
+    threads: int
+    choice: str
+    reasons: list[str]
+    setup_s: float
+    predictions: list[TotalPrediction]
+    """The possible ones first, the fastest first."""
+    measured: dict[str, Any]
+    rates: Rates
+    measured_steps: int | None
+    warnings: list[str]
 
 
 def plan_case(request: RunRequest, directory: Path | None) -> int:
@@ -61,7 +94,7 @@ def target_directory(directory: Path | None) -> Path:
     return directory
 
 
-def measure(job: Plan) -> dict[str, Any]:
+def measure(job: Plan) -> RunAccount:
     """Runs the case until its output is planned; returns the account of that run."""
     command = launch_command(job.launcher, job.layout, [*job.program, "--plan", "--quiet"])
     with make_progress() as progress:
@@ -80,7 +113,7 @@ def failed_status(result: JobResult) -> int:
     return EXIT_BAD_INPUT if result.returncode == EXIT_BAD_INPUT else EXIT_RUN_FAILED
 
 
-def measure_rates(directory: Path) -> dict[str, Any]:
+def measure_rates(directory: Path) -> Rates:
     """Bytes per second of the target's file system and of copying in memory; empty where nothing fits."""
     if shutil.disk_usage(directory).free < 4 * SAMPLE_BYTES:
         return {}
@@ -100,7 +133,7 @@ def measure_copy() -> float:
     return SAMPLE_BYTES / (time.perf_counter() - started)
 
 
-def report_nothing(request: RunRequest, account: dict[str, Any]) -> int:
+def report_nothing(request: RunRequest, account: RunAccount) -> int:
     """Says why there is nothing to choose."""
     decisions = account.get("plan", {}).get("decisions", [])
     kept = decisions[-1] if decisions else {"strategy": account.get("strategy"), "reason": ""}
@@ -116,9 +149,7 @@ def report_nothing(request: RunRequest, account: dict[str, Any]) -> int:
     return EXIT_NO
 
 
-def describe(
-    request: RunRequest, job: Plan, account: dict[str, Any], rates: dict[str, Any]
-) -> dict[str, Any]:
+def describe(request: RunRequest, job: Plan, account: RunAccount, rates: Rates) -> Description:
     """Everything as it goes to --json."""
     plan = account["plan"]
     setup_s = account.get("setup_s", 0.0)
@@ -139,7 +170,7 @@ def describe(
     }
 
 
-def print_plan(found: dict[str, Any]) -> None:
+def print_plan(found: Description) -> None:
     from rich.table import Table
 
     console = wide_console()
@@ -177,7 +208,7 @@ def print_plan(found: dict[str, Any]) -> None:
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def conclusion(found: dict[str, Any]) -> str:
+def conclusion(found: Description) -> str:
     """What auto takes and why; whether the choice matters at all."""
     possible = [entry["total_s"] for entry in found["predictions"] if entry["possible"]]
     if len(possible) > 1 and max(possible) - min(possible) < WORTH_CHOOSING * min(possible):
@@ -195,7 +226,7 @@ def write_s(measured: dict[str, Any]) -> float:
     return sum(measured[part] for part in parts)
 
 
-def rates_text(rates: dict[str, Any]) -> str:
+def rates_text(rates: Rates) -> str:
     return (
         f"file system: {bytes_text(rates['write_buffered_bytes_s'])}/s, "
         f"{bytes_text(rates['write_flushed_bytes_s'])}/s onto the device; "

@@ -4,8 +4,8 @@
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
+from tailrace.run_files import Progress
 from tailrace.units import bytes_text, duration_text
 
 CLOSING = "closing"
@@ -29,7 +29,7 @@ class PlainProgress:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def show(self, progress: dict[str, Any]) -> None:
+    def show(self, progress: Progress) -> None:
         if self.phase:
             self.show_tenth(progress)
         if progress.get("phase", "") != self.phase:
@@ -39,7 +39,7 @@ class PlainProgress:
         self.show_tenth(progress)
         self.go_on()
 
-    def show_tenth(self, progress: dict[str, Any]) -> None:
+    def show_tenth(self, progress: Progress) -> None:
         step, steps = progress.get("step", 0), progress.get("steps") or 0
         tenth = 10 * step // steps if steps else 0
         if tenth > self.tenth:
@@ -61,13 +61,13 @@ class BarProgress:
     """A bar that stays at the bottom while lines scroll by above it."""
 
     def __init__(self) -> None:
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        texts = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
+        texts = bars.TextColumn("{task.description}"), bars.TextColumn("{task.fields[text]}")
         # The time continues when the steps are over and the last output is written.
-        columns = (texts[0], BarColumn(), texts[1], TimeElapsedColumn())
-        self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        columns = (texts[0], bars.BarColumn(), texts[1], bars.TimeElapsedColumn())
+        self.progress = bars.Progress(*columns, console=Console(stderr=True), transient=True)
         self.task = self.progress.add_task("starting", total=None, text="")
 
     def __enter__(self) -> "BarProgress":
@@ -77,7 +77,7 @@ class BarProgress:
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def show(self, progress: dict[str, Any]) -> None:
+    def show(self, progress: Progress) -> None:
         step, steps, phase = progress.get("step", 0), progress.get("steps"), progress.get("phase", "")
         text = f"{position(progress)}{left(progress)}" if steps else ""
         self.progress.update(
@@ -88,12 +88,12 @@ class BarProgress:
         self.progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def position(progress: dict[str, Any]) -> str:
+def position(progress: Progress) -> str:
     """How far it is: in steps, unless it is said otherwise."""
     return progress.get("position") or f"step {progress.get('step', 0)} of {progress.get('steps')}"
 
 
-def left(progress: dict[str, Any]) -> str:
+def left(progress: Progress) -> str:
     remaining = progress.get("remaining_s")
     return "" if remaining is None else f", {duration_text(max(0.0, remaining))} left"
 

@@ -10,8 +10,9 @@ from tailrace.casefile import npb_case, read_case
 from tailrace.console import EXIT_OK, CommandError
 from tailrace.launch import Layout, Machine, check_processes, default_threads, find_launcher
 from tailrace.programs import find_program, launch_info
-from tailrace.run import Plan, RunRequest, carry_out, check_case, writers
+from tailrace.run import Plan, RunRequest, carry_out, check_case
 from tailrace.run_files import COUNT, TEXT, read_table
+from tailrace.strategies import dedicated_ranks, spawned_processes
 
 START_FILE = "start.json"
 START = {"program": TEXT, "arguments": [TEXT], "directory": TEXT, "ranks": COUNT}
@@ -131,14 +132,13 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     machine = Machine.here()
     threads = request.threads or default_threads(ranks, os.environ, machine)
     strategy = request.native_options.get("write") or start.value("--write") or case.strategy
-    world = ranks + writers(strategy, "ranks")
+    world = ranks + dedicated_ranks(strategy)
     launcher = find_launcher(launch_info(program), request.launcher, world)
     words = [str(program), *start.arguments, "--out", str(run_dir), "-t", str(threads), "--resume"]
     words += [word for setting in request.settings for word in ("--set", setting)]
     for name, value in request.native_options.items():
         words += [f"--{name}", value]
-    spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
-    layout = Layout(world, threads, request.bind, machine, spawned, request.oversubscribe)
+    layout = Layout(world, threads, request.bind, machine, spawned_processes(strategy), request.oversubscribe)
     check_processes(layout)
     as_run = RunRequest(
         case=case.path,

@@ -3,7 +3,6 @@
 
 import json
 import os
-import re
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -44,6 +43,8 @@ from tailrace.messages.counts import read_profile
 from tailrace.messages.preload import clear, profiled
 from tailrace.programs import launch_info, simulation_program
 from tailrace.progress import make_progress
+from tailrace.run_files import RunAccount
+from tailrace.strategies import dedicated_ranks, spawned_processes
 
 # Files by which a run describes itself: those of a replaced run must not be taken for the new one's.
 ACCOUNT_FILES = ("run.json", "progress.json", "report.html")
@@ -89,18 +90,6 @@ class Plan:
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
         return child_environment(self.layout.threads, bind, self.layout.machine.busy)
-
-
-# Where the strategy is given without a number.
-UNNAMED_WRITERS = {"ranks": 1, "spawn": 1, "spawn-each": 2}
-
-
-def writers(strategy: str | None, kind: str) -> int:
-    """Processes that only write: N of "ranks:N", "spawn:N" or "spawn-each:N", with or without ",send". What
-    is wrong with a strategy, the native program says.
-    """
-    found = re.fullmatch(rf"{kind}(?::(\d+))?(?:,\w+)?", strategy or "")
-    return int(found[1] or UNNAMED_WRITERS[kind]) if found else 0
 
 
 def run_case(request: RunRequest) -> int:
@@ -155,7 +144,7 @@ def make_plan(request: RunRequest) -> Plan:
     threads = request.threads or default_threads(request.ranks, os.environ, machine)
     # -n counts the ranks that compute; those that only write come on top.
     strategy = request.native_options.get("write", case.strategy)
-    ranks = request.ranks + writers(strategy, "ranks")
+    ranks = request.ranks + dedicated_ranks(strategy)
     launcher = find_launcher(launch_info(program), request.launcher, ranks)
     run_dir = choose_run_dir(request)
     words = [str(program), *case.words(), "--out", str(run_dir), "-t", str(threads)]
@@ -169,8 +158,7 @@ def make_plan(request: RunRequest) -> Plan:
         words.append("--overwrite")
     if request.allow_outside:
         words.append("--allow-outside")
-    spawned = writers(strategy, "spawn") + writers(strategy, "spawn-each")
-    layout = Layout(ranks, threads, request.bind, machine, spawned, request.oversubscribe)
+    layout = Layout(ranks, threads, request.bind, machine, spawned_processes(strategy), request.oversubscribe)
     check_processes(layout)
     return Plan(case, words, launcher, layout, run_dir)
 
@@ -209,8 +197,8 @@ def check_case(plan: Plan, *, shows_warnings: bool = False) -> int:
 
 
 def finalize_account(
-    request: RunRequest, plan: Plan, result: JobResult, started: float, earlier: dict[str, Any] | None
-) -> dict[str, Any] | None:
+    request: RunRequest, plan: Plan, result: JobResult, started: float, earlier: RunAccount | None
+) -> RunAccount | None:
     """The run's account, written here for a run that died without; None when it made no directory either, or
     left that of an earlier run or segment as it was.
     """
@@ -220,7 +208,7 @@ def finalize_account(
     if account is not None or not plan.run_dir.is_dir() or result.returncode == EXIT_BAD_INPUT:
         return account
     reason, rank = how_it_ended(result.returncode, result.messages)
-    known = {
+    known: RunAccount = {
         "simulation": plan.case.simulation,
         "program": Path(plan.program[0]).name,
         "config": {"case": {"file": str(request.case)}, "set": request.settings, **request.native_options},
@@ -232,7 +220,7 @@ def finalize_account(
     return write_failed_account(plan.run_dir, known, started, reason, rank)
 
 
-def died_late(result: JobResult, account: dict[str, Any] | None) -> bool:
+def died_late(result: JobResult, account: RunAccount | None) -> bool:
     """Whether the launcher or a rank was killed when the run was complete. Its account is the last that a
     run writes, once all ranks have agreed on how it ended.
     """
@@ -251,7 +239,7 @@ def counted_messages(run_dir: Path) -> dict[str, Any]:
     return found
 
 
-def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:
+def exit_status(result: JobResult, account: RunAccount | None) -> int:
     """The program's own status where it has one of the agreed meanings, else a failure of the run."""
     status = (account or {}).get("status")
     if (result.returncode == EXIT_OK and status in COMPLETE) or died_late(result, account):
@@ -263,7 +251,7 @@ def exit_status(result: JobResult, account: dict[str, Any] | None) -> int:
     return EXIT_RUN_FAILED
 
 
-def print_summary(request: RunRequest, run_dir: Path, account: dict[str, Any]) -> None:
+def print_summary(request: RunRequest, run_dir: Path, account: RunAccount) -> None:
     """Prints the summary and the report's path; with --json the account alone is on standard output."""
     stream = sys.stderr if request.json else sys.stdout
     for line in summary(run_dir, account):

@@ -4,7 +4,7 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 TEXT, NUMBER, COUNT, TABLE = "text", "number", "count", "table"
 TIMES_AND_SIZES = ("_s", "_bytes")  # names of entries that end so are of numbers
@@ -51,6 +51,126 @@ ACCOUNT = {
     },
 }  # fmt: skip
 PROGRESS = {"phase": TEXT, "step": COUNT, "steps": COUNT}
+
+
+class Progress(TypedDict, total=False):
+    """progress.json: how far a run is."""
+
+    phase: str
+    step: int
+    steps: int | None
+    position: str
+    """Instead of the step."""
+    remaining_s: float | None
+
+
+class Failure(TypedDict, total=False):
+    """Why a run failed."""
+
+    kind: str
+    message: str
+    rank: int
+
+
+class Decision(TypedDict):
+    """What `auto` decided at a step."""
+
+    step: int
+    strategy: str
+    reason: str
+
+
+class Prediction(TypedDict):
+    """What a run was to cost under a strategy, in seconds."""
+
+    strategy: str
+    possible: bool
+    reason: str
+    extra_processes: int
+    run_s: float
+    per_output_s: float
+    compute_s: float
+    write_s: float
+
+
+class PlanAccount(TypedDict, total=False):
+    """What the planner found out."""
+
+    mode: str
+    decisions: list[Decision]
+    reasons: list[str]
+    measured: dict[str, Any]
+    predictions: list[Prediction]
+
+
+class TriedTransport(TypedDict, total=False):
+    """A transport that flights were tried with."""
+
+    name: str
+    cost_s: float
+    obstacle: str
+
+
+class Choice(TypedDict, total=False):
+    """How a kind of flight came by its transport."""
+
+    flights: str
+    entry_bytes: int
+    chosen: str
+    left: list[str]
+    tried: list[TriedTransport]
+
+
+class ExchangeMap(TypedDict, total=False):
+    """What an access map did; `per_rank` has numbers by their names, and `sent` by rank."""
+
+    name: str
+    choices: list[Choice]
+    per_rank: list[dict[str, Any]]
+
+
+class ExchangeAccount(TypedDict, total=False):
+    """What was exchanged by index."""
+
+    transport: str
+    asked_by: str
+    order: str
+    maps: list[ExchangeMap]
+
+
+class RunAccount(TypedDict, total=False):
+    """run.json, as far as the command reads it; what a simulation adds goes by other names."""
+
+    status: str
+    reason: str
+    title: str
+    simulation: str
+    program: str
+    version: str
+    started: str
+    ended: str
+    error: Failure
+    config: dict[str, Any]
+    exit_status: int
+    strategy: str | None
+    sink: str | None
+    ranks: int
+    threads: int
+    steps: int
+    steps_planned: int | None
+    steps_recorded: int | None
+    resumed_from: int
+    wall_s: float
+    setup_s: float
+    output_bytes: int
+    output_write_s: float
+    checkpoint_bytes: int
+    checkpoint_s: float
+    per_rank: list[dict[str, Any]]
+    peak_memory_bytes: list[float]
+    warnings: list[str]
+    exchange: ExchangeAccount
+    plan: PlanAccount
 
 
 @dataclass

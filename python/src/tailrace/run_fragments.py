@@ -38,6 +38,7 @@ from tailrace.launch import (
 )
 from tailrace.programs import find_program, launch_info, program_directories
 from tailrace.progress import PlainProgress
+from tailrace.run_files import RunAccount
 
 NATIVE = "tailrace-fragments"
 # What a run directory has for one that resumes it.
@@ -130,7 +131,7 @@ def run_program(request: ProgramRequest) -> int:
             return run_file(request, file, account, found)
 
 
-def keep(request: ProgramRequest, file: Path, account: dict[str, Any], files: Sequence[Path]) -> Path:
+def keep(request: ProgramRequest, file: Path, account: RunAccount, files: Sequence[Path]) -> Path:
     """Leaves in the run directory all that it takes to resume the run; returns the program there."""
     assert request.out is not None
     kept = request.out / f"{KEPT_PROGRAM}{file.suffix}"
@@ -193,9 +194,7 @@ def directory_of(request: ProgramRequest) -> Iterator[None]:
                 request.out.rmdir()
 
 
-def run_file(
-    request: ProgramRequest, file: Path, account: dict[str, Any], problems: list[dict[str, Any]]
-) -> int:
+def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems: list[dict[str, Any]]) -> int:
     """Runs what was compiled; `problems` are those of the source."""
     native = native_program()
     layout = Layout(request.ranks, request.threads, request.bind, oversubscribe=request.oversubscribe)
@@ -226,7 +225,7 @@ def run_file(
     return end(request, account)
 
 
-def native_account(path: Path) -> dict[str, Any]:
+def native_account(path: Path) -> RunAccount:
     """What the ranks have written of themselves; nothing if they did not come to that."""
     return {"fragments": json.loads(path.read_text())} if path.is_file() else {}
 
@@ -261,7 +260,7 @@ def exit_status(result: JobResult) -> int:
     return result.returncode if known else EXIT_RUN_FAILED
 
 
-def end(request: ProgramRequest, account: dict[str, Any]) -> int:
+def end(request: ProgramRequest, account: RunAccount) -> int:
     """Says how the program ended, if it began, and keeps its account; returns the exit status."""
     began = account["exit_status"] != EXIT_BAD_INPUT
     if began:

@@ -21,6 +21,10 @@ StaticDataset static_dataset(const std::string& path, h5::Shape shape, const std
   dataset.values.assign(bytes.begin(), bytes.end());
   return dataset;
 }
+template <class T>
+StaticDataset static_dataset(const std::string& path, const std::vector<T>& values) {
+  return static_dataset(path, {values.size()}, values);
+}
 
 /// The dataset of a stream's values in its group. The selection is one part. @local
 h5::DatasetSpec values_dataset(const Stream& stream, Index3 domain, h5::ElementType type);

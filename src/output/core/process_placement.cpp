@@ -108,7 +108,7 @@ int colour_of(const std::string& host) {
 }
 
 /// Writer threads of the n-th process that computes on this machine.
-int writers_of(const Options& options, int index) {
+int writers_of(const WriteOptions& options, int index) {
   if (options.strategy == "threads" || options.strategy == "uring") return 1;
   if (options.strategy != "leaders") return 0;
   return index % (options.group > 0 ? options.group : max_group) == 0 ? 1 : 0;
@@ -143,7 +143,7 @@ ProcessPlacement::ProcessPlacement(const std::string& descriptions, int own) {
   }
 }
 
-ThreadPlacement ProcessPlacement::thread_placement(const Options& options) const {
+ThreadPlacement ProcessPlacement::thread_placement(const WriteOptions& options) const {
   auto processes = processes_;
   int index = 0;
   for (std::size_t i = 0; i < processes.size(); ++i)

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/placement.hpp"
-#include "output/core/options.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 
@@ -29,7 +29,7 @@ class ProcessPlacement {
 
   /// Of this process, when it writes as the options say. Where the system does not let a thread go to its
   /// place, nobody chooses one. @local
-  [[nodiscard]] ThreadPlacement thread_placement(const Options& options) const;
+  [[nodiscard]] ThreadPlacement thread_placement(const WriteOptions& options) const;
   /// Of this process, which only writes. @local
   [[nodiscard]] ThreadPlacement placement_of_writer(bool bind) const;
   /// Returns where the launcher has put this process. @local

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/topology.hpp"
 #include "output/core/meter.hpp"
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/raw_file.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/file_content.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 
@@ -108,8 +110,10 @@ class Sink {
   virtual Written write(std::span<const Extent> extents, StepIndex step) = 0;
   /// Puts records of this rank into sample number `sample` of a stream that takes them, behind those of
   /// earlier calls. Only of sinks whose traits say that they grow. @local. Errors (io).
-  virtual Written append(std::size_t dataset, std::int64_t sample, std::span<const std::byte> rows,
-                         StepIndex step);
+  virtual Written append(std::size_t /*dataset*/, std::int64_t /*sample*/, std::span<const std::byte>,
+                         StepIndex) {
+    throw Error(ErrorKind::internal, "records for a sink that does not grow");
+  }
   /// Marks that the samples of rank `source` are in the file up to and with `steps`. @local
   virtual void commit_mark(int source, StepIndex steps) = 0;
   /// Notes, before they are recorded, that samples of rank `source` after those recorded last are left out.
@@ -161,25 +165,20 @@ struct SinkContext {
   const std::string& path;
   const Plan& plan;  ///< outlives the sink
   const FileHead& head;
-  const Options& options;
+  const WriteOptions& options;
   StepIndex resume_after = 0;  ///< the file holds the samples up to this step: open it instead of creating it
   int sources;                 ///< ranks whose samples come, unless `joins` the first ones of `comm`
   /// The file is and has been opened by those who will end it: this sink only writes samples, advances
   /// records and flushes, and its `close` takes no tail. Only of sinks whose traits say so.
   bool joins = false;
-  int process = -1;  ///< number of this process in messages and for faults, if not its rank in `comm`
+  int process = -1;       ///< number of this process in messages and for faults, if not its rank in `comm`
+  Cpus writer_cpus = {};  ///< where a thread of the sink's own runs
+  // What `create_sink` fills in of the strategy.
+  bool splits_samples = false;  ///< each sample goes into a file of its own (docs/formats/snapshots.md)
+  int buffers = 1;              ///< staging buffers of this rank
 };
 
-/// Errors (usage): the sink that the options name cannot resume in a file that an earlier run left. @local
-void check_resumes(const WriteOptions& options);
-/// Errors (usage): a stream's policy for failures is not one that the sink can keep, in a new file or, with
-/// `resume_after`, in one that is there. @local
-void check_policies(const Plan& plan, const WriteOptions& options, StepIndex resume_after);
-/// Errors (usage): a stream grows, which the sink cannot. @local
-void check_growth(const Plan& plan, const WriteOptions& options);
-
-/// Creates the file of the sink that the options name. @collective{context.comm}, synchronises; every rank
-/// throws the same error or none.
-std::unique_ptr<Sink> create_sink(const SinkContext& context);
+/// Creates the file of the sink that the options name: `create_sink`, as rooms below the registry know it.
+using SinkFactory = std::unique_ptr<Sink> (*)(SinkContext context);
 
 }  // namespace tailrace::output

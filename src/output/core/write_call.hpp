@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
-#include "output/core/options.hpp"
 #include "tailrace/box.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 

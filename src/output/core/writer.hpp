@@ -7,13 +7,14 @@
 #include <span>
 #include <string>
 
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
+#include "output/core/services.hpp"
 #include "output/core/sink.hpp"
 #include "output/core/staging.hpp"
 #include "output/core/write_state.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 
@@ -77,7 +78,9 @@ struct WriterContext {
   std::span<const Share* const> shares;  ///< refers to this rank, by their numbers
   std::int64_t staging_bytes;
   std::size_t max_staged_extents;  ///< refers to a job
-  const Options& options;
+  const WriteOptions& options;
+  const SessionServices& services;
+  const Cpus& writer_cpus;  ///< where a thread of the writer's own runs
   Reached& reached;
   trace::Log& log;         ///< refers to the simulation's thread
   trace::Log& writer_log;  ///< refers to a thread of the writer's own
@@ -85,10 +88,11 @@ struct WriterContext {
   // For strategies whose writers open the file by themselves.
   std::string path = {};       ///< refers to the file
   const Plan* plan = nullptr;  ///< refers to this rank
+  // What `create_writer` fills in of the strategy.
+  int buffers = 1;              ///< staging buffers of this rank
+  bool splits_samples = false;  ///< each sample goes into a file of its own
+  std::string strategy = {};    ///< as it is given to `--write`
 };
-
-/// Starts the writer of the strategy that the options name. @collective{context.comm}
-std::unique_ptr<Writer> create_writer(const WriterContext& context);
 
 /// A job as whoever writes it sees it.
 struct JobView {

@@ -10,6 +10,7 @@
 #include "base/system.hpp"
 #include "output/core/sink.hpp"
 #include "output/planner/host.hpp"
+#include "output/registry/options.hpp"
 #include "output/registry/registry.hpp"
 #include "output/strategies/async_queue.hpp"
 
@@ -23,7 +24,7 @@ constexpr auto outputs_of_candidate = static_cast<std::int64_t>(TuningWindow::mi
 
 /// Outputs of a window. What the kernel's queue is given is known to be done up to four outputs later: small
 /// outputs are gathered until the one before is recorded.
-std::size_t outputs_of_window(const Options& options) {
+std::size_t outputs_of_window(const WriteOptions& options) {
   return options.strategy == name_of(Strategy::uring) ? 2 * TuningWindow::min_outputs
                                                       : TuningWindow::min_outputs;
 }
@@ -37,7 +38,8 @@ const StrategyEntry* find_entry(Strategy strategy) {
 }
 
 /// Strategies that the build or the machine lacks, or that do not go with the sink or the streams.
-std::vector<Refusal> refusals(const Options& options, const Plan& plan) {
+std::vector<Refusal> refusals(const AutoTunerContext& context) {
+  const auto& options = context.options;
   std::vector<Refusal> list;
   for (int i = 0; i < strategy_count; ++i) {
     const auto strategy = static_cast<Strategy>(i);
@@ -47,10 +49,10 @@ std::vector<Refusal> refusals(const Options& options, const Plan& plan) {
     else if (!entry->serves(find_sink(options.sink).traits))
       list.push_back({strategy, fmt::format("it does not go with --sink {}", options.sink)});
   }
-  if (options.io_servers == nullptr) list.push_back({Strategy::spawn, "this program starts no processes"});
+  if (!context.can_spawn) list.push_back({Strategy::spawn, "this program starts no processes"});
   if (auto reason = kernel_queue_obstacle(); !reason.empty())
     list.push_back({Strategy::uring, std::move(reason)});
-  if (plan.may_switch()) list.push_back({Strategy::uring, "streams may go to another directory"});
+  if (context.plan.may_switch()) list.push_back({Strategy::uring, "streams may go to another directory"});
   return list;
 }
 
@@ -73,7 +75,7 @@ Candidate candidate_of(const std::string& text) {
 
 }  // namespace
 
-void begin_auto(Options& options) {
+void begin_auto(WriteOptions& options) {
   const auto* const threads = find_entry(Strategy::threads);
   const bool behind = threads != nullptr && threads->serves(find_sink(options.sink).traits);
   options.strategy = name_of(behind ? Strategy::threads : Strategy::blocking);
@@ -83,6 +85,7 @@ AutoTuner::AutoTuner(const AutoTunerContext& context)
     : consultation_(context.comm),
       root_(context.comm.is_root()),
       options_(context.options),
+      planner_(context.planner),
       load_(context.plan, context.after),
       window_(load_, context.log, context.meter),
       performance_model_(measure_load(context)),
@@ -107,7 +110,7 @@ Measurements AutoTuner::measure_load(const AutoTunerContext& context) {
   m.each_flushed = options_.flush_samples;
   if (root_) m.machine = machine_of(hosts);
   if (options_.pace) m.machine.writer_limit_bytes_s = options_.pace->bandwidth_bytes_s;
-  if (root_) m.refused = refusals(options_, context.plan);
+  if (root_) m.refused = refusals(context);
   times_flush_ = mpi::max(context.comm, std::int64_t{root_ && !m.each_flushed && beyond_page_cache(m)}) == 1;
   return m;
 }
@@ -180,13 +183,13 @@ void AutoTuner::finish(const std::function<void()>& progress) {
 std::string AutoTuner::decide() {
   const auto seen = Observation::of(consultation_.largest());
   // Small outputs are gathered while the writer is busy: nothing of them may be complete yet.
-  if (!decided_ && seen.jobs == 0 && options_.planner_script.empty()) return "- 0 0";
+  if (!decided_ && seen.jobs == 0 && planner_.script.empty()) return "- 0 0";
   observed_s_ += seen.period_s;
   report_.decisions.back().observed_output_s = observed_s_ / ++windows_;
   performance_model_.learn(seen, current_);
-  if (!options_.planner_script.empty()) return take_from_script();
+  if (!planner_.script.empty()) return take_from_script();
   if (seen.flush_pending > 0) return "- 0 0";
-  if (options_.plan_only) return plan_on();
+  if (planner_.plan_only) return plan_on();
   const bool wrong =
       decided_ && is_wrong(expected_output_s(predicted_, seen.steps, seen.bytes), seen.period_s);
   const bool news = decided_ && !informed_ && performance_model_.has_measured_interference();
@@ -237,7 +240,7 @@ std::string AutoTuner::take(const Decision& decision) {
 }
 
 std::string AutoTuner::take_from_script() {
-  const auto& next = options_.planner_script[script_at_++ % options_.planner_script.size()];
+  const auto& next = planner_.script[script_at_++ % planner_.script.size()];
   mark(candidate_of(next), "the next of the script");
   return next + " 0 0";
 }

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "mpi/consultation.hpp"
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/planner/plan_report.hpp"
 #include "output/planner/planner.hpp"
+#include "output/planner/planner_options.hpp"
 #include "output/planner/tuning_window.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 
@@ -21,15 +22,17 @@ namespace tailrace::output {
 struct AutoTunerContext {
   mpi::CommView comm;  ///< the ranks of the session
   const Plan& plan;
-  const Options& options;  ///< with the strategy to begin with
-  trace::Log& log;         ///< refers to the simulation's thread
-  Meter& meter;            ///< refers to this rank's writing
-  int free_cores;          ///< refers to this machine, without a thread that computes
-  StepIndex after;         ///< the outputs up to this step were written by an earlier run
+  const WriteOptions& options;  ///< with the strategy to begin with
+  const PlannerOptions& planner;
+  bool can_spawn;   ///< the program starts processes that write
+  trace::Log& log;  ///< refers to the simulation's thread
+  Meter& meter;     ///< refers to this rank's writing
+  int free_cores;   ///< refers to this machine, without a thread that computes
+  StepIndex after;  ///< the outputs up to this step were written by an earlier run
 };
 
 /// Finds out what `auto` begins with: a strategy that does no harm and goes with the sink. @local
-void begin_auto(Options& options);
+void begin_auto(WriteOptions& options);
 
 /// The strategy `auto`: watches the outputs of a session in windows of a few, and says when to resume with
 /// which strategy. After each window the ranks' observations go to the root, which decides; the answer comes
@@ -41,7 +44,7 @@ class AutoTuner {
   explicit AutoTuner(const AutoTunerContext& context);
 
   /// The strategy in force.
-  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const WriteOptions& options() const noexcept { return options_; }
 
   /// To be called before the samples of each step are taken. True if the writer has to be switched to
   /// `options()`. Waits for ranks that are a step late, and calls `progress` meanwhile. @collective{comm}
@@ -82,7 +85,8 @@ class AutoTuner {
 
   mpi::Consultation consultation_;
   bool root_;
-  Options options_;
+  WriteOptions options_;
+  PlannerOptions planner_;
   OutputLoad load_;
   TuningWindow window_;
   std::size_t next_ = 0;  ///< the first output that has not been taken

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "output/core/options.hpp"
+#include "output/registry/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -178,7 +178,9 @@ std::string sink_forms() {
 std::vector<Service> services() {
   std::vector<Service> list;
   for (const auto& strategy : strategies()) {
-    list.push_back({strategy.form, {}});
+    WriteOptions usual;
+    strategy.parse("", usual);
+    list.push_back({strategy.form, strategy.name + strategy.argument(usual), {}});
     for (const auto& sink : sinks())
       if (strategy.serves(sink.traits) && is_available(sink)) list.back().sinks.emplace_back(sink.form);
   }

@@ -10,6 +10,8 @@
 #include "base/text.hpp"
 #include "h5/parallel.hpp"
 #include "mpi/file.hpp"
+#include "output/registry/create.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
@@ -184,10 +186,7 @@ constexpr std::array strategy_table{
         .name = "ranks",
         .form = "ranks[:N[,send|,isend]]",
         .parse = parse_ranks,
-        .argument =
-            [](const WriteOptions& options) {
-              return fmt::format(":{}{}", options.writers, options.send_waits ? ",send" : "");
-            },
+        .argument = ranks_argument,
         .buffers = [](const WriteOptions& options) { return options.send_waits ? 1 : options.buffers; },
         .make = make_ranks_writer,
         .serves = can_be_joined,
@@ -330,15 +329,16 @@ void check_resumes(const WriteOptions& options) {
                         .hint = "write with another sink from the start, such as hdf5, or without stops"});
 }
 
-Written Sink::append(std::size_t, std::int64_t, std::span<const std::byte>, StepIndex) {
-  throw Error(ErrorKind::internal, "records for a sink that does not grow");
-}
-
-std::unique_ptr<Sink> create_sink(const SinkContext& context) {
+std::unique_ptr<Sink> create_sink(SinkContext context) {
+  context.splits_samples = splits_samples(context.options);
+  context.buffers = buffer_count(context.options);
   return find_sink(context.options.sink).create(context);
 }
 
-std::unique_ptr<Writer> create_writer(const WriterContext& context) {
+std::unique_ptr<Writer> create_writer(WriterContext context) {
+  context.buffers = buffer_count(context.options);
+  context.splits_samples = splits_samples(context.options);
+  context.strategy = strategy_text(context.options);
   return find_strategy(context.options.strategy).make(context);
 }
 

@@ -98,12 +98,12 @@ const LocalPoint* DeviceSampler::points_of(const Share& share) {
   return reinterpret_cast<const LocalPoint*>(buffer.data());
 }
 
-std::unique_ptr<DeviceSampler> make_device_sampler(mpi::CommView comm, const Options& options,
+std::unique_ptr<DeviceSampler> make_device_sampler(mpi::CommView comm, const SessionServices& services,
                                                    const Plan& plan) {
   std::unique_ptr<DeviceSampler> sampler;
   mpi::collectively(comm, [&] {
-    if (options.device != nullptr)
-      sampler = std::make_unique<DeviceSampler>(*options.device, options.device_stream, plan);
+    if (services.device != nullptr)
+      sampler = std::make_unique<DeviceSampler>(*services.device, services.device_stream, plan);
   });
   return sampler;
 }

@@ -11,8 +11,8 @@
 
 #include "device/device.hpp"
 #include "output/core/accumulator.hpp"
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
+#include "output/core/services.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
 
@@ -74,9 +74,9 @@ class DeviceSampler {
   std::map<const Accumulator*, device::Buffer> reductions_;
 };
 
-/// For the device of the options; null without one. @collective{comm}. Errors (resource), the same on all
+/// For the device of the services; null without one. @collective{comm}. Errors (resource), the same on all
 /// ranks.
-std::unique_ptr<DeviceSampler> make_device_sampler(mpi::CommView comm, const Options& options,
+std::unique_ptr<DeviceSampler> make_device_sampler(mpi::CommView comm, const SessionServices& services,
                                                    const Plan& plan);
 
 }  // namespace tailrace::output

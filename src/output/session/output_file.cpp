@@ -45,7 +45,7 @@ class OutputFile::Impl {
       : contents_(std::move(contents)),
         device_(device_of(comm, contents_)),
         session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
-                 head_of(contents_), with_device(options), log_) {}
+                 head_of(contents_), options, log_, {.services = services()}) {}
 
   Session& session() noexcept { return session_; }
 
@@ -56,11 +56,9 @@ class OutputFile::Impl {
   }
 
  private:
-  [[nodiscard]] Options with_device(const WriteOptions& decided) const {
-    Options options(decided);
-    options.device = device_.get();
-    if (contents_.device) options.device_stream = contents_.device->stream;
-    return options;
+  [[nodiscard]] SessionServices services() const {
+    return {.device = device_.get(),
+            .device_stream = contents_.device ? contents_.device->stream : nullptr};
   }
 
   OutputContents contents_;

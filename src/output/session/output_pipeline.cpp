@@ -11,7 +11,10 @@ namespace tailrace::output {
 Lease OutputPipeline::acquire(StepIndex step) {
   auto lease = writer_->try_acquire();
   if (!lease) {
-    wait(step, [&] { lease.emplace(wait_for_buffer()); });
+    wait(step, [&] {
+      wait_for_arrivals();  // else buffers that nobody has handed over would be waited for
+      lease.emplace(commits_.acquire(*writer_));
+    });
     ++account_.waits;
   }
   (*lease)->step = step;
@@ -62,39 +65,27 @@ void OutputPipeline::wait_for_arrivals() {
     });
 }
 
-Lease OutputPipeline::wait_for_buffer() {
-  wait_for_arrivals();  // else buffers that nobody has handed over would be waited for
-  if (exchange_ == nullptr) return writer_->acquire();
-  for (Backoff backoff;; backoff.pause()) {
-    progress();
-    if (auto lease = writer_->try_acquire()) return std::move(*lease);
-  }
-}
-
 void OutputPipeline::progress() {
   hand_over();
   writer_->progress();
-  if (exchange_ != nullptr) exchange_->progress();
-}
-
-void OutputPipeline::wait_for_writer() {
-  wait_for_arrivals();
-  if (exchange_ != nullptr)
-    for (Backoff backoff; !writer_->idle(); backoff.pause()) progress();
-  writer_->flush_all();
+  commits_.progress();
 }
 
 void OutputPipeline::flush_all(StepIndex step) {
-  wait(step, [this] { wait_for_writer(); });
+  wait(step, [this] {
+    wait_for_arrivals();
+    commits_.flush(*writer_);
+  });
 }
 
 void OutputPipeline::complete(StepIndex step) {
   std::optional<ErrorInfo> failure;
   wait(step, [&] {
-    wait_for_writer();
+    wait_for_arrivals();
+    commits_.flush(*writer_);
     failure = this->failure();
     try {
-      if (exchange_ != nullptr) exchange_->complete();
+      commits_.complete();
     } catch (...) {
       if (!failure) failure = describe_current_exception();
     }
@@ -103,9 +94,9 @@ void OutputPipeline::complete(StepIndex step) {
 }
 
 void OutputPipeline::keep_up(StepIndex step) {
-  if (exchange_ == nullptr || exchange_->keeps_up(step)) return;
+  if (commits_.keeps_up(step)) return;
   wait(step, [&] {
-    for (Backoff backoff; !exchange_->keeps_up(step); backoff.pause())
+    for (Backoff backoff; !commits_.keeps_up(step); backoff.pause())
       hand_over();  // other ranks wait for what arrives here
   });
   ++account_.waits;

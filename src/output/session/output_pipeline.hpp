@@ -8,20 +8,20 @@
 #include <optional>
 
 #include "device/device.hpp"
-#include "output/core/sink.hpp"
 #include "output/core/staging.hpp"
 #include "output/core/writer.hpp"
+#include "output/session/commits.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::output {
 
 /// Describes where the samples of a rank leave: the writer that takes its buffers, as soon as copies from a
-/// device into them have arrived, and, with some sinks, the exchange that brings them to other ranks. Every
-/// wait for either is reported in the account and the log. What is passed to the constructor outlives it.
+/// device into them have arrived, and what brings them to other ranks, if the sink does so. Every wait for
+/// either is reported in the account and the log. What is passed to the constructor outlives it.
 class OutputPipeline {
  public:
-  OutputPipeline(Sink& sink, Account& account, trace::Log& log)
-      : exchange_(sink.exchange()), account_(account), log_(log) {}
+  OutputPipeline(Commits& commits, Account& account, trace::Log& log)
+      : commits_(commits), account_(account), log_(log) {}
 
   /// The next writer; the one before has been waited for and taken away by `take_writer_away`.
   void set_writer(std::unique_ptr<Writer> writer) noexcept { writer_ = std::move(writer); }
@@ -30,8 +30,8 @@ class OutputPipeline {
     writer_.reset();
   }
   [[nodiscard]] Writer& writer() const noexcept { return *writer_; }
-  /// Of the sink, if it has one.
-  [[nodiscard]] Exchange* exchange() const noexcept { return exchange_; }
+  /// Returns whether small samples may wait in a buffer for more. @local
+  [[nodiscard]] bool batches() const { return !commits_.exchanges() && writer_->batches(); }
 
   /// Waits by `action`; what the writer counts as waiting meanwhile is not counted twice. @local
   void wait(StepIndex step, const std::function<void()>& action);
@@ -55,8 +55,8 @@ class OutputPipeline {
   void progress();
   /// Waits until all that was submitted is written or dropped. @local
   void flush_all(StepIndex step);
-  /// The same at the end, with what the exchange has left. @collective{comm} of the sink if it has an
-  /// exchange. Errors: the first of the writer's and of the exchange's.
+  /// The same at the end, with what is left to move between ranks. @collective{comm} of the sink if samples
+  /// move between ranks. Errors: the first of the writer's and of the moving.
   void complete(StepIndex step);
   /// Waits while other ranks depend on this one to take in their samples. @local
   void keep_up(StepIndex step);
@@ -68,12 +68,10 @@ class OutputPipeline {
     const device::Event* arrival;  ///< null: all is there
     [[nodiscard]] bool here() const { return arrival == nullptr || arrival->reached(); }
   };
-  Lease wait_for_buffer();
-  void wait_for_writer();
   void hand_over();
   void wait_for_arrivals();
 
-  Exchange* exchange_;
+  Commits& commits_;
   Account& account_;
   trace::Log& log_;
   std::unique_ptr<Writer> writer_;

@@ -94,9 +94,7 @@ void Sampler::take_samples(StepIndex step, const FieldLookup& field, const RowsL
   const bool full = job.room() < next ||
                     job.staged_extents.size() + staged_extents_per_step_ > plan_.staged_extents_per_buffer();
   // Others may wait for what is to be moved.
-  if (pipeline_.exchange() != nullptr || next == 0 || full || !pipeline_.writer().batches() ||
-      pipeline_.idle())
-    submit_batch();
+  if (next == 0 || full || !pipeline_.batches() || pipeline_.idle()) submit_batch();
 }
 
 void Sampler::pack_samples(StepIndex step, const FieldLookup& field, Staging& job) {

@@ -8,6 +8,10 @@
 #include "output/core/process_placement.hpp"
 #include "output/core/resumption.hpp"
 #include "output/planner/auto_tuner.hpp"
+#include "output/registry/create.hpp"
+#include "output/registry/options.hpp"
+#include "output/session/agreement.hpp"
+#include "output/session/commits.hpp"
 #include "output/session/output_pipeline.hpp"
 #include "output/session/sampler.hpp"
 
@@ -15,15 +19,19 @@ namespace tailrace::output {
 
 class Session::Impl {
  public:
-  Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head, const Options& options,
-       trace::Log& log, const Resume& resume)
-      : comm_(mpi::Comm::duplicate(comm)),
+  Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head,
+       const WriteOptions& options, trace::Log& log, SessionContext context)
+      : ranks_(comm),
+        comm_(ranks_.comm()),
         path_(path),
         plan_(std::move(plan)),
         shares_((number_shares(plan_), shares_of(plan_))),
         options_(options),
+        services_(std::move(context.services)),
+        planner_(std::move(context.planner)),
         log_(log),
-        sampled_(resume.after) {
+        sampled_(context.resume.after) {
+    const auto& resume = context.resume;
     std::vector<RunningStream> streams;
     mpi::collectively(comm_, [&] {
       check_policies(plan_, options_, resume.after);
@@ -31,27 +39,24 @@ class Session::Impl {
       if (resume.after > 0) check_resumes(options_);
       streams = running_streams(plan_);
     });
-    const bool automatic = options_.strategy == "auto" || options_.plan_only;
+    const bool automatic = options_.strategy == "auto" || planner_.plan_only;
     if (automatic) begin_auto(options_);
-    if (!options_.thread_placements)
-      options_.thread_placements = std::make_shared<const ProcessPlacement>(comm_, Trade::computes);
+    if (!services_.placement)
+      services_.placement = std::make_shared<const ProcessPlacement>(comm_, Trade::computes);
     place_threads();
-    // Before the sink opens the file, and perhaps keeps it open or replaces it.
-    if (resume.after > 0) {
-      mpi::collectively_on_root(comm_, [&] { check_resumable(path, plan_, head, resume); });
-      mpi::collectively(
-          comm_, [&] { restore(streams, path, resume); }, close_limit_s);
-    }
+    if (resume.after > 0) restore_reductions(streams, head, resume);
     sink_ = create_sink({.comm = comm_,
                          .path = path,
                          .plan = plan_,
                          .head = head,
                          .options = options_,
                          .resume_after = resume.after,
-                         .sources = comm_.view().size()});
-    pipeline_.emplace(*sink_, account_, log_);
+                         .sources = comm_.size(),
+                         .writer_cpus = writer_cpus_});
+    commits_ = create_commits(*sink_);
+    pipeline_.emplace(*commits_, account_, log_);
     sampler_.emplace(plan_, std::move(streams), *pipeline_, log_,
-                     make_device_sampler(comm_, options_, plan_));
+                     make_device_sampler(comm_, services_, plan_));
     if (automatic) start_auto_tuner(resume.after);
     if (sink_->collective()) sampler_->count_jobs(comm_);
     add_warning(sink_->warning());
@@ -59,7 +64,7 @@ class Session::Impl {
   }
 
   ~Impl() {
-    if (auto* const exchange = pipeline_->exchange()) exchange->abandon();
+    commits_->abandon();
     if (!sink_->collective()) sampler_->submit_batch();
   }
   Impl(const Impl&) = delete;
@@ -93,19 +98,15 @@ class Session::Impl {
   StepIndex flush_all(double limit_s) {
     const auto flush_here = [&] {
       const auto mine = error_of([&] { flush_taken(sampled_); });
-      if (exchange() != nullptr) exchange()->finalize();  // before any wait for ranks that depend on this one
-      if (mine) throw Error(*mine);
+      commits_->finalize();
+      throw_if_any(mine);
     };
-    const auto failure = shared_failure(flush_here, limit_s);
-    if (failure && failure->rank < 0) give_up(*failure);
-    if (failure) throw Error(*failure);
-    if (exchange() == nullptr) sink_->publish(comm_, sampled_);
-    committed_ = exchange() != nullptr ? std::min(sampled_, exchange()->commit()) : sampled_;
-    return committed_;
+    throw_if_any(ranks_.failure_of(flush_here, limit_s));
+    return commits_->commit(comm_, sampled_);
   }
 
   void start_flush() {
-    if (together()) return;
+    if (commits_->together()) return;
     flush_wanted_ = true;
     flushing_to_ = sampled_;
     move();
@@ -113,46 +114,40 @@ class Session::Impl {
 
   bool waits_to_flush() {
     move();
-    return !pipeline_->failure() && reached_.durable() < flushing_to_;
+    return !pipeline_->failure() && reached(WriteState::durable) < flushing_to_;
   }
 
   void flush_until(StepIndex step) {
-    if (together()) {
+    if (commits_->together()) {
       flush_all(close_limit_s);
       return;
     }
     const auto flush_here = [&] {
-      if (reached_.durable() < step || pipeline_->failure()) flush_taken(sampled_);
+      if (reached(WriteState::durable) < step || pipeline_->failure()) flush_taken(sampled_);
     };
-    const auto failure = shared_failure(flush_here, close_limit_s);
-    if (failure && failure->rank < 0) give_up(*failure);
-    if (failure) throw Error(*failure);
-    sink_->publish(comm_, step);
-    mark_committed(step);
+    throw_if_any(ranks_.failure_of(flush_here, close_limit_s));
+    commits_->commit(comm_, step);
   }
 
   [[nodiscard]] StepIndex reached(WriteState state) const noexcept {
-    if (state == WriteState::submitted) return sampled_;
-    if (state == WriteState::committed || exchange() != nullptr) return committed_;
-    return state == WriteState::written ? reached_.written() : reached_.durable();
+    return state == WriteState::submitted ? sampled_ : commits_->reached(state);
   }
 
   [[nodiscard]] StepIndex queued_steps() const noexcept {
-    if (exchange() != nullptr) return 0;
-    return std::max<StepIndex>(0, last_sample_ - std::max(before_samples_, reached_.written()));
+    return commits_->queued(before_samples_, last_sample_);
   }
 
   bool wait(WriteState state, StepIndex step, double limit_s) {
     if (state == WriteState::submitted) return sampled_ >= step;
-    if (state == WriteState::committed || together()) return flush_all(limit_s) >= step;
+    if (state == WriteState::committed || commits_->together()) return flush_all(limit_s) >= step;
     bool came = false;
     pipeline_->wait(step, [&] { came = wait_alone(state, step, monotonic_s() + limit_s); });
     return came;
   }
 
-  void mark_committed(StepIndex step) noexcept { committed_ = std::max(committed_, step); }
+  void mark_committed(StepIndex step) noexcept { commits_->mark(step); }
 
-  void switch_writer(const Options& options) {
+  void switch_writer(const WriteOptions& options) {
     if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
     sampler_->submit_batch();
     pipeline_->flush_all(sampled_);
@@ -176,20 +171,19 @@ class Session::Impl {
 
   void end(StepIndex last_step, const FileTail& tail, Ending ending) {
     if (auto_tuner_) auto_tuner_->finish([this] { pipeline_->progress(); });
-    const auto failure = shared_failure([&] { write_and_complete(last_step, ending); }, close_limit_s);
-    if (failure && failure->rank < 0) give_up(*failure);
+    const auto failure = ranks_.failure_of([&] { write_and_complete(last_step, ending); }, close_limit_s);
     if (auto_tuner_) account_.wait_s += auto_tuner_->waited_s();
     add_up_account();  // now that all have flushed: a thread of one rank may write for others
-    add_up_exchange();
+    commits_->add_costs(account_);
     const auto close_failure = error_of([&] {
       const trace::Scope scope(log_, trace::Kind::close, last_step);
       sink_->close(comm_, tail, {.steps = last_step, .complete = !failure});
     });
     for (const auto& note : sink_->notes()) add_warning(note);
-    if (close_failure && close_failure->rank < 0) give_up(*close_failure);
-    comm_.close();
-    if (failure) throw Error(*failure);
-    if (close_failure) throw Error(*close_failure);
+    ranks_.common_failure(close_failure);
+    ranks_.close();
+    throw_if_any(failure);
+    throw_if_any(close_failure);
   }
 
   [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
@@ -198,9 +192,10 @@ class Session::Impl {
     return auto_tuner_ ? auto_tuner_->report() : no_plan_;
   }
   [[nodiscard]] bool planned() const noexcept {
-    return options_.plan_only && (!auto_tuner_ || auto_tuner_->complete());
+    return planner_.plan_only && (!auto_tuner_ || auto_tuner_->complete());
   }
-  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const WriteOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const auto& placement() const noexcept { return services_.placement; }
   [[nodiscard]] const trace::Log* writer_log() const noexcept {
     return writer_log_.empty() ? nullptr : &writer_log_;
   }
@@ -212,15 +207,19 @@ class Session::Impl {
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
-  /// Returns whether samples get onto the device only when all ranks see to it.
-  [[nodiscard]] bool together() const { return exchange() != nullptr || sink_->collective(); }
   [[nodiscard]] Writer& writer() const noexcept { return pipeline_->writer(); }
-  [[nodiscard]] Exchange* exchange() const noexcept { return pipeline_->exchange(); }
+
+  /// Before the sink opens the file, and perhaps keeps it open or replaces it.
+  void restore_reductions(std::vector<RunningStream>& streams, const FileHead& head, const Resume& resume) {
+    mpi::collectively_on_root(comm_, [&] { check_resumable(path_, plan_, head, resume); });
+    mpi::collectively(
+        comm_, [&] { restore(streams, path_, resume); }, close_limit_s);
+  }
 
   /// A sink that moves data between ranks goes by the number of buffers that it was made for: with it, the
   /// strategy to begin with is the one that stays.
   void start_auto_tuner(StepIndex after) {
-    if (exchange() != nullptr) {
+    if (commits_->exchanges()) {
       no_plan_.automatic = true;
       no_plan_.decisions.push_back(
           {.step = after,
@@ -231,9 +230,11 @@ class Session::Impl {
     auto_tuner_.emplace(AutoTunerContext{.comm = comm_,
                                          .plan = plan_,
                                          .options = options_,
+                                         .planner = planner_,
+                                         .can_spawn = services_.io_servers != nullptr,
                                          .log = log_,
                                          .meter = sink_->meter(),
-                                         .free_cores = options_.thread_placements->free_cores(),
+                                         .free_cores = services_.placement->free_cores(),
                                          .after = after});
   }
 
@@ -250,7 +251,7 @@ class Session::Impl {
   }
 
   /// The same error on all ranks.
-  [[noreturn]] void refuse_switch(const Options& options) const {
+  [[noreturn]] void refuse_switch(const WriteOptions& options) const {
     throw Error(
         ErrorInfo{.kind = ErrorKind::usage,
                   .message = path_ + ": a session cannot change from " + strategy_text(options_) + " to " +
@@ -263,9 +264,8 @@ class Session::Impl {
 
   /// Finds out where the writer thread runs under the strategy; the sink's, if it has one, runs there too.
   void place_threads() {
-    const auto thread_placement = options_.thread_placements->thread_placement(options_);
-    options_.writer_cpus =
-        thread_placement.writing.empty() ? options_.thread_placements->bound() : thread_placement.writing;
+    const auto thread_placement = services_.placement->thread_placement(options_);
+    writer_cpus_ = thread_placement.writing.empty() ? services_.placement->bound() : thread_placement.writing;
     // The planner's last output, written in the step, is not what the account should state.
     if (thread_placement.place != WriterPlace::none || thread_placement_.computing.empty())
       thread_placement_ = thread_placement;
@@ -279,7 +279,9 @@ class Session::Impl {
                                          .staging_bytes = plan_.staging_bytes(),
                                          .max_staged_extents = plan_.staged_extents_per_buffer(),
                                          .options = options_,
-                                         .reached = reached_,
+                                         .services = services_,
+                                         .writer_cpus = writer_cpus_,
+                                         .reached = commits_->own(),
                                          .log = log_,
                                          .writer_log = writer_log_,
                                          .warning = warning,
@@ -294,48 +296,22 @@ class Session::Impl {
   void collect_warning(const std::string& of_writer) {
     std::optional<ErrorInfo> mine;
     if (!of_writer.empty()) mine = ErrorInfo{.message = of_writer, .path = {}, .hint = {}};
-    const auto reported = error_of([&] { mpi::agree(comm_, mine); });
-    if (reported && reported->rank < 0) give_up(*reported);
+    const auto reported = ranks_.common_failure(error_of([&] { mpi::agree(comm_, mine); }));
     if (reported) add_warning(reported->message);
   }
 
   /// On the root, and once: writers that take turns do not say it again.
   void add_warning(const std::string& text) {
-    if (text.empty() || !comm_.view().is_root()) return;
+    if (text.empty() || !comm_.is_root()) return;
     if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(text);
-  }
-
-  template <class Action>
-  static std::optional<ErrorInfo> error_of(const Action& action) {
-    try {
-      action();
-    } catch (...) {
-      return describe_current_exception();
-    }
-    return {};
-  }
-
-  /// The ranks could not agree in time. Messages are still pending on the communicator, which can never be
-  /// freed then.
-  [[noreturn]] void give_up(const ErrorInfo& error) {
-    static_cast<void>(new mpi::Comm(std::move(comm_)));  // NOLINT: left to the end of the process on purpose
-    throw Error(error);
-  }
-
-  /// Runs `action`; what failed there or in a writer at any time on any rank is the failure of all.
-  /// @collective{comm}
-  template <class Action>
-  std::optional<ErrorInfo> shared_failure(const Action& action, double limit_s) {
-    const auto mine = error_of(action);
-    return error_of([&] { mpi::agree(comm_, mine, limit_s); });
   }
 
   /// Everything that is still to be written, and what the sink moves between ranks, whatever fails.
   void write_and_complete(StepIndex last_step, Ending ending) {
     const auto failure = error_of([&] { write_rest(last_step, ending); });
     const auto unsent = error_of([&] { pipeline_->complete(last_step); });
-    if (failure) throw Error(*failure);
-    if (unsent) throw Error(*unsent);
+    throw_if_any(failure);
+    throw_if_any(unsent);
   }
 
   /// The reductions, the commit mark and the flush to the device.
@@ -349,7 +325,8 @@ class Session::Impl {
 
   /// Returns whether all is on the device: a checkpoint has been waited for before it is finished.
   [[nodiscard]] bool is_written(StepIndex last_step) const {
-    return !together() && !sampler_->reduces() && last_step > 0 && reached_.durable() >= last_step;
+    return !commits_->together() && !sampler_->reduces() && last_step > 0 &&
+           reached(WriteState::durable) >= last_step;
   }
 
   /// Has the writer put all that was taken onto the device, unless it has failed.
@@ -359,7 +336,7 @@ class Session::Impl {
       sampler_->submit_commit_mark(step, true);
     }
     pipeline_->flush_all(step);
-    if (const auto failure = pipeline_->failure()) throw Error(*failure);
+    throw_if_any(pipeline_->failure());
   }
 
   /// Advances whatever is on its way between processes.
@@ -371,44 +348,37 @@ class Session::Impl {
 
   void add_up_account() noexcept { account_ += writer().account(); }
 
-  void add_up_exchange() noexcept {
-    if (exchange() == nullptr) return;
-    account_.write_s += exchange()->write_s();
-    account_.write_cpu_s += exchange()->write_cpu_s();
-  }
-
-  mpi::Comm comm_;
+  Agreement ranks_;
+  mpi::CommView comm_;
   std::string path_;
   Plan plan_;
   std::vector<const Share*> shares_;  // of the plan
-  Options options_;
+  WriteOptions options_;
+  SessionServices services_;
+  PlannerOptions planner_;
   ThreadPlacement thread_placement_;
+  Cpus writer_cpus_;
   trace::Log& log_;
   trace::Log writer_log_{"writer"};
   StepIndex sampled_;  ///< the last step that was seen
   StepIndex last_sample_ = 0,
-            before_samples_ = 0;  ///< of this run: the newest sample, the step before the first
-  Reached reached_;
+            before_samples_ = 0;         ///< of this run: the newest sample, the step before the first
   std::optional<AutoTuner> auto_tuner_;  // of the strategy auto
   PlanReport no_plan_;                   // without one
-  StepIndex committed_ = 0;
-  bool flush_wanted_ = false;  ///< as soon as a buffer is free
-  StepIndex flushing_to_ = 0;  ///< says what was wanted comes up to this step
+  bool flush_wanted_ = false;            ///< as soon as a buffer is free
+  StepIndex flushing_to_ = 0;            ///< says what was wanted comes up to this step
   std::int64_t memory_bytes_ = 0;
   std::vector<std::string> warnings_;  ///< on the root
   Account account_;
   std::unique_ptr<Sink> sink_;
+  std::unique_ptr<Commits> commits_;
   std::optional<OutputPipeline> pipeline_;  // after the sink: its writer ends before
   std::optional<Sampler> sampler_;          // after the output pipeline, to whose writer its buffer belongs
 };
 
 Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
-                 const Options& options, trace::Log& log)
-    : Session(comm, std::move(path), std::move(plan), head, options, log, Resume{}) {}
-
-Session::Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head,
-                 const Options& options, trace::Log& log, const Resume& resume)
-    : impl_(std::make_unique<Impl>(comm, path, std::move(plan), head, options, log, resume)) {}
+                 const WriteOptions& options, trace::Log& log, SessionContext context)
+    : impl_(std::make_unique<Impl>(comm, path, std::move(plan), head, options, log, std::move(context))) {}
 
 Session::~Session() = default;
 
@@ -418,7 +388,7 @@ void Session::sample(StepIndex step, const FieldLookup& field, const RowsLookup&
 void Session::sample_final(StepIndex step, const FieldLookup& field) {
   impl_->sampler().take_final(step, field);
 }
-void Session::switch_writer(const Options& options) {
+void Session::switch_writer(const WriteOptions& options) {
   impl_->switch_writer(options);
 }
 const PlanReport& Session::plan_report() const noexcept {
@@ -439,8 +409,11 @@ bool Session::wait(WriteState state, StepIndex step, double limit_s) {
 void Session::mark_committed(StepIndex step) noexcept {
   impl_->mark_committed(step);
 }
-const Options& Session::options() const noexcept {
+const WriteOptions& Session::options() const noexcept {
   return impl_->options();
+}
+const std::shared_ptr<const ProcessPlacement>& Session::placement() const noexcept {
+  return impl_->placement();
 }
 std::optional<ErrorInfo> Session::failure() const {
   return impl_->failure();

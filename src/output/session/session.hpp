@@ -9,18 +9,28 @@
 #include <vector>
 
 #include "base/placement.hpp"
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
+#include "output/core/services.hpp"
 #include "output/core/writer.hpp"
 #include "output/planner/plan_report.hpp"
+#include "output/planner/planner_options.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/file_content.hpp"
 #include "tailrace/stream.hpp"
 #include "tailrace/trace.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
+
+/// Describes what a session has beside the user's choices: what the program lends it, what it asks of the
+/// planner, and where an earlier run stopped.
+struct SessionContext {
+  SessionServices services = {};
+  PlannerOptions planner = {};
+  Resume resume = {};
+};
 
 /// The life of one output file: created with its whole layout before the first step, filled
 /// asynchronously, closed with its reductions.
@@ -28,15 +38,14 @@ class Session {
  public:
   /// Creates the file (rank 0) and starts the writers. @collective{comm}, synchronises. Every rank throws the
   /// same error or none. `plan` was made for the box of this rank; the streams are the same on all ranks.
-  Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const Options& options,
-          trace::Log& log);
-  /// Opens the file that a run over the same streams left, on any number of ranks, and continues after step
-  /// `resume.after`: nothing up to that step is written again, the reductions begin where they were. A file
-  /// that cannot be written in place, because another program laid it out, is copied and replaced; `warnings`
-  /// says so. With `resume.after` 0 as above. @collective{comm}, synchronises. Errors (input), before
-  /// anything is changed: what the file lacks, has in another shape or type, or holds beyond the streams.
-  Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const Options& options,
-          trace::Log& log, const Resume& resume);
+  ///
+  /// With a step `resume.after` in the context it opens the file that a run over the same streams left, on
+  /// any number of ranks, and continues after that step: nothing up to it is written again, the reductions
+  /// begin where they were. A file that cannot be written in place, because another program laid it out, is
+  /// copied and replaced; `warnings` says so. Errors (input), before anything is changed: what the file
+  /// lacks, has in another shape or type, or holds beyond the streams.
+  Session(mpi::CommView comm, std::string path, Plan plan, const FileHead& head, const WriteOptions& options,
+          trace::Log& log, SessionContext context = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -64,9 +73,11 @@ class Session {
   /// of `options`: nothing is lost or reordered, and a failure stays. All ranks call it after the same step.
   /// @collective{comm}. Errors: as `create_writer`; usage: one of the two strategies puts each sample
   /// into a file of its own and the other does not.
-  void switch_writer(const Options& options);
+  void switch_writer(const WriteOptions& options);
   /// The options in force. @local
-  [[nodiscard]] const Options& options() const noexcept;
+  [[nodiscard]] const WriteOptions& options() const noexcept;
+  /// Says where the processes of this machine run; for the services of further sessions. @local
+  [[nodiscard]] const std::shared_ptr<const ProcessPlacement>& placement() const noexcept;
   /// Returns what the planner of the strategy `auto` knows and did, on the root; `automatic` is false without
   /// it.
   /// @local

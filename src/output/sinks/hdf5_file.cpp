@@ -78,7 +78,7 @@ void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& ra
 
 /// Puts the streams' datasets into the file itself, or says in it which files the samples are in.
 void lay_out_here(h5::File& file, const SinkContext& context, Hdf5Places& places) {
-  const bool splits = splits_samples(context.options);
+  const bool splits = context.splits_samples;
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
       if (splits && is_split(stream)) {
@@ -306,7 +306,7 @@ std::optional<Hdf5Places> find_places(const SinkContext& context) {
   if (context.resume_after > 0) check_left_snapshots(file, context);
   Hdf5Places places;
   places.files = {context.path};
-  const bool splits = splits_samples(context.options);
+  const bool splits = context.splits_samples;
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
       auto extents = splits && is_split(stream) ? std::optional(find_split(file, spec))
@@ -339,7 +339,7 @@ void find_again(const Plan& plan, Hdf5Places& places) {
 }
 
 Hdf5Places replace_by_copy(const SinkContext& context) {
-  if (splits_samples(context.options)) refuse_copy(context.path);
+  if (context.splits_samples) refuse_copy(context.path);
   const std::string path = target_of(context.path), place = path + ".partial";
   Hdf5Places places;
   std::optional<NewRawFiles> raw;  // on the root

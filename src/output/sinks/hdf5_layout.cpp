@@ -50,7 +50,7 @@ void Hdf5Layout::create_or_open(const SinkContext& context) {
   const bool resumes = context.resume_after > 0;
   bool in_place = true;
   const auto prepare_places = [&] {
-    if (splits_samples(context.options) && resumes) discard_snapshots(path_, context.resume_after);
+    if (context.splits_samples && resumes) discard_snapshots(path_, context.resume_after);
     prepare(context.resume_after);
   };
   mpi::collectively_on_root(context.comm, [&] {
@@ -105,7 +105,7 @@ void Hdf5Layout::refuse_switch() const {
 }
 
 /// Returns whether the user names other directories than the raw files have.
-bool Hdf5Layout::names_others(const Options& options) const {
+bool Hdf5Layout::names_others(const WriteOptions& options) const {
   namespace fs = std::filesystem;
   std::set<fs::path> present(places_.directories.begin(), places_.directories.end()), named;
   for (std::size_t i = 1; i < places_.files.size(); ++i)

@@ -52,7 +52,7 @@ class Hdf5Layout {
   bool find_or_create(const SinkContext& context);
   [[noreturn]] void refuse_switch() const;
   void prepare(StepIndex after);
-  [[nodiscard]] bool names_others(const Options& options) const;
+  [[nodiscard]] bool names_others(const WriteOptions& options) const;
   [[nodiscard]] std::vector<SpaceNeed> needs() const;
   [[nodiscard]] bool lacks_slots() const noexcept { return sources_ > places_.commit_mark_slots; }
 

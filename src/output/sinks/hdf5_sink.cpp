@@ -172,7 +172,7 @@ std::int64_t Hdf5Sink::write_batch(StepIndex step) {
 }
 
 std::unique_ptr<Sink> create_hdf5_sink(const SinkContext& context) {
-  if (splits_samples(context.options)) return create_split_sink(context);
+  if (context.splits_samples) return create_split_sink(context);
   return std::make_unique<Hdf5Sink>(context, make_plain_call);
 }
 

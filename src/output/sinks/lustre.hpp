@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "output/core/options.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 

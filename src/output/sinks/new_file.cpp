@@ -71,7 +71,7 @@ void create_complete(const std::string& name, const Maker& make, const Maker& pr
   }
 }
 
-void place_on_device(const std::string& path, const Options& options) {
+void place_on_device(const std::string& path, const WriteOptions& options) {
   if (options.mpi_hints.empty() && !options.lustre.given()) return;
   remove_file(path);  // of a run that was killed here
   if (!options.mpi_hints.empty())

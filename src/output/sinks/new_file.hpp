@@ -41,7 +41,7 @@ void create_complete(const std::string& name, const Maker& make, const Maker& pr
 
 /// Makes an empty file that lies on the device as the user wants, which is fixed for its life with that, in
 /// the place of one that has the name. Does nothing if nothing special is wanted. @local. Errors (io, usage).
-void place_on_device(const std::string& path, const Options& options);
+void place_on_device(const std::string& path, const WriteOptions& options);
 
 /// Creates an HDF5 file in that way: the head, then what `lay_out` makes. Errors (io).
 void create_file(const SinkContext& context, const std::function<void(h5::File&)>& lay_out);

@@ -34,7 +34,8 @@ IoServer::IoServer(mpi::CommView comm, int compute_ranks, const ServerIdentity& 
     : comm_(comm),
       self_(mpi::Comm::duplicate(mpi::CommView(MPI_COMM_SELF))),
       process_(server.process),
-      processes_(server.processes) {
+      processes_(server.processes),
+      create_sink_(server.create_sink) {
   const int writers = comm.size() - compute_ranks;
   for (int rank = 0; rank < compute_ranks; ++rank)
     members_ += compute_ranks + wire::writer_of(rank, compute_ranks, writers) == comm.rank();
@@ -120,7 +121,7 @@ void IoServer::open(int rank, wire::OpenRequest request) {
   packer.put(request.session);
   try {
     auto& session = sessions_[request.session];
-    if (!session) session = std::make_unique<ServedSession>(self_, request, process_);
+    if (!session) session = std::make_unique<ServedSession>(self_, request, process_, create_sink_);
     session->members().try_emplace(rank, std::move(request));
   } catch (...) {
     ErrorInfo error = describe_current_exception();

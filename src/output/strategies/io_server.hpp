@@ -23,6 +23,7 @@ namespace tailrace::output {
 struct ServerIdentity {
   int process = 0, processes = 0;
   ThreadPlacement thread_placement;
+  SinkFactory create_sink;  ///< with which it joins files
 };
 
 /// The life of a process that writes for others. Its main thread moves messages, all the time; a second one
@@ -89,6 +90,7 @@ class IoServer {
   mpi::CommView comm_;
   mpi::Comm self_;
   int process_, processes_, members_ = 0, ended_ = 0;
+  SinkFactory create_sink_;
   std::map<std::int64_t, std::unique_ptr<ServedSession>> sessions_;
   std::deque<Job> arriving_, ready_;
   double ready_since_s_ = 0, last_write_s_ = 0;

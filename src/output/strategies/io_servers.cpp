@@ -9,12 +9,14 @@
 #include "output/strategies/io_server.hpp"
 #include "output/strategies/server_connection.hpp"
 #include "output/strategies/server_spawn.hpp"
+#include "output/strategies/writers.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
 
 struct IoServers::State {
   mpi::CommView world;
+  SinkFactory create_sink;
   mpi::Comm all, compute;  ///< says where some ranks write
   std::unique_ptr<Connection> ranks;
   int writers = 0;
@@ -28,11 +30,11 @@ struct IoServers::State {
 namespace {
 
 /// Writers that are ranks of the job. Errors (usage): there are too few ranks.
-int ranks_that_write(int ranks, const Options& options) {
+int ranks_that_write(int ranks, const WriteOptions& options) {
   if (options.strategy != "ranks") return 0;
   const int writers = options.writers;
   if (2 * writers <= ranks) return writers;
-  const auto text = strategy_text(options);
+  const auto text = "ranks" + ranks_argument(options);
   const std::string fix = ranks > 1
                               ? fmt::format("at least {} ranks, or at most ranks:{}", 2 * writers, ranks / 2)
                               : fmt::format("at least {} ranks, or --write threads", 2 * writers);
@@ -47,11 +49,13 @@ int ranks_that_write(int ranks, const Options& options) {
 
 }  // namespace
 
-int ranks_that_compute(int ranks, const Options& options) {
+int ranks_that_compute(int ranks, const WriteOptions& options) {
   return ranks - ranks_that_write(ranks, options);
 }
 
-IoServers::IoServers(mpi::CommView world, const Options& options) : state_(std::make_unique<State>()) {
+IoServers::IoServers(mpi::CommView world, const WriteOptions& options, SinkFactory create_sink)
+    : state_(std::make_unique<State>()) {
+  state_->create_sink = create_sink;
   state_->world = world;
   state_->bind = options.bind;
   state_->writers = ranks_that_write(world.size(), options);
@@ -82,17 +86,17 @@ int IoServers::serve() {
   IoServer(state_->all, world.size() - state_->writers,
            {.process = world.rank(),
             .processes = world.size(),
-            .thread_placement = state_->thread_placements->placement_of_writer(state_->bind)})
+            .thread_placement = state_->thread_placements->placement_of_writer(state_->bind),
+            .create_sink = state_->create_sink})
       .run();
   return 0;
 }
 
-bool IoServers::start_servers(const Options& options) {
+bool IoServers::start_servers(const WriteOptions& options, bool in_turns) {
   if (state_->spawned.empty() && state_->refusal.empty()) {
     const auto comm = compute_comm();
-    auto spawned = splits_samples(options)
-                       ? spawn_one_by_one(comm, options.writers, state_->bind)
-                       : spawn_together(comm, std::min(options.writers, comm.size()), state_->bind);
+    auto spawned = in_turns ? spawn_one_by_one(comm, options.writers, state_->bind)
+                            : spawn_together(comm, std::min(options.writers, comm.size()), state_->bind);
     state_->refusal = std::move(spawned.refusal);
     state_->spawned = std::move(spawned.writers);
     state_->spawned_for = options.strategy;

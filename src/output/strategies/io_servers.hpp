@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "output/core/options.hpp"
 #include "output/core/writer.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/write_options.hpp"
 #include "trace/recorder.hpp"
 
 namespace tailrace::output {
@@ -37,14 +37,14 @@ struct WriterAccount {
 /// the last ranks of the job write, with `spawn` and `spawn-each` processes that are started for it, with any
 /// other all ranks compute and there are no I/O servers. Made once, early in a program:
 ///
-///     output::IoServers io_servers(world, options);
+///     output::IoServers io_servers(world, options, output::create_sink);
 ///     if (!io_servers.computes()) return io_servers.serve();
-///     options.io_servers = &io_servers;
+///     services.io_servers = &io_servers;
 ///     ... everything else happens on io_servers.compute_comm() ...
 class IoServers {
  public:
   /// @collective{world}, synchronises. Errors (usage), the same on all ranks: too few ranks for the writers.
-  IoServers(mpi::CommView world, const Options& options);
+  IoServers(mpi::CommView world, const WriteOptions& options, SinkFactory create_sink);
   /// Lets the writers go. After the last session; @collective{world}
   ~IoServers();
   IoServers(const IoServers&) = delete;
@@ -60,7 +60,7 @@ class IoServers {
 
   /// Starts the processes that the strategy of the options wants, on the first call. Returns whether there
   /// are any. @collective{compute_comm}, synchronises.
-  bool start_servers(const Options& options);
+  bool start_servers(const WriteOptions& options, bool in_turns);
   /// Why no process could be started for `start_servers`; empty if there was no need to. The same on all
   /// ranks. @local
   [[nodiscard]] const std::string& refusal() const noexcept;
@@ -83,9 +83,9 @@ class IoServers {
 
 /// Of so many ranks, those that compute under the strategy of the options. @local. Errors (usage): there are
 /// too few ranks for the writers.
-int ranks_that_compute(int ranks, const Options& options);
+int ranks_that_compute(int ranks, const WriteOptions& options);
 
 /// The life of a process that I/O servers have started: all that the program tailrace-writer does.
-int serve_as_spawned(mpi::CommView world);
+int serve_as_spawned(mpi::CommView world, SinkFactory create_sink);
 
 }  // namespace tailrace::output

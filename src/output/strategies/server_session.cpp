@@ -27,7 +27,8 @@ Lease Member::take_slot() {
   return std::move(*slot);
 }
 
-ServedSession::ServedSession(mpi::CommView self, const wire::OpenRequest& request, int process)
+ServedSession::ServedSession(mpi::CommView self, const wire::OpenRequest& request, int process,
+                             SinkFactory create_sink)
     : self_(self),
       id_(request.session),
       path_(request.path),

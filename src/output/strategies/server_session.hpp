@@ -33,7 +33,7 @@ class Member {
 class ServedSession {
  public:
   /// Joins the file. `process` is the number of this one. Errors (io).
-  ServedSession(mpi::CommView self, const wire::OpenRequest& request, int process);
+  ServedSession(mpi::CommView self, const wire::OpenRequest& request, int process, SinkFactory create_sink);
   ServedSession(const ServedSession&) = delete;
   ServedSession& operator=(const ServedSession&) = delete;
   /// Leaves the file.
@@ -52,7 +52,7 @@ class ServedSession {
   mpi::CommView self_;
   std::int64_t id_;
   std::string path_;
-  Options options_;
+  WriteOptions options_;
   Plan plan_;
   std::unique_ptr<Sink> sink_;
   std::map<int, Member> members_;

@@ -142,7 +142,7 @@ SpawnResult spawn_one_by_one(mpi::CommView comm, int writers, bool bind) {
   return spawn_groups(comm, writers, 1, bind);
 }
 
-int serve_as_spawned(mpi::CommView world) {
+int serve_as_spawned(mpi::CommView world, SinkFactory create_sink) {
   for (const int number : {SIGTERM, SIGINT, SIGUSR2, SIGXFSZ}) std::signal(number, SIG_IGN);
   auto spawned = mpi::Spawned::by_parent();
   if (spawned.empty())
@@ -157,7 +157,10 @@ int serve_as_spawned(mpi::CommView world) {
     const int process = handshake.first_writer + world.rank();
     const auto thread_placement = place_threads(all, process, handshake.bind);
     IoServer(all, all.size() - world.size(),
-             {.process = process, .processes = handshake.processes, .thread_placement = thread_placement})
+             {.process = process,
+              .processes = handshake.processes,
+              .thread_placement = thread_placement,
+              .create_sink = create_sink})
         .run();
   }
   spawned.disconnect();

@@ -25,7 +25,7 @@ void fields(Archive& archive, ArchivedBy<Archive, Share>& share) {
 
 /// Describes what the sink and the write calls of a writer go by.
 template <class Archive>
-void fields(Archive& archive, ArchivedBy<Archive, Options>& options) {
+void fields(Archive& archive, ArchivedBy<Archive, WriteOptions>& options) {
   archive(options.strategy, options.sink, options.deflate_level, options.flush_samples, options.pace,
           options.faults);
 }

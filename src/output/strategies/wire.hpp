@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "output/core/options.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/staging.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/write_options.hpp"
 #include "trace/clock.hpp"
 #include "trace/recorder.hpp"
 
@@ -54,7 +54,7 @@ struct OpenRequest {
   std::int32_t sources = 0, source = 0;  ///< ranks of the session, and which of them asks
   std::int64_t staging_bytes = 0;
   std::string path;
-  Options options;                     ///< refers to the sink
+  WriteOptions options;                ///< refers to the sink
   std::vector<PlannedStream> streams;  ///< when they are due, and their datasets without attributes
   std::vector<Share> shares;           ///< refers to the rank, by their numbers; without blocks and points
 };

@@ -13,7 +13,7 @@ class BlockingWriter final : public Writer {
         shares_(context.shares),
         reached_(context.reached),
         log_(context.log),
-        pool_(1, context.staging_bytes, context.comm.rank(), context.options.memory) {}
+        pool_(1, context.staging_bytes, context.comm.rank(), context.services.memory) {}
 
   std::optional<Lease> try_acquire() override { return pool_.try_acquire(); }
   Lease acquire() override { return pool_.acquire(); }

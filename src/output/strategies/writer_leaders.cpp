@@ -27,7 +27,7 @@ class LeadersWriter final : public Writer {
     if (group_.members.empty()) return;
     work_.emplace(std::move(group_.members), board_, context.sink, context.writer_log);
     beside_bytes_ += work_->memory_bytes() + static_cast<std::int64_t>(group_.board_memory.bytes().size());
-    thread_ = start_background_thread(context.options.writer_cpus, [this] { work_->run(); });
+    thread_ = start_background_thread(context.writer_cpus, [this] { work_->run(); });
   }
 
   ~LeadersWriter() override {

@@ -117,8 +117,8 @@ class RemoteWriter final : public Writer {
         reached_(context.reached),
         log_(context.log),
         waits_(waits),
-        takes_turns_(splits_samples(context.options)),
-        pool_(buffer_count(context.options), context.staging_bytes, context.comm.rank()) {
+        takes_turns_(context.splits_samples),
+        pool_(context.buffers, context.staging_bytes, context.comm.rank()) {
     const auto answered = [this](const wire::JobDone& done) { mark(done); };
     for (auto* const connection : connections)
       session_connections_.push_back(std::make_unique<SessionConnection>(context, *connection, answered));
@@ -304,8 +304,12 @@ class RemoteWriter final : public Writer {
 
 }  // namespace
 
+std::string ranks_argument(const WriteOptions& options) {
+  return fmt::format(":{}{}", options.writers, options.send_waits ? ",send" : "");
+}
+
 std::unique_ptr<Writer> make_ranks_writer(const WriterContext& context) {
-  const IoServers* const io_servers = context.options.io_servers;
+  const IoServers* const io_servers = context.services.io_servers;
   const auto connections =
       io_servers == nullptr ? std::vector<Connection*>{} : io_servers->connections("ranks");
   if (connections.empty())
@@ -318,11 +322,11 @@ std::unique_ptr<Writer> make_ranks_writer(const WriterContext& context) {
 }
 
 std::unique_ptr<Writer> make_spawn_writer(const WriterContext& context) {
-  IoServers* const io_servers = context.options.io_servers;
-  if (io_servers == nullptr || !io_servers->start_servers(context.options)) {
+  IoServers* const io_servers = context.services.io_servers;
+  if (io_servers == nullptr || !io_servers->start_servers(context.options, context.splits_samples)) {
     if (context.comm.is_root())
       context.warning = fmt::format(
-          "--write {} cannot be done here: {}; --write {} is used instead", strategy_text(context.options),
+          "--write {} cannot be done here: {}; --write {} is used instead", context.strategy,
           io_servers == nullptr ? "this program has no I/O servers" : io_servers->refusal(), spawn_fallback);
     return make_threads_writer(context);
   }

@@ -19,8 +19,8 @@ class ThreadsWriter final : public Writer {
         shares_(context.shares),
         reached_(context.reached),
         log_(context.writer_log),
-        pool_(context.options.buffers, context.staging_bytes, context.comm.rank(), context.options.memory) {
-    thread_ = start_background_thread(context.options.writer_cpus, [this] { work(); });
+        pool_(context.options.buffers, context.staging_bytes, context.comm.rank(), context.services.memory) {
+    thread_ = start_background_thread(context.writer_cpus, [this] { work(); });
   }
 
   ~ThreadsWriter() override {

@@ -21,7 +21,7 @@ std::unique_ptr<Writer> make_uring_writer(const WriterContext& context) {
   std::vector<int> descriptors;
   for (auto* file : context.sink.placed()->files()) descriptors.push_back(file->descriptor());
   try {
-    parts.queue = open_kernel_queue(descriptors, parts.memory, context.options.writer_cpus);
+    parts.queue = open_kernel_queue(descriptors, parts.memory, context.writer_cpus);
   } catch (const Error& error) {
     context.warning =
         fmt::format("--write uring: {}; a thread of each rank writes instead", error.info().message);

@@ -9,6 +9,8 @@ namespace tailrace::output {
 std::unique_ptr<Writer> make_blocking_writer(const WriterContext& context);
 std::unique_ptr<Writer> make_threads_writer(const WriterContext& context);
 std::unique_ptr<Writer> make_ranks_writer(const WriterContext& context);
+/// What is behind the name of the strategy `ranks`, with the colon.
+std::string ranks_argument(const WriteOptions& options);
 std::unique_ptr<Writer> make_spawn_writer(const WriterContext& context);
 std::unique_ptr<Writer> make_leaders_writer(const WriterContext& context);
 std::unique_ptr<Writer> make_uring_writer(const WriterContext& context);

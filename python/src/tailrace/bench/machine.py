@@ -15,8 +15,9 @@ from rich.console import Console
 from tailrace.bench.cases import SIMULATIONS
 from tailrace.bench.document import coverage_text, make_document, make_table, say, with_interval
 from tailrace.bench.host import Watch, watch_text
-from tailrace.bench.rehearsal import Rehearsal, cube, dedicated_ranks
+from tailrace.bench.rehearsal import Rehearsal, cube
 from tailrace.bench.stats import from_dict, ratios, spread
+from tailrace.strategies import dedicated_ranks
 from tailrace.time_parts import visible_fraction
 from tailrace.units import bytes_text
 

@@ -2,7 +2,6 @@
 """Rehearsals as benchmarks run them: `tailrace-rehearse` started, its account read."""
 
 import json
-import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.console import EXIT_OK, CommandError
+from tailrace.strategies import name_of, spawned_processes
 from tailrace.time_parts import hidden_fraction
 
 PROGRAM = "tailrace-rehearse"
@@ -19,8 +19,6 @@ VALUE_BYTES = 8
 # Points of a plane of the cube, so that samples have sizes in MiB.
 EDGE = 128
 MIB = 1 << 20
-# Processes that strategies start where no number is given.
-USUAL_SPAWNED = {"spawn": 1, "spawn-each": 2}
 
 
 @dataclass(frozen=True)
@@ -101,39 +99,15 @@ class Rehearsal:
             raise CommandError(f"{self.program} --list failed: {listed.stderr.strip()}")
         found = {}
         for line in listed.stdout.splitlines():
-            strategy, _, sinks = line.partition("\t")
-            found[argument_of(strategy)] = [name_of(sink) for sink in sinks.split()]
+            form, _, sinks = line.split("\t")
+            found[name_of(form)] = [name_of(sink) for sink in sinks.split()]
         return found
-
-
-def name_of(form: str) -> str:
-    return re.split(r"[:\[]", form, maxsplit=1)[0]
-
-
-def argument_of(form: str) -> str:
-    """What to give for a form such as threads[:BUFFERS], or ranks:N, which wants a number."""
-    name = name_of(form)
-    return f"{name}:1" if form.startswith(f"{name}:") else name
 
 
 def cube(sample_mib: int, outputs: int) -> list[str]:
     """128 x 128 points per plane, as many planes as the sample needs."""
     planes = sample_mib * MIB // (EDGE * EDGE * VALUE_BYTES)
     return ["--cells", f"{EDGE},{EDGE},{planes}", "--steps", str(outputs)]
-
-
-def dedicated_ranks(strategy: str) -> int:
-    """Ranks of the job that a strategy takes for its writers; they come on top of those that compute."""
-    found = re.match(r"ranks(?::(\d+))?", strategy)
-    return int(found[1] or 1) if found else 0
-
-
-def spawned_processes(strategy: str) -> int:
-    """Processes that the ranks start for it, for which the launcher must have places."""
-    found = re.fullmatch(r"(spawn|spawn-each)(?::(\d+))?", strategy)
-    if not found:
-        return 0
-    return int(found[2]) if found[2] else USUAL_SPAWNED[found[1]]
 
 
 def strategy_of(arguments: list[str]) -> str:

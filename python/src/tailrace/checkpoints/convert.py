@@ -46,8 +46,6 @@ class ConvertRequest:
 
 def convert_checkpoint(request: ConvertRequest) -> int:
     """The whole command; returns the exit status."""
-    if request.format != OURS and request.target.exists():
-        raise CommandError(f"{request.target}: exists already. Fix: name another -o, or remove it.")
     start = find_start(request)
     program = find_program(start.program)
     if program is None:

@@ -2,11 +2,11 @@
 """Advice on exchanges: values that nothing is computed beside, uneven load, maps made too often."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from tailrace.report.exchange_section import column
 from tailrace.report.load import Run
 from tailrace.report.parts import Advice
+from tailrace.run_files import ExchangeMap
 from tailrace.units import bytes_text, duration_text
 
 _MATTERS = 0.05  # of the run: less waiting than that is not worth a word
@@ -20,7 +20,7 @@ def exchange_advice(run: Run) -> list[Advice]:
     return [advice for one in found for rule in (_hidden, _uneven, _builds) for advice in rule(run, one)]
 
 
-def _hidden(run: Run, one: dict[str, Any]) -> Iterator[Advice]:
+def _hidden(run: Run, one: ExchangeMap) -> Iterator[Advice]:
     cost, hidden = column(one, "cost_s"), column(one, "hidden_s")
     if not run.wall_s or cost.mean() < _MATTERS * run.wall_s or hidden.sum() > 0.1 * cost.sum():
         return
@@ -32,7 +32,7 @@ def _hidden(run: Run, one: dict[str, Any]) -> Iterator[Advice]:
     yield Advice("hint", text, f"{evidence}, of {duration_text(run.wall_s)}")
 
 
-def _uneven(run: Run, one: dict[str, Any]) -> Iterator[Advice]:
+def _uneven(run: Run, one: ExchangeMap) -> Iterator[Advice]:
     sent, cost = column(one, "sent_bytes"), column(one, "cost_s")
     mean = sent.mean()
     if len(sent) < 3 or not mean or sent.max() < _UNEVEN * mean or cost.mean() < _MATTERS * run.wall_s:
@@ -46,7 +46,7 @@ def _uneven(run: Run, one: dict[str, Any]) -> Iterator[Advice]:
     yield Advice("hint", text, evidence)
 
 
-def _builds(run: Run, one: dict[str, Any]) -> Iterator[Advice]:
+def _builds(run: Run, one: ExchangeMap) -> Iterator[Advice]:
     build, cost = column(one, "build_s"), column(one, "cost_s")
     if build.max() < _MATTERS * run.wall_s or build.max() < cost.max():
         return

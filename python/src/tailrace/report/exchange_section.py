@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on exchanges of values at any indices: from whom to whom, what was waited, which transport."""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 
 from tailrace.figures import theme
 from tailrace.report.load import Run
 from tailrace.report.parts import Picture, Section, Table
+from tailrace.run_files import Choice, ExchangeAccount, ExchangeMap, TriedTransport
 from tailrace.units import bytes_text, duration_text
 
 MATRIX_RANKS = 64
@@ -31,7 +30,7 @@ def exchange_section(run: Run) -> Section:
     return section
 
 
-def lead(account: dict[str, Any]) -> str:
+def lead(account: ExchangeAccount) -> str:
     asked = account.get("transport", "")
     order = f" Contributions are added in the order {account.get('order', '')}."
     if asked == "auto":
@@ -41,12 +40,12 @@ def lead(account: dict[str, Any]) -> str:
     return f"The transport was {asked}, asked for {source}." + order
 
 
-def column(one: dict[str, Any], name: str) -> np.ndarray:
+def column(one: ExchangeMap, name: str) -> np.ndarray:
     """A number of every rank; 0 where it is not known."""
     return np.array([float(entry.get(name) or 0) for entry in one["per_rank"]])
 
 
-def sent(one: dict[str, Any]) -> np.ndarray:
+def sent(one: ExchangeMap) -> np.ndarray:
     """Rows (from, to, messages, bytes)."""
     rows = [
         [entry.get("rank", number), *peer]
@@ -57,12 +56,12 @@ def sent(one: dict[str, Any]) -> np.ndarray:
     return np.array(rows, dtype=float).reshape(-1, 4)
 
 
-def peers_picture(one: dict[str, Any], name: str) -> Picture:
+def peers_picture(one: ExchangeMap, name: str) -> Picture:
     ranks = len(one["per_rank"])
     return matrix(one, ranks, name) if ranks <= MATRIX_RANKS else histogram(one, name)
 
 
-def matrix(one: dict[str, Any], ranks: int, name: str) -> Picture:
+def matrix(one: ExchangeMap, ranks: int, name: str) -> Picture:
     volume = np.zeros((ranks, ranks))
     for source, target, _, size in sent(one):
         if source < ranks and target < ranks:
@@ -82,7 +81,7 @@ def matrix(one: dict[str, Any], ranks: int, name: str) -> Picture:
     return Picture(theme.style(figure, height=420), caption, f"From whom to whom{name}", half=True)
 
 
-def histogram(one: dict[str, Any], name: str) -> Picture:
+def histogram(one: ExchangeMap, name: str) -> Picture:
     figure = go.Figure(
         go.Histogram(x=sent(one)[:, 3].tolist(), marker={"color": theme.KIND_COLORS["exchange"]})
     )
@@ -92,7 +91,7 @@ def histogram(one: dict[str, Any], name: str) -> Picture:
     return Picture(theme.style(figure, height=420), caption, f"Bytes per pair of ranks{name}", half=True)
 
 
-def waits_picture(one: dict[str, Any], name: str) -> Picture:
+def waits_picture(one: ExchangeMap, name: str) -> Picture:
     ranks = [entry.get("rank", number) for number, entry in enumerate(one["per_rank"])]
     parts = {
         "waited for": (column(one, "wait_s"), theme.KIND_COLORS["output_wait"]),
@@ -111,7 +110,7 @@ def waits_picture(one: dict[str, Any], name: str) -> Picture:
     )
 
 
-def counts_table(one: dict[str, Any], name: str) -> Table:
+def counts_table(one: ExchangeMap, name: str) -> Table:
     def row(label: str, entry: str, text) -> list[str]:
         values = column(one, entry)
         return [label, text(values.mean()), text(values.max()), text(values.sum())]
@@ -133,7 +132,7 @@ def counts_table(one: dict[str, Any], name: str) -> Table:
     return Table(["", "mean of ranks", "most", "sum"], rows, caption, f"Counted{name}", (1, 2, 3))
 
 
-def repaid(one: dict[str, Any]) -> str:
+def repaid(one: ExchangeMap) -> str:
     """What making maps cost, in flights."""
     builds, flights = column(one, "builds").max(), column(one, "flights").max()
     build_s, cost_s = column(one, "build_s").max(), column(one, "cost_s").max()
@@ -146,7 +145,7 @@ def repaid(one: dict[str, Any]) -> str:
     )
 
 
-def choice_table(one: dict[str, Any], name: str) -> Table:
+def choice_table(one: ExchangeMap, name: str) -> Table:
     rows = []
     for choice in one["choices"]:
         what = f"{FLIGHTS.get(choice.get('flights', ''), '')}, {choice.get('entry_bytes', 0)} B per value"
@@ -160,7 +159,7 @@ def choice_table(one: dict[str, Any], name: str) -> Table:
     return Table(["flights", "transport", "time", ""], rows, caption, f"Choice of the transport{name}", (2,))
 
 
-def verdict(tried: dict[str, Any], chosen: bool, choice: dict[str, Any]) -> list[str]:
+def verdict(tried: TriedTransport, chosen: bool, choice: Choice) -> list[str]:
     if tried.get("obstacle"):
         return ["", f"left out: {tried['obstacle']}"]
     times = choice.get("left", []).count(tried.get("name"))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Advice on output: why the computation waits for it, and what helps."""
 
-import re
 from collections.abc import Callable
 
 from tailrace.report.load import Run
 from tailrace.report.parts import Advice
 from tailrace.report.waits import SHORT, Reason
 from tailrace.report.writers import Writer
+from tailrace.strategies import name_of, number_of
 from tailrace.time_parts import parts_s
 from tailrace.units import bytes_text, duration_text
 
@@ -38,7 +38,7 @@ def output_advice(run: Run) -> list[Advice]:
     found += _tiny(run, wall * ranks) + _writer_cpu(run) + _copying(run)
     if any(advice.level != "good" for advice in found):
         return found
-    if str(run.account.get("strategy", "")).startswith("blocking"):
+    if _is_blocking(run):
         return [
             Advice("good", "Writing inside the step costs little here; blocking output is fine.", evidence)
         ]
@@ -83,7 +83,7 @@ def _by_totals(run: Run, hidden: float, share: float, evidence: str) -> list[Adv
     """For runs without traces."""
     if share < _MATTERS:
         return []
-    if str(run.account.get("strategy", "")).startswith("blocking"):
+    if _is_blocking(run):
         return [Advice("warning", _blocking(run, None), evidence)]
     if hidden < 0.5:
         return [Advice("warning", "The writer is the bottleneck. " + _less(run), evidence)]
@@ -144,7 +144,7 @@ def _slow_writer(run: Run, reason: Reason) -> str:
 
 
 def _cpu_bound(run: Run, reason: Reason) -> str:
-    if str(run.account.get("sink", "")).startswith("hdf5-chunked"):
+    if name_of(str(run.account.get("sink", ""))) == "hdf5-chunked":
         return (
             "Compressing takes the writers' time. `--sink hdf5` writes without, `hdf5-chunked:1` "
             "compresses faster."
@@ -156,18 +156,21 @@ def _cpu_bound(run: Run, reason: Reason) -> str:
 
 
 def _burst(run: Run, reason: Reason) -> str:
-    name, buffers = _strategy(run)
+    strategy = _strategy(run)
+    more = (number_of(strategy) or 0) + 2
     return (
         "Outputs come in bursts, or some writes are slow, but on average the writers keep up: "
         "more buffers help"
-        f"{f' (`--write {name}:{buffers + 2}`)' if name == 'threads' else ''}."
+        f"{f' (`--write threads:{more}`)' if name_of(strategy) == 'threads' else ''}."
     )
 
 
-def _strategy(run: Run) -> tuple[str, int]:
-    name = str(run.account.get("strategy", ""))
-    number = re.match(r"threads:(\d+)", name)
-    return name.split(":")[0], int(number[1]) if number else 2
+def _strategy(run: Run) -> str:
+    return str(run.account.get("strategy", ""))
+
+
+def _is_blocking(run: Run) -> bool:
+    return name_of(_strategy(run)) == "blocking"
 
 
 def _blocking(run: Run, reason: Reason | None) -> str:
@@ -248,7 +251,7 @@ def _tiny(run: Run, whole_s: float) -> list[Advice]:
 def _writer_cpu(run: Run) -> list[Advice]:
     cpu, write, compute = (sum(run.column(name)) for name in ("write_cpu_s", "write_s", "compute_s"))
     reported = any(reason.kind == "writer_cpu" for reason in run.analysis.reasons)
-    blocking = str(run.account.get("strategy", "")).startswith("blocking")
+    blocking = _is_blocking(run)
     if reported or blocking or not compute or cpu < max(_CPU_SHARE * compute, _CPU_BUSY * write):
         return []
     text = (

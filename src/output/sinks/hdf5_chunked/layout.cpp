@@ -18,7 +18,8 @@ void for_each_dataset(const Plan& plan, const Action& action) {
     for (const auto& spec : stream.datasets) action(stream, spec);
 }
 
-h5::Shape choose_chunk(const PlannedStream& stream, const h5::DatasetSpec& spec, const Options& options) {
+h5::Shape choose_chunk(const PlannedStream& stream, const h5::DatasetSpec& spec,
+                       const WriteOptions& options) {
   if (stream.takes_rows()) return row_chunk(stream);
   const auto shape = shape_to_cut(stream, spec);
   if (h5::element_count(shape) == 0) return {};
@@ -27,7 +28,7 @@ h5::Shape choose_chunk(const PlannedStream& stream, const h5::DatasetSpec& spec,
 }
 
 h5::ChunkLayout choose_layout(const PlannedStream& stream, const h5::DatasetSpec& spec,
-                              const Options& options) {
+                              const WriteOptions& options) {
   auto chunk = choose_chunk(stream, spec, options);
   if (chunk.empty()) return {};
   return {.chunk = std::move(chunk),

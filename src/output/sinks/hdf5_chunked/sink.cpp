@@ -43,7 +43,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
         path_(context.path),
         plan_(context.plan),
         level_(context.options.deflate_level),
-        lag_(static_cast<std::size_t>(buffer_count(context.options))),
+        lag_(static_cast<std::size_t>(context.buffers)),
         simulation_(std::this_thread::get_id()) {
     std::vector<h5::ChunkLayout> layouts;
     mpi::collectively_on_root(comm_, [&] { layouts = prepare(context); });
@@ -149,7 +149,7 @@ void Hdf5ChunkedSink::start(const SinkContext& context, const std::vector<h5::Ch
                                                        .ranks = comm_.view().size(),
                                                        .level = level_,
                                                        .queue_bytes = queue_bytes_,
-                                                       .cpus = context.options.writer_cpus,
+                                                       .cpus = context.writer_cpus,
                                                        .call = make_write_call(context.options, 0)});
     receiver_.emplace(comm_, file_->queue());
   } else {

@@ -1,46 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/topology.hpp"
 #include "tailrace/write_options.hpp"
 
-namespace tailrace::device {
-class Device;
-}
-
 namespace tailrace::output {
-
-class IoServers;
-class ProcessPlacement;
-class StagingMemory;
-
-/// Describes what a session goes by: what the user decides, and what the program lends it.
-struct Options : WriteOptions {
-  Options() = default;
-  Options(WriteOptions decided) : WriteOptions(std::move(decided)) {}  // NOLINT: all else has defaults
-
-  Cpus writer_cpus;  ///< says where they run; the session finds that out
-  IoServers* io_servers =
-      nullptr;  ///< the processes that write for others; set by the program, outlives all sessions
-  /// From which the writer takes its buffers where they are memory of the process alone; outlives the
-  /// session, and serves one at a time. Null: each session has its own.
-  StagingMemory* memory = nullptr;
-  /// Says where the processes of this machine run, as an earlier session of the same ranks has found out;
-  /// null: a session asks them.
-  std::shared_ptr<const ProcessPlacement> thread_placements;
-  /// In whose memory fields may be, and the stream that computes them (`DeviceFields`); outlives the session.
-  device::Device* device = nullptr;
-  void* device_stream = nullptr;
-  bool plan_only =
-      false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
-  /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.
-  std::vector<std::string> planner_script;
-};
 
 /// Reads one of them alone; `name` is in messages for where the text comes from. Errors (usage).
 void parse_strategy(const char* name, const std::string& text, WriteOptions& options);
@@ -66,6 +32,7 @@ std::string sink_forms();
 /// A strategy and the sinks that it serves, each as the user writes it.
 struct Service {
   std::string strategy;
+  std::string usual;  ///< the strategy as `strategy_text` has it where no number is given
   std::vector<std::string> sinks;
 };
 /// Returns what can be used together in this build.
