@@ -12,7 +12,7 @@
 namespace tailrace::h5 {
 
 /// Element types that Tailrace reads and writes.
-enum class ElementType { float32, float64, int64, uint64, other };
+enum class ElementType { float32, float64, int64, uint64, uint8, other };
 std::size_t size_bytes(ElementType type) noexcept;
 const char* to_string(ElementType type) noexcept;
 
@@ -22,6 +22,7 @@ constexpr ElementType element_type_of() noexcept {
   if constexpr (std::is_same_v<T, double>) return ElementType::float64;
   if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
   if constexpr (std::is_same_v<T, std::uint64_t>) return ElementType::uint64;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
   return ElementType::other;
 }
 

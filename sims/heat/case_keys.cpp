@@ -86,6 +86,19 @@ std::vector<run::Key> heat_keys() {
                   "distribution",
        .fallback = "exact",
        .words = {"exact", "fast"}},
+      {.name = "heat.vtkhdf",
+       .meaning =
+           "what shows the first output of `\"mesh\"` in ParaView: `\"steps\"`, output.vtkhdf with all "
+           "samples (ParaView 5.12 and later); `\"series\"`, a file for each sample and a list of them; "
+           "`\"none\"`",
+       .fallback = "steps",
+       .words = {"none", "steps", "series"}},
+      {.name = "heat.cells",
+       .meaning =
+           "what an element is there: `\"lagrange\"`, a hexahedron of order 4; `\"linear\"`, 64 linear "
+           "ones between its points",
+       .fallback = "lagrange",
+       .words = {"lagrange", "linear"}},
       {.name = "heat.transport",
        .meaning = "older name of `exchange.transport`",
        .now = "exchange.transport"},
@@ -98,7 +111,7 @@ std::vector<run::Key> keys() {
   all.push_back({.name = "domain.cells",
                  .type = integers,
                  .meaning = "points along x, y, z at which outputs sample the field: i is at (i + 0.5) / n",
-                 .otherwise = "required with `[[output]]`",
+                 .otherwise = "required with `[[output]]`, unless it is of the mesh",
                  .fix = "cells = [64, 64, 64], sampling points along x, y, z"});
   all.push_back({.name = "time.steps",
                  .type = integer,
@@ -114,7 +127,8 @@ std::vector<run::Key> keys() {
   return all;
 }
 
-const run::CaseSchema schema = run::make_schema("heat", {"temperature", "source", "level"}, keys());
+const run::CaseSchema schema =
+    run::make_schema("heat", {"temperature", "source", "level", "mesh", "mesh_corners"}, keys());
 
 }  // namespace
 

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 
 #include "command_line.hpp"
+#include "mesh_rows.hpp"
 #include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/case_file.hpp"
 
@@ -73,11 +76,23 @@ void read_heat(run::CaseFile& file, Problem& problem) {
 void read_samples(run::CaseFile& file, Options& options) {
   if (const auto cells = file.integers("domain.cells"))
     options.samples = file.grid("domain.cells", *cells).value_or(Index3{1, 1, 1});
-  options.outputs =
-      run::read_output_tables(file, {{"temperature", "1"}, {"source", "1/s"}, {"level", "1"}}, "");
-  if (!options.outputs.empty() && !file.has("domain.cells"))
+  std::vector<run::OfferedQuantity> offered{{"temperature", "1"}, {"source", "1/s"}, {"level", "1"}};
+  for (const auto* mesh : {MeshRows::all_points, MeshRows::corners})
+    offered.push_back({mesh, "1", MeshRows::components_of(mesh)});
+  options.outputs = run::read_output_tables(file, offered, "");
+  const bool at_points = std::any_of(options.outputs.begin(), options.outputs.end(), [](const auto& output) {
+    return output.shape != run::OutputTable::Shape::rows;
+  });
+  if (at_points && !file.has("domain.cells"))
     file.add_problem("domain.cells", "is missing: outputs sample the field at points",
                      "cells = [64, 64, 64]");
+  std::map<std::string, h5::ElementType> types;
+  for (const auto& output : options.outputs)
+    if (MeshRows::offers(output.quantity) &&
+        types.try_emplace(output.quantity, output.type).first->second != output.type)
+      file.add_problem(output.key + ".type",
+                       fmt::format("differs from that of another output of \"{}\"", output.quantity),
+                       "one type for all of them");
 }
 
 /// Makes the resolved case complete.
@@ -110,6 +125,10 @@ void apply_case(CommandLine& line) {
   constexpr std::array owners{Owners::touching, Owners::balanced,     Owners::block,
                               Owners::cyclic,   Owners::double_block, Owners::reversed_double_block};
   options.exchange.owners = owners[file.choice("heat.distribution")];
+  constexpr std::array files{VtkhdfFiles::none, VtkhdfFiles::steps, VtkhdfFiles::series};
+  options.vtkhdf = files[file.choice("heat.vtkhdf")];
+  constexpr std::array cells{VtkhdfCells::lagrange, VtkhdfCells::linear};
+  options.cells = cells[file.choice("heat.cells")];
   constexpr std::array sums{SumRule::exact, SumRule::fast};
   options.exchange.sum = sums[file.choice("heat.sum")];
   const auto access = run::read_exchange(file);

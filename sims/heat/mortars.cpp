@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/key_numbers.hpp"
+#include "base/system.hpp"
 #include "surroundings.hpp"
 
 namespace tailrace::heat {
@@ -96,7 +97,8 @@ struct Mortars::Numbering {
 
 Mortars::Mortars(mpi::CommView comm, ExchangeOptions options) : comm_(comm), options_(std::move(options)) {}
 
-void Mortars::rebuild(const Forest& forest) {
+Mortars::RebuildTimes Mortars::rebuild(const Forest& forest) {
+  const double start_s = monotonic_s();
   const auto surroundings = look_around(comm_, forest);
   const auto vertices = vertices_of(forest, surroundings);
   at_rim_.assign(forest.leaves.size(), false);
@@ -115,14 +117,18 @@ void Mortars::rebuild(const Forest& forest) {
   total_ = numbers.distribution.size();
   find_own(numbering, numbers);
   if (owns_by_number(options_.owners)) number_by_kind(comm_, options_.owners, owned_entities_[0], numbers);
+  const double numbered_s = monotonic_s();
   make_map(numbering, numbers);
+  distribution_ = numbers.distribution;
   find_rim();
   find_boundary(numbering);
-  if (!owns_by_number(options_.owners)) return;
+  if (!owns_by_number(options_.owners))
+    return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
   if (options_.sum == SumRule::exact)
     make_product_map(numbering, numbers);
   else  // point by point, whatever each lies on
     owned_entities_ = {static_cast<std::int64_t>(owned()), 0, 0};
+  return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
 }
 
 /// How many entities of each kind this rank owns, or numbers.
@@ -194,6 +200,23 @@ void Mortars::add_travelled_products(Sum& sum) {
     while (++position < end) one += value(position);
     sum.add(one);
   }
+}
+
+std::vector<std::int64_t> Mortars::access_pattern() {
+  std::vector<std::int64_t> numbers(slots());
+  for (std::size_t slot = 0; slot < owned(); ++slot)
+    numbers[slot] = distribution_->global(comm_.rank(), static_cast<std::int64_t>(slot));
+  map_->begin_gather(map_->view(std::span(numbers))).finish();
+  const auto mine = static_cast<std::int64_t>(patterns_of_.size());
+  const std::int64_t before = mpi::exclusive_scan(comm_, mine), elements = mpi::sum(comm_, mine);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(access_bins * access_bins));
+  for (std::size_t element = 0; element < patterns_of_.size(); ++element) {
+    const std::int64_t row = (before + static_cast<std::int64_t>(element)) * access_bins / elements;
+    for (const std::int32_t slot : slots_of(element))
+      ++counts[static_cast<std::size_t>(row * access_bins +
+                                        numbers[static_cast<std::size_t>(slot)] * access_bins / total_)];
+  }
+  return mpi::sum(comm_, counts);
 }
 
 void Mortars::mark_step(StepIndex step) noexcept {

@@ -39,8 +39,12 @@ class Mortars {
  public:
   Mortars(mpi::CommView comm, ExchangeOptions options);
 
+  /// Seconds of finding and numbering points, and of the map between them and elements.
+  struct RebuildTimes {
+    double numbering_s = 0, map_s = 0;
+  };
   /// Finds the points of another mesh. @collective{comm}, synchronises.
-  void rebuild(const Forest& forest);
+  RebuildTimes rebuild(const Forest& forest);
 
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }  ///< points of all ranks
   [[nodiscard]] std::size_t owned() const noexcept { return static_cast<std::size_t>(map_->owned()); }
@@ -95,6 +99,11 @@ class Mortars {
     add_entities<Kind::edge>(sum, slot, products);
     add_entities<Kind::face>(sum, slot, products);
   }
+  /// Which mortar points elements access, by their numbers: the count of accesses in each square of
+  /// `access_bins` of the elements (a row each) and as many of the points, over all ranks. @collective{comm},
+  /// synchronises. Cost: a gather, and a pass over all positions.
+  [[nodiscard]] std::vector<std::int64_t> access_pattern();
+  static constexpr std::int64_t access_bins = 48;
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
 
  private:
@@ -135,6 +144,7 @@ class Mortars {
   std::vector<std::size_t> product_ends_;
   std::array<std::int64_t, kinds> owned_entities_{};
   std::int64_t total_ = 0;
+  std::optional<exchange::Distribution> distribution_;  ///< of the points
 };
 
 }  // namespace tailrace::heat

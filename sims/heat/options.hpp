@@ -8,6 +8,7 @@
 #include "problem.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/run/program.hpp"
+#include "vtkhdf.hpp"
 
 namespace tailrace::heat {
 
@@ -17,8 +18,10 @@ extern const run::ProgramInfo program_info;
 struct Options : run::CaseOptions {
   Problem problem;
   ExchangeOptions exchange;
-  Index3 samples{1, 1, 1};  ///< points at which outputs sample the field, along x, y, z
-  bool verbose = false;     ///< a line for each adaptation, and the times of the phases
+  Index3 samples{1, 1, 1};                  ///< points at which outputs sample the field, along x, y, z
+  VtkhdfFiles vtkhdf = VtkhdfFiles::steps;  ///< of the first output of the mesh with all points
+  VtkhdfCells cells = VtkhdfCells::lagrange;
+  bool verbose = false;  ///< a line for each adaptation, and the times of the phases
 };
 
 /// Reads the command line, and the case file it names. @local

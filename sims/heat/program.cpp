@@ -34,9 +34,24 @@ double elements_of(const Problem& problem) {
 /// What the fields that outputs sample take on all ranks.
 double sampled_bytes(const Options& options) {
   std::set<std::string> quantities;
-  for (const auto& output : options.outputs) quantities.insert(output.quantity);
+  for (const auto& output : options.outputs)
+    if (!MeshRows::offers(output.quantity)) quantities.insert(output.quantity);
   return static_cast<double>(sizeof(double) * quantities.size()) *
          static_cast<double>(options.samples.volume());
+}
+
+/// What rows of the mesh take for each element: those of one quantity as they are made, and a copy for each
+/// output until it is written.
+double row_bytes(const Options& options) {
+  double made = 0, copies = 0;
+  for (const auto& output : options.outputs) {
+    if (!MeshRows::offers(output.quantity)) continue;
+    const auto bytes =
+        static_cast<double>(output.components) * static_cast<double>(h5::size_bytes(output.type));
+    made = std::max(made, bytes);
+    copies += bytes;
+  }
+  return made + copies;
 }
 
 /// Whether the ball reaches into the cube at some step.
@@ -67,7 +82,8 @@ class Program final : public run::CaseProgram {
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int /*rank*/) const override {
     constexpr double bytes_per_element = 7000;
-    return (bytes_per_element * elements_of(problem()) + sampled_bytes(options_)) / ranks();
+    return ((bytes_per_element + row_bytes(options_)) * elements_of(problem()) + sampled_bytes(options_)) /
+           ranks();
   }
   [[nodiscard]] std::int64_t own_cells() const override {
     return static_cast<std::int64_t>(simulation_part_->solver().forest().leaves.size());
@@ -78,9 +94,12 @@ class Program final : public run::CaseProgram {
 
   [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
   void report_adaptations();
+  void show_mesh(StepIndex until);
 
   Options& options_;
   std::optional<Samples> samples_;
+  std::optional<MeshRows> mesh_rows_;
+  std::optional<output::Stream> mesh_stream_;  ///< the first one with all points
   std::optional<Simulation> simulation_part_;
   std::optional<Result> result_;
   std::size_t reported_ = 0;  ///< adaptations
@@ -90,22 +109,26 @@ void Program::plan() {
   check_memory();
   run::CaseOutputs outputs;
   mpi::collectively(comm_, [&] {
-    outputs = run::CaseOutputs(options_.outputs,
-                               {.points = options_.samples,
-                                .interior = Box::whole(options_.samples),
-                                .steps = options_.steps,
-                                .time_of_step_0_s = 0,
-                                .dt_s = problem().dt,
-                                .spacing_m = {1.0 / static_cast<double>(options_.samples.x),
-                                              1.0 / static_cast<double>(options_.samples.y),
-                                              1.0 / static_cast<double>(options_.samples.z)},
-                                .quantities = {"temperature", "source", "level"}},
-                               options_.subject());
+    outputs = run::CaseOutputs(
+        options_.outputs,
+        {.points = options_.samples,
+         .interior = Box::whole(options_.samples),
+         .steps = options_.steps,
+         .time_of_step_0_s = 0,
+         .dt_s = problem().dt,
+         .spacing_m = {1.0 / static_cast<double>(options_.samples.x),
+                       1.0 / static_cast<double>(options_.samples.y),
+                       1.0 / static_cast<double>(options_.samples.z)},
+         .quantities = {"temperature", "source", "level", MeshRows::all_points, MeshRows::corners}},
+        options_.subject());
   });
   if (!enters(problem()))
     run_.warn(
         "the ball never enters the cube: nothing is heated. Fix: heat.centre, heat.velocity or time.steps");
   samples_.emplace(comm_, outputs.streams(), options_.samples);
+  mesh_rows_.emplace(outputs.streams());
+  for (const auto& stream : outputs.streams())
+    if (stream.quantity == MeshRows::all_points && !mesh_stream_) mesh_stream_ = stream;
   head_.attributes = {{"simulation", std::string("heat"), 0}, {"title", options_.title, 0}};
   run_.plan({}, std::move(outputs), samples_->own_box(), options_.samples);
 }
@@ -130,8 +153,8 @@ void Program::describe() {
 }
 
 run::SimulationCalls Program::make() {
-  return run::calls_of(
-      simulation_part_.emplace(comm_, problem(), options_.exchange, std::move(*samples_), run_.log()));
+  return run::calls_of(simulation_part_.emplace(comm_, problem(), options_.exchange, std::move(*samples_),
+                                                std::move(*mesh_rows_), run_.log()));
 }
 
 void Program::begin(StepIndex done) {
@@ -164,7 +187,19 @@ run::Run::Summary Program::close(const run::DriveResult& result) {
   run_.account().exchange =
       run::describe_exchange(comm_, options_.exchange.access(), maps_of(solver.mortars()));
   run_.account().grid = {solver.forest().total, 1, 1};
-  return CaseProgram::close(result);
+  const auto summary = CaseProgram::close(result);
+  show_mesh(result.steps_done);
+  return summary;
+}
+
+/// For ParaView; the run does without if it cannot be written. @local
+void Program::show_mesh(StepIndex until) {
+  if (!mesh_stream_ || !comm_.is_root() || !output::writes_hdf5(options_.write)) return;
+  try {
+    write_vtkhdf(*mesh_stream_, until, options_.output, options_.vtkhdf, options_.cells);
+  } catch (const Error& error) {
+    run_.warn(error.info().message);
+  }
 }
 
 /// A computation that stopped before its end has no result.

@@ -92,6 +92,12 @@ std::string npb_timers(const Phases& phases, double total_s) {
                         std::pair{"convect", phases.convection_s},
                         std::pair{"diffusion", phases.diffusion_s},
                         std::pair{"adaptation", phases.adaptation_s},
+                        std::pair{"- tree", phases.tree_s},
+                        std::pair{"- transfer", phases.transfer_s},
+                        std::pair{"- numbering", phases.numbering_s},
+                        std::pair{"- map", phases.map_s},
+                        std::pair{"- fields", phases.fields_s},
+                        std::pair{"- diagonal", phases.diagonal_s},
                         std::pair{"transf (gather)", phases.gather_s},
                         std::pair{"transfb (scatter)", phases.scatter_s},
                         std::pair{"reductions", phases.reduction_s}};
@@ -128,14 +134,27 @@ nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::
                         {"adaptation_s", phases.adaptation_s},
                         {"gather_s", phases.gather_s},
                         {"scatter_s", phases.scatter_s},
-                        {"reduction_s", phases.reduction_s}}}};
+                        {"reduction_s", phases.reduction_s},
+                        {"tree_s", phases.tree_s},
+                        {"transfer_s", phases.transfer_s},
+                        {"numbering_s", phases.numbering_s},
+                        {"map_s", phases.map_s},
+                        {"fields_s", phases.fields_s},
+                        {"diagonal_s", phases.diagonal_s}}}};
   auto& list = json["adaptations"] = nlohmann::json::array();
-  for (const auto& [step, splits, merged, elements, mortars] : solver.adaptations())
-    list.push_back({{"step", step},
-                    {"refined", splits},
-                    {"merged", merged},
-                    {"elements", elements},
-                    {"mortars", mortars}});
+  for (const auto& done : solver.adaptations())
+    list.push_back({{"step", done.step},
+                    {"refined", done.splits},
+                    {"merged", done.merged},
+                    {"elements", done.elements},
+                    {"mortars", done.mortars}});
+  auto& shares = json["max_on_a_rank"] = nlohmann::json::array();
+  for (const auto& done : solver.adaptations())
+    if (done.max_elements > 0)  // of this run
+      shares.push_back({{"step", done.step}, {"elements", done.max_elements}, {"mortars", done.max_mortars}});
+  auto& accesses = json["accesses"] = nlohmann::json::array();
+  for (const auto& access : solver.accesses())
+    accesses.push_back({{"step", access.step}, {"bins", Mortars::access_bins}, {"counts", access.counts}});
   if (!result) return json;
   json["integral"] = result->integral;
   json["mops"] = result->mops;

@@ -92,6 +92,7 @@ Samples::Samples(mpi::CommView comm, const std::vector<output::Stream>& streams,
       grid_(grid),
       bricks_(layout::Decomposition::bricks(grid, layout::min_cut_bricks(grid, comm.size()))) {
   for (const auto& stream : streams) {
+    if (std::holds_alternative<output::Rows>(stream.selection)) continue;
     wanted_.push_back({stream.cadence, stream.reduction == output::Reduction::final, stream.quantity,
                        regions_of(stream.selection, grid)});
     values_[stream.quantity].assign(static_cast<std::size_t>(own_box().volume()), 0);

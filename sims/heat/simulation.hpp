@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "mesh_rows.hpp"
 #include "samples.hpp"
 #include "solver.hpp"
 
@@ -13,8 +14,11 @@ class Simulation {
  public:
   /// `problem` and `log` outlive the simulation. @collective{comm}
   Simulation(mpi::CommView comm, const Problem& problem, const ExchangeOptions& exchange, Samples samples,
-             trace::Log& log)
-      : problem_(problem), solver_(comm, problem, exchange, log), samples_(std::move(samples)) {}
+             MeshRows mesh_rows, trace::Log& log)
+      : problem_(problem),
+        solver_(comm, problem, exchange, log),
+        samples_(std::move(samples)),
+        mesh_rows_(std::move(mesh_rows)) {}
 
   /// The state of step 0, and its samples. @collective{comm}
   void begin() {
@@ -32,8 +36,12 @@ class Simulation {
   [[nodiscard]] output::FieldView field(const std::string& quantity) const {
     return samples_.field(quantity);
   }
+  /// The mesh after the last step, as an output takes it. @local
+  [[nodiscard]] output::RowsView rows(const std::string& quantity) {
+    return mesh_rows_.rows(quantity, solver_);
+  }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept {
-    return solver_.memory_bytes() + samples_.memory_bytes();
+    return solver_.memory_bytes() + samples_.memory_bytes() + mesh_rows_.memory_bytes();
   }
   void state(checkpoint::StateArchive& archive) { solver_.state(archive); }
   void restored(StepIndex step) { solver_.restored(step); }
@@ -47,6 +55,7 @@ class Simulation {
   const Problem& problem_;
   Solver solver_;
   Samples samples_;
+  MeshRows mesh_rows_;
 };
 
 }  // namespace tailrace::heat

@@ -39,11 +39,11 @@ void Solver::begin() {
   time_ = adapted_time_ = 0;
   element_steps_ = element_iterations_ = 0;
   set_mesh(make_forest(comm_, problem_.level, problem_.ball_at(0)));
-  adaptations_ = {{.step = 0,
-                   .splits = (forest_.total - 1) / 7,
-                   .merged = 0,
-                   .elements = forest_.total,
-                   .mortars = mortars_.total()}};
+  adaptations_ = {describe_mesh()};
+  adaptations_.front().splits = (forest_.total - 1) / 7;
+  phases_ = {};  // those of the steps
+  accesses_.clear();
+  keep_access(0);
 }
 
 void Solver::advance(StepIndex step) {
@@ -89,9 +89,28 @@ void Solver::set_field(const std::function<double(const Vec3&)>& value) {
   }
 }
 
+Adaptation Solver::describe_mesh() const {
+  return {.elements = forest_.total,
+          .mortars = mortars_.total(),
+          .max_elements = mpi::max(comm_, static_cast<std::int64_t>(elements())),
+          .max_mortars = mpi::max(comm_, static_cast<std::int64_t>(mortars_.owned()))};
+}
+
 void Solver::set_mesh(Forest forest) {
   forest_ = std::move(forest);
-  mortars_.rebuild(forest_);
+  const auto times = mortars_.rebuild(forest_);
+  phases_.numbering_s += times.numbering_s;
+  phases_.map_s += times.map_s;
+  set_fields();
+  const PhaseTimer timer(phases_.diagonal_s);
+  const double scatter_s = phases_.scatter_s;
+  make_average_weights();
+  make_diagonal();
+  phases_.scatter_s = scatter_s;  // that of the steps alone: this is part of making the mesh
+}
+
+void Solver::set_fields() {
+  const PhaseTimer timer(phases_.fields_s);
   batch_mortars_.rebuild(mortars_, elements());
   field_.assign(batches(), Whole{});
   residual_.assign(batches(), Whole{});
@@ -104,10 +123,6 @@ void Solver::set_mesh(Forest forest) {
     values->assign(mortars_.slots(), 0);
   set_scales();
   split_batches();
-  const double scatter_s = phases_.scatter_s;
-  make_average_weights();
-  make_diagonal();
-  phases_.scatter_s = scatter_s;  // that of the steps alone: this is part of making the mesh
 }
 
 void Solver::set_scales() {
@@ -176,21 +191,46 @@ void Solver::make_diagonal() {
 void Solver::adapt(StepIndex step) {
   const double start_s = monotonic_s();
   adapted_time_ = time_;
-  Forest next = make_forest(comm_, problem_.level, problem_.ball_at(time_));
-  Adaptation done{
-      .step = step, .splits = 0, .merged = 0, .elements = next.total, .mortars = mortars_.total()};
-  if (mpi::min(comm_, std::int64_t{next == forest_}) == 0) {
-    std::vector<ElementValues> old(elements());
-    for (std::size_t e = 0; e < elements(); ++e) old[e] = values(e);
-    const Transfer transfer(comm_, forest_, next, old);
-    done.splits = mpi::sum(comm_, transfer.splits(next.leaves));
-    done.merged = (forest_.total + 7 * done.splits - next.total) / 7 * 8;
-    set_mesh(std::move(next));
-    for (std::size_t e = 0; e < elements(); ++e) set_values(e, transfer.at(forest_.leaves[e]));
-    done.mortars = mortars_.total();
-  }
+  Forest next = make_next_forest();
+  Adaptation done = adaptations_.back();
+  done.splits = done.merged = 0;
+  if (mpi::min(comm_, std::int64_t{next == forest_}) == 0) done = take_mesh(std::move(next));
+  done.step = step;
   adaptations_.push_back(done);
+  keep_access(step);
   phases_.adaptation_s += monotonic_s() - start_s;
+}
+
+Forest Solver::make_next_forest() {
+  const PhaseTimer timer(phases_.tree_s);
+  return make_forest(comm_, problem_.level, problem_.ball_at(time_));
+}
+
+/// The adaptations behind each third of the steps, and the last one.
+void Solver::keep_access(StepIndex step) {
+  constexpr StepIndex parts = 3;
+  const StepIndex next = step + problem_.adapt_every;
+  const bool passes = step * parts / problem_.steps != next * parts / problem_.steps;
+  if (step == 0 || passes || next >= problem_.steps) accesses_.push_back({step, mortars_.access_pattern()});
+}
+
+/// Puts the field onto another mesh.
+Adaptation Solver::take_mesh(Forest next) {
+  double start_s = monotonic_s();
+  const std::int64_t before = forest_.total;
+  std::vector<ElementValues> old(elements());
+  for (std::size_t e = 0; e < elements(); ++e) old[e] = values(e);
+  const Transfer transfer(comm_, forest_, next, old);
+  const std::int64_t splits = mpi::sum(comm_, transfer.splits(next.leaves));
+  phases_.transfer_s += monotonic_s() - start_s;
+  set_mesh(std::move(next));
+  start_s = monotonic_s();
+  for (std::size_t e = 0; e < elements(); ++e) set_values(e, transfer.at(forest_.leaves[e]));
+  phases_.transfer_s += monotonic_s() - start_s;
+  Adaptation done = describe_mesh();
+  done.splits = splits;
+  done.merged = (before + 7 * splits - done.elements) / 7 * 8;
+  return done;
 }
 
 exchange::Flight Solver::begin_gather(std::vector<double>& mortar_values) {

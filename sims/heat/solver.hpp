@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/system.hpp"
 #include "batch_mortars.hpp"
 #include "forest.hpp"
 #include "kernels.hpp"
@@ -22,15 +23,38 @@ namespace tailrace::heat {
 /// What one adaptation did, over all ranks.
 struct Adaptation {
   StepIndex step = 0;
-  std::int64_t splits = 0;    ///< cubes that were split
-  std::int64_t merged = 0;    ///< elements that were merged, eight to one
-  std::int64_t elements = 0;  ///< afterwards
-  std::int64_t mortars = 0;   ///< mortar points afterwards
+  std::int64_t splits = 0;                         ///< cubes that were split
+  std::int64_t merged = 0;                         ///< elements that were merged, eight to one
+  std::int64_t elements = 0;                       ///< afterwards
+  std::int64_t mortars = 0;                        ///< mortar points afterwards
+  std::int64_t max_elements = 0, max_mortars = 0;  ///< on one rank; of mortar points, those that it owns
 };
 
 /// Seconds of this rank; of exchanges, those that no computation hides.
 struct Phases {
   double convection_s = 0, diffusion_s = 0, adaptation_s = 0, gather_s = 0, scatter_s = 0, reduction_s = 0;
+  /// Parts of the adaptation: the new tree, values to the elements of it, mortar points and their numbers,
+  /// the map of the exchanges, memory and lists of batches, and weights and the diagonal.
+  double tree_s = 0, transfer_s = 0, numbering_s = 0, map_s = 0, fields_s = 0, diagonal_s = 0;
+};
+
+/// Adds the seconds of its life to a phase.
+class PhaseTimer {
+ public:
+  explicit PhaseTimer(double& seconds) noexcept : seconds_(seconds) {}
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+  ~PhaseTimer() { seconds_ += monotonic_s() - start_s_; }
+
+ private:
+  double& seconds_;
+  double start_s_ = monotonic_s();
+};
+
+/// Which mortar points elements accessed after a step, as `Mortars::access_pattern` has it.
+struct Access {
+  StepIndex step = 0;
+  std::vector<std::int64_t> counts;
 };
 
 /// The computation: the field on the elements of this rank, step after step, and the mesh that follows the
@@ -64,6 +88,8 @@ class Solver {
   /// The same, each step as often as it had iterations of conjugate gradients.
   [[nodiscard]] std::int64_t element_iterations() const noexcept { return element_iterations_; }
   [[nodiscard]] const std::vector<Adaptation>& adaptations() const noexcept { return adaptations_; }
+  /// At the start and after about a third, two thirds and all of the steps, as far as this run took them.
+  [[nodiscard]] const std::vector<Access>& accesses() const noexcept { return accesses_; }
   /// Seconds of computing, of earlier runs of the computation too; those of the slowest rank.
   [[nodiscard]] double computed_s() const noexcept { return computed_s_; }
   [[nodiscard]] const Phases& phases() const noexcept { return phases_; }
@@ -94,6 +120,11 @@ class Solver {
   void check_same_problem(checkpoint::StateArchive& archive, int version) const;
   void pass_adaptations(checkpoint::StateArchive& archive);
   void set_mesh(Forest forest);
+  void set_fields();
+  [[nodiscard]] Adaptation describe_mesh() const;
+  void keep_access(StepIndex step);
+  [[nodiscard]] Forest make_next_forest();
+  Adaptation take_mesh(Forest next);
   void set_scales();
   void split_batches();
   void make_average_weights();
@@ -134,6 +165,7 @@ class Solver {
   std::int64_t element_steps_ = 0, element_iterations_ = 0;
   double computed_s_ = 0;
   std::vector<Adaptation> adaptations_;
+  std::vector<Access> accesses_;
   Phases phases_;
 
   std::vector<ElementValues> restored_;  ///< while a state is restored

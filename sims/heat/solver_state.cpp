@@ -48,13 +48,17 @@ void Solver::check_same_problem(checkpoint::StateArchive& archive, int version) 
 void Solver::pass_adaptations(checkpoint::StateArchive& archive) {
   constexpr std::size_t members = 5;
   std::vector<std::int64_t> numbers;
-  for (const auto& [step, splits, merged, elements, mortars] : adaptations_)
-    numbers.insert(numbers.end(), {step, splits, merged, elements, mortars});
+  for (const auto& done : adaptations_)
+    numbers.insert(numbers.end(), {done.step, done.splits, done.merged, done.elements, done.mortars});
   archive.values("adaptations", numbers);
   if (!archive.restores()) return;
   adaptations_.clear();
   for (std::size_t i = 0; i + members <= numbers.size(); i += members)
-    adaptations_.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3], numbers[i + 4]});
+    adaptations_.push_back({.step = numbers[i],
+                            .splits = numbers[i + 1],
+                            .merged = numbers[i + 2],
+                            .elements = numbers[i + 3],
+                            .mortars = numbers[i + 4]});
 }
 
 /// The mesh follows from the time of the last adaptation, whatever the number of ranks.

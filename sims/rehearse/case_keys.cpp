@@ -112,7 +112,7 @@ std::vector<run::Key> keys() {
 constexpr const char* footer_text =
     "Selections:\n"
     "  whole, none               all points, or no output at all\n"
-    "  varying                   rows of points, any number per step and rank; needs --sink hdf5-chunked\n"
+    "  varying                   rows of points, any number per step and rank; --sink hdf5 or hdf5-chunked\n"
     "  x, y, z, x=12, ...        a cut across an axis, in the middle or at an index\n"
     "  box:0,0,0,9,19,29         a box by its corners, inclusive\n"
     "  boxes:N[,size=8x8x4]      N boxes, a dataset each; without a size they tile the domain\n"

@@ -176,7 +176,6 @@ class Placement {
     auto table = make_table(name_);
     table.shape = run::OutputTable::Shape::rows;
     table.components = row_components;
-    table.open = true;
     add_copies(table);
   }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -81,6 +82,8 @@ std::size_t size_bytes(ElementType type) noexcept {
     case ElementType::int64:
     case ElementType::uint64:
       return 8;
+    case ElementType::uint8:
+      return 1;
     case ElementType::other:
       return 0;
   }
@@ -97,6 +100,8 @@ const char* to_string(ElementType type) noexcept {
       return "64-bit integer";
     case ElementType::uint64:
       return "unsigned 64-bit integer";
+    case ElementType::uint8:
+      return "unsigned 8-bit integer";
     case ElementType::other:
       return "another type";
   }
@@ -361,15 +366,47 @@ void File::create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
   create_with(spec, layout);
 }
 
-void File::create_view(const DatasetSpec& spec, const std::string& file, const std::string& values,
-                       const Shape& values_shape) {
+void File::create_view(const DatasetSpec& spec, const ViewedValues& values) {
   const LibraryLock lock;
   const auto operation = about("creating dataset " + spec.path);
-  TAILRACE_CHECK(element_count(spec.shape) == element_count(values_shape), operation.text + ": another size");
+  const Shape& shown = values.count.empty() ? values.shape : values.count;
+  TAILRACE_CHECK(element_count(spec.shape) == element_count(shown), operation.text + ": another size");
   const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
-  const Handle space = simple_space(spec.shape, operation), source = simple_space(values_shape, operation);
-  check(H5Pset_virtual(layout.get(), space.get(), file.c_str(), values.c_str(), source.get()), operation);
+  const Handle space = simple_space(spec.shape, operation), source = simple_space(values.shape, operation);
+  if (!values.count.empty()) {
+    const std::vector<hsize_t> start(values.start.begin(), values.start.end()),
+        count(values.count.begin(), values.count.end());
+    check(H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+          operation);
+  }
+  check(H5Pset_virtual(layout.get(), space.get(), values.file.c_str(), values.path.c_str(), source.get()),
+        operation);
   create_with(spec, layout);
+}
+
+void File::create_growing_view(const DatasetSpec& spec, const std::string& file, const std::string& values) {
+  const LibraryLock lock;
+  const auto operation = about("creating dataset " + spec.path);
+  TAILRACE_CHECK(spec.shape.size() == 2, operation.text + ": no rows");
+  std::vector<hsize_t> extents(spec.shape.begin(), spec.shape.end()), most = extents;
+  most.front() = H5S_UNLIMITED;
+  const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, operation);
+  const Handle space(H5Screate_simple(2, extents.data(), most.data()), H5Sclose, operation);
+  const std::array<hsize_t, 2> start{0, 0}, count{H5S_UNLIMITED, 1}, block{1, extents[1]};
+  const std::array<hsize_t, 2> stride = block;
+  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), stride.data(), count.data(),
+                            block.data()),
+        operation);
+  check(H5Pset_virtual(layout.get(), space.get(), file.c_str(), values.c_str(), space.get()), operation);
+  create_with(spec, layout, true);
+}
+
+std::uint64_t File::header_place(const std::string& dataset) const {
+  const LibraryLock lock;
+  const auto operation = about("header of dataset " + dataset);
+  H5O_info_t info;
+  check(H5Oget_info1(open_dataset(dataset).get(), &info), operation);
+  return info.addr;
 }
 
 void File::write_bytes(const std::string& dataset, ElementType type, std::span<const std::byte> values) {

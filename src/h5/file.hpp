@@ -88,6 +88,14 @@ struct VirtualPart {
   Shape start;       ///< the first element of the box
 };
 
+/// Values of a dataset in another file: all, or those of a box.
+struct ViewedValues {
+  std::string file;        ///< seen from the directory of the file that shows them
+  std::string path;        ///< of the dataset
+  Shape shape;             ///< of the dataset
+  Shape start{}, count{};  ///< of the box; empty: all
+};
+
 class Storage;
 struct ChunkLayout;
 class ChunkedDataset;
@@ -178,10 +186,13 @@ class File {
   /// size `count`. What is in files that are missing reads as 0.
   void create_virtual_dataset(const DatasetSpec& spec, const Shape& count,
                               std::span<const VirtualPart> parts);
-  /// Creates a dataset that shows all values of another one, of path and shape `values`, in another file, in
-  /// the shape of its own. `file` is seen from the directory of this one.
-  void create_view(const DatasetSpec& spec, const std::string& file, const std::string& values,
-                   const Shape& values_shape);
+  /// Creates a dataset that shows values of another one in the shape of its own.
+  void create_view(const DatasetSpec& spec, const ViewedValues& values);
+  /// The same of one whose first extent grows in the other file, and with it that of this one: both are as
+  /// long as the other file has it.
+  void create_growing_view(const DatasetSpec& spec, const std::string& file, const std::string& values);
+  /// Returns where the header of a dataset begins in the file.
+  [[nodiscard]] std::uint64_t header_place(const std::string& dataset) const;
   /// Returns how a dataset is cut into chunks; nothing if it is not. Errors (input): filters unknown here.
   [[nodiscard]] std::optional<ChunkLayout> chunk_layout(const std::string& dataset) const;
   template <class T>

@@ -84,6 +84,8 @@ hid_t native_type(ElementType type) {
       return H5T_NATIVE_INT64;
     case ElementType::uint64:
       return H5T_NATIVE_UINT64;
+    case ElementType::uint8:
+      return H5T_NATIVE_UINT8;
     case ElementType::other:
       break;
   }

@@ -66,10 +66,25 @@ class TableReader {
     if (found == names.end())
       problem("quantity", fmt::format("\"{}\" is not computed here", table.quantity), listed(names));
     else
-      table.unit = offered[static_cast<std::size_t>(found - names.begin())].unit;
+      take(offered[static_cast<std::size_t>(found - names.begin())], table);
+  }
+
+  static void take(const OfferedQuantity& offered, OutputTable& table) {
+    table.unit = offered.unit;
+    if (offered.components == 0) return;
+    table.shape = OutputTable::Shape::rows;
+    table.components = offered.components;
+  }
+
+  /// Rows have no places to choose, and no two samples of them the same.
+  void refuse_for_rows(const char* name, const OutputTable& table) {
+    if (file_.has(at(name)))
+      problem(name, fmt::format("does not go with \"{}\", which has any number of rows", table.quantity),
+              "leave it out");
   }
 
   void read_select(OutputTable& table) {
+    if (table.shape == OutputTable::Shape::rows) return refuse_for_rows("select", table);
     const auto shapes = file_.names(at("select"));
     const auto has = [&](const char* name) { return std::count(shapes.begin(), shapes.end(), name) > 0; };
     const int given = has("box") + has("points") + has("plane");
@@ -127,6 +142,7 @@ class TableReader {
   }
 
   void read_reduce(OutputTable& table) {
+    if (table.shape == OutputTable::Shape::rows) return refuse_for_rows("reduce", table);
     using output::Reduction;
     const std::array all{Reduction::none, Reduction::min,  Reduction::max,
                          Reduction::rms,  Reduction::mean, Reduction::final};

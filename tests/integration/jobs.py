@@ -168,7 +168,7 @@ class Job:
             try:
                 if Path(f"/proc/{pid}/exe").resolve() not in {
                     program.resolve()
-                    for program in (PROGRAM, REHEARSE, SEISMIC, MOLECULES, POISSON)
+                    for program in (PROGRAM, REHEARSE, SEISMIC, MOLECULES, POISSON, HEAT)
                     if program
                 }:
                     continue

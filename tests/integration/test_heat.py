@@ -5,7 +5,9 @@ import json
 import os
 import re
 import shutil
+import signal
 
+import h5py
 import numpy as np
 import pytest
 
@@ -204,3 +206,176 @@ def test_stopped_and_resumed_on_other_ranks(tmp_path):
     maps = json.loads((out / "run.json").read_text())["exchange"]["maps"]
     assert [one["name"] for one in maps] == ["mortars", "products"]
     shutil.rmtree(out)
+
+
+MESH = """
+[case]
+simulation = "heat"
+[heat]
+class = "S"
+[[output]]
+name = "mesh"
+quantity = "mesh"
+every = 10
+type = "float64"
+[[output]]
+name = "corners"
+quantity = "mesh_corners"
+at = [7, 20]
+[checkpoint]
+every = 20
+"""
+GLL = (np.array([-1, -np.sqrt(3 / 7), 0, np.sqrt(3 / 7), 1]) + 1) / 2
+
+
+def samples_of(out, name: str) -> dict[int, np.ndarray]:
+    """The rows of each sample of a stream, by its step."""
+    found = jobs.read_datasets(out / "output.h5")
+    ends = found[f"{name}/offsets"]
+    return {
+        int(step): found[f"{name}/values"][begin:end]
+        for step, begin, end in zip(found[f"{name}/step"], ends[:-1], ends[1:], strict=True)
+    }
+
+
+def test_records_of_the_mesh_hold_the_whole_field(tmp_path):
+    ended, out = run(tmp_path, "mesh", "--set", 'heat.vtkhdf="none"', ranks=3, text=MESH)
+    assert ended.status == 0 and not (out / "output.vtkhdf").exists(), ended
+    results = json.loads((out / "run.json").read_text())["results"]
+    elements = {one["step"]: one["elements"] for one in results["adaptations"]}
+    mesh = samples_of(out, "mesh")
+    assert list(mesh) == [10, 20, 30, 40, 50]
+    for step, rows in mesh.items():
+        assert rows.shape == (elements[min(step, 45)], 129)
+        size = 0.5 ** rows[:, 3]
+        assert np.isclose(np.sum(size**3), 1, rtol=1e-14) and np.all(rows[:, :3] % size[:, None] == 0)
+        assert len(np.unique(rows[:, :3], axis=0)) == len(rows)
+    # The integral of the last sample by the quadrature of the elements is the run's result.
+    weights = np.array([1 / 10, 49 / 90, 32 / 45, 49 / 90, 1 / 10])
+    factors = np.einsum("i,j,k->ijk", weights, weights, weights).ravel()
+    integral = np.sum((mesh[50][:, 4:] @ factors) * (0.5 ** mesh[50][:, 3] / 2) ** 3)
+    assert abs(integral / results["integral"] - 1) < 1e-10
+    corners = samples_of(out, "corners")
+    at = [0, 4, 20, 24, 100, 104, 120, 124]
+    assert np.array_equal(corners[20], mesh[20][:, [0, 1, 2, 3, *(4 + i for i in at)]].astype(np.float32))
+    assert len(corners[7]) == elements[5]
+
+
+def assert_same(run_dir, other):
+    """Two runs have the same output, byte for byte, but for who wrote it."""
+    found, again = (jobs.read_datasets(directory / "output.h5") for directory in (run_dir, other))
+    assert found.keys() == again.keys()
+    for name, values in found.items():
+        if name != "tailrace_record":
+            assert values.tobytes() == again[name].tobytes(), name
+    for name in ("mesh", "corners"):
+        file = f"output.h5.rows/{name}.h5"
+        assert (run_dir / file).read_bytes() == (other / file).read_bytes(), name
+
+
+def test_records_of_the_mesh_are_resumed_bit_for_bit(tmp_path):
+    ended, whole = run(tmp_path, "whole", text=MESH)
+    assert ended.status == 0, ended
+    ended, out = run(tmp_path, "killed", "--fault", "kill:step=33", ranks=2, text=MESH)
+    assert ended.status != 0, ended
+    killed = samples_of(out, "mesh")[20]
+    assert np.array_equal(killed, samples_of(whole, "mesh")[20])
+    ended = start("--case", tmp_path / "killed.toml", "--out", out, "--resume", ranks=3).wait()
+    assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
+    assert_same(whole, out)
+
+
+def test_stopped_by_a_signal_after_an_adaptation_and_resumed(tmp_path):
+    text = MESH.replace("every = 10", "every = 1")
+    ended, whole = run(tmp_path, "whole", ranks=2, text=text)
+    assert ended.status == 0, ended
+    case, out = tmp_path / "whole.toml", tmp_path / "stopped"
+    slow = ["--write", "blocking", "--pace", "latency=20ms"]
+    job = start("--case", case, "--out", out, *slow, ranks=2)
+    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= 15, "adaptation after step 15")
+    job.send(signal.SIGTERM, rank=1)
+    ended = job.wait()
+    assert ended.status == 4 and "Verification" not in str(ended), ended
+    assert "results" in json.loads((out / "run.json").read_text())
+    ended = start("--case", case, "--out", out, "--resume", ranks=3).wait()
+    assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
+    assert_same(whole, out)
+    accounts = [json.loads((directory / "run.json").read_text())["results"] for directory in (whole, out)]
+    for name in ("integral", "difference", "verified", "adaptations", "element_steps"):
+        assert accounts[0][name] == accounts[1][name], name
+
+
+@pytest.mark.parametrize(
+    ("write", "ranks"), [("threads", 2), ("leaders", 3), ("ranks:1", 3), ("uring", 2), ("spawn:1", 2)]
+)
+def test_every_strategy_writes_the_same_bytes(tmp_path, write, ranks):
+    text = CASE + MESH[MESH.index("[[output]]") : MESH.index("[checkpoint]")]
+    ended, blocking = run(tmp_path, "blocking", "--write", "blocking", text=text)
+    assert ended.status == 0, ended
+    ended, out = run(tmp_path, "other", "--write", write, ranks=ranks, text=text)
+    assert ended.status == 0, ended
+    assert_same(blocking, out)
+
+
+def test_bad_outputs_of_the_mesh_are_refused(tmp_path):
+    text = MESH.replace("every = 10", 'every = 10\nreduce = "max"').replace(
+        "at = [7, 20]", "at = [7]\nselect = {plane = {z = 1}}"
+    )
+    text += '[[output]]\nname = "again"\nquantity = "mesh"\nevery = 5\n'
+    ended, out = run(tmp_path, "bad", text=text)
+    assert ended.status == 2 and not out.exists(), ended
+    for words in ("output[0].reduce", "output[1].select", "output[2].type", "any number of rows"):
+        assert words in str(ended), ended
+
+
+@pytest.mark.parametrize("cells", ["lagrange", "linear"])
+def test_the_mesh_in_vtk(tmp_path, cells):
+    """VTK's own reader finds the elements, their points and the field at each step."""
+    vtk = pytest.importorskip("vtk", reason="vtk (extra `comparison`) is not installed")
+    from vtk.util.numpy_support import vtk_to_numpy
+
+    ended, out = run(tmp_path, "run", "--set", f'heat.cells="{cells}"', ranks=2, text=MESH)
+    assert ended.status == 0, ended
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(out / "output.vtkhdf"))
+    reader.UpdateInformation()
+    mesh = samples_of(out, "mesh")
+    assert reader.GetNumberOfSteps() == len(mesh)
+    per_element = 1 if cells == "lagrange" else 64
+    for number, rows in enumerate(mesh.values()):
+        reader.SetStep(number)
+        reader.Update()
+        grid = reader.GetOutputDataObject(0)
+        grid = grid.GetPartition(0) if hasattr(grid, "GetPartition") else grid
+        assert grid.GetNumberOfCells() == len(rows) * per_element
+        field = vtk_to_numpy(grid.GetPointData().GetArray("temperature")).reshape(len(rows), 125)
+        assert np.array_equal(field, rows[:, 4:])
+        points = vtk_to_numpy(grid.GetPoints().GetData()).reshape(len(rows), 5, 5, 5, 3)
+        size = 0.5 ** rows[:, 3]
+        for axis in range(3):
+            along = np.moveaxis(points[..., axis], 3 - axis, -1)
+            expected = rows[:, axis, None] + size[:, None] * GLL
+            assert np.allclose(along, expected[:, None, None, :], atol=1e-7)
+        if cells == "lagrange":
+            cell = grid.GetCell(3)
+            assert cell.GetCellType() == vtk.VTK_LAGRANGE_HEXAHEDRON and cell.GetOrder(0) == 4
+            for i, j, k in np.ndindex(5, 5, 5):
+                assert cell.GetPointId(cell.PointIndexFromIJK(i, j, k)) == 3 * 125 + i + 5 * j + 25 * k
+            assert np.array_equal(vtk_to_numpy(grid.GetCellData().GetArray("level")), rows[:, 3])
+        else:
+            volume = vtk.vtkCellSizeFilter()
+            volume.SetInputData(grid)
+            volume.Update()
+            volumes = vtk_to_numpy(volume.GetOutput().GetCellData().GetArray("Volume"))
+            assert np.isclose(volumes.sum(), 1, atol=1e-5) and volumes.min() > 0
+
+
+def test_a_series_of_files_for_readers_without_time_steps(tmp_path):
+    ended, out = run(tmp_path, "run", "--set", 'heat.vtkhdf="series"', text=MESH)
+    assert ended.status == 0, ended
+    series = json.loads((out / "output.vtkhdf.series").read_text())["files"]
+    assert [one["time"] for one in series] == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.125])
+    last = samples_of(out, "mesh")[50]
+    with h5py.File(out / series[-1]["name"]) as file:
+        assert "Steps" not in file["VTKHDF"] and file["VTKHDF/NumberOfCells"][()].tolist() == [len(last)]
+        assert np.array_equal(file["VTKHDF/PointData/temperature"][()].reshape(-1, 125), last[:, 4:])

@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "../unit/output_pattern.hpp"
@@ -69,6 +73,14 @@ std::vector<Stream> all_streams() {
           rows("numbers", {.first = 0, .every = 3, .last = 60}, 1, h5::ElementType::int64),
           open_field("boxes", Boxes{{{{0, 0, 2}, {4, 4, 6}}, {{1, 1, 1}, {2, 2, 2}}}}, open_steps),
           fixture::stream("planned", Whole{}, Reduction::none, domain, {.first = 1, .every = 1, .last = 60})};
+}
+
+/// What a sink takes that has places for rows: any number of them, and samples whose number is known.
+std::vector<Stream> streams_of_known_steps() {
+  return {rows("pairs", {.first = 1, .every = 1, .last = 60}, 2, h5::ElementType::float64),
+          fixture::stream("planned", Boxes{{{{0, 0, 2}, {4, 4, 6}}, {{1, 1, 1}, {2, 2, 2}}}}, Reduction::none,
+                          domain, {.first = 1, .every = 2, .last = 60}),
+          rows("numbers", {.first = 0, .every = 3, .last = 60}, 1, h5::ElementType::int64)};
 }
 
 /// Describes what the ranks of a run have at a step: of the rows each its part.
@@ -192,8 +204,7 @@ struct Segment {
 
 /// Goes through some steps and looks at what a reader finds in between.
 void run_segment(mpi::CommView comm, const std::string& path, const Segment& segment,
-                 const WriteOptions& options) {
-  const auto streams = all_streams();
+                 const WriteOptions& options, const std::vector<Stream>& streams = all_streams()) {
   const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   trace::Log log("main");
   Session session(comm, path, make_plan(streams, own, domain), fixture::head(), options, log,
@@ -254,4 +265,83 @@ MPI_CASE("only a file that grows takes what has no known number or size", ranks{
     CHECK(error->hint == "--sink hdf5-chunked");
     CHECK(!std::filesystem::exists(path));
   }
+}
+
+namespace {
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+MPI_CASE("each rank writes its own rows, the same bytes whoever writes", ranks{1, 2, 3, 4, 7}) {
+  const fixture::SharedDir directory(comm);
+  std::string first;
+  for (const auto& strategy : fixture::strategies) {
+    CAPTURE(strategy);
+    const auto path = directory.file(strategy);
+    run_segment(comm, path, {.last = 23, .looks = {7}}, fixture::options_of({strategy, "hdf5"}),
+                streams_of_known_steps());
+    if (!comm.is_root()) continue;
+    const auto content = content_of(path + ".rows/pairs.h5") + content_of(path + ".rows/numbers.h5");
+    if (first.empty()) first = content;
+    CHECK(content == first);
+  }
+  if (comm.is_root()) CHECK(first.size() > 30'000 * 2 * sizeof(double));
+}
+
+MPI_CASE("a run continues with rows of its own, also over what was recorded after its checkpoint",
+         ranks{1, 2, 3}) {
+  const fixture::SharedDir directory(comm);
+  const auto path = directory.file("out.h5");
+  const auto streams = streams_of_known_steps();
+  const auto ways = [](const char* strategy) { return fixture::options_of({strategy, "hdf5"}); };
+  run_segment(comm, path, {.last = 20}, ways("threads"), streams);
+  run_segment(comm, path, {.after = 6, .last = 12, .looks = {7, 8}}, ways("blocking"), streams);
+  run_segment(comm, path, {.after = 12, .last = 47, .looks = {20}}, ways("leaders"), streams);
+}
+
+MPI_CASE("a reader may open rows at any time, also while a rank is late with its own", ranks{2, 3}) {
+  const fixture::SharedDir directory(comm);
+  const auto path = directory.file("out.h5");
+  const auto streams = streams_of_known_steps();
+  const auto options = parse_options({.write = "threads",
+                                      .sink = "hdf5",
+                                      .pace = {},
+                                      .fault = fmt::format("stall:rank={},every=1,s=0.05", comm.size() - 1)});
+  const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  trace::Log log("main");
+  Session session(comm, path, make_plan(streams, own, domain), fixture::head(), options, log);
+  State state(comm);
+  std::uint64_t ahead = 0;
+  for (StepIndex step = 0; step <= 12; ++step) {
+    state.set(step);
+    state.sample(session, step);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // rank 0 puts heads there meanwhile
+    if (!comm.is_root()) continue;
+    const StepIndex recorded = check_file(path, streams);
+    const auto rows = h5::File::open(path + ".rows/pairs.h5").shape("/values")[0];
+    std::uint64_t complete = 0;
+    for (StepIndex past = 1; past <= recorded; ++past) complete += static_cast<std::uint64_t>(rows_at(past));
+    ahead = std::max(ahead, rows - std::min(rows, complete));
+  }
+  if (comm.is_root()) CHECK(ahead > 0);  // else nobody was late
+  session.finish(12, fixture::tail(12));
+  if (comm.is_root()) CHECK(check_file(path, streams) == 12);
+}
+
+MPI_CASE("a rank that cannot write its rows is one error on all, and what is complete stays readable",
+         ranks{1, 2, 3}) {
+  const fixture::SharedDir directory(comm);
+  const auto path = directory.file("out.h5");
+  const auto streams = streams_of_known_steps();
+  const auto fault = fmt::format("write:rank={},step=9", comm.size() - 1);
+  const auto options = parse_options({.write = "threads", .sink = "hdf5", .pace = {}, .fault = fault});
+  const auto error = fixture::error_of([&] { run_segment(comm, path, {.last = 23}, options, streams); });
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::io);
+  CHECK(error->rank == comm.size() - 1);
+  if (comm.is_root()) CHECK(check_file(path, streams) == 8);
 }

@@ -48,7 +48,7 @@ TEST_CASE("a dataset shows that of another file in another shape") {
   auto file = File::create(directory.file("view.h5"));
   const h5::DatasetSpec flat{
       .path = "/a/b", .shape = {12, 2}, .type = ElementType::float32, .attributes = {}};
-  file.create_view(flat, "values.h5", "/group/a", {3, 4, 2});
+  file.create_view(flat, {.file = "values.h5", .path = "/group/a", .shape = {3, 4, 2}});
   file.close();
   const auto view = File::open(directory.file("view.h5"));
   std::vector<float> row(2);

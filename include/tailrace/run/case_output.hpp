@@ -20,6 +20,7 @@ class CaseFile;
 /// A quantity that a simulation offers for [[output]].
 struct OfferedQuantity {
   std::string name, unit;
+  std::int64_t components = 0;  ///< of rows of any number; 0: values at points of the domain
 };
 
 /// Describes where the samples of a quantity lie that is no field on the grid of the domain: which indices

@@ -204,7 +204,7 @@ def _describe(dataset: h5py.Dataset, rec: commit_mark.CommitMark) -> DatasetInfo
 
 def _layout(dataset: h5py.Dataset) -> str:
     if dataset.is_virtual:
-        return "a file per sample"
+        return "rows in a file beside" if kwave.holds_rows(dataset) else "a file per sample"
     if dataset.chunks is None:
         return "contiguous"
     return f"chunks {dataset.chunks}" + (f", {dataset.compression}" if dataset.compression else "")

@@ -62,6 +62,9 @@ constexpr std::int64_t efficient_write_bytes = 128 << 10;
 constexpr std::int64_t max_gathered_bytes = 32 << 20;
 constexpr std::int64_t max_steps_per_buffer = 64;
 
+/// Elements of a share of which nobody knows how many come.
+constexpr std::int64_t open_elements = std::int64_t{1} << 58;
+
 /// True if the samples of the share touch each other in the file, so that those of several steps can be
 /// written at once.
 bool touches_next_sample(const Share& share) noexcept {
@@ -374,6 +377,42 @@ Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain) {
   }
   number_shares(plan);
   return plan;
+}
+
+std::vector<const PlannedStream*> streams_of_rows(const Plan& plan) {
+  std::vector<const PlannedStream*> streams;
+  for (const auto& stream : plan.streams)
+    if (stream.takes_rows()) streams.push_back(&stream);
+  return streams;
+}
+
+void place_rows(Plan& plan, bool is_root) {
+  constexpr std::int64_t gathered_bytes = 1 << 20;
+  // Nobody knows how many come: their places are counted from the first row of the file on.
+  const auto open_share = [](std::size_t dataset, h5::ElementType type, std::int64_t values) {
+    Share share;
+    share.dataset = dataset;
+    share.type = type;
+    share.values = values;
+    share.runs = {{0, open_elements}};
+    return share;
+  };
+  std::size_t first = 0, counts = 0;
+  for (const auto& stream : plan.streams) counts += stream.datasets.size();
+  for (auto& stream : plan.streams) {
+    if (stream.takes_rows()) {
+      const std::int64_t rows = std::max<std::int64_t>(1, gathered_bytes / stream.row_bytes());
+      stream.shares = {open_share(first, stream.datasets.front().type, rows * stream.components)};
+      if (is_root) {
+        stream.shares.push_back(open_share(counts, h5::ElementType::int64, 1));
+        stream.shares.push_back(open_share(counts + 1, h5::ElementType::int64, head_elements));
+      }
+      for (auto& share : stream.shares) share.on_failure = stream.on_failure;
+      counts += 2;
+    }
+    first += stream.datasets.size();
+  }
+  number_shares(plan);
 }
 
 std::vector<const Share*> shares_of(const Plan& plan) {

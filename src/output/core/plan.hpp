@@ -111,6 +111,14 @@ Plan make_plan(std::vector<Stream> streams, Box own_box, Index3 domain);
 /// Numbers the shares of all streams from 0 on, as jobs name them; `make_plan` does it, and so does whoever
 /// puts plans together.
 void number_shares(Plan& plan) noexcept;
+/// Gives streams of rows the shares by which a sink whose samples have places takes them: the rows
+/// themselves, and on the root what counts them, in this order. Their datasets are those of the streams, and
+/// behind all of these two for each such stream: `Growth::offsets`, and the head of the file of the rows.
+void place_rows(Plan& plan, bool is_root);
+/// Elements of 8 bytes of such a head, as far as it may reach.
+inline constexpr std::int64_t head_elements = 512;
+/// The number of a stream's rows among the streams of rows, in the order of the plan, is that of its counts.
+std::vector<const PlannedStream*> streams_of_rows(const Plan& plan);
 /// The shares by their numbers; they belong to the plan.
 std::vector<const Share*> shares_of(const Plan& plan);
 

@@ -23,5 +23,7 @@ void check_resumes(const WriteOptions& options);
 void check_policies(const Plan& plan, const WriteOptions& options, StepIndex resume_after);
 /// Errors (usage): a stream grows, which the sink cannot. @local
 void check_growth(const Plan& plan, const WriteOptions& options);
+/// Returns whether the sink that the options name has places for rows of any number (`place_rows`). @local
+bool places_rows(const WriteOptions& options);
 
 }  // namespace tailrace::output

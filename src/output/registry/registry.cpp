@@ -238,7 +238,8 @@ constexpr std::array sink_table{
                          .places = true,
                          .rewrites = true,
                          .splits = true,
-                         .directories = true}},
+                         .directories = true,
+                         .row_files = true}},
     SinkEntry{.name = "rsf",
               .form = "rsf",
               .parse = parse_nothing,
@@ -441,22 +442,39 @@ void fit_strategy(WriteOptions& options) {
 void check_policies(const Plan& plan, const WriteOptions& options, StepIndex resume_after) {
   for (const auto& stream : plan.streams)
     check_policy(stream, find_sink(options.sink), options, resume_after);
+  const auto rows = streams_of_rows(plan);
+  if (!rows.empty() && plan.may_switch())
+    throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                          .message = fmt::format("{}: its rows stay in one file, and do not go with "
+                                                 "on_failure = \"switch\" of any output",
+                                                 rows.front()->name),
+                          .path = {},
+                          .hint = "another on_failure, or another run for the rows"});
 }
 
 void check_growth(const Plan& plan, const WriteOptions& options) {
   if (find_sink(options.sink).traits.grows) return;
-  const auto growing = std::find_if(plan.streams.begin(), plan.streams.end(),
-                                    [](const auto& stream) { return stream.growth.has_value(); });
+  const bool places = places_rows(options);
+  const auto growing = std::find_if(plan.streams.begin(), plan.streams.end(), [&](const auto& stream) {
+    return stream.growth && !(places && stream.takes_rows() && !stream.cadence.is_open());
+  });
   if (growing == plan.streams.end()) return;
   std::vector<const char*> able;
   for (const auto& entry : sinks())
-    if (entry.traits.grows) able.push_back(entry.name);
+    if (entry.traits.grows || (entry.traits.row_files && !growing->cadence.is_open() && !places))
+      able.push_back(entry.name);
   throw Error(ErrorInfo{
       .kind = ErrorKind::usage,
-      .message = fmt::format("{}: the {} of its samples is not known beforehand, which --sink {} needs",
-                             growing->name, growing->takes_rows() ? "size" : "number", options.sink),
+      .message =
+          fmt::format("{}: the {} of its samples is not known beforehand, which --sink {} needs{}",
+                      growing->name, growing->takes_rows() && !growing->cadence.is_open() ? "size" : "number",
+                      options.sink, splits_samples(options) ? " with --write spawn-each" : ""),
       .path = {},
       .hint = fmt::format("--sink {}", fmt::join(able, " or "))});
+}
+
+bool places_rows(const WriteOptions& options) {
+  return find_sink(options.sink).traits.row_files && !splits_samples(options);
 }
 
 std::string strategy_text(const WriteOptions& options) {

@@ -21,6 +21,7 @@ struct SinkTraits {
   bool one_file = true;      ///< the samples are in the output file itself
   bool directories = false;  ///< the values can be in raw files in other directories
   bool grows = false;        ///< samples of any number and size
+  bool row_files = false;    ///< rows of any number, in files beside the output file
   bool hints = false;        ///< MPI-IO makes the file, and takes hints
   bool resumes = true;       ///< a run can resume in a file that an earlier one left
 };

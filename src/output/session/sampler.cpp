@@ -20,13 +20,14 @@ std::vector<RunningStream> running_streams(const Plan& plan) {
 }
 
 Sampler::Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline,
-                 trace::Log& log, std::unique_ptr<DeviceSampler> device)
+                 trace::Log& log, std::unique_ptr<DeviceSampler> device, std::unique_ptr<RowPlaces> rows)
     : plan_(plan),
       streams_(std::move(streams)),
       pipeline_(pipeline),
       log_(log),
       staged_extents_per_step_(shares_of(plan).size()),
-      device_(std::move(device)) {}
+      device_(std::move(device)),
+      rows_(std::move(rows)) {}
 
 std::vector<RunningStream>& Sampler::streams() {
   if (device_)
@@ -52,6 +53,12 @@ FieldView Sampler::field_of(const PlannedStream& stream, const FieldLookup& fiel
 // Samples
 
 void Sampler::take(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush) {
+  if (!pipeline_.failure()) pipeline_.guard([&] { take_values(step, field, rows, flush); });
+  take_no_rows(step);
+}
+
+void Sampler::take_values(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush) {
+  try_to_place_rows();
   if (pipeline_.idle()) submit_batch();
   accumulate(step, field);
   if (plan_.rows(step)) take_samples(step, field, rows, flush);
@@ -83,10 +90,14 @@ void Sampler::accumulate(StepIndex step, const FieldLookup& field) {
 /// nothing else to do or the next step would not fit: while the writer is busy, small samples are gathered
 /// to larger writes.
 void Sampler::take_samples(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush) {
+  place_rows();
+  const bool rows_follow = rows_ && rows_->any_due(step);
+  if (rows_follow) rows_->begin(step, &rows, flush);
   if (!batch_) batch_.emplace(pipeline_.acquire(step));
   Staging& job = **batch_;
   pack_samples(step, field, job);
   job.step = step;
+  if (rows_follow) return submit_batch();  // the commit mark comes behind the rows
   job.commit_mark = step;
   job.flush = job.flush || flush;
   take_rows(step, rows, job);
@@ -102,6 +113,7 @@ void Sampler::pack_samples(StepIndex step, const FieldLookup& field, Staging& jo
   for (const auto& stream : streams_) {
     const auto& planned = *stream.planned;
     if (!stream.unreduced() || !planned.cadence.is_due(step) || planned.shares.empty()) continue;
+    if (planned.takes_rows()) continue;
     const FieldView view = field_of(planned, field);
     const StepIndex number = planned.cadence.samples_until(step) - 1;
     for (const auto& share : planned.shares)
@@ -130,6 +142,7 @@ const device::Event* Sampler::end_packing() {
 }
 
 void Sampler::take_rows(StepIndex step, const RowsLookup& rows, Staging& job) {
+  if (rows_) return;
   for (const auto& stream : streams_) {
     const auto& planned = *stream.planned;
     if (!planned.takes_rows() || !planned.cadence.is_due(step)) continue;
@@ -139,6 +152,47 @@ void Sampler::take_rows(StepIndex step, const RowsLookup& rows, Staging& job) {
     if (bytes > 0)
       job.add_rows(stream.first_dataset, planned.cadence.samples_until(step) - 1,
                    {static_cast<const std::byte*>(view.data), bytes});
+  }
+}
+
+/// After a failure: takes part in the sample of rows of a step with none, unless it has them already.
+void Sampler::take_no_rows(StepIndex step) {
+  if (!rows_ || !rows_->any_due(step) || rows_->begun(step)) return;
+  place_rows();
+  rows_->begin(step, nullptr, false);
+}
+
+void Sampler::try_to_place_rows() {
+  if (rows_ && rows_->pending() && rows_->complete()) place_rows();
+}
+
+void Sampler::place_rows() {
+  if (!rows_ || !rows_->pending()) return;
+  const StepIndex step = rows_->step();
+  if (!rows_->complete()) pipeline_.wait(step, [this] { rows_->wait(); });
+  const auto taken = rows_->take();
+  if (pipeline_.failure()) return;  // the sample is not complete
+  for (const auto& placed : taken) submit_rows(placed, step);
+  Lease job = pipeline_.acquire(step);
+  rows_->count_into(*job);
+  job->step = step;
+  job->commit_mark = step;
+  job->flush = rows_->flush();
+  submit(std::move(job));
+}
+
+void Sampler::submit_rows(const RowPlaces::Placed& rows, StepIndex step) {
+  const Share& share = rows.stream->shares.front();
+  const auto all = static_cast<std::int64_t>(rows.bytes.size() / h5::size_bytes(share.type));
+  const std::int64_t begin = rows.first * rows.stream->components, room = batch_of(share);
+  for (std::int64_t first = 0; first < all; first += room) {
+    const std::int64_t count = std::min(room, all - first);
+    Lease job = pipeline_.acquire(step);
+    const auto out = job->add(share, 0, begin + first, count);
+    std::memcpy(out.data(), rows.bytes.data() + static_cast<std::size_t>(first) * h5::size_bytes(share.type),
+                out.size());
+    job->step = step;
+    submit(std::move(job));
   }
 }
 
@@ -259,7 +313,13 @@ void Sampler::submit_batch() {
   batch_arrival_ = nullptr;
 }
 
+void Sampler::submit_taken() {
+  place_rows();
+  submit_batch();
+}
+
 void Sampler::submit_commit_mark(StepIndex step, bool flush) {
+  place_rows();
   Lease job = pipeline_.acquire(step);
   job->commit_mark = step;
   job->flush = flush;
@@ -267,6 +327,8 @@ void Sampler::submit_commit_mark(StepIndex step, bool flush) {
 }
 
 bool Sampler::try_to_submit_commit_mark(StepIndex step, bool flush) {
+  if (rows_ && rows_->pending() && !rows_->complete()) return false;
+  place_rows();
   submit_batch();
   auto job = pipeline_.writer().try_acquire();
   if (!job) return false;

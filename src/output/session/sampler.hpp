@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "output/core/running_stream.hpp"
 #include "output/session/device_sampler.hpp"
 #include "output/session/output_pipeline.hpp"
+#include "output/session/row_places.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/stream.hpp"
 
@@ -26,15 +28,16 @@ std::vector<RunningStream> running_streams(const Plan& plan);
 class Sampler {
  public:
   /// `streams` are those of the plan, as far as they have come. `device`: null if all fields are in the
-  /// host's memory.
+  /// host's memory. `rows`: null where they have no places.
   Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log,
-          std::unique_ptr<DeviceSampler> device);
+          std::unique_ptr<DeviceSampler> device, std::unique_ptr<RowPlaces> rows);
 
   /// The jobs of the reductions that all ranks take part in, for sinks whose writes are collective.
   /// @collective{comm}
   void count_jobs(mpi::CommView comm);
 
-  /// Takes all that is due at `step`; `flush`: it is to go to the device. @local
+  /// Takes all that is due at `step`; `flush`: it is to go to the device. After a failure it takes
+  /// nothing, and hands in no rows where other ranks may. @local
   void take(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   /// The streams with reduction `final`, unless they were taken at `step`. @local
   void take_final(StepIndex step, const FieldLookup& field);
@@ -49,6 +52,13 @@ class Sampler {
   void submit_batch();
   /// A job without values: all up to `step` is there. @local
   void submit_commit_mark(StepIndex step, bool flush = false);
+  /// Where rows have places: hands over those that were taken last; waits for other ranks' counts, which are
+  /// there unless a rank is a step behind. @local
+  void place_rows();
+  /// The same if it need not wait. @local
+  void try_to_place_rows();
+  /// All that was taken: those rows, and the buffer that is being filled. @local
+  void submit_taken();
   /// As `submit_commit_mark`, with all that was taken, if a buffer is free. @local
   bool try_to_submit_commit_mark(StepIndex step, bool flush);
 
@@ -57,6 +67,7 @@ class Sampler {
   [[nodiscard]] bool reduces() const noexcept;
 
  private:
+  void take_values(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   void accumulate(StepIndex step, const FieldLookup& field);
   void take_samples(StepIndex step, const FieldLookup& field, const RowsLookup& rows, bool flush);
   void pack_samples(StepIndex step, const FieldLookup& field, Staging& job);
@@ -64,6 +75,8 @@ class Sampler {
                  Staging& job, std::span<std::byte> out);
   const device::Event* end_packing();
   void take_rows(StepIndex step, const RowsLookup& rows, Staging& job);
+  void take_no_rows(StepIndex step);
+  void submit_rows(const RowPlaces::Placed& rows, StepIndex step);
   void take_final(RunningStream& stream, StepIndex step, const FieldLookup& field);
   void take_final(RunningStream& stream, StepIndex step, const ShareFill& fill);
   template <class Fill>
@@ -84,7 +97,8 @@ class Sampler {
   std::optional<Lease> batch_;                    ///< refers to a pool of the output pipeline's writer
   const device::Event* batch_arrival_ = nullptr;  ///< of what was last copied to it; null: all is there
   std::unique_ptr<DeviceSampler> device_;
-  bool packs_on_device_ = false;  ///< since the last `end_packing`
+  bool packs_on_device_ = false;     ///< since the last `end_packing`
+  std::unique_ptr<RowPlaces> rows_;  ///< of a sink that has places for them
 };
 
 }  // namespace tailrace::output

@@ -25,7 +25,6 @@ class Session::Impl {
         comm_(ranks_.comm()),
         path_(path),
         plan_(std::move(plan)),
-        shares_((number_shares(plan_), shares_of(plan_))),
         options_(options),
         services_(std::move(context.services)),
         planner_(std::move(context.planner)),
@@ -37,6 +36,7 @@ class Session::Impl {
       check_policies(plan_, options_, resume.after);
       check_growth(plan_, options_);
       if (resume.after > 0) check_resumes(options_);
+      shares_ = place(plan_, options_, comm_.is_root());
       streams = running_streams(plan_);
     });
     const bool automatic = options_.strategy == "auto" || planner_.plan_only;
@@ -56,7 +56,8 @@ class Session::Impl {
     commits_ = create_commits(*sink_);
     pipeline_.emplace(*commits_, account_, log_);
     sampler_.emplace(plan_, std::move(streams), *pipeline_, log_,
-                     make_device_sampler(comm_, services_, plan_));
+                     make_device_sampler(comm_, services_, plan_),
+                     make_row_places(comm_, plan_, path_, options_, resume.after));
     if (automatic) start_auto_tuner(resume.after);
     if (sink_->collective()) sampler_->count_jobs(comm_);
     add_warning(sink_->warning());
@@ -80,7 +81,7 @@ class Session::Impl {
       if (last_sample_ == 0) before_samples_ = step - 1;
       last_sample_ = step;
     }
-    if (!pipeline_->failure()) pipeline_->guard([&] { sampler_->take(step, field, rows, flush); });
+    sampler_->take(step, field, rows, flush);
     pipeline_->keep_up(step);
     if (auto_tuner_) auto_tuner_->after(step);
   }
@@ -149,7 +150,7 @@ class Session::Impl {
 
   void switch_writer(const WriteOptions& options) {
     if (splits_samples(options) != splits_samples(options_)) refuse_switch(options);
-    sampler_->submit_batch();
+    sampler_->submit_taken();
     pipeline_->flush_all(sampled_);
     // A failure stays, and its writer is the one to say. Nobody continues before all have flushed: a thread
     // of one rank may write for others.
@@ -317,7 +318,7 @@ class Session::Impl {
   /// The reductions, the commit mark and the flush to the device.
   void write_rest(StepIndex last_step, Ending ending) {
     if (pipeline_->failure()) return;
-    sampler_->submit_batch();
+    sampler_->submit_taken();
     if (is_written(last_step)) return;
     sampler_->write_reductions(last_step, ending);
     sampler_->submit_commit_mark(last_step, true);
@@ -332,7 +333,7 @@ class Session::Impl {
   /// Has the writer put all that was taken onto the device, unless it has failed.
   void flush_taken(StepIndex step) {
     if (!pipeline_->failure()) {
-      sampler_->submit_batch();
+      sampler_->submit_taken();
       sampler_->submit_commit_mark(step, true);
     }
     pipeline_->flush_all(step);

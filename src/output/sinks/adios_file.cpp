@@ -73,6 +73,7 @@ void with_type(h5::ElementType type, const Action& action) {
       return action(std::int64_t{});
     case h5::ElementType::uint64:
       return action(std::uint64_t{});
+    case h5::ElementType::uint8:
     case h5::ElementType::other:
       break;
   }

@@ -19,6 +19,7 @@
 #include "output/sinks/directory_switch.hpp"
 #include "output/sinks/new_file.hpp"
 #include "output/sinks/raw_directories.hpp"
+#include "output/sinks/row_files.hpp"
 #include "output/sinks/snapshots.hpp"
 #include "tailrace/error.hpp"
 
@@ -55,25 +56,36 @@ void add_spare_names(const FileExtents& extents, const Hdf5Places& places,
       parts.push_back({.file = (std::filesystem::path(directory) / name).string(), .offset = 0, .bytes = 1});
 }
 
-/// Puts the streams' datasets into the raw files, stripe after stripe.
+void lay_out_rows(h5::File& file, const SinkContext& context, const PlannedStream& stream,
+                  Hdf5Places& places) {
+  places.datasets.push_back(create_rows(file, context.path, stream, places.files.size()));
+  places.files.push_back(rows_path(context.path, stream));
+}
+
+/// Puts the streams' datasets into the raw files, stripe after stripe; rows have files of their own.
 void lay_out_striped(h5::File& file, const SinkContext& context, NewRawFiles& raw, Hdf5Places& places) {
   const std::size_t files = raw.paths().size();
   Stripes stripes(files, raw_head_bytes, context.options.stripe_bytes);
   if (context.plan.may_switch())
     for (const auto& path : raw.paths())
       places.directories.push_back(std::filesystem::path(path).parent_path().string());
-  for (const auto* spec : specs_of(context.plan)) {
-    places.datasets.push_back(stripes.add(bytes_of(*spec)));
+  places.files.insert(places.files.end(), raw.paths().begin(), raw.paths().end());
+  const auto lay_out_one = [&](const h5::DatasetSpec& spec) {
+    places.datasets.push_back(stripes.add(bytes_of(spec)));
     std::vector<h5::ExternalPart> parts;
     for (const auto& extent : places.datasets.back())
       parts.push_back({.file = raw.paths()[extent.file - 1],
                        .offset = static_cast<std::uint64_t>(extent.offset),
                        .bytes = static_cast<std::uint64_t>(extent.bytes)});
     add_spare_names(places.datasets.back(), places, parts);
-    file.create_external_dataset(*spec, parts);
-  }
+    file.create_external_dataset(spec, parts);
+  };
+  for (const auto& stream : context.plan.streams)
+    if (stream.takes_rows())
+      lay_out_rows(file, context, stream, places);
+    else
+      for (const auto& spec : stream.datasets) lay_out_one(spec);
   for (std::size_t i = 0; i < files; ++i) raw.resize(i, stripes.size(i + 1));
-  places.files.insert(places.files.end(), raw.paths().begin(), raw.paths().end());
 }
 
 /// Puts the streams' datasets into the file itself, or says in it which files the samples are in.
@@ -81,7 +93,9 @@ void lay_out_here(h5::File& file, const SinkContext& context, Hdf5Places& places
   const bool splits = context.splits_samples;
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
-      if (splits && is_split(stream)) {
+      if (stream.takes_rows()) {
+        lay_out_rows(file, context, stream, places);
+      } else if (splits && is_split(stream)) {
         create_split_dataset(file, context.path, spec, stream.cadence);
         places.datasets.emplace_back();
       } else {
@@ -98,6 +112,7 @@ Hdf5Places lay_out(h5::File& file, const SinkContext& context, NewRawFiles& raw)
     lay_out_here(file, context, places);
   else
     lay_out_striped(file, context, raw, places);
+  create_row_counts(file, context.plan, places);
   const std::vector<std::uint64_t> slots(static_cast<std::size_t>(context.sources),
                                          static_cast<std::uint64_t>(context.resume_after));
   places.commit_mark_slots = context.sources;
@@ -146,7 +161,7 @@ FileExtents find_split(const h5::File& file, const h5::DatasetSpec& spec) {
 void check_left_snapshots(const h5::File& file, const SinkContext& context) {
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets)
-      if (is_split(stream) && has_split(file, spec.path))
+      if (is_split(stream) && !stream.takes_rows() && has_split(file, spec.path))
         return check_snapshots(context.path, context.plan, context.resume_after);
 }
 
@@ -309,6 +324,10 @@ std::optional<Hdf5Places> find_places(const SinkContext& context) {
   const bool splits = context.splits_samples;
   for (const auto& stream : context.plan.streams)
     for (const auto& spec : stream.datasets) {
+      if (stream.takes_rows()) {
+        places.datasets.emplace_back();  // below
+        continue;
+      }
       auto extents = splits && is_split(stream) ? std::optional(find_split(file, spec))
                                                 : find_extents(file, spec, places);
       if (!extents) return {};
@@ -316,6 +335,7 @@ std::optional<Hdf5Places> find_places(const SinkContext& context) {
     }
   for (std::size_t i = 1; i < places.files.size(); ++i)
     if (!is_raw_file(places.files[i])) return {};
+  find_rows(file, context.path, context.plan, places);
   if (!file.has_dataset(commit_mark_path) || file.type(commit_mark_path) != h5::ElementType::uint64)
     return {};
   const auto commit_mark = file.place(commit_mark_path);
@@ -427,7 +447,7 @@ std::vector<std::vector<Region>> regions_after(const Plan& plan, const Hdf5Place
     const StepIndex samples = stream.cadence.samples();
     for (const auto& spec : stream.datasets) {
       const auto& extents = places.datasets[dataset++];
-      if (stream.reduction != Reduction::none || samples == 0) continue;
+      if (stream.reduction != Reduction::none || samples == 0 || stream.takes_rows()) continue;
       const std::int64_t used = bytes_of(spec) / samples * stream.cadence.samples_until(after);
       for (const auto& extent : extents) {
         const std::int64_t kept = std::clamp(used - extent.first, std::int64_t{0}, extent.bytes);

@@ -118,8 +118,11 @@ bool Hdf5Layout::names_others(const WriteOptions& options) const {
 std::vector<SpaceNeed> Hdf5Layout::needs() const {
   std::vector<SpaceNeed> needs;
   for (const auto& file : places_.files) needs.push_back({file, 0});
-  for (const auto& extents : places_.datasets)
-    for (const auto& extent : extents) needs[extent.file].bytes += static_cast<double>(extent.bytes);
+  std::size_t dataset = 0;
+  for (const auto& stream : plan_.streams)
+    for (std::size_t part = 0; part < stream.datasets.size(); ++part, ++dataset)
+      for (const auto& extent : places_.datasets[dataset])
+        if (!stream.takes_rows()) needs[extent.file].bytes += static_cast<double>(extent.bytes);
   return needs;
 }
 

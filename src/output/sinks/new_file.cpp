@@ -11,6 +11,7 @@
 
 #include "mpi/file.hpp"
 #include "output/sinks/lustre.hpp"
+#include "output/sinks/row_files.hpp"
 #include "output/sinks/snapshots.hpp"
 
 namespace tailrace::output {
@@ -88,8 +89,10 @@ void create_file(const SinkContext& context, const std::function<void(h5::File&)
     write_groups(file, context.head);
     file.close();
   };
-  create_complete(context.path, make,
-                  [&](const std::string& place) { place_on_device(place, context.options); });
+  create_complete(context.path, make, [&](const std::string& place) {
+    place_on_device(place, context.options);
+    discard_rows(context.path);  // of the file that was here
+  });
   discard_snapshots(context.path, -1);  // of the file that was here
 }
 

@@ -44,6 +44,7 @@ nc_type nc_type_of(h5::ElementType type) {
       return NC_INT64;
     case h5::ElementType::uint64:
       return NC_UINT64;
+    case h5::ElementType::uint8:
     case h5::ElementType::other:
       break;
   }

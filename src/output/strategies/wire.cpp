@@ -44,11 +44,19 @@ void list(Unpacker& unpacker, std::vector<T>& items) {
   for (auto& item : items) fields(unpacker, item);
 }
 
+void growth(Packer& packer, const std::optional<Growth>& growth) {
+  packer(growth ? growth->group : std::string());
+}
+void growth(Unpacker& unpacker, std::optional<Growth>& growth) {
+  if (auto group = unpacker.get<std::string>(); !group.empty()) growth = Growth{.group = std::move(group)};
+}
+
 template <class Archive>
 void fields(Archive& archive, ArchivedBy<Archive, PlannedStream>& stream) {
-  archive(stream.reduction, stream.on_failure);
+  archive(stream.name, stream.reduction, stream.on_failure, stream.components);
   fields(archive, stream.cadence);
   list(archive, stream.datasets);
+  growth(archive, stream.growth);
 }
 
 template <class Archive>

@@ -159,7 +159,10 @@ def read_table(group: h5py.Group, source: Source) -> Table:
     """Places and times of an [[output]] table."""
     steps, time_s = group["step"][()].reshape(-1), group["time_s"][()].reshape(-1)
     if kwave.holds_rows(group["values"]):
-        return Table(None, None, steps, time_s, group["offsets"][()])
+        offsets = group["offsets"][()]
+        unwritten = np.flatnonzero(np.diff(offsets) < 0)  # 0 as long as nobody has counted them
+        count = int(unwritten[0]) if len(unwritten) else len(steps)
+        return Table(None, None, steps[:count], time_s[:count], offsets[: count + 1])
     shape = group["values"].shape[1:]
     chosen = _selection(kwave.text(group.attrs.get("selection", "")))
     points = group["points"][()] if "points" in group else None

@@ -3,6 +3,7 @@
 
 from tailrace.report.exchange_advice import exchange_advice
 from tailrace.report.fragment_advice import fragment_advice
+from tailrace.report.heat_advice import heat_advice
 from tailrace.report.load import Run
 from tailrace.report.output_advice import output_advice
 from tailrace.report.parts import Advice
@@ -20,6 +21,7 @@ def advise(run: Run) -> list[Advice]:
         rank_advice,
         exchange_advice,
         fragment_advice,
+        heat_advice,
         _setup,
         _memory,
         _prediction,
