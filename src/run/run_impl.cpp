@@ -12,6 +12,7 @@
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
+#include "output/planner/tuning_history.hpp"
 #include "run/convert_checkpoint.hpp"
 #include "run/plan_account.hpp"
 #include "run/rank_account.hpp"
@@ -34,6 +35,7 @@ output::Options Run::Impl::session_options() const {
   output::Options options = options_.write;
   options.plan_only = options_.plan_only;
   options.io_servers = io_servers_;
+  options.tuning_directory = output::tuning_directory();
   return options;
 }
 

@@ -40,6 +40,9 @@ struct Options : WriteOptions {
       false;  ///< measure and predict as `auto` does, whatever the strategy; see `Session::planned`
   /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.
   std::vector<std::string> planner_script;
+  /// Where `auto` looks for what earlier runs on this machine have shown, and keeps what this one shows;
+  /// empty: nowhere.
+  std::string tuning_directory = {};
 };
 
 /// Reads one of them alone; `name` is in messages for where the text comes from. Errors (usage).
@@ -72,6 +75,8 @@ struct Service {
 std::vector<Service> services();
 /// The strategy as it is given to `--write`, such as "threads:2".
 std::string strategy_text(const WriteOptions& options);
+/// Takes over who writes, and nothing else.
+void take_strategy(const WriteOptions& from, WriteOptions& to);
 /// The sink as it is given to `--sink`, such as "hdf5-chunked:4".
 std::string sink_text(const WriteOptions& options);
 /// Returns whether each sample goes into a file of its own (docs/formats/snapshots.md).

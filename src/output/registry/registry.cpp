@@ -459,6 +459,14 @@ void check_growth(const Plan& plan, const WriteOptions& options) {
       .hint = fmt::format("--sink {}", fmt::join(able, " or "))});
 }
 
+void take_strategy(const WriteOptions& from, WriteOptions& to) {
+  to.strategy = from.strategy;
+  to.buffers = from.buffers;
+  to.group = from.group;
+  to.writers = from.writers;
+  to.send_waits = from.send_waits;
+}
+
 std::string strategy_text(const WriteOptions& options) {
   return options.strategy + find_strategy(options.strategy).argument(options);
 }
