@@ -12,7 +12,7 @@ endif()
 list(APPEND TAILRACE_MPIEXEC ${MPIEXEC_NUMPROC_FLAG})
 
 # Tests share cores: threads that wait for others leave theirs.
-set(TAILRACE_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive)
+set(TAILRACE_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive TAILRACE_TUNING=off)
 if(TAILRACE_SANITIZE MATCHES "thread")
   list(APPEND TAILRACE_TEST_ENVIRONMENT TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp)
 endif()

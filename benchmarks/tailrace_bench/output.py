@@ -143,7 +143,7 @@ def measure(request: Request) -> dict[str, Any]:
     watch = Watch()
     with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=request.directory) as name:
         disk = Path(name)
-        with memory_directory(disk) as memory:
+        with memory_directory(disk) as memory, tuning_history(disk / "tuning"):
             bench = Bench(request, disk, memory)
             report_plan(bench)
             rows = measure_rows(bench)
@@ -158,6 +158,20 @@ def measure(request: Request) -> dict[str, Any]:
     }
     document = make_document("output", settings, watch, bench.rehearsal.runner.commands)
     return document | {"rows": rows, "boxes": boxes}
+
+
+@contextmanager
+def tuning_history(directory: Path) -> Iterator[None]:
+    """`auto` learns from the runs of this benchmark, the unmeasured ones included, and from no others."""
+    name = "TAILRACE_TUNING"
+    before = os.environ.get(name)
+    os.environ[name] = str(directory)
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 def report_plan(bench: Bench) -> None:

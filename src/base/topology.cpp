@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -96,6 +97,10 @@ std::string counted(std::size_t number, const char* what) {
 }
 
 }  // namespace
+
+void leave_out_display_plugins() {
+  setenv("HWLOC_PLUGINS_BLACKLIST", "hwloc_gl.so,hwloc_opencl.so", 0);
+}
 
 std::string to_text(const Cpus& cpus) {
   std::vector<std::string> parts;

@@ -35,6 +35,10 @@ struct Topology {
   [[nodiscard]] std::vector<std::string> packages() const;
 };
 
+/// Has hwloc, that of the MPI library too, do without its plugins that look for displays and OpenCL devices:
+/// they bring X11 and more into the memory of each process, and say nothing of processors. What the user has
+/// set stays. To be called before the first of all uses, while there is one thread. @local
+void leave_out_display_plugins();
 /// This machine, without what the cpuset of this process's control group withholds. Looked at once, by the
 /// first call. @local. Errors (io): hwloc cannot say.
 const Topology& this_topology();

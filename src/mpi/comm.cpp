@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/system.hpp"
+#include "base/topology.hpp"
 #include "mpi/file.hpp"
 #include "mpi/lone_start.hpp"
 #include "mpi/look_until.hpp"
@@ -76,6 +77,7 @@ Comm::~Comm() {
 
 Environment::Environment(int& argc, char**& argv) {
   prefer_romio();  // while there is one thread: it changes the environment
+  leave_out_display_plugins();
   const LoneStart lone_start;
   int granted = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");

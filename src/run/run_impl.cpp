@@ -13,6 +13,7 @@
 #include "checkpoint/store.hpp"
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
+#include "output/planner/tuning_history.hpp"
 #include "output/registry/options.hpp"
 #include "run/convert_checkpoint.hpp"
 #include "run/plan_account.hpp"
@@ -147,7 +148,9 @@ output::Session& Run::Impl::open_output(const std::string& path, const output::F
   session_ =
       std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, options_.write, log_,
                                         output::SessionContext{.services = {.io_servers = io_servers_},
-                                                               .planner = {.plan_only = options_.plan_only},
+                                                               .planner = {.plan_only = options_.plan_only,
+                                                                           .tuning_directory =
+                                                                               output::tuning_directory()},
                                                                .resume = from});
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);

@@ -3,6 +3,7 @@
 limit to what each test starts.
 """
 
+import os
 import subprocess
 from collections.abc import Callable, Generator
 from functools import partial
@@ -19,6 +20,11 @@ from shared import Shared, common_directory
 
 # What a test outside of `full` may start itself. Runs that several tests look at are made by `once`.
 MAX_LAUNCHES = 12
+
+
+def pytest_configure() -> None:
+    # What earlier runs on this machine have shown is nothing that a test may rest on.
+    os.environ["TAILRACE_TUNING"] = "off"
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -2,6 +2,7 @@
 """The planner on real runs: auto says what it took and why; `tailrace plan` leaves only its answer."""
 
 import json
+import platform
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,7 +40,11 @@ def test_auto_is_the_default_and_accounts_for_itself(ranks, tmp_path):
     steps = [decision["step"] for decision in plan["decisions"]]
     assert steps == sorted(steps) and len(steps) >= 2
     assert plan["decisions"][0]["strategy"] == "threads:2"
-    changes = [b["step"] for a, b in pairwise(plan["decisions"]) if a["strategy"] != b["strategy"]]
+    changes = [
+        b["step"]
+        for a, b in pairwise(plan["decisions"])
+        if a["strategy"] != b["strategy"] and not b["reason"].endswith(": dropped")
+    ]
     assert all(later - earlier >= 10 for earlier, later in pairwise(changes))
     assert plan["decisions"][1]["predicted_output_s"] > 0
     # With how many buffers depends on what else the machine does.
@@ -47,6 +52,23 @@ def test_auto_is_the_default_and_accounts_for_itself(ranks, tmp_path):
     assert {"blocking", "threads", "uring"} <= predicted
     assert plan["measured"]["bytes_per_output"] == 12 * 10 * 9 * 8
     assert plan["reasons"]
+
+
+def test_a_run_begins_where_the_last_one_with_such_outputs_has_ended(tmp_path, monkeypatch):
+    monkeypatch.setenv("TAILRACE_TUNING", str(tmp_path / "tuning"))
+    load = ["--cells", "12,10,9", "--steps", 40, "--compute-ms", 2]
+    decisions = []
+    for name in ("first", "second"):
+        ended = jobs.rehearse("--out", tmp_path / name, *load)
+        assert ended.status == 0, ended
+        decisions.append(account(tmp_path / name)["plan"]["decisions"])
+    (history,) = (tmp_path / "tuning").glob("*.json")
+    assert history.stem == platform.node()
+    (kind,) = json.loads(history.read_text())["kinds"].values()
+    assert kind["strategy"] in {decision["strategy"] for decision in decisions[1]}
+    assert "last run with such outputs" not in decisions[0][0]["reason"]
+    assert "last run with such outputs" in decisions[1][0]["reason"]
+    assert decisions[1][0]["strategy"] in {decision["strategy"] for decision in decisions[0]}
 
 
 def test_a_quiet_program_keeps_the_decision_for_the_summary_of_the_run(tmp_path):

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "base/system.hpp"
 #include "h5/file.hpp"
@@ -91,6 +93,11 @@ void check_same(mpi::CommView comm, const std::string& a, const std::string& b) 
   CHECK(commit_mark(left) == commit_mark(right));
 }
 
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::vector<std::string> strategies_of(const PlanReport& report) {
   std::vector<std::string> names;
   for (const auto& taken : report.decisions) names.push_back(taken.strategy);
@@ -149,7 +156,9 @@ MPI_CASE("strategies change no more often than every ten outputs", ranks{1, 2}) 
   const auto& decisions = outcome.report.decisions;
   std::vector<StepIndex> changes;
   for (std::size_t i = 1; i < decisions.size(); ++i)
-    if (decisions[i].strategy != decisions[i - 1].strategy) changes.push_back(decisions[i].step);
+    if (decisions[i].strategy != decisions[i - 1].strategy &&
+        decisions[i].reason.find(": dropped") == std::string::npos)
+      changes.push_back(decisions[i].step);
   for (std::size_t i = 1; i < changes.size(); ++i) CHECK(changes[i] - changes[i - 1] >= 10);
 }
 
@@ -280,4 +289,75 @@ MPI_CASE("nothing is decided before an output of the larger kind was seen", rank
   if (!comm.is_root()) return;
   REQUIRE(outcome.report.decisions.size() > 1);
   CHECK(outcome.report.decisions[1].step > 10);
+}
+
+MPI_CASE("a run begins with what the last one with such outputs has ended with", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  auto options = automatic({});
+  options.planner.tuning_directory = directory.file("tuning");
+  options.write.pace = Pace{.latency_s = 0.002};
+  const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
+  std::string last = "threads:2";
+  for (int i = 0; i < 2; ++i) {
+    const auto outcome = run(comm, directory.file("out.h5"), options, wanted, {0.002});
+    CHECK(!outcome.error);
+    if (!comm.is_root()) continue;
+    const auto& decisions = outcome.report.decisions;
+    REQUIRE(decisions.size() >= 2);
+    CHECK(decisions[0].strategy == last);
+    CHECK((decisions[0].reason.find("last run") != std::string::npos) == (i == 1));
+    // The last output may be written in the step: this is not what a run has kept.
+    const auto& kept = decisions[decisions.size() - (decisions.back().predicted_output_s > 0 ? 1 : 2)];
+    last = kept.strategy;
+  }
+}
+
+MPI_CASE("what the last run has left is not taken where it cannot be", ranks{1, 2}) {
+  const SharedDir directory(comm);
+  auto options = automatic({});
+  options.planner.tuning_directory = directory.file("tuning");
+  const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
+  run(comm, directory.file("out.h5"), options, wanted, {0.002});
+  for (const char* const other : {"nonsense", "ranks:1", "spawn:2", "spawn-each", "threads:0", "auto"}) {
+    if (comm.is_root()) {
+      const auto path = directory.file("tuning/" + host_name() + ".json");
+      auto text = read_text(path);
+      const auto from = text.find("\"strategy\": \"") + 13;
+      text.replace(from, text.find('"', from) - from, other);
+      std::ofstream(path) << text;
+    }
+    mpi::barrier(comm);
+    const auto outcome = run(comm, directory.file("out.h5"), options, wanted, {0.002});
+    CHECK(!outcome.error);
+    if (comm.is_root()) CHECK(outcome.report.decisions[0].strategy == "threads:2");
+  }
+}
+
+MPI_CASE("a change is taken back at its first output if that is clearly slower", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  // The computation is slow from the output on that the first decision is made for: whatever is tried then.
+  const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
+  const auto reference = run(comm, directory.file("out.h5"), automatic({}), wanted, {0.004});
+  StepIndex changed = 0;
+  if (comm.is_root()) {
+    const auto& decisions = reference.report.decisions;
+    REQUIRE(decisions.size() >= 2);
+    if (decisions[1].strategy != decisions[0].strategy) changed = decisions[1].step;
+  }
+  changed = mpi::max(comm, changed);
+  if (changed == 0) return;  // nothing was changed on this machine
+  const auto outcome = run(comm, directory.file("out.h5"), automatic({}), wanted,
+                           {.step_s = 0.004, .slow_from = changed, .slow_s = 0.05});
+  CHECK(!outcome.error);
+  if (!comm.is_root()) return;
+  const auto& decisions = outcome.report.decisions;
+  const auto dropped = std::find_if(decisions.begin(), decisions.end(), [](const auto& taken) {
+    return taken.reason.find(": dropped") != std::string::npos;
+  });
+  REQUIRE(dropped != decisions.end());
+  CHECK(dropped->strategy == decisions[0].strategy);
+  CHECK(dropped->step <= changed + 5);
+  for (auto later = dropped; later != decisions.end(); ++later)
+    if (later->reason != "the last output has nothing to hide behind")
+      CHECK(later->strategy != decisions[1].strategy);
 }

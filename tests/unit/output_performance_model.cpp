@@ -232,6 +232,22 @@ TEST_CASE("a meter counts jobs after a step, and remembers the last flush") {
   CHECK(totals.slowest_s == 2.5);
 }
 
+TEST_CASE("a meter that continues counts what was under way, each job once") {
+  Meter meter;
+  const auto add = [&](StepIndex step) { meter.add(step, {.write_s = 1, .bytes = 100}); };
+  meter.restart(2);
+  meter.next();
+  CHECK(meter.read().after == 2);  // nothing came
+  add(4);
+  meter.next();  // steps up to 8 were taken meanwhile
+  CHECK(meter.read().jobs == 0);
+  CHECK(meter.read().after == 4);
+  add(4);  // of another rank, for which this one writes
+  add(6);
+  CHECK(meter.read().jobs == 1);
+  CHECK(meter.read().last_step == 6);
+}
+
 TEST_CASE("a host is reported in a line") {
   auto there = host("node-7", 2, 3);
   there.quota_cores = 1.5;

@@ -7,10 +7,18 @@
 
 namespace tailrace::output {
 
+void Meter::begin(StepIndex after) noexcept {
+  totals_ = {.after = after, .cost = {}, .flush_s = totals_.flush_s, .flushed_at_s = totals_.flushed_at_s};
+}
+
 void Meter::restart(StepIndex after) noexcept {
   const std::scoped_lock lock(mutex_);
-  after_ = after;
-  totals_ = {.cost = {}, .flush_s = totals_.flush_s, .flushed_at_s = totals_.flushed_at_s};
+  begin(after);
+}
+
+void Meter::next() noexcept {
+  const std::scoped_lock lock(mutex_);
+  begin(std::max(totals_.after, totals_.last_step));
 }
 
 void Meter::add(StepIndex step, const JobCost& cost) noexcept {
@@ -20,7 +28,7 @@ void Meter::add(StepIndex step, const JobCost& cost) noexcept {
     totals_.flush_s = cost.flush_s;
     totals_.flushed_at_s = monotonic_s();
   }
-  if (step <= after_ || cost.bytes == 0) return;  // without bytes it is a commit mark alone
+  if (step <= totals_.after || cost.bytes == 0) return;  // without bytes it is a commit mark alone
   ++totals_.jobs;
   totals_.last_step = std::max(totals_.last_step, step);
   totals_.cost.write_s += cost.write_s;

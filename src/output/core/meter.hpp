@@ -26,6 +26,7 @@ class Meter {
  public:
   struct Totals {
     std::int64_t jobs = 0;
+    StepIndex after = -1;     ///< these jobs are those after this step
     StepIndex last_step = 0;  ///< refers to these jobs
     JobCost cost;
     double squares_s2 = 0;                 ///< refers to the jobs' times without the flush
@@ -35,6 +36,8 @@ class Meter {
 
   /// Begins anew but for the last flush; jobs up to step `after` will not count. @local
   void restart(StepIndex after) noexcept;
+  /// Begins anew with the jobs after those that it has, of steps that were taken long ago too. @local
+  void next() noexcept;
   /// @local
   void add(StepIndex step, const JobCost& cost) noexcept;
   /// @local
@@ -44,8 +47,9 @@ class Meter {
   }
 
  private:
+  void begin(StepIndex after) noexcept;
+
   mutable std::mutex mutex_;
-  StepIndex after_ = -1;
   Totals totals_;
 };
 

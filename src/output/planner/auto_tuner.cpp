@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <string_view>
 
@@ -56,13 +57,19 @@ std::vector<Refusal> refusals(const AutoTunerContext& context) {
   return list;
 }
 
+/// The number of the strategy that a text names, `strategy_count` for one that the laws do not know.
+int known_strategy(const std::string& text) {
+  int i = 0;
+  while (i < strategy_count && text.substr(0, text.find(':')) != name_of(static_cast<Strategy>(i))) ++i;
+  return i;
+}
+
 /// Returns what a strategy's text represents.
 Candidate candidate_of(const std::string& text) {
   const auto colon = text.find(':');
   Candidate candidate;
-  for (int i = 0; i < strategy_count; ++i)
-    if (text.substr(0, colon) == name_of(static_cast<Strategy>(i)))
-      candidate.strategy = static_cast<Strategy>(i);
+  if (const int known = known_strategy(text); known < strategy_count)
+    candidate.strategy = static_cast<Strategy>(known);
   if (colon != std::string::npos) candidate.number = std::stoi(text.substr(colon + 1));
   if (candidate.strategy == Strategy::threads || candidate.strategy == Strategy::uring)
     candidate.buffers = candidate.number;
@@ -89,9 +96,47 @@ AutoTuner::AutoTuner(const AutoTunerContext& context)
       load_(context.plan, context.after),
       window_(load_, context.log, context.meter),
       performance_model_(measure_load(context)),
-      current_(candidate_of(strategy_text(options_))) {
+      current_(candidate_of(strategy_text(options_))),
+      history_(planner_.tuning_directory, host_name()) {
   report_.automatic = true;
   mark(current_, "until the first outputs are measured");
+  begin_as_earlier_run(context.comm);
+}
+
+/// Begins with what an earlier run with such outputs has left, and with what it knew of the disturbance.
+void AutoTuner::begin_as_earlier_run(mpi::CommView comm) {
+  std::string strategy;
+  if (root_ && !planner_.plan_only && planner_.script.empty()) {
+    kind_ = kind_of_output(performance_model_.measurements(outputs_left()), options_.sink);
+    if (const auto record = history_.find(kind_)) {
+      dropped_ = record->dropped;
+      performance_model_.assume(record->interference, record->write_interference);
+      if (const auto candidate = left_by(*record)) {
+        strategy = record->strategy;
+        report_.decisions.clear();
+        mark(*candidate, "the last run with such outputs on this machine ended with it");
+      }
+    }
+  }
+  strategy = mpi::broadcast(comm, strategy, 0);
+  if (!strategy.empty()) parse_strategy("auto", strategy, options_);
+}
+
+/// What a record names, if this run can begin with it.
+std::optional<Candidate> AutoTuner::left_by(const TuningRecord& record) const {
+  auto parsed = options_;
+  const bool understood = [&] {
+    try {
+      parse_strategy("auto", record.strategy, parsed);
+      return strategy_text(parsed) == record.strategy;
+    } catch (const Error&) {
+      return false;
+    }
+  }();
+  if (!understood || known_strategy(record.strategy) == strategy_count) return {};
+  const auto candidate = candidate_of(record.strategy);
+  if (!predict(measurements(outputs_left()), candidate).possible) return {};
+  return candidate;
 }
 
 Measurements AutoTuner::measure_load(const AutoTunerContext& context) {
@@ -147,7 +192,7 @@ bool AutoTuner::before(StepIndex step, const std::function<void()>& progress) {
   }
   if (last_blocking_ && is_output(step) && outputs_left() == 1) {
     mark({.strategy = Strategy::blocking, .buffers = 1}, "the last output has nothing to hide behind");
-    act_on("blocking 0 0", step);
+    act_on("blocking 0 0 0", step);
   }
   return strategy_text(options_) != strategy;
 }
@@ -163,10 +208,18 @@ void AutoTuner::after(StepIndex step) {
     return;
   }
   window_.add(step, waited_s_);
-  if (stage_ != Stage::watching || complete_ || !window_.is_complete(outputs_of_window(options_))) return;
+  if (stage_ != Stage::watching || complete_ || !window_.is_complete(outputs_wanted())) return;
   consultation_.ask(window_.observe(options_.flush_samples).numbers());
   stage_ = Stage::asking;
-  window_.begin(step, waited_s_);
+  if (attempt_ == Attempt::running)
+    attempt_ = Attempt::judged;  // the window continues
+  else
+    window_.next(step, waited_s_);
+}
+
+/// A change is judged by its first output.
+std::size_t AutoTuner::outputs_wanted() const {
+  return attempt_ == Attempt::running ? 1 : outputs_of_window(options_);
 }
 
 void AutoTuner::finish(const std::function<void()>& progress) {
@@ -177,27 +230,62 @@ void AutoTuner::finish(const std::function<void()>& progress) {
   }
   if (stage_ == Stage::answering) wait(progress);
   stage_ = Stage::watching;
+  if (root_) remember();
 }
 
-/// On the root: the answer to what the ranks have observed, "STRATEGY LAST DONE", with - for no change.
+/// Keeps what this run has shown for later ones.
+void AutoTuner::remember() {
+  if (last_strategy_.empty() || !planner_.script.empty()) return;
+  TuningRecord record;
+  record.strategy = last_strategy_;
+  record.dropped = dropped_;
+  const auto m = measurements(0);
+  if (performance_model_.has_measured_interference()) {
+    record.interference = m.interference;
+    record.write_interference = m.write_interference;
+  }
+  if (kind_.empty()) kind_ = kind_of_output(m, options_.sink);
+  if (auto reason = history_.keep(kind_, record); !reason.empty())
+    report_.reasons.push_back(std::move(reason));
+  last_strategy_.clear();
+}
+
+/// On the root: the answer to what the ranks have observed, "STRATEGY LAST ATTEMPT DONE", with - for no
+/// change.
 std::string AutoTuner::decide() {
   const auto seen = Observation::of(consultation_.largest());
+  if (attempt_ == Attempt::judged) return judge(seen);
   // Small outputs are gathered while the writer is busy: nothing of them may be complete yet.
-  if (!decided_ && seen.jobs == 0 && planner_.script.empty()) return "- 0 0";
+  if (!decided_ && seen.jobs == 0 && planner_.script.empty()) return "- 0 0 0";
   observed_s_ += seen.period_s;
   report_.decisions.back().observed_output_s = observed_s_ / ++windows_;
   performance_model_.learn(seen, current_);
+  last_strategy_ = to_string(current_);
   if (!planner_.script.empty()) return take_from_script();
-  if (seen.flush_pending > 0) return "- 0 0";
+  if (seen.flush_pending > 0) return "- 0 0 0";
   if (planner_.plan_only) return plan_on();
   const bool wrong =
       decided_ && is_wrong(expected_output_s(predicted_, seen.steps, seen.bytes), seen.period_s);
   const bool news = decided_ && !informed_ && performance_model_.has_measured_interference();
   const bool may = outputs_since_switch_ >= outputs_between_switches;
-  if (decided_ && !(may && (wrong || news))) return "- 0 0";
+  if (decided_ && !(may && (wrong || news))) return "- 0 0 0";
   informed_ = performance_model_.has_measured_interference();
   const auto m = measurements(outputs_left());
-  return take(decided_ ? choose(m, current_) : choose(m));
+  return take(if_repaid(m, decided_ ? choose(m, current_) : choose(m), current_));
+}
+
+/// After the first output of a change: takes it back if it was clearly slower than what was left for it.
+std::string AutoTuner::judge(const Observation& seen) {
+  constexpr double similar = 0.25;  // outputs of other sizes say nothing
+  const bool comparable = std::abs(seen.steps - 1) < similar && std::abs(seen.bytes - 1) < similar;
+  if (!comparable || !is_clearly_slower(left_output_s_, seen.period_s)) return "- 0 0 0";
+  dropped_.push_back(to_string(current_));
+  report_.decisions.back().observed_output_s = seen.period_s;
+  mark(left_, fmt::format("{} took {:.3g} s for its first output, this one {:.3g} s: dropped",
+                          dropped_.back(), seen.period_s, left_output_s_));
+  predicted_ = predict(measurements(outputs_left()), left_);
+  report_.decisions.back().predicted_output_s = predicted_.per_output_s;
+  return to_string(left_) + " 0 0 0";
 }
 
 /// For a plan: what is to be measured before it can be made, or nothing.
@@ -220,9 +308,10 @@ std::optional<TakenStrategy> AutoTuner::next_candidate() const {
 std::string AutoTuner::plan_on() {
   if (const auto proposed = next_candidate()) {
     mark(candidate_of(proposed->strategy), proposed->reason);
-    return proposed->strategy + " 0 0";
+    return proposed->strategy + " 0 0 0";
   }
   auto answer = take(choose(measurements(static_cast<std::int64_t>(steps().size()))));
+  last_strategy_ = to_string(current_);
   answer.back() = '1';
   return answer;
 }
@@ -232,17 +321,19 @@ std::string AutoTuner::take(const Decision& decision) {
   report_.measured = measurements(outputs_left());
   report_.predictions = decision.predictions;
   report_.reasons = decision.reasons;
+  left_ = current_;
+  left_output_s_ = observed_s_ / windows_;
   mark(decision.candidate, decision.reasons.front());
   decided_ = true;
   predicted_ = decision.prediction();
   report_.decisions.back().predicted_output_s = predicted_.per_output_s;
-  return fmt::format("{} {} 0", decision.strategy(), decision.last_blocking ? 1 : 0);
+  return fmt::format("{} {} 1 0", decision.strategy(), decision.last_blocking ? 1 : 0);
 }
 
 std::string AutoTuner::take_from_script() {
   const auto& next = planner_.script[script_at_++ % planner_.script.size()];
   mark(candidate_of(next), "the next of the script");
-  return next + " 0 0";
+  return next + " 0 0 0";
 }
 
 /// Notes what is in force from the next output on.
@@ -256,6 +347,7 @@ void AutoTuner::mark(const Candidate& taken, const std::string& reason) {
 
 Measurements AutoTuner::measurements(std::int64_t outputs) const {
   auto m = performance_model_.measurements(outputs);
+  m.dropped = dropped_;
   if (steps().size() >= 2) m.bursts = find_bursts(steps(), m.compute_s.value / load_.mean_between());
   return m;
 }
@@ -263,15 +355,17 @@ Measurements AutoTuner::measurements(std::int64_t outputs) const {
 void AutoTuner::act_on(const std::string& answer, StepIndex step) {
   std::istringstream words(answer);
   std::string strategy;
-  int last = 0, done = 0;
-  words >> strategy >> last >> done;
+  int last = 0, attempt = 0, done = 0;
+  words >> strategy >> last >> attempt >> done;
   complete_ = done == 1;
+  if (attempt_ == Attempt::judged) attempt_ = Attempt::none;
   if (strategy == "-" || complete_) return;
   last_blocking_ = last == 1;
   auto wanted = options_;
   parse_strategy("auto", strategy, wanted);
   if (strategy_text(wanted) == strategy_text(options_)) return;
   options_ = wanted;
+  attempt_ = attempt == 1 ? Attempt::running : Attempt::none;
   outputs_since_switch_ = 0;
   skip_ = 1;
   window_.clear();

@@ -11,6 +11,7 @@
 #include "output/planner/plan_report.hpp"
 #include "output/planner/planner.hpp"
 #include "output/planner/planner_options.hpp"
+#include "output/planner/tuning_history.hpp"
 #include "output/planner/tuning_window.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
@@ -64,6 +65,8 @@ class AutoTuner {
 
  private:
   enum class Stage { watching, asking, answering };
+  /// Of a change that is taken back if its first output is clearly slower than those before it.
+  enum class Attempt { none, running, judged };
 
   [[nodiscard]] bool is_output(StepIndex step) const noexcept {
     return next_ < steps().size() && steps()[next_] == step;
@@ -75,6 +78,11 @@ class AutoTuner {
   void wait(const std::function<void()>& progress);
   std::string decide();
   std::string plan_on();
+  std::string judge(const Observation& seen);
+  void begin_as_earlier_run(mpi::CommView comm);
+  [[nodiscard]] std::optional<Candidate> left_by(const TuningRecord& record) const;
+  void remember();
+  [[nodiscard]] std::size_t outputs_wanted() const;
   [[nodiscard]] std::optional<TakenStrategy> next_candidate() const;
   std::string take(const Decision& decision);
   std::string take_from_script();
@@ -105,10 +113,17 @@ class AutoTuner {
   double observed_s_ = 0;
   int windows_ = 0;
   std::size_t script_at_ = 0;
+  TuningHistory history_;
+  std::string kind_;           ///< of the outputs, in the history
+  std::string last_strategy_;  ///< the strategy that was last in force for a whole window
+  Candidate left_;             ///< before the change that is tried, with the time from one output to the next
+  double left_output_s_ = 0;
+  std::vector<std::string> dropped_;
 
   // From the answers.
   std::int64_t outputs_since_switch_ = 0;
   bool last_blocking_ = false, complete_ = false;
+  Attempt attempt_ = Attempt::none;
 };
 
 }  // namespace tailrace::output

@@ -159,6 +159,8 @@ std::string obstacle(const Measurements& m, const Candidate& candidate) {
                        human_bytes(static_cast<double>(machine.memory_free_bytes)));
   for (const auto& refusal : m.refused)
     if (refusal.strategy == candidate.strategy) return refusal.reason;
+  if (std::find(m.dropped.begin(), m.dropped.end(), to_string(candidate)) != m.dropped.end())
+    return "it was tried, and clearly slower than what was in force before";
   switch (candidate.strategy) {
     case Strategy::blocking:
     case Strategy::threads:

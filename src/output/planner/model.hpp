@@ -114,6 +114,7 @@ struct Measurements {
   Bursts bursts;
   Machine machine;
   std::vector<Refusal> refused;
+  std::vector<std::string> dropped;  ///< strategies that were tried, and clearly slower than another one
 };
 
 /// True if W must contain the flush: each output is flushed, or the run does not fit into the page cache.

@@ -52,6 +52,19 @@ Observation Observation::of(std::span<const double> n) {
           .flush_pending = n[15]};
 }
 
+void PerformanceModel::assume(const std::optional<Estimate>& interference,
+                              const std::optional<Estimate>& write_interference) {
+  const auto widened = [](Estimate estimate) {
+    // What differs from run to run is not in the error of one of them.
+    constexpr double min_error = 0.02;
+    if (estimate.error < min_error) estimate.error = min_error;
+    return estimate;
+  };
+  if (interference) measured_.interference = widened(*interference);
+  if (write_interference) measured_.write_interference = widened(*write_interference);
+  compared_ = compared_ || interference.has_value();
+}
+
 void PerformanceModel::take_writing(const Observation& seen, const Candidate& current) {
   if (seen.jobs == 0) return;  // other processes wrote: what was known of writing stays
   const double disturbance = writes_in_the_step(current) ? 1 : 1 + measured_.write_interference.value;

@@ -40,6 +40,9 @@ class PerformanceModel {
 
   /// Takes in what was observed while `current` wrote. @local
   void learn(const Observation& seen, const Candidate& current);
+  /// Takes for granted what an earlier run has measured of the disturbance, until it is measured again.
+  /// @local
+  void assume(const std::optional<Estimate>& interference, const std::optional<Estimate>& write_interference);
   /// True once it has seen writing through the kernel's queue. @local
   [[nodiscard]] bool has_measured_queue() const noexcept { return measured_.queue.has_value(); }
   /// True once it has seen both writing in the step and asynchronous writing, so that their

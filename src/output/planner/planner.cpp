@@ -191,6 +191,24 @@ Decision choose(const Measurements& m, const Candidate& incumbent) {
   return decision;
 }
 
+Decision if_repaid(const Measurements& m, Decision decision, const Candidate& in_force) {
+  if (decision.candidate == in_force) return decision;
+  const auto now = predict(m, in_force);
+  const bool hides = in_force.strategy != Strategy::blocking && in_force.buffers > 1;
+  const double change_s = hides ? std::min(now.compute_s, now.write_s) : 0;
+  const auto gain = gain_s(m, decision.candidate, in_force);
+  if (gain.value + gain.error > change_s) return decision;
+  auto reason = fmt::format("changing to {} would take {:.2g} s and gain {:.2g} s in {} outputs at best",
+                            to_string(decision.candidate), change_s, gain.value + gain.error, m.outputs_left);
+  auto staying = decision;
+  staying.candidate = in_force;
+  const auto same = [&](const auto& p) { return p.candidate == in_force; };
+  if (std::none_of(staying.predictions.begin(), staying.predictions.end(), same))
+    staying.predictions.push_back(now);
+  staying.reasons = {headline(m, now, staying.predictions.front()), std::move(reason)};
+  return staying;
+}
+
 Bursts find_bursts(const std::vector<StepIndex>& steps, double step_s) {
   if (steps.size() < 3) return {};
   const double mean =
@@ -220,6 +238,11 @@ double expected_output_s(const Prediction& prediction, double steps, double byte
   const bool overlaps =
       prediction.candidate.strategy != Strategy::blocking && prediction.candidate.buffers > 1;
   return overlaps ? std::max(compute_s, write_s) : compute_s + write_s;
+}
+
+bool is_clearly_slower(double before_s, double after_s) noexcept {
+  constexpr double tolerance = 0.25;
+  return before_s > 0 && after_s > (1 + tolerance) * before_s;
 }
 
 bool is_wrong(double predicted_s, double observed_s) noexcept {

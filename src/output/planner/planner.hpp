@@ -39,12 +39,20 @@ Decision choose(const Measurements& m);
 /// As above, while `incumbent` is in force: it stays unless another one surely gains over it. @local
 Decision choose(const Measurements& m, const Candidate& incumbent);
 
+/// The decision, or to stay with what is in force if the change could not repay, in the outputs that are
+/// left, what it costs: what is on its way is written while nobody computes. @local
+Decision if_repaid(const Measurements& m, Decision decision, const Candidate& in_force);
+
 /// Finds groups among the ascending steps of outputs, of `step_s` seconds each. @local
 Bursts find_bursts(const std::vector<StepIndex>& steps, double step_s);
 
 /// From one output to the next under a prediction, when the outputs have so many times the steps between them
 /// and the bytes that it was made for. @local
 double expected_output_s(const Prediction& prediction, double steps, double bytes) noexcept;
+
+/// Returns whether the first output after a change, as a time from one output to the next, is so much slower
+/// than those before it that the change is taken back. @local
+bool is_clearly_slower(double before_s, double after_s) noexcept;
 
 /// Returns whether an observed time per output shows that a decision rests on numbers that no longer hold.
 /// @local

@@ -12,6 +12,9 @@ struct PlannerOptions {
   bool plan_only = false;
   /// For tests: what `auto` takes after each window, again and again, instead of what it would choose.
   std::vector<std::string> script = {};
+  /// Where `auto` looks for what earlier runs on this machine have shown, and keeps what this one shows;
+  /// empty: nowhere.
+  std::string tuning_directory = {};
 };
 
 }  // namespace tailrace::output

@@ -17,12 +17,21 @@ TuningWindow::Mark TuningWindow::mark(double asked_s) const noexcept {
           .stood_s = waited_s + log_.total(Kind::write).seconds + log_.total(Kind::sync).seconds + asked_s};
 }
 
-void TuningWindow::begin(StepIndex step, double asked_s) {
+void TuningWindow::begin_at(StepIndex step, double asked_s) {
   begin_ = last_ = mark(asked_s);
   step_ = step;
   computes_s_.clear();
   bytes_ = 0;
+}
+
+void TuningWindow::begin(StepIndex step, double asked_s) {
+  begin_at(step, asked_s);
   meter_.restart(step);
+}
+
+void TuningWindow::next(StepIndex step, double asked_s) {
+  begin_at(step, asked_s);
+  meter_.next();
 }
 
 void TuningWindow::add(StepIndex step, double asked_s) {
@@ -53,7 +62,7 @@ double TuningWindow::device_s(const Meter::Totals& totals) const noexcept {
 double TuningWindow::outputs_in(const Meter::Totals& totals) const noexcept {
   const auto& steps = load_.steps();
   double outputs = 0, bytes = 0;
-  for (auto step = std::upper_bound(steps.begin(), steps.end(), step_);
+  for (auto step = std::upper_bound(steps.begin(), steps.end(), totals.after);
        step != steps.end() && *step <= totals.last_step; ++step) {
     ++outputs;
     bytes += load_.own_bytes_at(*step);

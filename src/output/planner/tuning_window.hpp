@@ -22,6 +22,9 @@ class TuningWindow {
   /// Begins with the output after that of `step`; `asked_s`: seconds that this rank has stayed unchanged for
   /// questions and answers so far. @local
   void begin(StepIndex step, double asked_s);
+  /// As above, behind a window under the same writer: what it has not finished yet counts for this one. So a
+  /// writer that is always some outputs behind is measured too. @local
+  void next(StepIndex step, double asked_s);
   /// Takes in that the output of `step` was handed over. @local
   void add(StepIndex step, double asked_s);
   /// Forgets the computing seen so far, as the writer changes. @local
@@ -46,6 +49,7 @@ class TuningWindow {
     double at_s = 0, pack_s = 0, waited_s = 0, stood_s = 0;
   };
   [[nodiscard]] Mark mark(double asked_s) const noexcept;
+  void begin_at(StepIndex step, double asked_s);
   [[nodiscard]] double outputs_in(const Meter::Totals& totals) const noexcept;
   [[nodiscard]] double device_s(const Meter::Totals& totals) const noexcept;
 

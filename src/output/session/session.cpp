@@ -157,11 +157,7 @@ class Session::Impl {
     if (mpi::max(comm_, std::int64_t{pipeline_->failure() ? 1 : 0}) != 0) return;
     add_up_account();
     pipeline_->take_writer_away();
-    options_.strategy = options.strategy;
-    options_.buffers = options.buffers;
-    options_.group = options.group;
-    options_.writers = options.writers;
-    options_.send_waits = options.send_waits;
+    take_strategy(options, options_);
     place_threads();
     start_writer();
   }
@@ -237,6 +233,8 @@ class Session::Impl {
                                          .meter = sink_->meter(),
                                          .free_cores = services_.placement->free_cores(),
                                          .after = after});
+    take_strategy(auto_tuner_->options(), options_);  // as an earlier run has left it
+    place_threads();
   }
 
   /// Until this rank's samples are in the state, a write has failed, or it is `end_s`. Returns whether they
