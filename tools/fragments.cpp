@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,8 +34,8 @@ constexpr int max_workers = 1024;
 const std::string program_name = "tailrace-fragments";
 
 struct Options {
-  std::string file, bodies, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
-                            compress = "none", trace, trace_budget;
+  std::string file, bodies, bodies_argument, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
+                                             compress = "none", trace, trace_budget;
   fragments::Options how;
   bool checks = false;
   std::vector<std::string> words;
@@ -43,6 +44,7 @@ struct Options {
 /// What ranks have come to.
 struct Account {
   std::vector<std::int64_t> executed;
+  std::vector<fragments::StatementUse> statements;
   std::int64_t executed_before = 0;
   int checkpoints = 0;
   double saved_s = 0, paused_s = 0;
@@ -104,6 +106,7 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
   app.add_option("--account", options.account, "file to write: what each rank did, as JSON");
   add_checkpoint_options(app, options);
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
+  app.add_option("--bodies-argument", options.bodies_argument, "text that such an object is given first");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
   try {
@@ -128,12 +131,37 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
   return options;
 }
 
+/// What the fragments of each statement came to, on all ranks; those of which there were none are left out.
+/// @collective{world}
+nlohmann::json statements_of(mpi::CommView world, const fragments::Image& image,
+                             const std::vector<fragments::StatementUse>& mine) {
+  std::vector<std::int64_t> executed;
+  std::vector<double> busy_s;
+  constexpr std::array kinds{"body", "call", "for", "while", "if"};
+  for (const auto& use : mine) executed.push_back(use.executed), busy_s.push_back(use.busy_s);
+  executed = mpi::sum(world, executed), busy_s = mpi::sum(world, busy_s);
+  auto rows = nlohmann::json::array();
+  for (std::size_t i = 0; i < image.statements.size() && i < executed.size(); ++i) {
+    if (executed[i] == 0 && busy_s[i] == 0) continue;
+    const auto name = fragments::name_of(image, image.statements[i]);
+    rows.push_back({{"file", name.file},
+                    {"line", name.line},
+                    {"column", name.column},
+                    {"name", name.name},
+                    {"kind", kinds.at(name.kind)},
+                    {"executed", executed[i]},
+                    {"busy_s", busy_s[i]}});
+  }
+  return rows;
+}
+
 /// Writes what each rank did. Errors (io): the file cannot be written
-void write_account(const std::string& path, const Account& account) {
+void write_account(const std::string& path, const Account& account, const nlohmann::json& statements) {
   const nlohmann::json checkpoints{
       {"taken", account.checkpoints}, {"saved_s", account.saved_s}, {"paused_s", account.paused_s}};
   write_durably(path, nlohmann::json{{"executed", account.executed},
                                      {"executed_before", account.executed_before},
+                                     {"statements", statements},
                                      {"checkpoints", checkpoints}}
                               .dump() +
                           "\n");
@@ -170,6 +198,7 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
   listen(world, options, how.checkpoints, stop);
   fragments::SavedProgram saved(world, loaded.image->name, how.checkpoints);
   if (!how.checkpoints.directory.empty()) how.taken = &saved;
+  how.counts = !options.account.empty() && how.own_process;
   std::vector<std::string> errors;
   bool stopped = false;
   run::Tracing tracing(world, options.trace, options.trace.empty() ? trace::Mode::off : trace::Mode::on,
@@ -180,6 +209,7 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
   am::launch(world, choice, [&](am::Endpoint& endpoint) {
     auto ending = fragments::run(endpoint, loaded.image, bodies, options.words, how);
     account.executed[static_cast<std::size_t>(endpoint.rank())] = ending.executed;
+    if (how.counts) account.statements = std::move(ending.statements);
     if (endpoint.rank() != 0) return;
     errors = std::move(ending.errors), stopped = ending.stopped;
     account.executed_before = ending.executed_before, account.paused_s = ending.paused_s;
@@ -190,7 +220,8 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
   if (stopped) fmt::print(stderr, "stopped in good order ({})\n", stop->reason());
   account.executed = mpi::sum(world, account.executed);
   account.checkpoints = saved.taken(), account.saved_s = saved.saved_s();
-  if (world.is_root() && !options.account.empty()) write_account(options.account, account);
+  const auto statements = statements_of(world, *loaded.image, account.statements);
+  if (world.is_root() && !options.account.empty()) write_account(options.account, account, statements);
   if (mpi::max(world, stopped ? 1.0 : 0.0) > 0) return run::exit_status(run::Status::stopped);
   return mpi::max(world, errors.empty() ? 0.0 : 1.0) > 0 ? program_failed : 0;
 }
@@ -206,7 +237,7 @@ int main(int argc, char** argv) {
     auto parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;
     const auto& given = std::get<Options>(parsed);
-    const auto loaded = fragments::load_program(given.file, given.bodies);
+    const auto loaded = fragments::load_program(given.file, given.bodies, given.bodies_argument);
     line.insert(line.begin(), loaded.image->options.begin(), loaded.image->options.end());
     parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;

@@ -75,6 +75,9 @@ void share(tailrace_call* call, int number, int from) {
 [[noreturn]] void fail(tailrace_call* /*call*/, const char* text) {
   throw std::runtime_error(text);
 }
+const char* subroutine(tailrace_call* call) {
+  return call->subroutine->name.c_str();
+}
 
 }  // namespace
 
@@ -92,7 +95,8 @@ const tailrace_body_interface& body_interface() noexcept {
                                              set_string,
                                              create_block,
                                              share,
-                                             fail};
+                                             fail,
+                                             subroutine};
   return table;
 }
 

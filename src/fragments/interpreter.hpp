@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fragments/body_call.hpp"
+#include "fragments/statement_times.hpp"
 
 namespace tailrace::fragments {
 
@@ -20,8 +21,9 @@ struct Ending {
   std::int64_t peak_fragments = 0, peak_bytes = 0;  ///< of a rank at one time
   std::int64_t left_count = 0, left_bytes = 0;      ///< data fragments at the end
   std::int64_t executed_before = 0;  ///< on rank 0: by all ranks, before the program was resumed
-  double paused_s = 0;   ///< of this rank, for checkpoints: from the word to pause to the end of writing
-  bool stopped = false;  ///< its state was saved, and it has not come to its end
+  double paused_s = 0;  ///< of this rank, for checkpoints: from the word to pause to the end of writing
+  std::vector<StatementUse> statements;  ///< of this rank, by number, if they were counted
+  bool stopped = false;                  ///< its state was saved, and it has not come to its end
   [[nodiscard]] bool succeeded() const noexcept { return errors.empty(); }
 };
 

@@ -40,28 +40,6 @@ double measure_record_s() {
   return seconds[tries / 2];
 }
 
-/// What people call the fragments of a statement, and what they are.
-trace::TypeName name_of(const Statement& statement) {
-  constexpr std::uint8_t body = 0, call = 1, loop = 2, repeat = 3, condition = 4;
-  trace::TypeName name;
-  name.line = statement.at.line, name.column = statement.at.column;
-  switch (statement.kind) {
-    case Kind::execute:
-      name.kind = statement.callee->external ? body : call, name.name = statement.callee->name;
-      break;
-    case Kind::loop:
-      name.kind = loop, name.name = fmt::format("for {}", statement.variable_name);
-      break;
-    case Kind::repeat:
-      name.kind = repeat, name.name = fmt::format("while {}", statement.variable_name);
-      break;
-    case Kind::condition:
-      name.kind = condition, name.name = "if";
-      break;
-  }
-  return name;
-}
-
 }  // namespace
 
 /// What stays from one program of the process to the next, while one recorder is at work.
@@ -74,8 +52,7 @@ struct Recording::Process {
   }
 
   std::uint16_t number_of(const Image& image, const Statement& statement) {
-    auto name = name_of(statement);
-    if (statement.at.file >= 0) name.file = image.files[static_cast<std::size_t>(statement.at.file)].name;
+    auto name = name_of(image, statement);
     const auto [place, is_new] =
         types.try_emplace(Key{name.kind, name.name, name.file, name.line, name.column}, types.size());
     const auto most = std::size_t{std::numeric_limits<std::uint16_t>::max()};
@@ -112,7 +89,8 @@ Recording::Process* Recording::process_at_work(int workers) {
   return process.get();
 }
 
-Recording::Recording(const Image& image, int rank, int workers, bool own_process) {
+Recording::Recording(const Image& image, int rank, int workers, bool own_process, bool counts) {
+  if (counts) statements_.emplace(image, workers);
   if (!own_process) return;
   process_ = process_at_work(workers);
   if (!on()) return;

@@ -2,20 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "fragments/statement_times.hpp"
 #include "fragments/store.hpp"
 #include "fragments/task.hpp"
 #include "fragments/thread_times.hpp"
 
 namespace tailrace::fragments {
 
-/// The records of a rank that runs a program, if the process has a `trace::Recorder`; otherwise each call is
-/// a branch. All calls are of the rank's own thread, but for `begins` and `ends` of a worker.
+/// The records of a rank that runs a program, if the process has a `trace::Recorder`, and its times by
+/// statement, if they are wanted; otherwise each call is a branch. All calls are of the rank's own thread,
+/// but for `begins` and `ends` of a worker.
 class Recording {
  public:
-  /// `own_process`: the rank is a process. With several ranks in one there is no recording.
-  Recording(const Image& image, int rank, int workers, bool own_process);
+  /// `own_process`: the rank is a process. With several ranks in one there is no recording. `counts`: times
+  /// by statement, recorded or not.
+  Recording(const Image& image, int rank, int workers, bool own_process, bool counts);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   /// The program is over on this rank, and workers have nothing to do.
@@ -24,6 +28,11 @@ class Recording {
   }
 
   [[nodiscard]] bool on() const noexcept { return process_ != nullptr; }
+
+  /// What was counted, by the number of the statement; empty if nothing is.
+  [[nodiscard]] std::vector<StatementUse> statements() const {
+    return statements_ ? statements_->uses() : std::vector<StatementUse>();
+  }
 
   /// The rank's own thread turns to something else.
   void turn_to(Activity activity) {
@@ -58,15 +67,20 @@ class Recording {
   /// Its body begins on a thread: 0 is the rank's own, others are workers.
   void begins(const Task& task, int thread) {
     if (on()) begin(task, thread);
+    if (statements_) statements_->begins(thread);
   }
   void ends(const Task& task, int thread) {
+    if (statements_) statements_->ends(task.fragment, thread);
     if (on()) end(task, thread);
   }
   void unfolds(const Task& task) {
     if (on()) unfold(task);
+    if (statements_) statements_->begins(0);
   }
   /// What is posted and created from now on is of a fragment, which has run, or continues.
   void concludes(const Fragment& fragment, bool goes_on) {
+    if (statements_ && !fragment.runs_body()) statements_->ends(fragment, 0);
+    if (statements_ && !goes_on) statements_->executed(fragment);
     if (on()) conclude(fragment, goes_on);
   }
   void posted(const Id& data, std::size_t bytes) {
@@ -118,6 +132,7 @@ class Recording {
   std::vector<std::uint16_t> types_;  ///< by number of the statement, the call of main behind them
   std::uint64_t current_ = 0;         ///< the fragment whose effects take place
   std::uint16_t current_type_ = 0;
+  std::optional<StatementTimes> statements_;
 };
 
 }  // namespace tailrace::fragments

@@ -36,7 +36,7 @@ class Runtime {
         termination_(endpoint),
         machine_(image, bodies,
                  {.rank = endpoint.rank(), .batch = batch_within(options), .depth = options.depth}),
-        recording_(*image, endpoint.rank(), options.workers, options.own_process),
+        recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
         limits_(mail_, options),
@@ -81,7 +81,7 @@ class Runtime {
     else
       ending = close();
     ending.executed = executed_, ending.executed_before = state_.executed_before();
-    ending.paused_s = pausing_.paused_s();
+    ending.paused_s = pausing_.paused_s(), ending.statements = recording_.statements();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
     return ending;
   }

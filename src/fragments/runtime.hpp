@@ -14,6 +14,7 @@ struct RunOptions : Options {
   PrintedLines* printed = nullptr;  ///< what it keeps, rank 0 prints
   bool own_process = false;         ///< the rank is a process: each worker has a core where there are as many
   Checkpoints* taken = nullptr;     ///< checkpoints, of this rank
+  bool counts = false;              ///< the ending has what the fragments of each statement came to
 };
 
 /// Runs a program on all ranks of an endpoint, with the results of `interpret`, bit for bit: they do not

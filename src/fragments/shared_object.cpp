@@ -52,6 +52,14 @@ std::string document_in(void* object, const std::string& path) {
   return {text, *size};
 }
 
+/// Lets an object that needs a text begin.
+void begin(void* object, const std::string& argument) {
+  const auto function = reinterpret_cast<tailrace_bodies_begin>(::dlsym(object, "tailrace_bodies_begin"));
+  if (function == nullptr) return;
+  const char* const wrong = function(argument.c_str());
+  if (wrong != nullptr) throw Error({.kind = ErrorKind::input, .message = wrong, .hint = {}});
+}
+
 /// The bodies of all external subroutines that the object has; `Machine` names those that are missing.
 Bodies bodies_in(void* object, const Image& image) {
   Bodies bodies;
@@ -66,11 +74,14 @@ Bodies bodies_in(void* object, const Image& image) {
 
 }  // namespace
 
-Loaded load_program(const std::string& path, const std::string& bodies) {
+Loaded load_program(const std::string& path, const std::string& bodies, const std::string& argument) {
   Loaded loaded;
   if (path.ends_with(".json")) {
     loaded.image = compile(read_text(path), path);
-    if (!bodies.empty()) loaded.bodies = bodies_in(open_object(bodies), *loaded.image);
+    if (bodies.empty()) return loaded;
+    void* const object = open_object(bodies);
+    begin(object, argument);
+    loaded.bodies = bodies_in(object, *loaded.image);
     return loaded;
   }
   void* const object = open_object(path);

@@ -16,7 +16,9 @@ struct Loaded {
 
 /// Loads a program: a document in a file `.json`, with bodies from the shared object `bodies` if that is not
 /// empty, or a shared object that holds both (docs/formats/fragment_program.md). Shared objects stay loaded.
-/// @local. Errors (input): unreadable files, missing symbols, all of them; documents of another form
-Loaded load_program(const std::string& path, const std::string& bodies);
+/// One that needs a text before its bodies run is given `argument`.
+/// @local. Errors (input): unreadable files, missing symbols, all of them; documents of another form; what an
+/// object says of its argument
+Loaded load_program(const std::string& path, const std::string& bodies, const std::string& argument = "");
 
 }  // namespace tailrace::fragments

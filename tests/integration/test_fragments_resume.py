@@ -296,9 +296,3 @@ def refuses_what_changed(source: Path, run: Path) -> None:
     ended = jobs.tailrace("resume", run)
     assert ended.status == 2 and f"{source} has changed since the run was started" in ended.err, ended
     assert ended.out == ""
-
-
-def test_options_of_resume_for_other_runs(tmp_path, source):
-    words = ["run", source, "--checkpoint-every", 5, "--", 3]
-    ended = jobs.tailrace(*words)
-    assert ended.status == 2 and "--checkpoint-every: checkpoints are in a run directory" in ended.err, ended

@@ -29,7 +29,7 @@ def runs(once) -> dict[int, Path]:
 
 def run_all(folder: Path) -> Path:
     def run(ranks: int) -> None:
-        out = ["--out", folder / f"{ranks}", "--no-report", "--oversubscribe"]
+        out = ["--out", folder / f"{ranks}", "--trace", "on", "--no-report", "--oversubscribe"]
         assert jobs.tailrace("run", POWERS, "-n", ranks, *out, "--", 30).status == 0
 
     run(RANKS[0])
@@ -88,7 +88,7 @@ def test_the_command_says_the_thesis_lines(runs, tmp_path):
 def test_what_there_is_to_profile_is_said(tmp_path):
     ended = jobs.tailrace("profile", "fragments", tmp_path)
     assert ended.status == 2
-    assert "--trace off" in ended.err
+    assert "--trace on" in ended.err
 
 
 def native(directory: Path, *options: str, ranks: int = 2) -> Profile:

@@ -25,9 +25,10 @@ pytestmark = needs("tailrace-fragments")
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
-    """A cache of our own, in which bodies are compiled once."""
+    """A cache of our own, in which bodies are compiled once; run directories are elsewhere, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.chdir(tmp_path_factory.mktemp("place"))
         yield Path(os.environ["XDG_CACHE_HOME"])
 
 
@@ -37,6 +38,7 @@ def write(directory: Path, text: str) -> Path:
     return path
 
 
+SILENT = ["--no-report"]
 Powers = tuple[Path, dict[tuple[int, int], jobs.Ended]]
 
 
@@ -53,8 +55,7 @@ def powers(shared_powers) -> dict[tuple[int, int], jobs.Ended]:
 
 def run_powers(cache: Path, folder: Path) -> Powers:
     def run(ranks: int, n: int) -> jobs.Ended:
-        out = ["--out", folder / f"{ranks}", "--no-report"] if n == 3 else []
-        return jobs.tailrace("run", POWERS, "-n", ranks, *out, "--", n)
+        return jobs.tailrace("run", POWERS, "-n", ranks, "--out", folder / f"{ranks}-{n}", *SILENT, "--", n)
 
     first, *others = [(ranks, n) for n in (10, 3) for ranks in RANKS]
     ended = [run(*first), *jobs.in_parallel([partial(run, *each) for each in others])]
@@ -64,7 +65,7 @@ def run_powers(cache: Path, folder: Path) -> Powers:
 
 def test_the_run_directory_of_one_that_cannot_finish(shared_powers):
     folder, _ = shared_powers
-    place = folder / f"{RANKS[-1]}"
+    place = folder / f"{RANKS[-1]}-3"
     account = json.loads((place / "run.json").read_text())
     assert (account["status"], account["exit_status"], account["ranks"]) == ("failed", 3, RANKS[-1])
     assert account["config"]["program"]["arguments"] == ["3"]
@@ -79,7 +80,8 @@ def test_the_run_directory_of_one_that_cannot_finish(shared_powers):
     seen = command.tailrace("inspect", place)
     assert seen.status == 0 and f"{POWERS} 3" in seen.out and "Nobody writes x[4]" in seen.out, seen
     listed = json.loads(command.tailrace("list", folder, "--json").out)
-    assert {(one["simulation"], one["status"]) for one in listed} == {("fragments", "failed")}
+    ended = {("fragments", "failed"), ("fragments", "finished")}
+    assert {(one["simulation"], one["status"]) for one in listed} == ended
     assert command.tailrace("report", place).status == 0
     page = (place / "report.html").read_text()
     assert "Nobody writes x[4]" in page and f"tailrace run {POWERS} -n {RANKS[-1]} -- 3" in page
@@ -122,7 +124,8 @@ PRINTED = {
 def examples(once, cache) -> dict[tuple, jobs.Ended]:
     """How the examples end, each on as many ranks as there are here."""
     runs = [
-        partial(jobs.tailrace, "run", EXAMPLES / name, "-n", RANKS[-1], *words) for name, *words in PRINTED
+        partial(jobs.tailrace, "run", EXAMPLES / name, "-n", RANKS[-1], *SILENT, *words)
+        for name, *words in PRINTED
     ]
     return once("examples", lambda _: dict(zip(PRINTED, jobs.in_parallel(runs), strict=True)))
 
@@ -143,6 +146,44 @@ def test_the_account_and_the_report_say_what_each_rank_did(cache, tmp_path):
     assert len(executed) == RANKS[-1] and min(executed) > 0 and sum(executed) == 1 + 3 + 10 + 21 + 100 + 1
     page = (place / "report.html").read_text()
     assert f"{RANKS[-1]} of {RANKS[-1]} ranks executed {sum(executed)} fragments: " in page
+    assert not (place / "trace").exists()
+
+
+def test_times_of_lines(cache, tmp_path):
+    """Each statement has its fragments and times, wherever they ran; the page has them beside its line."""
+    place, source = tmp_path / "out", EXAMPLES / "wavefront.fa"
+    ended = jobs.tailrace("run", source, "-n", RANKS[-1], "-t", 2, "--out", place, 10)
+    assert ended.status == 0 and ended.err.endswith(f"report: {place / 'report.html'}\n"), ended
+    fragments = json.loads((place / "run.json").read_text())["fragments"]
+    counts = {one["name"]: 0 for one in fragments["statements"]}
+    for one in fragments["statements"]:
+        counts[one["name"]] += one["executed"]
+        assert one["file"] == str(source) and one["busy_s"] > 0
+        assert one["name"].split()[0] in source.read_text().splitlines()[one["line"] - 1][one["column"] - 1 :]
+    assert counts == {"for i": 2, "for j": 11, "one": 21, "add": 100, "show": 1}
+    assert sum(counts.values()) == sum(fragments["executed"]) - 1  # that of main
+    page = (place / "report.html").read_text()
+    assert re.search(r"<td>\d+</td><td>100</td><td><span [^>]*></span>[0-9.]+ .?s</td>", page)
+
+
+def test_a_run_directory_of_its_own_for_each(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = EXAMPLES / "tree.fa"
+    words = ["run", source, "--no-report", "--", 5]
+    runs = jobs.in_parallel([partial(jobs.tailrace, *words) for _ in range(3)])
+    assert [one.status for one in runs] == [0, 0, 0]
+    assert {path.name for path in Path("runs").iterdir()} == {"tree", "tree-2", "tree-3"}
+    assert jobs.tailrace("run", source, "--no-report", "--overwrite", 5).status == 0
+    assert len(list(Path("runs").iterdir())) == 3
+
+
+def test_nothing_stays_of_a_program_that_has_not_begun(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert jobs.tailrace("run", EXAMPLES / "tree.fa", "x").status == 2
+    assert list(tmp_path.iterdir()) == []
+    Path("runs").touch()
+    ended = jobs.tailrace("run", EXAMPLES / "tree.fa", 5)
+    assert ended.status == 2 and "the run directory cannot be made: Not a directory. Fix: --out" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -160,7 +201,7 @@ def test_options_that_mean_nothing(words, said, cache):
 
 
 def test_threads_of_each_rank(cache):
-    ended = jobs.tailrace("run", POWERS, "-n", RANKS[-1], "-t", 2, "--", 10)
+    ended = jobs.tailrace("run", POWERS, "-n", RANKS[-1], "-t", 2, *SILENT, "--", 10)
     assert ended.status == 0, ended
     assert sorted(ended.out.splitlines()) == ["even 2", "even 32", "even 8", "first over 100: 128"]
     assert re.fullmatch(rf"finished: in .* on {RANKS[-1]} ranks x 2 threads\n", ended.err)
@@ -222,13 +263,20 @@ def test_every_line_of_many_arrives_whole(how, cache, tmp_path):
     assert ("at the end" in ended.err) == (status != 0)
 
 
+def killed(job: jobs.Job) -> jobs.Ended:
+    """How a job ends whose bodies never do: the second signal does not wait for them."""
+    job.send(signal.SIGTERM)
+    job.wait_for(lambda: "stopping in good order" in job.texts()[1], "its answer")
+    job.send(signal.SIGTERM)
+    return job.wait()  # fails if a process is left
+
+
 def test_what_a_killed_program_printed_before_is_whole(cache, tmp_path):
     source = MANY.replace("LAST", "a = 0").replace("lines; ++i)", "lines; ++i, fflush(stdout))")
     words = ["run", write(tmp_path, source), "-n", 4, "-t", 2, "--oversubscribe", "--", 2_000_000_000]
     job = jobs.Job(words, command=command.TAILRACE)
     job.wait_for(lambda: job.texts()[0].count("\n") > 20_000, "output")
-    job.send(signal.SIGTERM)
-    ended = job.wait()
+    ended = killed(job)
     assert ended.status == 3, ended.err
     *whole, _ = ended.out.split("\n")
     assert [line for line in whole if not re.fullmatch(r"rank [0-3] (printf|stream) \d+", line)] == []
@@ -250,11 +298,10 @@ sub main() { for i = 0..1 endless() @ { locator_cyclic: i; }; }
 def test_a_signal_ends_all_ranks(tmp_path):
     job = jobs.Job(["run", write(tmp_path, ENDLESS), "-n", 2], command=command.TAILRACE)
     job.wait_for(lambda: "at work" in job.texts()[0], "output")
-    job.send(signal.SIGTERM)
-    ended = job.wait()  # fails if a process is left
+    ended = killed(job)
     assert ended.status == 3, ended
     assert set(ended.out.splitlines()) == {"at work"}
-    assert "killing the run\nfailed: in " in ended.err
+    assert "killing the run\nfailed: in " in ended.err and not list(Path("runs").glob("p/checkpoints/step*"))
 
 
 def test_whoever_reads_may_stop(tmp_path):

@@ -48,10 +48,17 @@ typedef struct tailrace_body_interface {
   void (*share)(tailrace_call* call, int parameter, int from);
   /** Ends the body as an exception with this text would; it does not return. */
   void (*fail)(tailrace_call* call, const char* text);
+  /** The name of the subroutine: one body may be that of several. */
+  const char* (*subroutine)(tailrace_call* call);
 } tailrace_body_interface;
 
 /** A body. */
 typedef void (*tailrace_body)(const tailrace_body_interface* tailrace, tailrace_call* call);
+
+/** A shared object of bodies may export this as `tailrace_bodies_begin`: it is called once on each rank, before
+ * any body, with the text of `tailrace-fragments --bodies-argument`. Returns NULL, or what is wrong, which
+ * ends the program before it begins and is never freed. */
+typedef const char* (*tailrace_bodies_begin)(const char* argument);
 
 #ifdef __cplusplus
 }

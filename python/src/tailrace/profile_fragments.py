@@ -23,8 +23,8 @@ def read(directory: Path) -> Profile:
         return read_profile(directory)
     except NoRecordsError as error:
         raise CommandError(
-            f"{directory}: {error}. Fix: the directory of a run of a fragment program, or of poisson, that "
-            "was started with --out DIR and without --trace off"
+            f"{directory}: {error}. Fix: the directory of a run of a fragment program that was started with "
+            "--trace on, or of poisson, without --trace off"
         ) from None
 
 

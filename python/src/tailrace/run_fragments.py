@@ -2,7 +2,7 @@
 """`tailrace run PROGRAM.fa`: compiles a program of the fragment language and runs it on all ranks.
 
 Its standard output is that of the command; all that the command says goes to standard error. With --json the
-account alone is on standard output.
+account alone is on standard output. The run directory has what every run's has.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +87,14 @@ class ProgramRequest:
     launcher: str | None = None
     oversubscribe: bool = False
     out: Path | None = None
-    """The run directory to make; None: none."""
+    """The run directory to make; None: the first of runs/NAME, runs/NAME-2, ... that is free."""
+    name: str = ""
+    """Of that directory; the program's if it is empty."""
     overwrite: bool = False
     report: bool = True
     json: bool = False
-    trace: bool = True
-    """Whether the run directory, if there is one, has traces."""
+    trace: bool = False
+    """Whether the run directory has traces."""
     resumes: bool = False
     """The run directory has a checkpoint to begin with."""
     native_options: dict[str, str] = field(default_factory=dict)
@@ -107,11 +109,6 @@ def check_options(program: Path, given: dict[str, str]) -> None:
     for name in (name for name in given if name not in known):
         compiled = "it is compiled already" if name in SOURCE_OPTIONS else ""
         raise CommandError(f"{given[name]}: not for {program}: {compiled or REASONS[name]}.")
-    for name in (name for name in given if name in (*OF_CHECKPOINTS, "trace") and "out" not in given):
-        what = "traces" if name == "trace" else "checkpoints"
-        raise CommandError(
-            f"{given[name]}: {what} are in a run directory, and there is none. Fix: --out DIR too"
-        )
 
 
 def run_program(request: ProgramRequest) -> int:
@@ -125,10 +122,9 @@ def run_program(request: ProgramRequest) -> int:
         found = [one.as_dict() for one in problems.shown()]
         if file is None:
             return end(request, ended_account(account, EXIT_BAD_INPUT, 0.0, "", found))
-        with directory_of(request):
-            if request.out is not None:
-                file = keep(request, file, account, files)
-            return run_file(request, file, account, found)
+        with run_directory(request) as out:
+            request = replace(request, out=out)
+            return run_file(request, keep(request, file, account, files), account, found)
 
 
 def keep(request: ProgramRequest, file: Path, account: RunAccount, files: Sequence[Path]) -> Path:
@@ -171,31 +167,53 @@ def made(source: Source) -> Iterator[tuple[Path | None, Problems, list[Path]]]:
 
 
 @contextmanager
-def directory_of(request: ProgramRequest) -> Iterator[None]:
+def run_directory(request: ProgramRequest) -> Iterator[Path]:
     """The run directory, which does not stay if nothing has been written into it."""
-    if request.out is not None:
-        if request.out.exists() and not request.overwrite:
-            raise CommandError(
-                f"{request.out} exists already. Name another --out, or replace it with --overwrite."
-            )
-        request.out.mkdir(parents=True, exist_ok=True)
-        for name in (CHECKPOINTS, TRACES):
-            shutil.rmtree(request.out / name, ignore_errors=True)
-        for name in ("run.json", "report.html", START_FILE):
-            (request.out / name).unlink(missing_ok=True)
     try:
-        yield
+        out = chosen_directory(request)
+    except OSError as error:
+        raise CommandError(
+            f"{error.filename}: the run directory cannot be made: {error.strerror}. Fix: --out DIR elsewhere"
+        ) from None
+    for name in (CHECKPOINTS, TRACES):
+        shutil.rmtree(out / name, ignore_errors=True)
+    for name in ("run.json", "report.html", START_FILE):
+        (out / name).unlink(missing_ok=True)
+    try:
+        yield out
     finally:
-        if request.out is not None and not (request.out / "run.json").exists():
-            for left in (request.out / START_FILE, *request.out.glob(f"{KEPT_PROGRAM}.*")):
+        if not (out / "run.json").exists():
+            for left in (out / START_FILE, *out.glob(f"{KEPT_PROGRAM}.*")):
                 left.unlink(missing_ok=True)
-            shutil.rmtree(request.out / TRACES, ignore_errors=True)
+            shutil.rmtree(out / TRACES, ignore_errors=True)
             with suppress(OSError):
-                request.out.rmdir()
+                out.rmdir()
+                if request.out is None:
+                    out.parent.rmdir()
+
+
+def chosen_directory(request: ProgramRequest) -> Path:
+    """Makes the run directory. Of several runs at once each has its own."""
+    if request.out is not None and request.out.exists() and not request.overwrite:
+        raise CommandError(
+            f"{request.out} exists already. Name another --out, or replace it with --overwrite."
+        )
+    first = request.out or Path("runs") / (request.name or request.source.program.stem)
+    if request.out is not None or request.overwrite:
+        first.mkdir(parents=True, exist_ok=True)
+        return first
+    number = 1
+    while True:
+        out = first.with_name(f"{first.name}-{number}") if number > 1 else first
+        with suppress(FileExistsError):
+            out.mkdir(parents=True)
+            return out
+        number += 1
 
 
 def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems: list[dict[str, Any]]) -> int:
-    """Runs what was compiled; `problems` are those of the source."""
+    """Runs what was compiled, in its run directory; `problems` are those of the source."""
+    assert request.out is not None
     native = native_program()
     layout = Layout(request.ranks, request.threads, request.bind, oversubscribe=request.oversubscribe)
     check_processes(layout)
@@ -205,14 +223,13 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
     shown = KeptLines()
     with passing_folder("accounts") as folder:
         options += ["-t", str(request.threads), f"--account={folder / 'account.json'}"]
-        ready = folder / "ready" if request.out is not None else None
-        if request.out is not None:
-            options += [f"--checkpoints={request.out.absolute() / CHECKPOINTS}", f"--ready={ready}"]
-            if request.trace:
-                shutil.rmtree(request.out / TRACES, ignore_errors=True)  # of the run that is resumed
-                (request.out / TRACES).mkdir()
-                options += [f"--trace={request.out.absolute()}"]
-            options += ["--resume"] * request.resumes
+        ready = folder / "ready"
+        options += [f"--checkpoints={request.out.absolute() / CHECKPOINTS}", f"--ready={ready}"]
+        if request.trace:
+            shutil.rmtree(request.out / TRACES, ignore_errors=True)  # of the run that is resumed
+            (request.out / TRACES).mkdir()
+            options += [f"--trace={request.out.absolute()}"]
+        options += ["--resume"] * request.resumes
         words = [str(native), *options, str(file.absolute()), *request.arguments]
         command = launch_command(launcher, layout, words)
         started = time.time()
@@ -269,7 +286,8 @@ def end(request: ProgramRequest, account: RunAccount) -> int:
         print(headline(account if killed else account | {"reason": ""}), file=sys.stderr)
         if account["status"] == "stopped":
             print(f"resume it: tailrace resume {request.out}", file=sys.stderr)
-    if began and request.out is not None:
+    if began:
+        assert request.out is not None
         write_account(request.out, account)
         from tailrace.run import make_report  # with what draws pages
 

@@ -49,7 +49,7 @@ Directory = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Run directory to make (default: runs/CASE, runs/CASE-2, ...; none for PROGRAM.fa).",
+        help="Run directory to make (default: runs/CASE, runs/CASE-2, ...).",
     ),
 ]
 Trace = Annotated[
@@ -96,9 +96,8 @@ def run(
     """Run a case; the result, its account and a report go into one new directory.
 
     Ctrl-C, SIGTERM and the wall-clock limit stop the run in good order; a second Ctrl-C kills it.
-    Of a program of the fragment language the standard output is the program's, a directory is made with --out
-    only, and without one any of these kills it. Its ranks have one thread for bodies each, unless -t says
-    more.
+    Of a program of the fragment language the standard output is the program's. Its ranks have one thread for
+    bodies each, unless -t says more, and leave traces with --trace on only.
     """
     values = {**locals(), **more}
     raise typer.Exit(start(values))
@@ -138,20 +137,16 @@ PROGRAM_PARAMETERS = ("arguments", "depth", *PROGRAM)
 
 def with_case(values: dict[str, Any], given: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The parameters and the words that gave them, with those of a fragment program's case where the command
-    line says nothing. A case has a run directory.
+    line says nothing. The run directory has the name of the case.
     """
     from tailrace.program_case import KEYS, read_program_case
-    from tailrace.run import RunRequest, choose_run_dir
 
     case = values["case"]
     found = read_program_case(case, values["settings"] or [])
-    for name in (name for name in ("trace",) if found.get(name) == "off"):
-        del found[name]
-    out = choose_run_dir(RunRequest(case, out=values["out"], overwrite=values["overwrite"]))
     kept = {name: value for name, value in found.items() if name not in given or name == "case"}
     words = {key.parameter: f"{case}: {name}" for name, key in KEYS.items() if key.parameter in kept}
     said = {name: word for name, word in given.items() if name != "settings"}
-    return values | kept | {"out": out}, words | said | {"out": "--out"}
+    return values | kept | {"name": case.stem}, words | said
 
 
 def start_case(values: dict[str, Any], given: dict[str, str]) -> int:
@@ -194,6 +189,7 @@ def start_program(values: dict[str, Any], given: dict[str, str]) -> int:
         name: values[name]
         for name in ("ranks", "bind", "launcher", "oversubscribe", "out", "overwrite", "json")
     }
+    how["name"] = values.get("name", "")
     how["report"] = not values["no_report"]
     how["threads"] = values["threads"] or 1
     how["trace"] = traces(values["trace"])
@@ -208,7 +204,7 @@ def traces(mode: str | None) -> bool:
     """Whether a fragment program leaves traces. Raises CommandError for a mode that it does not have."""
     if mode not in (None, "on", "off"):
         raise CommandError(f"--trace {mode}: a fragment program has on and off.")
-    return mode != "off"
+    return mode == "on"
 
 
 def words_given(context: typer.Context) -> dict[str, str]:

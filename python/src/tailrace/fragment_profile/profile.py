@@ -91,6 +91,8 @@ class Profile:
                 "type": names[number],
                 "kind": self.recorded.types[number].kind,
                 "place": self.recorded.types[number].place,
+                "file": self.recorded.types[number].file,
+                "line": self.recorded.types[number].line,
                 "fragments": int(counts[number]),
                 "useful_s": float(spent[number]),
             }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on fragments: totals, stages, shares of time, critical path, values."""
 
+from collections.abc import Container
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -11,6 +13,7 @@ from tailrace.fragment_profile.shares import OVERHEADS, over_time
 from tailrace.fragment_profile.tables import STAGE_NAMES
 from tailrace.fragment_profile.values import live
 from tailrace.report.parts import Picture, Section, Table
+from tailrace.report.program_text import linked
 from tailrace.trace import ACTIVITIES
 from tailrace.units import bytes_text, duration_text, si_scale
 
@@ -29,8 +32,8 @@ COLORS = {
 }
 
 
-def fragments_section(profile: Profile | None) -> Section:
-    """Empty for a run without records of fragments."""
+def fragments_section(profile: Profile | None, shown: Container[str] = ()) -> Section:
+    """Empty for a run without records of fragments. `shown`: the sources that the page has."""
     section = Section("fragments", "Fragments")
     if profile is None:
         return section
@@ -49,7 +52,7 @@ def fragments_section(profile: Profile | None) -> Section:
         )
     if recorded.summaries:
         section.pictures += [shares_picture(profile), time_picture(profile)]
-    section.pictures += [efficiency_table(profile), types_table(profile)]
+    section.pictures += [efficiency_table(profile), types_table(profile, shown)]
     for number, stage in enumerate(STAGE_NAMES):
         section.pictures += stage_pictures(profile, number, stage)
     section.pictures += [*path_tables(profile), *value_pictures(profile)]
@@ -125,12 +128,12 @@ def efficiency_table(profile: Profile) -> Table:
     return Table(["efficiency", "", ""], rows, heading="Efficiencies", numeric=(1,))
 
 
-def types_table(profile: Profile) -> Table:
+def types_table(profile: Profile, shown: Container[str]) -> Table:
     rows = [
         [
             one["type"],
             one["kind"],
-            one["place"],
+            linked(one["place"], one["file"], one["line"], shown),
             f"{one['fragments']:,}",
             duration_text(one["useful_s"]) if one["kind"] == "body" else "",
         ]

@@ -24,6 +24,7 @@ from tailrace.report.parts import Advice, Listing, Number, Picture, Section, Tab
 from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.plan_section import plan_section
 from tailrace.report.program_section import is_program, program_command, program_numbers, program_section
+from tailrace.report.program_text import source_texts
 from tailrace.report.result import result_section
 from tailrace.report.segments_section import segments_section
 from tailrace.report.simulations import page_of
@@ -57,7 +58,8 @@ def write_report(run_dir: Path, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """The page as text."""
     if is_program(run):
-        sections = [program_section(run), fragments_section(run.fragments)]
+        texts = source_texts(run)
+        sections = [program_section(run, texts), fragments_section(run.fragments, texts)]
         return run_page(
             run, sections, program_numbers(run), fragment_advice(run) or None, program_command(run)
         )

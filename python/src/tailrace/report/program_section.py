@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the page of a fragment program has: how it ended, its messages, and how to run it again."""
 
-import hashlib
-import json
 import shlex
 from html import escape
-from pathlib import Path
 
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-
-from tailrace.fragments.highlight import FragmentLexer
 from tailrace.fragments.record import SIMULATION
 from tailrace.report.load import Run
 from tailrace.report.parts import Listing, Number, Section, Table
+from tailrace.report.program_text import linked, program_texts, statements_table
 from tailrace.units import duration_text
 
 
@@ -21,18 +15,25 @@ def is_program(run: Run) -> bool:
     return run.simulation == SIMULATION
 
 
-def program_section(run: Run) -> Section:
-    """How the program ended, and a table of its messages with their places."""
+def program_section(run: Run, texts: dict[str, str]) -> Section:
+    """How the program ended, a table of its messages with their places, where its time went, and its text."""
     problems = run.account.get("problems") or []
     failed = run.status != "finished"
     ended = "Not all fragments have run." if failed else "All fragments have run."
     rows = [
-        [place(one), one.get("code", ""), one.get("severity", ""), one.get("text", "")] for one in problems
+        [
+            linked(place(one), one.get("file", ""), one.get("line", 0), texts),
+            one.get("code", ""),
+            one.get("severity", ""),
+            one.get("text", ""),
+        ]
+        for one in problems
     ]
     table = Table(["place", "code", "", "message"], rows, heading="Messages of the program")
     notes = [ended, *([work] if (work := work_of_ranks(run)) else [])]
     pictures = [table, messages_whole(problems)] if rows else []
-    return Section("program", "Program", notes=notes, pictures=[*pictures, *program_text(run, problems)])
+    pictures += [*statements_table(run, texts), *program_texts(run, texts, problems)]
+    return Section("program", "Program", notes=notes, pictures=pictures)
 
 
 def messages_whole(problems: list[dict]) -> Listing:
@@ -43,32 +44,6 @@ def messages_whole(problems: list[dict]) -> Listing:
         for line in (f"{place(one)}: {one.get('severity', '')}: {one.get('text', '')}", *one.get("notes", []))
     ]
     return Listing(f"<pre>{escape(chr(10).join(lines))}</pre>", heading="What they say")
-
-
-def program_text(run: Run, problems: list[dict]) -> list[Listing]:
-    """The program in colours, lines with messages marked; nothing if it is not as it was when it ran."""
-    program = (run.account.get("config") or {}).get("program") or {}
-    name = str(program.get("file", ""))
-    path = started_in(run.directory) / name
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return []
-    if path.suffix != ".fa" or hashlib.sha256(raw).hexdigest() != program.get("sha256"):
-        return []
-    marked = [one["line"] for one in problems if one.get("file") == name and one.get("line")]
-    formatter = HtmlFormatter(linenos="inline", lineanchors="line", noclasses=True, hl_lines=marked)
-    text = highlight(raw.decode("utf-8", errors="replace"), FragmentLexer(stripnl=False), formatter)
-    caption = "Lines with messages are marked." if marked else ""
-    return [Listing(text, heading=name, caption=caption)]
-
-
-def started_in(directory: Path) -> Path:
-    """Where the command was when it started the run; the current directory if that is not known."""
-    try:
-        return Path(json.loads((directory / "start.json").read_text())["directory"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return Path()
 
 
 def work_of_ranks(run: Run) -> str:
