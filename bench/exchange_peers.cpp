@@ -56,6 +56,17 @@ struct Exchange {
     return std::span(buffer).subspan(static_cast<std::size_t>(starts[i]),
                                      static_cast<std::size_t>(starts[i + 1] - starts[i]));
   }
+  [[nodiscard]] std::span<double> room(std::size_t i) {
+    return std::span(buffer).subspan(static_cast<std::size_t>(starts[i]),
+                                     static_cast<std::size_t>(starts[i + 1] - starts[i]));
+  }
+  void add(std::size_t i, std::vector<double>& x) const {
+    const double* from = buffer.data() + starts[i];
+    for (const std::int64_t place : out[i].places) {
+      double* const to = x.data() + static_cast<std::size_t>(place) * numbers;
+      for (std::size_t c = 0; c < numbers; ++c) to[c] += *from++;
+    }
+  }
   /// Where in an array what comes from a source goes.
   [[nodiscard]] std::size_t place(const exchange::Source& source) const {
     return static_cast<std::size_t>(mine.owned + source.first) * numbers;
@@ -86,6 +97,20 @@ class TwoSided final : public HandWritten {
           mpi::start_send(exchange_.comm, std::as_bytes(exchange_.message(i)), exchange_.out[i].rank, 1));
     }
     mpi::wait_all(requests_);
+  }
+  bool scatter_add(std::vector<double>& x) override {
+    requests_.clear();
+    for (std::size_t i = 0; i < exchange_.out.size(); ++i)
+      requests_.push_back(mpi::start_receive(exchange_.comm, std::as_writable_bytes(exchange_.room(i)),
+                                             exchange_.out[i].rank, 2));
+    for (const auto& source : exchange_.mine.sources) {
+      const auto landing = std::span(x).subspan(exchange_.place(source),
+                                                static_cast<std::size_t>(source.count) * exchange_.numbers);
+      requests_.push_back(mpi::start_send(exchange_.comm, std::as_bytes(landing), source.rank, 2));
+    }
+    mpi::wait_all(requests_);
+    for (std::size_t i = 0; i < exchange_.out.size(); ++i) exchange_.add(i, x);
+    return true;
   }
 
  private:
@@ -193,13 +218,14 @@ class OneSided final : public HandWritten {
 }  // namespace
 
 std::vector<NamedPeer> hand_written(mpi::CommView comm, const IndexLoad& load, int components) {
-  std::vector<NamedPeer> peers;
-  peers.push_back({"isend", std::make_unique<TwoSided>(comm, load, components)});
-  peers.push_back({"alltoallv", std::make_unique<Neighbours>(comm, load, components)});
-  peers.push_back({"rma-fence", std::make_unique<OneSided>(comm, load, components, Epoch::fence)});
-  peers.push_back({"rma-pscw", std::make_unique<OneSided>(comm, load, components, Epoch::pscw)});
-  peers.push_back({"rma-lock", std::make_unique<OneSided>(comm, load, components, Epoch::lock)});
-  return peers;
+  const auto one_sided = [=, &load](Epoch epoch) {
+    return [=, &load] { return std::make_unique<OneSided>(comm, load, components, epoch); };
+  };
+  return {{"isend", [=, &load] { return std::make_unique<TwoSided>(comm, load, components); }},
+          {"alltoallv", [=, &load] { return std::make_unique<Neighbours>(comm, load, components); }},
+          {"rma-fence", one_sided(Epoch::fence)},
+          {"rma-pscw", one_sided(Epoch::pscw)},
+          {"rma-lock", one_sided(Epoch::lock)}};
 }
 
 }  // namespace tailrace::bench

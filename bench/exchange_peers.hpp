@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace tailrace::bench {
 
-/// A gather as one writes it by hand with MPI, for one load: the same values into the same slots as an access
-/// map brings.
+/// A gather without an access map, by hand with MPI or by a library, for one load: the same values into the
+/// same slots.
 class HandWritten {
  public:
   HandWritten() = default;
@@ -20,11 +21,14 @@ class HandWritten {
   virtual ~HandWritten() = default;
   /// Fills the landing slots of `x`. @collective{comm}
   virtual void gather(std::vector<double>& x) = 0;
+  /// Adds the landing slots of `x` to what their owners have. Returns false if there is no such way.
+  /// @collective{comm}
+  virtual bool scatter_add(std::vector<double>&) { return false; }
 };
 
 struct NamedPeer {
   std::string name;
-  std::unique_ptr<HandWritten> way;
+  std::function<std::unique_ptr<HandWritten>()> make;  ///< @collective{comm}
 };
 
 /// "isend" (MPI_Isend and MPI_Irecv), "alltoallv" (MPI_Neighbor_alltoallv on a graph of the peers), and puts

@@ -358,6 +358,14 @@ def exchange(
     quick: Annotated[
         bool, typer.Option("--quick", help="One number per value, five rounds: a look.")
     ] = False,
+    puts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Single values to put per rank (default: 1,000,000).",
+        ),
+    ] = None,
     count: Annotated[
         bool, typer.Option("--count", help="Count what rules of ownership cost, measure nothing.")
     ] = False,
@@ -379,6 +387,7 @@ def exchange(
         components=tuple(components or ((1,) if quick else (1, 4))),
         ranks=ranks,
         rounds=rounds or (5 if quick else 30),
+        puts=puts if puts is not None else (200_000 if quick else 1_000_000),
     )
     publish(lambda: benchmark.measure(request), exchange_tables.print_document, json)
 

@@ -9,7 +9,7 @@ from tailrace.bench.document import coverage_text, make_table, with_interval
 from tailrace.bench.host import watch_text
 from tailrace.bench.stats import from_dict
 
-MICROSECONDS = 1e6
+MICROSECONDS, NANOSECONDS = 1e6, 1e9
 
 
 def print_document(document: dict[str, Any], console: Console) -> None:
@@ -30,6 +30,9 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     for row in document["rows"]:
         table.add_row(*line_of(row))
     console.print(table)
+    print_libraries(document, console)
+    print_puts(document["puts"], console)
+    print_aims(document["aims"], console)
     console.print(watch_text(document["conditions"]))
 
 
@@ -47,6 +50,38 @@ def line_of(row: dict[str, Any]) -> list[str]:
         with_interval(from_dict(times["scatter_add auto"]), MICROSECONDS),
         f"{MICROSECONDS * times['build auto']['median']:.0f}",
     ]
+
+
+def print_libraries(document: dict[str, Any], console: Console) -> None:
+    versions = document["rows"][0]["libraries"]
+    console.print("; ".join(f"{name}: {version}" for name, version in versions.items()))
+    names = sorted({name for row in document["rows"] for name in row["libraries_against_auto"]})
+    if not names:
+        return
+    table = make_table("Gather and scatter-add: time of libraries over that of auto", "load, numbers", *names)
+    for row in document["rows"]:
+        against = row["libraries_against_auto"]
+        cells = [
+            with_interval(from_dict(against[name]), digits=2) if name in against else "" for name in names
+        ]
+        table.add_row(f"{row['load']}, {row['components']}", *cells)
+    console.print(table)
+
+
+def print_puts(puts: dict[str, Any], console: Console) -> None:
+    for name, found in puts.items():
+        rate = with_interval(from_dict(found), NANOSECONDS)
+        console.print(f"a value of 8 bytes put {name}: {rate} ns")
+
+
+def print_aims(aims: list[dict[str, Any]], console: Console) -> None:
+    table = make_table(
+        "Aims, and the row that is farthest from each", "", "wanted", "found", "load, numbers", ""
+    )
+    for aim in aims:
+        met = "met" if aim["met"] else "missed"
+        table.add_row(aim["aim"], aim["wanted"], f"{aim['worst']:.2f}", aim["where"], met)
+    console.print(table)
 
 
 def print_counts(document: dict[str, Any], console: Console) -> None:

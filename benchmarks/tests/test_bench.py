@@ -293,7 +293,7 @@ def test_trace_benchmark(tmp_path):
 @needs("tailrace-bench-exchange")
 def test_exchange_benchmark(tmp_path):
     file = tmp_path / "exchange.json"
-    options = ["--load", "one-word", "--components", "3", "--rounds", "4"]
+    options = ["--load", "one-word", "--components", "3", "--rounds", "4", "--puts", "1000"]
     done = command("bench", "exchange", *options, "--json", str(file))
     assert done.returncode == 0, done.stderr
     assert "one-word, 3" in done.stdout and "best transport" in done.stdout
@@ -302,7 +302,14 @@ def test_exchange_benchmark(tmp_path):
     assert (row["load"], row["components"], found["settings"]["ranks"]) == ("one-word", 3, 2)
     assert row["best"] != "auto" and {"auto", "persistent", "isend", row["best"]} <= set(row["against_hand"])
     assert set(row["other_hands"]) == {"alltoallv", "rma-fence", "rma-pscw", "rma-lock"}
-    for name in ("by hand isend", "by hand rma-pscw", "gather auto", "scatter_add persistent"):
+    assert set(row["libraries"]) == {"PETSc", "gslib", "Global Arrays"}  # absent ones with the reason
+    assert set(found["puts"]) == {"within a node", "between nodes, packed", "between nodes, one by one"}
+    aims = {aim["aim"]: aim for aim in found["aims"]}
+    persistent = row["time_s"]["gather persistent"]["median"]
+    rebuild = row["time_s"]["rebuild persistent"]["median"]
+    assert aims["rebuild over gather"]["worst"] == pytest.approx(rebuild / persistent)
+    assert "partition_free over fast" not in aims  # which is about adaptive meshes
+    for name in ("by hand isend", "by hand rma-pscw", "gather auto", "scatter_add persistent", "order fast"):
         assert len(row["time_s"][name]["samples"]) == 4
     hand, auto = (row["time_s"][name]["samples"] for name in ("by hand isend", "gather auto"))
     assert row["against_hand"]["auto"]["samples"] == [a / b for a, b in zip(auto, hand, strict=True)]

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exchange_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/system.hpp"
+#include "exchange/line.hpp"
+#include "exchange_peers.hpp"
+#include "peers/libraries.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/exchange/access_map.hpp"
+
+namespace tailrace::bench {
+
+namespace {
+
+using exchange::AccessMap;
+using exchange::Order;
+
+/// Seconds of an action that all ranks begin together, of the slowest rank.
+template <class Action>
+double timed(mpi::CommView comm, Action action) {
+  mpi::barrier(comm);
+  const double start_s = monotonic_s();
+  action();
+  return mpi::max(comm, monotonic_s() - start_s);
+}
+
+using Samples = std::map<std::string, std::vector<double>>;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Contestant {
+  std::string name;
+  std::unique_ptr<AccessMap> map;
+  std::vector<double> x;
+};
+
+std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, int components,
+                                    Samples& samples) {
+  std::vector<std::string> names{"auto"};
+  for (const auto& transport : exchange::transports())
+    if (transport.obstacle.empty()) names.emplace_back(transport.name);
+  std::vector<Contestant> all;
+  for (const auto& name : names) {
+    Contestant one{name, nullptr, {}};
+    samples["build " + name].push_back(timed(comm, [&] {
+      one.map = std::make_unique<AccessMap>(
+          AccessMap::make(comm, load.distribution, load.indices, {.transport = name}));
+    }));
+    one.x.resize(static_cast<std::size_t>(one.map->array_size() * components));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// Another way to do the same, by hand or by a library.
+struct OtherWay {
+  std::string name;
+  std::unique_ptr<HandWritten> way;
+};
+
+std::vector<OtherWay> make_ways(mpi::CommView comm, const std::string& kind,
+                                const std::vector<NamedPeer>& peers, Samples& samples) {
+  std::vector<OtherWay> ways;
+  for (const auto& [name, make] : peers) {
+    OtherWay one{kind + name, nullptr};
+    samples["build " + one.name].push_back(timed(comm, [&] { one.way = make(); }));
+    ways.push_back(std::move(one));
+  }
+  return ways;
+}
+
+/// Refuses ways that bring other values than a map does, or add up others.
+void check_ways(mpi::CommView comm, const IndexLoad& load, int components, const Contestant& contestant,
+                const std::vector<OtherWay>& ways) {
+  auto expected = contestant.x;
+  const auto owned = static_cast<std::size_t>(contestant.map->owned() * components);
+  for (std::size_t i = 0; i < owned; ++i)
+    expected[i] = static_cast<double>(i) + 1e7 * (comm.rank() + 1) + load.distribution.ranks();
+  const auto before = expected;
+  const auto field = contestant.map->view(std::span(expected), components);
+  contestant.map->begin_gather(field).finish();
+  auto summed = expected;
+  contestant.map->begin_scatter_add(contestant.map->view(std::span(summed), components)).finish();
+  for (const auto& [name, way] : ways) {
+    auto x = before;
+    way->gather(x);
+    if (mpi::min(comm, std::int64_t{x == expected}) == 0)
+      throw Error(ErrorKind::internal, "the exchange " + name + " brings wrong values");
+    const bool adds = way->scatter_add(x);
+    const bool right = !adds || std::equal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(owned),
+                                           summed.begin());  // whole numbers: exact in any order
+    if (mpi::min(comm, std::int64_t{right}) == 0)
+      throw Error(ErrorKind::internal, "the exchange " + name + " adds up wrongly");
+  }
+}
+
+/// Contributions of each position in each order, all by the same transport.
+void time_orders(mpi::CommView comm, const IndexLoad& load, const TimingSettings& settings,
+                 Samples& samples) {
+  const std::map<std::string, Order> orders{
+      {"fast", Order::fast}, {"fixed", Order::fixed}, {"partition_free", Order::partition_free}};
+  const std::vector<double> values(load.indices.size() * static_cast<std::size_t>(settings.components), 1.0);
+  std::map<std::string, Contestant> maps;
+  for (const auto& [name, order] : orders) {
+    auto& one = maps[name];
+    one.map = std::make_unique<AccessMap>(
+        AccessMap::make(comm, load.distribution, load.indices, {.transport = "persistent", .order = order}));
+    one.x.resize(static_cast<std::size_t>(one.map->array_size() * settings.components));
+  }
+  auto given = values;
+  for (int round = -2; round < settings.rounds; ++round)
+    for (auto& [name, one] : maps) {
+      const exchange::Contribution contribution{exchange::field(std::span(given), settings.components),
+                                                one.map->view(std::span(one.x), settings.components)};
+      const double taken_s = timed(comm, [&] { one.map->begin_scatter_add(contribution).finish(); });
+      if (round >= 0) samples["order " + name].push_back(taken_s);
+    }
+}
+
+/// A computation of so many seconds in parts, between which the flight may continue.
+void compute(double seconds, exchange::Flight* flight) {
+  constexpr int parts = 4;
+  const double start_s = monotonic_s();
+  for (int part = 1; part <= parts; ++part) {
+    while (monotonic_s() - start_s < seconds * part / parts) {
+    }
+    if (flight != nullptr && part < parts) flight->progress();
+  }
+}
+
+/// The computation takes as long as an exchange: both one after the other would be 2, hidden wholly 1.
+void time_overlap(mpi::CommView comm, Contestant& one, int rounds, int components, Samples& samples) {
+  const auto field = one.map->view(std::span(one.x), components);
+  const double exchange_s = median(samples["gather " + one.name]);
+  for (int round = 0; round < rounds; ++round) {
+    samples["alone " + one.name].push_back(timed(comm, [&] { one.map->begin_gather(field).finish(); }));
+    samples["overlapped " + one.name].push_back(timed(comm, [&] {
+      auto flight = one.map->begin_gather(field);
+      compute(exchange_s, &flight);
+      flight.finish();
+    }));
+    samples["computed " + one.name].push_back(timed(comm, [&] { compute(exchange_s, nullptr); }));
+  }
+}
+
+void time_rebuilds(mpi::CommView comm, const IndexLoad& load, int rounds, Contestant& one, Samples& samples) {
+  constexpr int most = 5;  // a build takes as long as several exchanges
+  for (int round = 0; round < std::min(rounds, most); ++round) {
+    samples["rebuild " + one.name].push_back(
+        timed(comm, [&] { one.map->rebuild(load.distribution, load.indices); }));
+    samples["make " + one.name].push_back(timed(comm, [&] {
+      const auto made = AccessMap::make(comm, load.distribution, load.indices, {.transport = one.name});
+      static_cast<void>(made);
+    }));
+  }
+}
+
+struct Measured {
+  Samples samples;
+  nlohmann::json libraries;
+};
+
+Measured measure(mpi::CommView comm, const IndexLoad& load, const TimingSettings& settings) {
+  constexpr int warm_up = 60;  // auto has chosen then
+  Measured found;
+  Samples& samples = found.samples;
+  auto all = contestants(comm, load, settings.components, samples);
+  auto ways = make_ways(comm, "by hand ", hand_written(comm, load, settings.components), samples);
+  for (const Library& library : libraries(comm, load, settings.components)) {
+    found.libraries[library.name] = library.version;
+    for (auto& way : make_ways(comm, "by library ", library.peers, samples)) ways.push_back(std::move(way));
+  }
+  check_ways(comm, load, settings.components, all.front(), ways);
+  auto x = all.front().x;
+  for (int round = -warm_up; round < settings.rounds; ++round) {
+    const auto keep = [&](const std::string& name, double seconds) {
+      if (round >= 0) samples[name].push_back(seconds);
+    };
+    for (auto& [name, map, values] : all) {
+      if (round < -5 && name != "auto") continue;  // only auto needs long to warm up
+      const auto field = map->view(std::span(values), settings.components);
+      keep("gather " + name, timed(comm, [&] { map->begin_gather(field).finish(); }));
+      keep("scatter_add " + name, timed(comm, [&] { map->begin_scatter_add(field).finish(); }));
+      std::fill(values.begin(), values.end(), 0);
+    }
+    for (const auto& [name, way] : ways) {
+      if (round < -5) continue;
+      keep(name, timed(comm, [&] { way->gather(x); }));
+      bool adds = false;
+      const double taken_s = timed(comm, [&] { adds = way->scatter_add(x); });
+      if (adds) keep("scatter_add " + name, taken_s);
+      std::fill(x.begin(), x.end(), 0);
+    }
+  }
+  time_overlap(comm, all.front(), settings.rounds, settings.components, samples);
+  time_orders(comm, load, settings, samples);
+  for (auto& one : all)
+    if (one.name == "persistent") time_rebuilds(comm, load, settings.rounds, one, samples);
+  return found;
+}
+
+}  // namespace
+
+nlohmann::json time_loads(mpi::CommView comm, const TimingSettings& settings) {
+  auto rows = nlohmann::json::array();
+  for (const auto& name : settings.loads) {
+    const IndexLoad load = index_load(name, comm.rank(), comm.size());
+    const Measured found = measure(comm, load, settings);
+    auto map = AccessMap::make(comm, load.distribution, load.indices);
+    const auto summary = map.describe();
+    rows.push_back({{"load", name},
+                    {"components", settings.components},
+                    {"positions", mpi::sum(comm, summary.positions)},
+                    {"values_sent", mpi::sum(comm, summary.sent)},
+                    {"libraries", found.libraries},
+                    {"samples_s", found.samples}});
+    if (comm.is_root()) fmt::print(stderr, "{}\n", name);
+  }
+  return {{"mpi", mpi::Environment::library_version()}, {"ranks", comm.size()}, {"rows", rows}};
+}
+
+}  // namespace tailrace::bench
