@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
+#include "output/registry/options.hpp"
 #include "output/session/session.hpp"
 #include "results.hpp"
 #include "simulation.hpp"
