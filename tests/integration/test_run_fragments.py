@@ -148,7 +148,7 @@ def test_the_account_and_the_report_say_what_each_rank_did(cache, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--balance", "diffuse"], "balance 'diffuse' is not known. Fix: give off or steal"),
+        (["--balance", "shift"], "balance 'shift' is not known. Fix: give one of off, steal, diffuse, auto"),
         (["--live-fragments", "0"], "limits of 0 live fragments"),
         (["--live-bytes", "much"], '--live-bytes: cannot read "much"'),
     ],

@@ -58,7 +58,9 @@ AllowOutside = Annotated[
 Balance = Annotated[
     str | None,
     typer.Option(
-        "--balance", metavar="HOW", help="How fragments come to ranks that have nothing to do: off, steal."
+        "--balance",
+        metavar="HOW",
+        help="How fragments come to ranks with less to do: off, steal, diffuse, auto.",
     ),
 ]
 LiveFragments = Annotated[
