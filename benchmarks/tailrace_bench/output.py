@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from tailrace.bench.document import make_document, say
@@ -22,7 +21,7 @@ from tailrace_bench.forecast import Forecast, forecast
 from tailrace_bench.output_boxes import measure_boxes
 from tailrace_bench.output_rows import OWNERS, Row, runnable
 from tailrace_bench.throttle import Throttle, find_throttle, writing_processes
-from tailrace_bench.warm import warm_page_cache
+from tailrace_bench.warm import remove_outputs, warm_page_cache
 
 MEMORY_FILES = Path("/dev/shm")
 SINK = "hdf5"
@@ -147,8 +146,11 @@ def measure(request: Request) -> dict[str, Any]:
             bench = Bench(request, disk, memory)
             report_plan(bench)
             rows = measure_rows(bench)
+            strategies = tuple(variant.strategy for variant in bench.variants if variant.sink == SINK)
             boxes = (
-                measure_boxes(bench.rehearsal, disk, request.box_mib, request.pairs) if request.boxes else []
+                measure_boxes(bench.rehearsal, disk, strategies, request.box_mib, request.pairs)
+                if request.boxes
+                else []
             )
     throttle = bench.throttle
     settings = asdict(request) | {
@@ -204,12 +206,15 @@ def measure_rows(bench: Bench) -> list[dict[str, Any]]:
 
 
 def make_scenario(bench: Bench, row: Row, ranks: int, units: int) -> Scenario:
-    """With a device whose speed can be set, the computation stays and the device changes; else the other way
-    round.
+    """With a device whose speed can be set, the computation stays and the device changes, by what so many
+    units take in such a run; else the other way round.
     """
-    compute_s, share = 1e-3 * bench.request.compute_ms, row.share / 100
+    share = row.share / 100
     if row.storage != "flushed":
-        return Scenario(row, ranks, units, bench.request.sample_mib * MIB / (share * compute_s))
+        alone = bench.rehearsal.run(computing_alone(bench, row, units), ranks)
+        alone_s = alone.run_s / bench.request.outputs
+        return Scenario(row, ranks, units, bench.request.sample_mib * MIB / (share * alone_s))
+    compute_s = 1e-3 * bench.request.compute_ms
     words = [*bench.load(row), "--compute", "none", "--write", "blocking", "--flush", "sample"]
     found = bench.rehearsal.run([*words, "-o", str(bench.disk / "probe.h5")], ranks)
     (bench.disk / "probe.h5").unlink()
@@ -266,15 +271,6 @@ def output_file(bench: Bench, scenario: Scenario) -> Iterator[Path]:
         remove_outputs(file.parent)
 
 
-def remove_outputs(directory: Path) -> None:
-    """Removes files and directories of a run; strategies that start processes keep steps in a directory."""
-    for left in directory.glob("output*"):
-        if left.is_dir():
-            rmtree(left)
-        else:
-            left.unlink()
-
-
 def forecast_all(bench: Bench, scenario: Scenario, prepare: Callable[[], None] | None) -> dict[str, float]:
     """Predicted run times of the variants that the planner knows: from one short run for each pace, since a
     process that writes for others is given more of the device.
@@ -297,12 +293,18 @@ def forecast_all(bench: Bench, scenario: Scenario, prepare: Callable[[], None] |
     return found
 
 
+def computing_alone(bench: Bench, row: Row, units: int) -> list[str]:
+    arguments = bench.load(row)
+    arguments[arguments.index("--select") + 1] = "none"
+    return [*arguments, "--compute-units", str(units), "--write", "blocking", "--sink", SINK]
+
+
 def variant_arguments(bench: Bench, scenario: Scenario, variant: Variant) -> list[str]:
-    arguments = bench.load(scenario.row)
     if variant.name == COMPUTE:
-        arguments[arguments.index("--select") + 1] = "none"
+        return computing_alone(bench, scenario.row, scenario.units)
     units = 0 if variant.name == WRITE else scenario.units
-    arguments += ["--compute-units", str(units), "--write", variant.strategy, "--sink", variant.sink]
+    arguments = [*bench.load(scenario.row), "--compute-units", str(units)]
+    arguments += ["--write", variant.strategy, "--sink", variant.sink]
     return [*arguments, *storage_arguments(scenario, variant.strategy)]
 
 
@@ -339,6 +341,7 @@ def row_result(
             "hidden_fraction": spread([account.hidden() for account in accounts]),
             "write_cpu_s": spread([account.total("write_cpu_s") for account in accounts]),
             "waits": spread([account.total("waits") for account in accounts]),
+            "unexplained": spread([account.unexplained_s() / account.run_s for account in accounts]),
         }
         idle = [share for account in accounts if (share := account.idle_share()) is not None]
         if len(idle) == len(accounts):
@@ -359,6 +362,7 @@ def row_result(
         "sample_bytes": bench.request.sample_mib * MIB,
         "compute_s": spread(times[COMPUTE]).as_dict(),
         "write_s": spread(times[WRITE]).as_dict(),
+        "write_over_compute": ratios(times[WRITE], times[COMPUTE]).as_dict(),
         "variants": variants,
         "accounts": {name: [account.as_dict() for account in accounts] for name, accounts in runs.items()},
     }

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bench.document import say
-from tailrace.bench.rehearsal import MIB, Account, Rehearsal, cube
+from tailrace.bench.rehearsal import MIB, Account, Rehearsal, cube, dedicated_ranks
 from tailrace.bench.stats import ratios, spread
-from tailrace_bench.warm import warm_page_cache
+from tailrace_bench.warm import remove_outputs, warm_page_cache
 
 MANY = 256
 LAYOUTS = {"one": "whole", "many": f"boxes:{MANY}"}
-STRATEGIES = ("blocking", "threads")
 # What a sample costs, from sums over the accounts of its run; `output` is all that the writing does.
 COSTS = {
     "write": ("write_s",),
@@ -22,12 +21,12 @@ COSTS = {
 
 
 def measure_boxes(
-    rehearsal: Rehearsal, disk: Path, sizes_mib: tuple[int, ...], pairs: int
+    rehearsal: Rehearsal, disk: Path, strategies: tuple[str, ...], sizes_mib: tuple[int, ...], pairs: int
 ) -> list[dict[str, Any]]:
-    """In the page cache, and flushed after every sample."""
+    """One computing rank; in the page cache, and flushed after every sample."""
     return [
-        compare_boxes(rehearsal, strategy, sample_mib, flush, disk / "boxes.h5", pairs)
-        for strategy in STRATEGIES
+        compare_boxes(rehearsal, strategy, sample_mib, flush, disk / "output.h5", pairs)
+        for strategy in strategies
         for sample_mib in sizes_mib
         for flush in ("none", "sample")
     ]
@@ -45,10 +44,10 @@ def compare_boxes(
         say(f"boxes, {strategy}, {sample_mib} MiB, flush {flush}: repetition {repetition} of {pairs}")
         for name, selection in LAYOUTS.items():
             warm_page_cache(file.parent, outputs, sample_mib)
-            account = rehearsal.run([*base, "--select", selection], 1)
+            account = rehearsal.run([*base, "--select", selection], 1 + dedicated_ranks(strategy))
             if repetition > 0:
                 runs[name].append(account)
-            file.unlink(missing_ok=True)
+            remove_outputs(file.parent)
     head = {"strategy": strategy, "sample_bytes": sample_mib * MIB, "outputs": outputs, "flush": flush}
     return head | boxes_result(outputs, runs)
 
@@ -65,4 +64,6 @@ def boxes_result(outputs: int, runs: dict[str, list[Account]]) -> dict[str, Any]
     run_s = {name: [account.run_s for account in accounts] for name, accounts in runs.items()}
     result["run_ratio"] = ratios(run_s["many"], run_s["one"]).as_dict()
     result["writes"] = {name: runs[name][0].total("writes") for name in runs}
+    setup_s = {name: [account.setup_s for account in accounts] for name, accounts in runs.items()}
+    result["setup_s"] = {name: spread(seconds).as_dict() for name, seconds in setup_s.items()}
     return result | {"accounts": {name: [a.as_dict() for a in accounts] for name, accounts in runs.items()}}

@@ -13,8 +13,10 @@ from tailrace.units import bytes_text
 
 IDEAL_AIM = 1.03
 SPEED_UP_AIM = 1.9
+# What is called equal, as measured: so far apart the ideal speed-up is still 1.95 of 2.
+EQUAL = 0.05
 BEST_AIM = 1.03
-BOXES_AIM = 1.05
+BOXES_AIM = 1.10
 PREDICTION_AIM = 0.15
 AUTO = "auto"
 
@@ -43,11 +45,13 @@ def print_rows(rows: list[dict[str, Any]], console: Console) -> None:
         "row, strategy",
         "computing, s",
         "writing, s",
+        "writing / computing",
         "run, s",
         "run / ideal",
         "blocking / run",
         "baseline / run",
         "hidden",
+        "in no part",
         "writer CPU, s",
         "waits",
         "a waiting writer, of a core",
@@ -55,9 +59,10 @@ def print_rows(rows: list[dict[str, Any]], console: Console) -> None:
     )
     for row in rows:
         compute, write = (f"{row[key]['median']:.3f}" for key in ("compute_s", "write_s"))
-        table.add_row(f"{row['name']}, {row['ranks']} ranks", compute, write)
+        share = with_interval(from_dict(row["write_over_compute"]), digits=2)
+        table.add_row(f"{row['name']}, {row['ranks']} ranks", compute, write, share)
         for name, found in row["variants"].items():
-            table.add_row(f"  {name}", "", "", *variant_cells(found))
+            table.add_row(f"  {name}", "", "", "", *variant_cells(found))
     console.print(table)
     console.print()
 
@@ -71,6 +76,7 @@ def variant_cells(found: dict[str, Any]) -> list[str]:
         with_interval(from_dict(found["over_blocking"]), digits=2),
         f"{baseline['median']:.2f}" if baseline else "",
         f"{100 * found['hidden_fraction']['median']:.0f} %",
+        f"{100 * found['unexplained']['median']:.1f} %",
         f"{found['write_cpu_s']['median']:.3f}",
         f"{found['waits']['median']:.0f}",
         f"{100 * idle['median']:.1f} %" if idle else "",
@@ -80,7 +86,7 @@ def variant_cells(found: dict[str, Any]) -> list[str]:
 
 def print_boxes(rows: list[dict[str, Any]], console: Console) -> None:
     table = make_table(
-        "256 boxes against one of the same points (ms per sample)",
+        "256 boxes against one of the same points (ms per sample; set-up: ms per run)",
         "strategy, sample, storage",
         "write, one",
         "write, 256",
@@ -90,6 +96,8 @@ def print_boxes(rows: list[dict[str, Any]], console: Console) -> None:
         "pack, 256",
         "write and pack ratio",
         "whole run ratio",
+        "set-up, one",
+        "set-up, 256",
     )
     for row in rows:
         storage = "flushed" if row["flush"] == "sample" else "page cache"
@@ -103,6 +111,8 @@ def print_boxes(rows: list[dict[str, Any]], console: Console) -> None:
             f"{1e3 * row['pack_s']['many']['median']:.2f}",
             with_interval(from_dict(row["output_ratio"]), digits=3),
             with_interval(from_dict(row["run_ratio"]), digits=3),
+            f"{1e3 * row['setup_s']['one']['median']:.0f}",
+            f"{1e3 * row['setup_s']['many']['median']:.0f}",
         )
     console.print(table)
     console.print()
@@ -118,13 +128,24 @@ def verdicts(document: dict[str, Any]) -> list[str]:
     rows, lines = document["rows"], []
     best = [min(v["over_ideal"]["median"] for v in own_variants(row).values()) for row in rows]
     lines += below("the best strategy within 3 % of ideal", best, IDEAL_AIM)
-    equal = [row for row in rows if row["share"] == 100]
-    speed = [-max(v["over_blocking"]["median"] for v in own_variants(row).values()) for row in equal]
-    lines += below("a speed-up of 1.9 where computing and writing are equal", speed, -SPEED_UP_AIM)
+    lines += speed_up_verdicts([row for row in rows if row["share"] == 100])
     lines += auto_verdicts([row for row in rows if AUTO in row["variants"]])
     lines += prediction_verdict(rows)
     ratios = [row["output_ratio"]["median"] for row in document["boxes"]]
-    return lines + below("256 boxes within 5 % of one", ratios, BOXES_AIM)
+    return lines + below("256 boxes within 10 % of one", ratios, BOXES_AIM)
+
+
+def speed_up_verdicts(rows: list[dict[str, Any]]) -> list[str]:
+    """Of rows that are to be equal, those that were."""
+    aim = "a speed-up of 1.9 where computing and writing are equal"
+    shares = [row["write_over_compute"]["median"] for row in rows]
+    equal = [row for row, share in zip(rows, shares, strict=True) if abs(share - 1) <= EQUAL]
+    speed = [-max(v["over_blocking"]["median"] for v in own_variants(row).values()) for row in equal]
+    return below(aim, speed, -SPEED_UP_AIM) + [
+        f"aim: {aim}: not decided by {row['name']}, where writing took {share:.2f} of computing"
+        for row, share in zip(rows, shares, strict=True)
+        if row not in equal
+    ]
 
 
 def auto_verdicts(rows: list[dict[str, Any]]) -> list[str]:

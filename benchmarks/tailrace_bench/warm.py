@@ -4,6 +4,7 @@
 import os
 import tempfile
 from pathlib import Path
+from shutil import rmtree
 
 MIB = 1 << 20
 BLOCK_BYTES = 8 * MIB
@@ -21,3 +22,12 @@ def warm_page_cache(directory: Path, outputs: int, sample_mib: int) -> None:
     with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
         for _ in range(0, size_mib * MIB, BLOCK_BYTES):
             file.write(block)
+
+
+def remove_outputs(directory: Path) -> None:
+    """Removes files and directories of a run; strategies that start processes keep steps in a directory."""
+    for left in directory.glob("output*"):
+        if left.is_dir():
+            rmtree(left)
+        else:
+            left.unlink()

@@ -3,16 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "mpi/verdict.hpp"
 
 namespace tailrace::ultrasound {
-
-bool is_good(double value, Accepted accepted) noexcept {
-  return std::isfinite(value) &&
-         (accepted == Accepted::any || value > 0 || (accepted == Accepted::not_negative && value == 0));
-}
 
 const char* fix_for(Accepted accepted) noexcept {
   return accepted == Accepted::any            ? "finite values"
@@ -26,6 +19,14 @@ void BadValues::mark(std::int64_t index, double value) noexcept {
     example = value;
   }
   ++count;
+}
+
+void BadValues::add(const BadValues& other) noexcept {
+  if (other.first < first) {
+    first = other.first;
+    example = other.example;
+  }
+  count += other.count;
 }
 
 std::string BadValues::text() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -12,7 +13,11 @@ namespace tailrace::ultrasound {
 /// Describes which finite values a dataset may hold.
 enum class Accepted { any, not_negative, positive };
 
-bool is_good(double value, Accepted accepted) noexcept;
+/// Inline: every value of an input is asked.
+inline bool is_good(double value, Accepted accepted) noexcept {
+  return std::isfinite(value) &&
+         (accepted == Accepted::any || value > 0 || (accepted == Accepted::not_negative && value == 0));
+}
 /// Returns what to write instead, for a message.
 const char* fix_for(Accepted accepted) noexcept;
 
@@ -22,6 +27,8 @@ struct BadValues {
   double example = 0;
 
   void mark(std::int64_t index, double value) noexcept;
+  /// Takes in what was found elsewhere in the dataset.
+  void add(const BadValues& other) noexcept;
   /// "3 values are not usable, first nan".
   [[nodiscard]] std::string text() const;
 };

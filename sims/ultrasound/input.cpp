@@ -17,6 +17,46 @@ namespace tailrace::ultrasound {
 
 namespace {
 
+/// Looks at the values of one plane, the first of which has this position in the dataset.
+template <class Real>
+void check_plane(std::span<const Real> values, std::int64_t position, Accepted accepted, BadValues& bad,
+                 SpeedRange& range) {
+  for (const Real value : values) {
+    if (is_good(value, accepted))
+      range.add(value);
+    else
+      bad.mark(position, value);
+    ++position;
+  }
+}
+
+/// Looks at the planes from `first` on, and copies them into the field, if there is one. The threads share
+/// them, so that the pages of the field are first touched by those that will use them.
+template <class Real>
+void take_planes(const std::vector<Real>& values, std::int64_t first, std::int64_t points, Accepted accepted,
+                 Field<Real>* field, BadValues& bad, SpeedRange& range) {
+  const auto count = static_cast<std::int64_t>(values.size()) / points;
+#pragma omp parallel
+  {
+    BadValues own_bad;
+    SpeedRange own_range;
+#pragma omp for schedule(static)
+    for (std::int64_t plane = 0; plane < count; ++plane) {
+      const std::span plane_values(values.data() + plane * points, static_cast<std::size_t>(points));
+      check_plane<Real>(plane_values, (first + plane) * points, accepted, own_bad, own_range);
+      if (field == nullptr) continue;
+      Real* const copy = field->plane(first + plane);
+      std::copy(plane_values.begin(), plane_values.end(), copy);
+      std::fill(copy + points, copy + field->stride_z(), Real(0));
+    }
+#pragma omp critical
+    {
+      bad.add(own_bad);
+      range.add(own_range);
+    }
+  }
+}
+
 /// Reads this rank's planes of a grid-sized dataset, in the folded frame, and looks at every value. With
 /// `keep` false only a few planes are held at a time, and the result has one.
 template <class Real>
@@ -39,18 +79,7 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
                               {static_cast<std::uint64_t>(extents.z), static_cast<std::uint64_t>(extents.y),
                                static_cast<std::uint64_t>(extents.x)},
                               std::span<Real>(values));
-    for (std::int64_t i = 0; i < count * points; ++i) {
-      const Real value = values[static_cast<std::size_t>(i)];
-      if (is_good(value, dataset.accepted))
-        range.add(value);
-      else
-        bad.mark(first * points + i, value);
-    }
-    for (std::int64_t plane = 0; keep && plane < count; ++plane) {
-      Real* const copy = field.plane(first + plane);
-      std::copy_n(values.begin() + plane * points, points, copy);
-      std::fill(copy + points, copy + field.stride_z(), Real(0));
-    }
+    take_planes(values, first, points, dataset.accepted, keep ? &field : nullptr, bad, range);
   }
   return field;
 }

@@ -57,6 +57,10 @@ struct SpeedRange {
     min_m_s = std::min(min_m_s, speed_m_s);
     max_m_s = std::max(max_m_s, speed_m_s);
   }
+  void add(const SpeedRange& other) noexcept {
+    min_m_s = std::min(min_m_s, other.min_m_s);
+    max_m_s = std::max(max_m_s, other.max_m_s);
+  }
 };
 
 /// An input file, read. The grid-sized parts hold this rank's planes only, the sources this rank's points.

@@ -129,7 +129,9 @@ SpectralField<Real> SpectralSpace<Real>::make_field() const {
     field.own.resize(static_cast<std::size_t>(elements));
     field.planes = field.own.data();
   }
-  std::fill_n(field.planes, elements, Complex{});
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes_.size(); ++plane)
+    std::fill_n(field.planes + plane * plane_stride_, plane_stride_, Complex{});
   synchronise(std::array{&field});
   // Not initialised: what others send fills it, padding included, and the room of our own planes is never
   // touched.

@@ -7,12 +7,13 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.console import EXIT_OK, CommandError
 from tailrace.strategies import name_of, spawned_processes
-from tailrace.time_parts import hidden_fraction
+from tailrace.time_parts import PARTS, hidden_fraction, part_s
 
 PROGRAM = "tailrace-rehearse"
 VALUE_BYTES = 8
@@ -32,13 +33,16 @@ class Account:
     ranks: list[dict[str, float]]
     writers: list[dict[str, Any]]
     """Processes that only write."""
+    setup_s: float
 
     @staticmethod
     def of(reported: dict[str, Any]) -> "Account":
         """From what run.json says; other programs than the rehearsal count no units."""
         units = reported["config"].get("rehearse", {}).get("compute_units", 0)
-        run_s = reported["wall_s"] - reported["setup_s"]
-        return Account(run_s, reported["compute_s"], units, reported["per_rank"], reported["writers"])
+        setup_s = reported["setup_s"]
+        run_s = reported["wall_s"] - setup_s
+        ranks, writers = reported["per_rank"], reported["writers"]
+        return Account(run_s, reported["compute_s"], units, ranks, writers, setup_s)
 
     def total(self, name: str) -> float:
         return sum(rank.get(name, 0) for rank in self.ranks)
@@ -52,12 +56,20 @@ class Account:
         """Share of copying and writing that did not hold the computation up."""
         return hidden_fraction(self.ranks) or 0.0
 
+    def unexplained_s(self) -> float:
+        """What is in no part of the time of the computing ranks: the rest of the run, of several ranks the
+        mean.
+        """
+        parts = [part for part in PARTS if part != "set-up"]
+        return self.run_s - fmean(sum(part_s(rank, part) for part in parts) for rank in self.ranks)
+
     def as_dict(self) -> dict[str, Any]:
         names = ("output_wait_s", "write_s", "write_cpu_s", "write_bytes", "writes", "waits", "pack_s")
         return {
             "run_s": self.run_s,
             "compute_s": self.compute_s,
             "units": self.units,
+            "unexplained_s": self.unexplained_s(),
             "ranks": [{name: rank.get(name, 0) for name in names} for rank in self.ranks],
         }
 
