@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mesh_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -30,8 +31,13 @@ std::int64_t MeshRows::components_of(const std::string& quantity) noexcept {
 }
 
 MeshRows::MeshRows(const std::vector<output::Stream>& streams) {
-  for (const auto& stream : streams)
-    if (offers(stream.quantity)) types_[stream.quantity] = stream.datasets.front().type;
+  for (const auto& stream : streams) {
+    if (!offers(stream.quantity)) continue;
+    const auto type = types_[stream.quantity] = stream.datasets.front().type;
+    const auto bytes = components_of(stream.quantity) * static_cast<std::int64_t>(h5::size_bytes(type));
+    made_bytes_ = std::max(made_bytes_, bytes);
+    copied_bytes_ += bytes;
+  }
 }
 
 output::RowsView MeshRows::rows(const std::string& quantity, const Solver& solver) {
@@ -57,10 +63,6 @@ output::RowsView MeshRows::fill(const Solver& solver, const std::vector<std::siz
     std::memcpy(bytes_.data() + e * numbers * sizeof(Real), row.data(), numbers * sizeof(Real));
   }
   return {.data = bytes_.data(), .count = static_cast<std::int64_t>(leaves.size())};
-}
-
-std::int64_t MeshRows::memory_bytes() const noexcept {
-  return static_cast<std::int64_t>(bytes_.capacity());
 }
 
 }  // namespace tailrace::heat

@@ -30,13 +30,18 @@ class MeshRows {
 
   /// This rank's elements as they are now. Valid until the next call. @local
   [[nodiscard]] output::RowsView rows(const std::string& quantity, const Solver& solver);
-  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+  /// What the rows of so many elements take: those of one quantity as they are made, and a copy for each
+  /// stream until it is written.
+  [[nodiscard]] std::int64_t memory_bytes(std::size_t elements) const noexcept {
+    return (made_bytes_ + copied_bytes_) * static_cast<std::int64_t>(elements);
+  }
 
  private:
   template <class Real>
   output::RowsView fill(const Solver& solver, const std::vector<std::size_t>& points);
 
   std::map<std::string, h5::ElementType> types_;
+  std::int64_t made_bytes_ = 0, copied_bytes_ = 0;  ///< for each element
   std::vector<std::byte> bytes_;
 };
 

@@ -41,7 +41,8 @@ class Simulation {
     return mesh_rows_.rows(quantity, solver_);
   }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept {
-    return solver_.memory_bytes() + samples_.memory_bytes() + mesh_rows_.memory_bytes();
+    return solver_.memory_bytes() + samples_.memory_bytes() +
+           mesh_rows_.memory_bytes(solver_.forest().leaves.size());
   }
   void state(checkpoint::StateArchive& archive) { solver_.state(archive); }
   void restored(StepIndex step) { solver_.restored(step); }

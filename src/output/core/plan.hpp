@@ -117,7 +117,7 @@ void number_shares(Plan& plan) noexcept;
 void place_rows(Plan& plan, bool is_root);
 /// Elements of 8 bytes of such a head, as far as it may reach.
 inline constexpr std::int64_t head_elements = 512;
-/// The number of a stream's rows among the streams of rows, in the order of the plan, is that of its counts.
+/// The streams of rows, in the order of the plan, which is that of their counts.
 std::vector<const PlannedStream*> streams_of_rows(const Plan& plan);
 /// The shares by their numbers; they belong to the plan.
 std::vector<const Share*> shares_of(const Plan& plan);
