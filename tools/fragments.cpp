@@ -15,10 +15,12 @@
 #include "am/launch.hpp"
 #include "base/files.hpp"
 #include "base/system.hpp"
+#include "fragments/body_watch.hpp"
 #include "fragments/checked_bodies.hpp"
 #include "fragments/runtime.hpp"
 #include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
+#include "fragments_source.hpp"
 #include "run/stop.hpp"
 #include "run/tracing.hpp"
 #include "tailrace/comm.hpp"
@@ -82,7 +84,8 @@ void add_run_options(CLI::App& app, Options& options) {
   app.add_option("--live-bytes", options.live_bytes,
                  "the same for bytes of data fragments, such as 2GB; no limit otherwise");
   app.add_option("--balance", options.how.balance,
-                 "off, or steal: ranks with nothing to do ask others for fragments");
+                 "off; steal: ranks with nothing to do ask others for fragments; diffuse: ranks give to "
+                 "neighbours with less to do; auto: both");
   app.add_option("--trace", options.trace,
                  "directory with a folder trace, in which each rank leaves its own");
   app.add_option("--trace-budget", options.trace_budget,
@@ -115,11 +118,12 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
     return status == 0 ? 0 : run::exit_status(ErrorKind::usage);
   }
   options.words = app.remaining();
-  if (options.words.empty()) throw Error(ErrorKind::usage, "no program is given", "name a .so or .json file");
+  if (options.words.empty())
+    throw Error(ErrorKind::usage, "no program is given", "name a .fa, .so or .json file");
   options.file = options.words.front();
   options.words.erase(options.words.begin());
   if (!options.live_bytes.empty())
-    options.how.live_bytes = static_cast<std::int64_t>(parse_bytes(options.live_bytes, "--live-bytes"));
+    options.how.live_bytes = parse_byte_limit(options.live_bytes, "--live-bytes");
   options.how.checkpoints.packing.compression =
       checkpoint::parse_compression("--checkpoint-compress", options.compress);
   if (options.transport != "mpi" && !options.how.checkpoints.directory.empty())
@@ -229,12 +233,15 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
 int main(int argc, char** argv) {
   const mpi::Environment environment(argc, argv);
   const auto world = environment.world();
+  fragments::watch_bodies();
   try {
     std::vector<std::string> line(argv + 1, argv + argc);
     auto parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;
     const auto& given = std::get<Options>(parsed);
-    const auto loaded = fragments::load_program(given.file, given.bodies, given.bodies_argument);
+    const bool is_source = given.file.ends_with(".fa");
+    const auto file = is_source ? compiled(world, given.file) : given.file;
+    const auto loaded = fragments::load_program(file, given.bodies, given.bodies_argument);
     line.insert(line.begin(), loaded.image->options.begin(), loaded.image->options.end());
     parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;

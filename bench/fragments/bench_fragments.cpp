@@ -40,14 +40,19 @@ struct Quantity {
   std::function<double()> measure;
 };
 
-double seconds_of(mpi::CommView comm, const fragments::Program& program, int count) {
+double seconds_of(mpi::CommView comm, const fragments::Program& program,
+                  const std::vector<std::string>& words, const fragments::Options& options = {}) {
   static_cast<void>(program.image());
   mpi::barrier(comm);
   const double start_s = monotonic_s();
-  const auto outcome = fragments::run(comm, program, {fmt::format("{}", count)});
+  const auto outcome = fragments::run(comm, program, words, options);
   const double seconds = mpi::max(comm, monotonic_s() - start_s);
   if (!outcome.errors.empty()) throw std::runtime_error(outcome.errors.front());
   return seconds;
+}
+
+double seconds_of(mpi::CommView comm, const fragments::Program& program, int count) {
+  return seconds_of(comm, program, std::vector{fmt::format("{}", count)});
 }
 
 /// Microseconds per fragment: a long run minus a short one.
@@ -74,6 +79,19 @@ double termination_us(mpi::CommView comm) {
   run_body(comm, seen, 0.01);
   const double over_s = mpi::max(comm, monotonic_s());
   return 1e6 * (over_s - mpi::max(comm, seen.ended_s));
+}
+
+/// The time of a program over that which its work takes if the ranks share it equally, with each way to
+/// balance.
+void add_unbalanced(mpi::CommView comm, const std::string& name, bench::Unbalanced made,
+                    std::vector<Quantity>& quantities) {
+  const auto program = std::make_shared<bench::Unbalanced>(std::move(made));
+  for (const std::string way : fragments::balance_words)
+    quantities.push_back(
+        {fmt::format("{}, balance {}", name, way), "of the ideal", [=] {
+           const double ideal_s = program->work_s / comm.size();
+           return seconds_of(comm, program->program, std::vector<std::string>{}, {.balance = way}) / ideal_s;
+         }});
 }
 
 /// CPU time of the first rank while the other one works for a second, in % of a core.
@@ -129,10 +147,13 @@ std::vector<Quantity> on_one_rank(mpi::CommView comm, int count) {
 }
 
 std::vector<Quantity> on_two_ranks(mpi::CommView comm, int count) {
-  return {timed(comm, "hop", chain(true), count / 4),
-          timed(comm, "request", remote_values(), count / 4),
-          {"termination", "us", [comm] { return termination_us(comm); }},
-          {"idle rank", "% of a core", [comm] { return idle_percent(comm); }}};
+  std::vector<Quantity> all{timed(comm, "hop", chain(true), count / 4),
+                            timed(comm, "request", remote_values(), count / 4),
+                            {"termination", "us", [comm] { return termination_us(comm); }},
+                            {"idle rank", "% of a core", [comm] { return idle_percent(comm); }}};
+  add_unbalanced(comm, "unbalanced tree", unbalanced_tree(), all);
+  add_unbalanced(comm, "unbalanced graph", unbalanced_graph(), all);
+  return all;
 }
 
 nlohmann::json measure(const std::vector<Quantity>& quantities, int rounds) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "small_programs.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/system.hpp"
@@ -76,6 +77,63 @@ Program structured() {
     main.for_each(1, n, [&](Scope& one, const Int& i) { one.when(i < 0, [](Scope& /*nothing*/) {}); });
   });
   return program;
+}
+
+namespace {
+
+/// Works for so many microseconds of the processor's time.
+void work_us(int us) {
+  const double until_s = thread_cpu_s() + 1e-6 * us;
+  while (thread_cpu_s() < until_s) {
+  }
+}
+
+}  // namespace
+
+Unbalanced unbalanced_tree() {
+  constexpr int branches = 40, each_us = 200;
+  Unbalanced unbalanced{Program("unbalanced tree")};
+  const auto leaf = unbalanced.program.atomic("leaf", [] { work_us(each_us); });
+  unbalanced.program.main([&](Scope& main) {
+    main.for_each(1, branches, [&](Scope& branch, const Int& i) {
+      branch.for_each(1, i * i / branches, [&](Scope& one, const Int& /*j*/) { one.call(leaf); });
+    });
+  });
+  for (int i = 1; i <= branches; ++i) unbalanced.work_s += 1e-6 * each_us * (i * i / branches);
+  return unbalanced;
+}
+
+Unbalanced unbalanced_graph() {
+  constexpr int points = 16, steps = 60, each_us = 30, ranks = 2;
+  Unbalanced unbalanced{Program("unbalanced graph")};
+  auto& program = unbalanced.program;
+  const auto first = program.atomic("first", [] { return 0; });
+  const auto next = program.atomic("next", [](int point, int left, int here, int right) {
+    require(left == here && here == right, "a wrong value");
+    work_us(each_us * (point + 1));
+    return here + 1;
+  });
+  program.main([&](Scope& main) {
+    const auto x = main.data<int>("x");
+    const auto rank_of = [](int point) { return point * ranks / points; };
+    const auto slot = [&](int point) { return point * ranks + rank_of(point); };
+    for (int point = 0; point < points; ++point) {
+      const int rank = rank_of(point);
+      const int left = slot(std::max(point - 1, 0)), right = slot(std::min(point + 1, points - 1));
+      main.call(first).into(x[0][slot(point)]).on(rank);
+      main.for_each(1, steps,
+                    [&](Scope& one, const Int& k) {
+                      one.call(next)
+                          .with(point, x[k - 1][left], x[k - 1][slot(point)], x[k - 1][right])
+                          .into(x[k][slot(point)])
+                          .on(rank)
+                          .stealable();
+                    })
+          .on(rank);
+      unbalanced.work_s += 1e-6 * each_us * (point + 1) * steps;
+    }
+  });
+  return unbalanced;
 }
 
 namespace {

@@ -5,7 +5,8 @@
 
 #include "tailrace/fragments/program.hpp"
 
-/// Fragment programs of which each shows one cost. All but the last three take the number of fragments.
+/// Fragment programs of which each shows one cost. All but those with work and the last three take the number
+/// of fragments.
 namespace tailrace::bench {
 
 /// n fragments of which each reads an int of the one before; with `alternates` on the next rank each time.
@@ -16,6 +17,17 @@ fragments::Program remote_values();
 fragments::Program independent();
 /// n structured fragments that create nothing.
 fragments::Program structured();
+
+/// A program whose ranks have unequal work as long as no fragment moves, and the work of all of them
+/// together.
+struct Unbalanced {
+  fragments::Program program;
+  double work_s = 0;
+};
+/// Branches of very different size, all of them on the rank where the program begins.
+Unbalanced unbalanced_tree();
+/// A stencil on two ranks, of which one has the dear half of the points.
+Unbalanced unbalanced_graph();
 
 /// What a program below measured, in the process that ran it.
 struct Seen {

@@ -15,6 +15,7 @@ OURS, THREADS = "fragments, 2 x 1", "fragments, 1 x 2"
 CHAIN_AIM, HOP_AIM, STENCIL_AIM, STENCIL_THREADS_AIM = 1.0, 10.0, 5.0, 3.6
 IDLE_AIM, WAITING_AIM, LIVE_AIM = 3.0, 400, 160
 LATENCY_FACTOR, LATENCY_MORE = 1.1, 0.3
+BALANCE_AIM = 1.1
 RIVALS = ("openmp", "starpu")
 
 
@@ -110,6 +111,8 @@ def verdicts(document: dict[str, Any]) -> list[str]:
     lines += [verdict("empty fragment of a chain", parts["chain"], CHAIN_AIM, "us")]
     lines += [verdict("hop to the other rank", parts["hop"], HOP_AIM, "us")]
     lines += [verdict("idle rank", parts["idle rank"], IDLE_AIM, "% of a core")]
+    for name in ("unbalanced tree, balance auto", "unbalanced graph, balance auto"):
+        lines += [verdict(name, parts[name], BALANCE_AIM, "of the ideal")]
     for name, size in sizes.items():
         if "all share" not in name:
             lines.append(verdict(name, size, LIVE_AIM if name.startswith("live") else WAITING_AIM, "bytes"))

@@ -77,22 +77,23 @@ std::vector<run::Key> solver_keys() {
 
 /// How the fragment programs run, which changes no result.
 std::vector<run::Key> fragment_keys() {
-  return {{.name = "fragments.balance",
-           .meaning = "how fragments come to ranks that have nothing to do: not at all, or those that may "
-                      "move are [stolen](../explain/fragments.md#balance)",
-           .fallback = "off",
-           .words = {"off", "steal"}},
-          {.name = "fragments.live_fragments",
-           .type = integer,
-           .meaning = "fragments that a rank has at a time, "
-                      "[beyond which](../explain/fragments.md#limits) it creates no more unless nothing else "
-                      "can proceed",
-           .fallback = "100000",
-           .limits = {1, max_steps}},
-          {.name = "fragments.live_bytes",
-           .meaning = "the same for the bytes of its data fragments",
-           .otherwise = "no limit",
-           .fix = "live_bytes = \"2GB\""}};
+  return {
+      {.name = "fragments.balance",
+       .meaning = "[how](../explain/fragments.md#balance) fragments that may move come to ranks that have "
+                  "less to do: not at all, stolen, given to neighbours, or both",
+       .fallback = "off",
+       .words = {fragments::balance_words.begin(), fragments::balance_words.end()}},
+      {.name = "fragments.live_fragments",
+       .type = integer,
+       .meaning = "fragments that a rank has at a time, "
+                  "[beyond which](../explain/fragments.md#limits) it creates no more unless nothing else "
+                  "can proceed",
+       .fallback = "100000",
+       .limits = {1, max_steps}},
+      {.name = "fragments.live_bytes",
+       .meaning = "the same for the bytes of its data fragments",
+       .otherwise = "no limit",
+       .fix = "live_bytes = \"2GB\""}};
 }
 
 std::vector<run::Key> keys() {

@@ -128,20 +128,15 @@ void read_solver(run::CaseFile& file, Options& options) {
 }
 
 void read_fragments(run::CaseFile& file, fragments::Options& how) {
-  constexpr std::array balances{"off", "steal"};
-  how.balance = balances[file.choice("fragments.balance")];
+  how.balance = fragments::balance_words[file.choice("fragments.balance")];
   how.live_fragments = file.integer("fragments.live_fragments").value_or(how.live_fragments);
   const auto bytes = file.text("fragments.live_bytes");
   if (!bytes) return;
   try {
-    constexpr double most = 1e18;
-    const double size = parse_bytes(*bytes, "fragments.live_bytes");
-    if (size < 1 || size > most)
-      return file.add_problem("fragments.live_bytes", fmt::format("\"{}\" is no size for a limit", *bytes),
-                              "1B to 1000000TB, such as 2GB");
-    how.live_bytes = static_cast<std::int64_t>(size);
+    how.live_bytes = parse_byte_limit(*bytes, "fragments.live_bytes");
   } catch (const Error&) {
-    file.add_problem("fragments.live_bytes", fmt::format("\"{}\" is no size", *bytes), "such as 2GB");
+    file.add_problem("fragments.live_bytes", fmt::format("\"{}\" is no size for a limit", *bytes),
+                     "1B to 1000000TB, such as 2GB");
   }
 }
 

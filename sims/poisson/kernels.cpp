@@ -160,10 +160,40 @@ Values Kernels::apply(int number, const Values& p, const Neighbours& around) con
              [&](const Row& row, std::int64_t x, double sum) { return diagonal_ * row.centre[x] - sum; });
 }
 
+namespace {
+
+/// The sum of term(i) for all i below `count`, in eight parts, which are added up in an order that is always
+/// the same: bits repeat, and processors add several at a time.
+template <class Term>
+double sum_of(std::size_t count, const Term& term) {
+  constexpr std::size_t parts = 8;
+  std::array<double, parts> sums{};
+  std::size_t i = 0;
+  for (; i + parts <= count; i += parts)
+    for (std::size_t part = 0; part < parts; ++part) sums[part] += term(i + part);
+  for (std::size_t part = 0; i < count; ++i, ++part) sums[part] += term(i);
+  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+}  // namespace
+
 double dot(const Values& a, const Values& b) noexcept {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+  const double *const x = a.begin(), *const y = b.begin();
+  return sum_of(a.size(), [=](std::size_t i) { return x[i] * y[i]; });
+}
+
+Updated update(double alpha, const Values& u, const Values& r, const Values& p, const Values& q) {
+  Updated out{Values::for_overwrite(u.size()), Values::for_overwrite(u.size()), 0};
+  const double *const from_u = u.begin(), *const from_r = r.begin(), *const from_p = p.begin(),
+                      *const from_q = q.begin();
+  double *const to_u = out.u.values().data(), *const to_r = out.r.values().data();
+  out.square = sum_of(u.size(), [=](std::size_t i) {
+    to_u[i] = from_u[i] + alpha * from_p[i];
+    const double left = from_r[i] - alpha * from_q[i];
+    to_r[i] = left;
+    return left * left;
+  });
+  return out;
 }
 
 Values sum(const Values& a, double factor, const Values& b) {

@@ -55,7 +55,14 @@ class Kernels {
   double diagonal_ = 0;
 };
 
-/// The sum of a[i] b[i], in the order of the elements.
+/// What conjugate gradients have after a step of length alpha along p, where q is the operator's p.
+struct Updated {
+  Values u, r;
+  double square = 0;  ///< the sum of the squares of r
+};
+/// u + alpha p, and r - alpha q.
+Updated update(double alpha, const Values& u, const Values& r, const Values& p, const Values& q);
+/// The sum of a[i] b[i], in an order that depends on their number only.
 double dot(const Values& a, const Values& b) noexcept;
 /// a + factor b
 Values sum(const Values& a, double factor, const Values& b);

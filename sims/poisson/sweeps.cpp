@@ -58,7 +58,7 @@ struct Vectors {
 };
 
 /// The parts of a program that has one of the methods. Bodies that read or change the state of a rank are
-/// where their blocks are.
+/// where their blocks are; those of sweeps may move.
 template <int dimensions>
 class Describer {
  public:
@@ -137,8 +137,8 @@ class Describer {
   auto update_body() {
     return program_.atomic(
         "update", [](double alpha, const Values& u, const Values& r, const Values& p, const Values& q) {
-          const auto next = sum(r, -alpha, q);
-          return std::tuple(sum(u, alpha, p), next, dot(next, next));
+          auto next = update(alpha, u, r, p, q);
+          return std::tuple(std::move(next.u), std::move(next.r), next.square);
         });
   }
   auto direction_body() {
@@ -207,6 +207,7 @@ void Describer<dimensions>::relaxation(Method method) {
           .reads(edge[0][slot], at.readers);
       scope.for_each(1, last, [&](Scope& one, const Int& k) {
         call(one.call(relax), edge[k - 1], at, Sides(), at.number, k, u[k - 1][slot], rhs[slot])
+            .stealable()
             .into(u[k][slot], edge[k][slot])
             .reads(u[k][slot], 1)
             .reads(edge[k][slot], at.readers);
@@ -229,18 +230,21 @@ void Describer<dimensions>::iterate(Scope& one, const BlockPlace& at, const Int&
       .on(rank)
       .reads(v.edge[k][slot], at.readers);
   call(one.call(apply_body()), v.edge[k], at, Sides(), at.number, v.p[k - 1][slot])
+      .stealable()
       .into(v.q[k][slot], v.pq[k][slot])
       .reads(v.q[k][slot], 1);
   one.call(update_body())
       .with(v.alpha[k][rank], v.u[k - 1][slot], v.r[k - 1][slot], v.p[k - 1][slot], v.q[k][slot])
       .into(v.u[k][slot], v.r[k][slot], v.rr[k][slot])
       .on(rank)
+      .stealable()
       .reads(v.u[k][slot], 1 + (k == last))
       .reads(v.r[k][slot], 2);
   one.call(direction_body())
       .with(v.beta[k][rank], v.r[k][slot], v.p[k - 1][slot])
       .into(v.p[k][slot])
       .on(rank)
+      .stealable()
       .reads(v.p[k][slot], 4 - 3 * (k == last));
 }
 

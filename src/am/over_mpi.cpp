@@ -34,16 +34,14 @@ class ReceiveRing {
     for (MPI_Request& request : requests_) mpi::free_request(request);
   }
 
-  /// Calls visit(source, frame) for a frame that has arrived, then posts its receive again. Returns whether
-  /// there was one.
+  /// The receive that is complete next.
+  [[nodiscard]] MPI_Request oldest() const noexcept { return requests_[next_]; }
+  /// Calls visit(source, frame) for the frame that the oldest receive has received, then posts it again.
   template <class Visit>
-  bool take(Visit visit) {
-    const auto received = mpi::test_receive(requests_[next_]);
-    if (!received) return false;
+  void take(const mpi::Received& received, Visit visit) {
     const std::size_t here = std::exchange(next_, (next_ + 1) % count);
-    visit(received->source, buffers_[here].first(static_cast<std::size_t>(received->bytes)));
+    visit(received.source, buffers_[here].first(static_cast<std::size_t>(received.bytes)));
     mpi::start(requests_[here]);
-    return true;
   }
 
  private:
@@ -118,7 +116,7 @@ class MpiTransport : public Transport {
     MPI_Request request = MPI_REQUEST_NULL;
     Bytes frame;
   };
-  bool take(ReceiveRing& ring, Lane lane, const FrameSink& sink);
+  bool take(const FrameSink& sink);
   void reuse_sent();
   template <class Byte, class Start>
   void add_batches(std::span<Byte> bytes, const Completion& complete, Start start);
@@ -175,19 +173,23 @@ void MpiTransport::receive_body(int from, int tag, std::span<std::byte> bytes, C
               [&](auto batch) { return mpi::start_receive(view_, batch, from, first_body_tag + tag); });
 }
 
-bool MpiTransport::take(ReceiveRing& ring, Lane lane, const FrameSink& sink) {
-  return ring.take([&](int source, std::span<const std::byte> frame) {
+/// Hands on a frame that has arrived, one of control first. Returns whether there was one.
+bool MpiTransport::take(const FrameSink& sink) {
+  std::array oldest{control_.oldest(), data_.oldest()};
+  const auto found = mpi::test_receives(oldest);
+  if (!found) return false;
+  const bool urgent = found->request == 0;
+  (urgent ? control_ : data_).take(found->what, [&](int source, std::span<const std::byte> frame) {
     --balance_;
-    sink(source, lane, frame);
+    sink(source, urgent ? Lane::control : Lane::data, frame);
   });
+  return true;
 }
 
 bool MpiTransport::look(const FrameSink& sink) {
   constexpr int max_frames = 16;  // so that a flood does not keep bodies waiting
   bool any = false;
-  for (int i = 0; i < max_frames && (take(control_, Lane::control, sink) || take(data_, Lane::data, sink));
-       ++i)
-    any = true;
+  for (int i = 0; i < max_frames && take(sink); ++i) any = true;
   any = bodies_.complete_some() || any;
   reuse_sent();
   return any;

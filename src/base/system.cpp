@@ -143,6 +143,15 @@ double parse_bytes(const std::string& text, const std::string& what) {
   throw bad_unit(fmt::format("{}: unknown unit \"{}\"", what, unit), "one of B, kB, MB, GB, KiB, MiB, GiB");
 }
 
+std::int64_t parse_byte_limit(const std::string& text, const std::string& what) {
+  constexpr double most = 1e18;
+  const double size = parse_bytes(text, what);
+  if (size < 1 || size > most)
+    throw bad_unit(fmt::format("{}: \"{}\" is no size for a limit", what, text),
+                   "1B to 1000000TB, such as 2GB");
+  return static_cast<std::int64_t>(size);
+}
+
 double parse_seconds(const std::string& text, const std::string& what) {
   const auto [value, unit] = number_and_unit(text, what, "5ms or 2s");
   static constexpr std::array<std::pair<const char*, double>, 6> factors{

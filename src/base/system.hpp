@@ -47,6 +47,8 @@ class Backoff {
 std::string human_bytes(double bytes);
 /// Reads "8", "8MB", "8MiB", "1.5GB/s": SI and binary units; throws `Error` (usage) naming `what`.
 double parse_bytes(const std::string& text, const std::string& what);
+/// The same for a limit of memory. Errors (usage): also less than a byte or more than 1000000TB
+std::int64_t parse_byte_limit(const std::string& text, const std::string& what);
 /// Reads "3", "3s", "5ms", "20us": seconds; throws `Error` (usage) naming `what`.
 double parse_seconds(const std::string& text, const std::string& what);
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/system.hpp"
 #include "fragments/compiler.hpp"
 
 namespace tailrace::fragments {
@@ -106,18 +107,40 @@ void add_knowledge(const Image& image, const Store& store, const std::vector<Id>
   std::set<Id> bases;
   for (const auto& id : missing) {
     bases.insert(id.base());
-    const auto found = store.entries().find(id);
-    if (found == store.entries().end() || found->second.state == Stored::State::expected) continue;
-    const auto& stored = found->second;
-    Missing known{id, stored.state, stored.count_at, {}, {}};
-    if (stored.remover.statement != nullptr)
-      known.deleted_at = stored.remover.statement->at,
-      known.deleted_calls = calls_of(image, stored.remover.call);
+    const auto* const stored = store.find(id);
+    if (stored == nullptr || stored->state == Stored::State::expected) continue;
+    Missing known{id, stored->state, stored->count_at, {}, {}};
+    if (const auto remover = stored->remover(); remover.statement != nullptr)
+      known.deleted_at = remover.statement->at, known.deleted_calls = calls_of(image, remover.call);
     situation.missing.push_back(std::move(known));
   }
+  const auto add = [&](const Id& id, const Origin& writer) {
+    situation.written.push_back({id, writer.statement->at, calls_of(image, writer.call)});
+  };
   for (const auto& [id, stored] : store.entries())
-    if (stored.state != Stored::State::expected && bases.contains(id.base()))
-      situation.written.push_back({id, stored.writer.statement->at, calls_of(image, stored.writer.call)});
+    if (stored.state != Stored::State::expected && bases.contains(id.base())) add(id, stored.writer);
+  for (const auto& range : store.ended().ranges())
+    if (bases.contains(range.first.base())) range.each([&](const Id& id) { add(id, range.how.writer); });
+}
+
+std::string held_memory(const Image& image, const Store& store) {
+  constexpr std::ptrdiff_t shown = 5;
+  const auto bytes_of = [](const auto* entry) { return entry->second.value.bytes().size(); };
+  std::vector<const std::pair<const Id, Stored>*> live;
+  for (const auto& entry : store.entries())
+    if (entry.second.state == Stored::State::live) live.push_back(&entry);
+  const auto end = live.begin() + std::min(shown, std::ssize(live));
+  std::ranges::partial_sort(live, end, [&](const auto* a, const auto* b) {
+    return std::pair(bytes_of(b), a->first) < std::pair(bytes_of(a), b->first);
+  });
+  std::vector<std::string> largest;
+  for (auto entry = live.begin(); entry != end; ++entry)
+    largest.push_back(fmt::format("{} {}",
+                                  text_of(image, Name{(*entry)->first, (*entry)->second.declaration, {}}),
+                                  human_bytes(static_cast<double>(bytes_of(*entry)))));
+  return fmt::format("{} data fragments of this rank hold {}: {}{}", live.size(),
+                     human_bytes(static_cast<double>(store.live_bytes())), fmt::join(largest, ", "),
+                     std::ssize(live) > shown ? " and others" : "");
 }
 
 namespace {

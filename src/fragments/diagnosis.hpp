@@ -80,6 +80,8 @@ void add_groups(const Image& image, const Groups& groups, std::vector<Stuck>& st
 /// What a store has to say about the data fragments that somebody misses.
 void add_knowledge(const Image& image, const Store& store, const std::vector<Id>& missing,
                    Situation& situation);
+/// Which data fragments of a rank have most bytes, for people.
+std::string held_memory(const Image& image, const Store& store);
 /// All data fragments that fragments miss, each once.
 std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "fragments/body_watch.hpp"
 #include "fragments/machine.hpp"
 
 /// What fragments do once they have all that they need.
@@ -32,12 +33,25 @@ static Fault fault_of_exception(const Fragment& fragment) {
   const auto& name = fragment.statement->callee->name;
   try {
     throw;
+  } catch (const std::bad_alloc&) {
+    return {fragment.statement->at, fmt::format("{} failed: there is no memory left", name), "", {}};
   } catch (const std::exception& error) {
     return {fragment.statement->at, fmt::format("{} failed: {}", name, error.what()), "", {}};
   } catch (...) {
     return {fragment.statement->at, fmt::format("{} threw an exception of an unknown type", name), "", {}};
   }
 }
+
+namespace {
+
+/// The first data fragment that a body writes, or null.
+const Name* first_output(const tailrace_call& call) {
+  const auto found =
+      std::ranges::find_if(call.parameters, [](const auto& parameter) { return parameter.is_output(); });
+  return found == call.parameters.end() ? nullptr : found->data;
+}
+
+}  // namespace
 
 Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) const {
   const auto& callee = *fragment.statement->callee;
@@ -52,8 +66,13 @@ Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) con
   }
   Effects effects;
   try {
+    const BodyAtWork at_work(*image_, fragment, first_output(call));
     bodies_[callee.number](call);
     set_outputs(fragment, resolution, call, effects);
+  } catch (const std::bad_alloc&) {
+    effects.posts.clear();
+    effects.no_memory = true;
+    effects.fault = fault_of_exception(fragment);
   } catch (...) {
     effects.posts.clear();
     effects.fault = fault_of_exception(fragment);

@@ -104,9 +104,12 @@ struct Fragment {
   std::int32_t next = 0,
                last = 0;           ///< of a loop: the iterations that are still to be created; of a repeat: k
   bool started = false;            ///< of a loop or repeat: whether its bounds are known
-  bool stolen = false;             ///< it has moved to a rank that had nothing to do; not sent
+  std::uint8_t moves = 0;          ///< to ranks that had less to do
   Mark mark;                       ///< not in its form as bytes
   std::int64_t foreign_bytes = 0;  ///< of inputs that came from other ranks; not sent
+
+  /// How often a fragment moves to ranks that have less to do.
+  static constexpr std::uint8_t max_moves = 8;
 
   /// The fragment with what another rank knew of it.
   [[nodiscard]] Fragment with(const Mark& known) && {
@@ -135,7 +138,7 @@ struct Fragment {
   [[nodiscard]] bool may_move() const noexcept {
     const auto* const callee = statement->callee;
     const bool placed = !statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
-    return (!placed || statement->rules.stealable) && !stolen && !started && !inner.exists();
+    return (!placed || statement->rules.stealable) && moves < max_moves && !started && !inner.exists();
   }
   /// Whether it runs a body; others create fragments.
   [[nodiscard]] bool runs_body() const noexcept {

@@ -62,7 +62,7 @@ class Interpreter {
     waiting.fragment = std::move(fragment);
     if (waiting.count == 0) resume(token);
   }
-  void resume(std::uint64_t token) {
+  void resume(std::uint32_t token) {
     ready_.push_back(std::move(waiting_.at(token).fragment));
     waiting_.erase(token);
   }
@@ -108,8 +108,8 @@ class Interpreter {
   Machine machine_;
   Store store_;
   std::deque<Fragment> ready_, unfolding_;
-  std::map<std::uint64_t, Waiting> waiting_;
-  std::uint64_t tokens_ = 0;
+  std::map<std::uint32_t, Waiting> waiting_;
+  std::uint32_t tokens_ = 0;
   std::vector<Message> failures_;
   std::vector<Stuck> failed_;
   Ending ending_;

@@ -44,6 +44,7 @@ struct Effects {
   std::vector<GroupToken> finished;  ///< whom to notify
   std::optional<Fragment> again;     ///< the fragment itself, which continues
   std::optional<Fault> fault;
+  bool no_memory = false;  ///< the fault is that there was none
 };
 
 struct MachineOptions {

@@ -25,6 +25,8 @@ enum MessageKind : int {
   full_message,
   steal_message,
   stolen_message,
+  load_message,
+  given_message,
   wish_message,
   pause_message,
   restored_message

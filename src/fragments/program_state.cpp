@@ -24,15 +24,35 @@ bool ProgramState::restore(Checkpoints& checkpoints, const std::vector<std::stri
   StateItems items(image, mail_->rank(), mail_->size());
   if (!checkpoints.restore([&](checkpoint::StateArchive& archive) { pass(archive, words, items); }))
     return false;
+  std::map<int, EndedNames> ended;
   for (const auto& bytes : items.take_restored()) {
     MessageReader in(image, bytes);
     auto item = read_item(in);
-    if (const int rank = rank_of(item); rank != mail_->rank())
-      mail_->send(rank, restored_message, item);
-    else
-      take(std::move(item));
+    if (const auto* const range = std::get_if<EndedRange>(&item)) {
+      share_out(*range, ended);
+      continue;
+    }
+    const int rank = rank_of(item);
+    pass_on(rank, std::move(item));
   }
+  for (const auto& [rank, names] : ended)
+    for (auto& range : names.ranges()) pass_on(rank, std::move(range));
   return true;
+}
+
+/// Adds the names of a range to those of their homes.
+void ProgramState::share_out(const EndedRange& range, std::map<int, EndedNames>& ended) const {
+  range.each([&](const Id& id) {
+    const int rank = parts_.home({id, range.how.declaration, range.how.home()});
+    ended.try_emplace(rank, mail_->size()).first->second.add(id, range.how);
+  });
+}
+
+void ProgramState::pass_on(int rank, StateItem item) {
+  if (rank != mail_->rank())
+    mail_->send(rank, restored_message, item);
+  else
+    take(std::move(item));
 }
 
 void ProgramState::pass(checkpoint::StateArchive& archive, const std::vector<std::string>& words,
@@ -54,7 +74,10 @@ void ProgramState::pass(checkpoint::StateArchive& archive, const std::vector<std
 void ProgramState::collect(StateItems& items, std::int64_t executed) {
   for (const auto& entry : parts_.store.entries())
     if (entry.second.state != Stored::State::expected || entry.second.deletes)
-      items.add([&entry] { return StoredData{{entry.first, 0, entry.second.home}, entry.second}; });
+      items.add([&entry] {
+        return StoredData{{entry.first, entry.second.declaration, entry.second.home()}, entry.second};
+      });
+  for (auto& range : parts_.store.ended().ranges()) items.add([range = std::move(range)] { return range; });
   for (const auto& group : parts_.machine.groups().all())
     items.add([&group] { return OpenGroup{group.first, group.second}; });
   for (const auto* const queue : parts_.queues)

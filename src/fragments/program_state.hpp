@@ -55,6 +55,9 @@ class ProgramState {
   [[nodiscard]] int rank_of(std::int32_t creator) const noexcept { return creator % mail_->size(); }
   [[nodiscard]] int rank_of(const StateItem& item) const;
   [[nodiscard]] int rank_of(const Fragment& fragment) const;
+  void share_out(const EndedRange& range, std::map<int, EndedNames>& ended) const;
+  void pass_on(int rank, StateItem item);
+  void take(const EndedRange& range) { parts_.store.restore(range); }
   void take(StoredData data) { parts_.store.restore(data.name.id, std::move(data.entry)); }
   void take(OpenGroup open) { parts_.machine.groups().restore(open.token, std::move(open.group)); }
   void take(const Counters& created);

@@ -10,13 +10,13 @@
 
 #include "am/tree_sum.hpp"
 #include "base/check.hpp"
+#include "fragments/balance.hpp"
 #include "fragments/closing.hpp"
 #include "fragments/limits.hpp"
 #include "fragments/pausing.hpp"
 #include "fragments/printing.hpp"
 #include "fragments/program_state.hpp"
 #include "fragments/recording.hpp"
-#include "fragments/stealing.hpp"
 #include "fragments/workers.hpp"
 #include "tailrace/error.hpp"
 
@@ -38,6 +38,7 @@ class Runtime {
                  {.rank = endpoint.rank(), .batch = batch_within(options), .depth = options.depth}),
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
+        store_(endpoint.size()),
         limits_(mail_, options),
         printed_(options.printed),
         printing_(mail_, options.printed),
@@ -53,9 +54,9 @@ class Runtime {
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
     check_limits(options);
-    if (balances(options.balance))
-      stealing_.emplace(
-          mail_, [this] { return spare(); }, [this](auto stolen) { take_stolen(std::move(stolen)); });
+    balance_.emplace(mail_, options.balance,
+                     ReadyFragments{tasks_, bodies_, unfolding_, foreign_bytes_, recording_},
+                     [this](auto moved) { take_moved(std::move(moved)); });
     if (options.workers > 1)
       workers_.emplace(machine_, recording_, options.workers, options.own_process,
                        [this] { endpoint_.wake(); });
@@ -226,42 +227,14 @@ class Runtime {
   }
 
   // Balance
-  /// Whether fragments move. Errors (usage): another word, with what is known
-  static bool balances(const std::string& word) {
-    if (word == "steal" || word == "off") return word == "steal";
-    throw Error(ErrorKind::usage, fmt::format("balance '{}' is not known", word), "give off or steal");
-  }
   void balance(bool worked) {
-    if (!stealing_ || pausing_.active()) return;
-    if (worked)
-      stealing_->worked();
-    else if (idle())
-      stealing_->ask();
+    if (!balance_->active() || pausing_.active()) return;
+    const auto queued = std::ssize(arrived_) + std::ssize(bodies_) + std::ssize(unfolding_) + at_work();
+    balance_->look(worked, idle(), {queued, executed_});
   }
-  /// Half of the bodies that are ready and may move, of the last ones; otherwise the structured fragment that
-  /// would be unfolded last, if it is not the only one.
-  std::vector<Fragment> spare() {
-    constexpr std::ptrdiff_t searched = 64;
-    std::vector<Fragment> spared;
-    const auto end = bodies_.end(), first = end - std::min(searched, std::ssize(bodies_));
-    auto left = std::count_if(first, end, [](const Task* task) { return task->fragment.may_move(); }) / 2;
-    for (auto at = bodies_.size(); at-- > 0 && left > 0;)
-      if (bodies_[at]->fragment.may_move()) spare(spared, bodies_, at), --left;
-    if (spared.empty() && unfolding_.size() > 1 && unfolding_.back()->fragment.may_move())
-      spare(spared, unfolding_, unfolding_.size() - 1);
-    return spared;
-  }
-  void spare(std::vector<Fragment>& spared, std::deque<Task*>& queue, std::size_t at) {
-    auto& task = *queue[at];
-    foreign_bytes_ -= task.fragment.foreign_bytes;
-    recording_.forwarded(task.fragment, -1);
-    spared.push_back(std::move(task.fragment));
-    tasks_.end(task);
-    queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(at));
-  }
-  void take_stolen(std::vector<Fragment> fragments) {
+  void take_moved(std::vector<Fragment> fragments) {
     forwarded_ += std::ssize(fragments);
-    for (auto& fragment : fragments) fragment.stolen = true, keep(std::move(fragment), -1);
+    for (auto& fragment : fragments) keep(std::move(fragment), -1);
   }
 
   // Execution
@@ -332,7 +305,7 @@ class Runtime {
   void conclude(Task& task, Effects effects) {
     const auto& fragment = task.fragment;
     recording_.concludes(fragment, effects.again.has_value());
-    if (effects.fault) fail(fragment, *effects.fault);
+    if (effects.fault) fail(fragment, *effects.fault, effects.no_memory);
     if (!effects.fault && !effects.again) ++executed_;
     foreign_bytes_ -= fragment.foreign_bytes;
     if (effects.again) effects.again->foreign_bytes = 0;  // what a loop keeps is not counted
@@ -346,8 +319,9 @@ class Runtime {
            std::ranges::any_of(task.resolution->arguments,
                                [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
-  void fail(const Fragment& fragment, const Fault& fault) {
+  void fail(const Fragment& fragment, const Fault& fault, bool no_memory) {
     failures_.push_back(message_of(machine_.image(), fault, fragment.frame->call));
+    if (no_memory) failures_.back().lines.push_back(held_memory(machine_.image(), store_));
     stuck_.push_back(describe(machine_.image(), fragment, {}));
     stuck_.back().failed = true;
   }
@@ -400,13 +374,13 @@ class Runtime {
     if (auto value = store_.request(name, reader)) deliver(name.id, {reader, std::move(*value)});
   }
   void take_answer(MessageReader& in) {
-    const auto token = Mail::read<std::uint64_t>(in);
+    const auto token = Mail::read<std::uint32_t>(in);
     const auto id = Mail::read<Id>(in);
     auto value = Mail::read<Value>(in);
     add_foreign(tasks_.at(token).fragment, value);
     take(token, id, std::move(value));
   }
-  void take(std::uint64_t token, const Id& id, Value value) {
+  void take(std::uint32_t token, const Id& id, Value value) {
     auto& task = tasks_.at(token);
     recording_.data_arrived(task, id, value.bytes().size());
     task.fragment.set_input(id, std::move(value));
@@ -466,18 +440,18 @@ class Runtime {
   Machine machine_;
   Recording recording_;
   Mail mail_;
+  Store store_;
   Limits limits_;
   PrintedLines* printed_;
   Printing printing_;
   Checkpoints* checkpoints_;
   Pausing pausing_;
   ProgramState state_;
-  std::optional<Stealing> stealing_;
-  Store store_;
   std::vector<Delivery> deliveries_;  ///< of the value that is being written
   Tasks tasks_;
   std::deque<Task*> arrived_;  ///< nobody has looked at
   std::deque<Task*> bodies_, unfolding_;
+  std::optional<Balance> balance_;
   std::deque<GroupToken> finished_;
   std::size_t waiting_ = 0;
   std::uint64_t waits_ = 0, steps_ = 0;

@@ -19,16 +19,34 @@ void get(MessageReader& in, Origin& origin) {
   if (known) in >> origin;
 }
 
+void put(Writer& out, const Name& name, const Stored& entry) {
+  out << name << entry.state << entry.deletes << entry.uses << entry.value << entry.count_at;
+  put(out, entry.writer), put(out, entry.remover());
+}
+void get(MessageReader& in, Name& name, Stored& entry) {
+  in >> name >> entry.state >> entry.deletes >> entry.uses >> entry.value >> entry.count_at;
+  get(in, entry.writer);
+  Origin remover;
+  get(in, remover);
+  if (remover.statement != nullptr) entry.set_remover(std::move(remover));
+  entry.set_home(name.home), entry.declaration = name.declaration;
+}
+
 void put(Writer& out, const StoredData& data) {
-  const auto& entry = data.entry;
-  out << data.name << entry.state << entry.deletes << entry.uses << entry.value << entry.count_at;
-  put(out, entry.writer), put(out, entry.remover);
+  put(out, data.name, data.entry);
 }
 void get(MessageReader& in, StoredData& data) {
-  auto& entry = data.entry;
-  in >> data.name >> entry.state >> entry.deletes >> entry.uses >> entry.value >> entry.count_at;
-  get(in, entry.writer), get(in, entry.remover);
-  entry.home = data.name.home;
+  get(in, data.name, data.entry);
+}
+void put(Writer& out, const EndedRange& range) {
+  put(out, Name{range.first, range.how.declaration, range.how.home()}, range.how);
+  out << range.count << range.step;
+}
+void get(MessageReader& in, EndedRange& range) {
+  Name name;
+  get(in, name, range.how);
+  range.first = std::move(name.id);
+  in >> range.count >> range.step;
 }
 
 /// Inputs that are not here are asked for again.

@@ -38,7 +38,7 @@ struct BegunLine {
 };
 
 using StateItem =
-    std::variant<StoredData, Fragment, OpenGroup, Counters, Executed, BegunLine, Message, Stuck>;
+    std::variant<StoredData, EndedRange, Fragment, OpenGroup, Counters, Executed, BegunLine, Message, Stuck>;
 
 Writer& operator<<(Writer& out, const StateItem& item);
 StateItem read_item(MessageReader& in);

@@ -3,57 +3,69 @@
 
 namespace tailrace::fragments {
 
-void Store::retire(const Id& id, Stored& entry, Stored::State state) {
-  if (on_release_) on_release_(id, entry.value);
+/// The value of an entry is gone, and the entry with it, unless its name has no indices.
+void Store::retire(Entries::iterator entry, Stored::State state) {
+  auto& [id, stored] = *entry;
+  if (on_release_) on_release_(id, stored.value);
   --live_count_;
-  live_bytes_ -= static_cast<std::int64_t>(entry.value.bytes().size());
-  entry.value = {};
-  entry.state = state;
+  live_bytes_ -= static_cast<std::int64_t>(stored.value.bytes().size());
+  stored.value = {};
+  stored.state = state;
+  if (id.indices().empty()) return;
+  ended_.add(id, stored);
+  entries_.erase(entry);
 }
 
 /// The value, for one reader.
-Value Store::use(const Id& id, Stored& entry) {
-  if (entry.uses > 0) --entry.uses;
-  auto value = entry.value;
-  if (entry.uses == 0) retire(id, entry, Stored::State::exhausted);
+Value Store::use(Entries::iterator entry) {
+  auto& stored = entry->second;
+  if (stored.uses > 0) --stored.uses;
+  auto value = stored.value;
+  if (stored.uses == 0) retire(entry, Stored::State::exhausted);
   return value;
 }
 
 const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
-  auto& stored = entries_[post.name.id];
+  if (const auto* const ended = ended_.find(post.name.id)) return ended;
+  const auto entry = entries_.try_emplace(post.name.id).first;
+  auto& stored = entry->second;
   if (stored.state != Stored::State::expected) return &stored;
+  auto readers = stored.take_readers();
+  const bool deletes = stored.deletes;
   stored.state = Stored::State::live;
+  stored.declaration = post.name.declaration;
   stored.value = std::move(post.value), stored.uses = post.uses;
   stored.writer = std::move(post.writer), stored.count_at = post.count_at;
-  stored.home = post.name.home;
+  stored.set_home(post.name.home);
   ++live_count_;
   live_bytes_ += static_cast<std::int64_t>(stored.value.bytes().size());
-  if (stored.uses == 0) retire(post.name.id, stored, Stored::State::exhausted);
-  std::size_t served = 0;
-  while (served < stored.readers.size() && stored.state == Stored::State::live)
-    deliveries.push_back({stored.readers[served++], use(post.name.id, stored)});
-  if (served == stored.readers.size())
-    stored.readers = {};
-  else
-    stored.readers.erase(stored.readers.begin(),
-                         stored.readers.begin() + static_cast<std::ptrdiff_t>(served));
-  if (stored.deletes && stored.state == Stored::State::live)
-    retire(post.name.id, stored, Stored::State::deleted);
+  auto uses = stored.uses;
+  if (uses == 0) return retire(entry, Stored::State::exhausted), nullptr;
+  for (const auto& reader : readers) {
+    deliveries.push_back({reader, use(entry)});
+    if (--uses == 0) return nullptr;  // others wait for ever
+  }
+  if (deletes) retire(entry, Stored::State::deleted);
   return nullptr;
 }
 
 std::optional<Value> Store::request(const Name& name, const Reader& reader) {
-  auto& stored = entries_[name.id];
-  if (stored.state == Stored::State::live) return use(name.id, stored);
-  stored.readers.push_back(reader);
+  const auto entry = entries_.find(name.id);
+  if (entry != entries_.end() && entry->second.state == Stored::State::live) return use(entry);
+  if (entry != entries_.end())
+    entry->second.add_reader(reader);
+  else if (ended_.find(name.id) == nullptr)
+    entries_[name.id].add_reader(reader);
   return {};
 }
 
 void Store::remove(const Removal& removal) {
-  auto& stored = entries_[removal.name.id];
+  if (ended_.find(removal.name.id) != nullptr) return;
+  const auto entry = entries_.try_emplace(removal.name.id).first;
+  auto& stored = entry->second;
   if (stored.state == Stored::State::deleted) return;
-  stored.deletes = true, stored.remover = removal.by, stored.home = removal.name.home;
-  if (stored.state == Stored::State::live) retire(removal.name.id, stored, Stored::State::deleted);
+  stored.deletes = true, stored.set_remover(removal.by), stored.set_home(removal.name.home);
+  if (stored.state == Stored::State::live) retire(entry, Stored::State::deleted);
 }
 
 void Store::restore(const Id& id, Stored entry) {
@@ -62,6 +74,11 @@ void Store::restore(const Id& id, Stored entry) {
     live_bytes_ += static_cast<std::int64_t>(entry.value.bytes().size());
   }
   entries_[id] = std::move(entry);
+}
+
+const Stored* Store::find(const Id& id) const {
+  const auto entry = entries_.find(id);
+  return entry != entries_.end() ? &entry->second : ended_.find(id);
 }
 
 }  // namespace tailrace::fragments

@@ -6,38 +6,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fragments/groups.hpp"
+#include "fragments/ended_names.hpp"
 
 namespace tailrace::fragments {
-
-/// Who asked for a value: a rank, and what this rank calls the question.
-struct Reader {
-  std::int32_t rank = 0;
-  std::uint64_t token = 0;
-};
-struct Delivery {
-  Reader to;
-  Value value;
-};
-
-/// What is known of a name at its home.
-struct Stored {
-  enum class State : std::uint8_t { expected, live, exhausted, deleted };
-  State state = State::expected;
-  bool deletes = false;  ///< once it is there and has served those who asked before
-  std::int32_t uses = -1;
-  Value value;
-  Place count_at;
-  Origin writer, remover;
-  std::shared_ptr<const Home> home;  ///< as in its name
-  std::vector<Reader> readers;       ///< without an answer
-};
 
 /// The data fragments whose home is one rank. A value is written once; each answer is one use of it.
 class Store {
  public:
+  /// For one of so many ranks.
+  explicit Store(int ranks = 1) : ended_(ranks) {}
+
   /// Writes a value and adds the answers to those who wait for it. Takes all of the post but its name.
-  /// Returns the earlier entry, and takes nothing, if there was a value already.
+  /// Returns what is known of the name, and takes nothing, if there was a value already.
   const Stored* post(Post& post, std::vector<Delivery>& deliveries);
   /// The value, if it is there; otherwise the reader is answered when it comes.
   std::optional<Value> request(const Name& name, const Reader& reader);
@@ -45,21 +25,29 @@ class Store {
   void remove(const Removal& removal);
   /// Takes an entry of an earlier run of the program, before any other use of its name.
   void restore(const Id& id, Stored entry);
+  void restore(const EndedRange& range) { ended_.add(range); }
 
   /// Has a function called with each value that leaves, before it does.
   void on_release(std::function<void(const Id&, const Value&)> function) {
     on_release_ = std::move(function);
   }
 
+  /// What is known of a name, or null. Valid until the next call that changes something.
+  [[nodiscard]] const Stored* find(const Id& id) const;
+  /// Names that have a value or wait for one, and those without indices whose value is gone.
   [[nodiscard]] const std::unordered_map<Id, Stored, IdHash>& entries() const noexcept { return entries_; }
+  /// Names with indices whose value is gone.
+  [[nodiscard]] const EndedNames& ended() const noexcept { return ended_; }
   [[nodiscard]] std::int64_t live_count() const noexcept { return live_count_; }
   [[nodiscard]] std::int64_t live_bytes() const noexcept { return live_bytes_; }
 
  private:
-  Value use(const Id& id, Stored& entry);
-  void retire(const Id& id, Stored& entry, Stored::State state);
+  using Entries = std::unordered_map<Id, Stored, IdHash>;
+  Value use(Entries::iterator entry);
+  void retire(Entries::iterator entry, Stored::State state);
 
-  std::unordered_map<Id, Stored, IdHash> entries_;
+  Entries entries_;
+  EndedNames ended_;
   std::int64_t live_count_ = 0, live_bytes_ = 0;
   std::function<void(const Id&, const Value&)> on_release_;
 };

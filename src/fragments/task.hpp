@@ -15,7 +15,7 @@ namespace tailrace::fragments {
 struct Task {
   Fragment fragment;
   std::unique_ptr<Resolution> resolution;  ///< while it is looked at, is ready or runs; not while it waits
-  std::uint64_t number = 0;                ///< by which answers name it
+  std::uint32_t number = 0;                ///< by which answers name it
   std::uint64_t order = 0;                 ///< of those that have waited
   std::size_t awaited = 0;                 ///< inputs that it waits for
   bool placed = false;                     ///< it stays on this rank
@@ -45,7 +45,7 @@ class Tasks {
   Task& add(Fragment fragment, bool placed) {
     if (spare_.empty()) {
       spare_.push_back(&all_.emplace_back());
-      spare_.back()->number = all_.size() - 1;
+      spare_.back()->number = static_cast<std::uint32_t>(all_.size() - 1);
     }
     Task& task = *spare_.back();
     spare_.pop_back();
@@ -70,7 +70,7 @@ class Tasks {
     task.resolution->clear();
     resolutions_.push_back(std::move(task.resolution));
   }
-  [[nodiscard]] Task& at(std::uint64_t number) { return all_.at(number); }
+  [[nodiscard]] Task& at(std::uint32_t number) { return all_.at(number); }
   /// Those that wait, in the order in which they began to.
   [[nodiscard]] std::vector<const Task*> waiting() const {
     std::vector<const Task*> tasks;

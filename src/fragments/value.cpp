@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/fragments/value.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -35,29 +36,42 @@ namespace {
 /// clears its pages again. Blocks are made by one thread and released by another.
 class SpareMemory {
  public:
-  /// Memory of so many bytes, or null.
+  /// Memory of so many bytes, of a block that was released or new.
   void* take(std::size_t size_bytes) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = by_size_.find(size_bytes);
-    if (found == by_size_.end() || found->second.empty()) return nullptr;
-    void* const memory = found->second.back();
-    found->second.pop_back();
-    kept_bytes_ -= size_bytes;
-    return memory;
+    {
+      const std::scoped_lock lock(mutex_);
+      used_bytes_ += size_bytes;
+      max_used_bytes_ = std::max(max_used_bytes_, used_bytes_);
+      const auto found = by_size_.find(size_bytes);
+      if (found != by_size_.end() && !found->second.empty()) {
+        void* const memory = found->second.back();
+        found->second.pop_back();
+        kept_bytes_ -= size_bytes;
+        return memory;
+      }
+      shrink();
+    }
+    try {
+      return tailrace::detail::allocate_aligned(size_bytes);
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      used_bytes_ -= size_bytes;
+      throw;
+    }
   }
-  /// Memory of sizes that nobody asks for goes when the limit is reached, with all else.
-  void keep(void* memory, std::size_t size_bytes) {
-    if (size_bytes > limit_bytes) return tailrace::detail::free_aligned(memory, size_bytes);
+  void release(void* memory, std::size_t size_bytes) {
     const std::scoped_lock lock(mutex_);
-    if (kept_bytes_ + size_bytes > limit_bytes) clear();
     by_size_[size_bytes].push_back(memory);
-    kept_bytes_ += size_bytes;
+    used_bytes_ -= size_bytes, kept_bytes_ += size_bytes;
+    shrink();
   }
 
  private:
-  static constexpr std::size_t limit_bytes = 64 << 20;
-
-  void clear() {
+  /// Memory of sizes that nobody asks for goes, with all else, before there would be more in all than blocks
+  /// have had at one time, or than the least limit.
+  void shrink() {
+    constexpr std::size_t min_limit_bytes = 64 << 20;
+    if (used_bytes_ + kept_bytes_ <= std::max(max_used_bytes_, min_limit_bytes)) return;
     for (const auto& [size_bytes, all] : by_size_)
       for (void* const memory : all) tailrace::detail::free_aligned(memory, size_bytes);
     by_size_.clear();
@@ -66,7 +80,7 @@ class SpareMemory {
 
   std::mutex mutex_;
   std::unordered_map<std::size_t, std::vector<void*>> by_size_;
-  std::size_t kept_bytes_ = 0;
+  std::size_t kept_bytes_ = 0, used_bytes_ = 0, max_used_bytes_ = 0;
 };
 
 /// Values may be released when the program ends, after objects of static storage: it is never destroyed.
@@ -88,8 +102,8 @@ std::size_t allocated_bytes(std::size_t size_bytes, std::size_t head_bytes) {
 Buffer Buffer::for_overwrite(std::size_t size_bytes) {
   if (size_bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
   const std::size_t all = allocated_bytes(size_bytes, sizeof(Memory));
-  void* memory = all < smallest_kept_bytes ? nullptr : spare_memory().take(all);
-  if (memory == nullptr) memory = tailrace::detail::allocate_aligned(all);
+  void* const memory =
+      all < smallest_kept_bytes ? tailrace::detail::allocate_aligned(all) : spare_memory().take(all);
   Buffer buffer;
   buffer.memory_ = new (memory) Memory{1, size_bytes};
   return buffer;
@@ -104,7 +118,7 @@ void Buffer::release(Memory* memory) noexcept {
   if (all < smallest_kept_bytes)
     tailrace::detail::free_aligned(memory, all);
   else
-    spare_memory().keep(memory, all);
+    spare_memory().release(memory, all);
 }
 
 static Buffer with_end(std::string_view text) {

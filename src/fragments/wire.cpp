@@ -140,14 +140,14 @@ MessageReader& MessageReader::operator>>(Input& input) {
 Writer& Writer::operator<<(const Fragment& fragment) {
   *this << fragment.statement->number;
   for (const auto slot : fragment.statement->captured) *this << (*fragment.frame)[slot];
-  return *this << fragment.frame->call << fragment.inputs << fragment.group;
+  return *this << fragment.frame->call << fragment.inputs << fragment.group << fragment.moves;
 }
 MessageReader& MessageReader::operator>>(Fragment& fragment) {
   fragment.statement = statement();
   auto frame = std::make_shared<Frame>();
   frame->slots.resize(fragment.statement->caller->slots);
   for (const auto slot : fragment.statement->captured) *this >> frame->own(slot);
-  *this >> frame->call >> fragment.inputs >> fragment.group;
+  *this >> frame->call >> fragment.inputs >> fragment.group >> fragment.moves;
   fragment.frame = std::move(frame);
   return *this;
 }

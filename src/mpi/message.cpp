@@ -90,13 +90,14 @@ std::span<const int> test_some(std::span<MPI_Request> requests, std::vector<int>
   return std::span(numbers).first(static_cast<std::size_t>(count));
 }
 
-std::optional<Received> test_receive(MPI_Request& request) {
-  int done = 0, bytes = 0;
+std::optional<ReceivedBy> test_receives(std::span<MPI_Request> requests) {
+  int done = 0, bytes = 0, index = MPI_UNDEFINED;
   MPI_Status status;
-  check(MPI_Test(&request, &done, &status), "MPI_Test");
-  if (done == 0) return {};
+  check(MPI_Testany(static_cast<int>(requests.size()), requests.data(), &index, &done, &status),
+        "MPI_Testany");
+  if (done == 0 || index == MPI_UNDEFINED) return {};
   check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-  return Received{status.MPI_SOURCE, bytes};
+  return ReceivedBy{static_cast<std::size_t>(index), {status.MPI_SOURCE, bytes}};
 }
 
 std::optional<Arrival> find_arrival(CommView comm, int tag) {

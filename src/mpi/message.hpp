@@ -70,8 +70,14 @@ struct Received {
   int source = 0;
   std::int64_t bytes = 0;
 };
-/// Lets MPI continue; returns what the receive has received if it is complete. @local, does not wait.
-std::optional<Received> test_receive(MPI_Request& request);
+/// Describes which of several receives has received what.
+struct ReceivedBy {
+  std::size_t request = 0;
+  Received what;
+};
+/// Lets MPI continue once; returns what a receive has received, the first of those that are complete.
+/// @local, does not wait
+std::optional<ReceivedBy> test_receives(std::span<MPI_Request> requests);
 
 /// A message on its way that only its finder can receive any more.
 struct Arrival {

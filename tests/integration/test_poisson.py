@@ -117,7 +117,7 @@ def test_balance_and_limits_change_no_bit(rhs, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--balance", "diffuse"], 'fragments.balance: "diffuse" is not accepted'),
+        (["--balance", "shift"], 'fragments.balance: "shift" is not accepted'),
         (["--live-fragments", "0"], "fragments.live_fragments"),
         (["--live-bytes", "much"], 'fragments.live_bytes: "much" is no size'),
     ],
@@ -150,8 +150,8 @@ def residual_of_zero(rhs: np.ndarray) -> np.ndarray:
         (["problem.rhs=1.0", "domain.sides=['periodic']", "problem.boundary=0"], ["has the mean 1"]),
         (["domain.cells=[7]"], ["domain.cells"]),
         (
-            ["fragments.balance='diffuse'", "fragments.live_fragments=0", "fragments.live_bytes='much'"],
-            ["diffuse", "one of off, steal", "fragments.live_fragments", '"much" is no size'],
+            ["fragments.balance='shift'", "fragments.live_fragments=0", "fragments.live_bytes='much'"],
+            ["shift", "one of off, steal, diffuse, auto", "fragments.live_fragments", '"much" is no size'],
         ),
         (["fragments.live_bytes='0'"], ['"0" is no size for a limit']),
         (["problem.rhs='sines'"], ["problem.boundary"]),

@@ -189,7 +189,7 @@ def test_nothing_stays_of_a_program_that_has_not_begun(cache, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--balance", "diffuse"], "balance 'diffuse' is not known. Fix: give off or steal"),
+        (["--balance", "shift"], "balance 'shift' is not known. Fix: give one of off, steal, diffuse, auto"),
         (["--live-fragments", "0"], "limits of 0 live fragments"),
         (["--live-bytes", "much"], '--live-bytes: cannot read "much"'),
     ],

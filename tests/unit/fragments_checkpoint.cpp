@@ -154,7 +154,7 @@ class Segments {
     am::launch_local({.local_ranks = ranks, .faults = faults, .options = {}}, [&](am::Endpoint& endpoint) {
       InMemory checkpoints(segment);
       fragments::RunOptions options{{.workers = seed % 3 == 0 ? 2 : 1}};
-      if (seed % 5 == 0) options.balance = "steal";
+      options.balance = fragments::balance_words[seed % 4];
       options.taken = &checkpoints;
       endings[static_cast<std::size_t>(endpoint.rank())] =
           fragments::run(endpoint, image, bodies, words_, options);

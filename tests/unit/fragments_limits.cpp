@@ -9,6 +9,7 @@
 
 #include "am/launch.hpp"
 #include "error_of.hpp"
+#include "fragments/diffusion.hpp"
 #include "fragments/runtime.hpp"
 #include "fragments_bodies.hpp"
 #include "random_fragments.hpp"
@@ -72,7 +73,7 @@ TEST_CASE("limits: programs that need what is created last end with the interpre
   }
 }
 
-TEST_CASE("limits: random graphs end with the interpreter's results, stealing or not") {
+TEST_CASE("limits: random graphs end with the interpreter's results, however fragments move") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     const auto program = RandomFragments(seed).program();
@@ -80,7 +81,7 @@ TEST_CASE("limits: random graphs end with the interpreter's results, stealing or
     REQUIRE(fragments::interpret(test_image(program), test_bodies(alone), {}).succeeded());
     const fragments::Options options{.workers = 1 + static_cast<int>(seed % 2),
                                      .live_fragments = static_cast<std::int64_t>(1 + seed % 5),
-                                     .balance = seed % 4 < 2 ? "steal" : "off"};
+                                     .balance = fragments::balance_words[seed % 4]};
     const auto all = run_limited(2 + static_cast<int>(seed % 3), options, program);
     CHECK(all.ranks[0].errors == std::vector<std::string>{});
     CHECK(all.printed == alone.sorted());
@@ -130,18 +131,36 @@ TEST_CASE("balance: bodies that nothing places run on all ranks, placed ones onl
   };
   using Counts = std::vector<std::int64_t>;
   CHECK(executed("off", "") == Counts{402, 0, 0, 0});
-  CHECK(executed("steal", " @ { locator_cyclic: 2; }") == Counts{2, 0, 400, 0});
+  for (const auto* const way : {"steal", "diffuse", "auto"})
+    CHECK(executed(way, " @ { locator_cyclic: 2; }") == Counts{2, 0, 400, 0});
   for (const auto* const rules : {"", " @ { locator_cyclic: 2; stealable; }"})
-    for (const auto count : executed("steal", rules)) CHECK(count > 20);
+    for (const auto* const way : {"steal", "diffuse", "auto"})
+      for (const auto count : executed(way, rules)) CHECK(count > 20);
+}
+
+TEST_CASE("balance: neighbours on a torus that is as square as it can be") {
+  using Ranks = std::vector<int>;
+  const auto neighbours = fragments::Diffusion::neighbours_of;
+  CHECK(neighbours(0, 1) == Ranks{});
+  CHECK(neighbours(1, 2) == Ranks{0});
+  CHECK(neighbours(0, 5) == Ranks{1, 4});
+  CHECK(neighbours(0, 6) == Ranks{1, 2, 4});
+  CHECK(neighbours(5, 12) == Ranks{2, 3, 4, 8});
+  for (const int size : {2, 3, 4, 7, 12, 16, 30})
+    for (int rank = 0; rank < size; ++rank)
+      for (const int other : neighbours(rank, size)) {
+        const auto back = neighbours(other, size);
+        CHECK(std::ranges::find(back, rank) != back.end());
+      }
 }
 
 TEST_CASE("balance: a word that is not known is refused, with those that are") {
-  for (const std::string word : {"", "diffuse", "Steal"}) {
+  for (const std::string word : {"", "shift", "Steal"}) {
     const auto error = error_of([&] { run_limited(2, {.balance = word}, "sub main() { nothing(); }"); });
     REQUIRE(error);
     CHECK(error->kind == ErrorKind::usage);
     CHECK(error->message == "balance '" + word + "' is not known");
-    CHECK(error->hint == "give off or steal");
+    CHECK(error->hint == "give one of off, steal, diffuse, auto");
   }
   const auto error = error_of([] { run_limited(1, {.live_bytes = 0}, "sub main() { nothing(); }"); });
   REQUIRE(error);

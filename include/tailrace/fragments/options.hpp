@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -24,6 +25,9 @@ struct CheckpointOptions {
   std::function<bool()> stops;  ///< likewise: whether to take one and end. Empty: never
 };
 
+/// The words for `Options::balance`.
+inline constexpr std::array balance_words{"off", "steal", "diffuse", "auto"};
+
 /// How a program is run. Its results do not depend on it.
 struct Options {
   /// Threads of each rank that run bodies, from 1 on. With one it is the calling thread, which looks after
@@ -33,8 +37,9 @@ struct Options {
   /// nothing else can proceed.
   std::int64_t live_fragments = 100'000;
   std::int64_t live_bytes = std::numeric_limits<std::int64_t>::max();
-  /// How fragments come to ranks that have nothing to do: `off`, not at all; `steal`, those ask others for
-  /// fragments that have no recommended rank, or are `stealable`.
+  /// How fragments that have no recommended rank, or are `stealable`, come to ranks that have less to do:
+  /// `off`, not at all; `steal`, those that have nothing to do ask others; `diffuse`, ranks give to
+  /// neighbours that need less time for what they have; `auto`, both.
   std::string balance = "off";
   std::uint32_t depth = 10'000;  ///< calls within each other; one more is an error
   CheckpointOptions checkpoints = {};

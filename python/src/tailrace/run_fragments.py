@@ -58,6 +58,7 @@ SOURCE_OPTIONS = {
     "debug",
     "unoptimised",
     "build_dir",
+    "as_luna",
 }
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
