@@ -16,7 +16,7 @@ program = Program()
 def one(r: Name):
     r.set(1)
 @program.body
-def tell(what: str, v: int):
+def show(what: str, v: int):
     print(what, v)
 """
 MAIN = "@program.main\ndef main(n: int):\n    x = df('x')\n"
@@ -59,18 +59,18 @@ def test_it_is_the_same_program_as_in_the_language():
         + "    home(x, lambda i, j: i + 2 * j)\n    fill(x, n).requests(x[7]).then_deletes(x[7])\n"
         + "    with repeat('k', 0, lambda k: (x[k] / 2 < n) & (k != 3), big) as k:\n"
         + "        with when(word == 'a \"b\"'):\n"
-        + "            tell('no: ' + word, choose(k > 1, -k, to_int('2')))\n"
-        + "    tell(to_string(1.5), x[big] % -2147483648)\n"
+        + "            show('no: ' + word, choose(k > 1, -k, to_int('2')))\n"
+        + "    show(to_string(1.5), x[big] % -2147483648)\n"
     )
     Path("p.fa").write_text(
-        "C++ sub one(name r) ${{ r = 1; $}}\nC++ sub tell(string what, int v) ${{ what; v; $}}\n"
+        "C++ sub one(name r) ${{ r = 1; $}}\nC++ sub show(string what, int v) ${{ what; v; $}}\n"
         "sub fill(name x, int n) { one(x[0]) @ { locator_cyclic: -1; stealable; };\n"
         "  for i = 1..n { one(x[i][i - 1]) >> (x[i]) @ { req_count x[i][i - 1] = 2; }; } }\n"
         "sub main(int n, string word) { df x, big;\n"
         "  fill(x, n) --> (x[7]) @ { request x[7]; };\n"
         "  while x[k] / 2 < n && k != 3, k = 0..out big {\n"
-        '    if word == "a \\"b\\"" { tell("no: " + word, k > 1 ? -k : int("2")); } }\n'
-        "  tell(string(1.5), x[big] % -2147483648);\n} @ { locator_cyclic x[i][j] => i + 2 * j; }\n"
+        '    if word == "a \\"b\\"" { show("no: " + word, k > 1 ? -k : int("2")); } }\n'
+        "  show(string(1.5), x[big] % -2147483648);\n} @ { locator_cyclic x[i][j] => i + 2 * j; }\n"
     )
     ours, theirs = (without_places(document(path)) for path in ("p.py", "p.fa"))
     assert ours == theirs
@@ -79,18 +79,18 @@ def test_it_is_the_same_program_as_in_the_language():
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("    one(x)\n    tell('a')\n", "p.py:13:5: error: tell takes 2 arguments (string what, int"),
-        ("    one(x)\n    tell(x, 'b')\n", "p.py:13:5: error: argument 2 of tell is a string, parameter v"),
+        ("    one(x)\n    show('a')\n", "p.py:13:5: error: show takes 2 arguments (string what, int"),
+        ("    one(x)\n    show(x, 'b')\n", "p.py:13:5: error: argument 2 of show is a string, parameter v"),
         ("    one(n)\n", "error: argument 1 of one is a parameter, parameter r is a name"),
         ("    if x[n] < 3:\n        one(x)\n", "p.py:12:8: error: a condition of fragments is known only"),
         ("    for i in x:\n        one(x)\n", "p.py:12:5: error: fragments are no list"),
-        ("    with loop('i', 0, n) as i:\n        one(x[i])\n    tell('a', i)\n",
+        ("    with loop('i', 0, n) as i:\n        one(x[i])\n    show('a', i)\n",
          "p.py:14:5: error: i is used outside of the block that has it [SYN9]"),
         ("    with loop('n', 0, n) as i:\n        one(x[i])\n", "error: n is in use already [SYN8.1]"),
         ("    with loop('i', 0, 1.5) as i:\n        one(x[i])\n", "error: a bound is a real, where an int"),
-        ("    tell('a', 2**31)\n", "p.py:12:5: error: 2147483648 is no int of 32 bits"),
-        ("    tell('a', None)\n", "p.py:12:5: error: a NoneType is no value of the language"),
-        ("    tell('a', 'b' < x)\n", "error: invalid operation on strings: >"),
+        ("    show('a', 2**31)\n", "p.py:12:5: error: 2147483648 is no int of 32 bits"),
+        ("    show('a', None)\n", "p.py:12:5: error: a NoneType is no value of the language"),
+        ("    show('a', 'b' < x)\n", "error: invalid operation on strings: >"),
         ("    one(x + 1)\n", "error: argument 1 of one is an expression, parameter r is a name"),
         ("    home(x[1], lambda i: i)\n", "p.py:12:5: error: x has indices here [SYN11]"),
         ("    y, y = df('y', 'y')\n", "error: y is in use already"),
@@ -151,7 +151,7 @@ def test_a_module_that_python_refuses(text, message):
 
 
 def test_commands_know_programs_in_python():
-    Path("p.py").write_text(HEAD + MAIN + "    one(x)\n    tell('a', x)\n")
+    Path("p.py").write_text(HEAD + MAIN + "    one(x)\n    show('a', x)\n")
     assert command.tailrace("compile", "p.py", "-o", "p.json").status == 0
     assert json.loads(Path("p.json").read_text())["subs"]["one"]["code"] == "tailrace_python_body"
     assert command.tailrace("compile", "--check", "p.py", "--json").status == 0

@@ -35,7 +35,7 @@ def double_it(a: int, r: Name):
 
 
 @program.body
-def tell(what: str, v: int):
+def show(what: str, v: int):
     print(what, v)
 
 
@@ -53,8 +53,8 @@ def main(n: int):
     powers(x, n)
     with repeat("k", 0, lambda k: x[k] < 100, out=big) as k:
         with when((k + 1) % 2 == 0):
-            tell("even", x[k])
-    tell("first over 100:", x[big])
+            show("even", x[k])
+    show("first over 100:", x[big])
 """
 
 
@@ -98,7 +98,7 @@ def test_powers(ranks, powers):
     assert f"report: runs/{ranks}-10/report.html" in ended.err
     account = json.loads(Path(f"runs/{ranks}-10/run.json").read_text())
     counts = {one["name"]: one["executed"] for one in account["fragments"]["statements"]}
-    assert (counts["double_it"], counts["one"], counts["tell"]) == (10, 1, 1)
+    assert (counts["double_it"], counts["one"], counts["show"]) == (10, 1, 1)
 
 
 @pytest.mark.parametrize("ranks", RANKS)
