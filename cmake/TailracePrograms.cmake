@@ -22,7 +22,7 @@ endfunction()
 
 tailrace_collect_programs(${CMAKE_SOURCE_DIR} TAILRACE_PROGRAMS)
 add_custom_target(programs)
-add_dependencies(programs tailrace_messages)
+add_dependencies(programs tailrace_messages tailrace_python)
 add_custom_target(library)
 list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE module_targets)
 add_dependencies(library ${module_targets})

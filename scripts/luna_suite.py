@@ -24,7 +24,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +35,8 @@ TIMED_OUT = 124
 # What main's parameters are given in examples, of which nothing says it: LuNA's makefile has these two words.
 ARGUMENTS = ("anonymous", "turtle")
 MAIN = re.compile(r"^\s*(?:C\+\+\s+)?sub(?:\s*<<[^>]*>>)?\s+main\s*\(([^)]*)\)", re.MULTILINE)
+# What LuNA's launcher says of its steps on standard output, between what a program prints.
+PROGRESS = re.compile(r"\x1b\[2K\r(?:luna: [^\n\x1b]*)?")
 COMMENT = re.compile(r"`\w*|//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -48,18 +50,19 @@ class Program:
     expected: dict[str, list[str]]
 
 
-MXM = (
-    "an import says int where the C++ function has const char *: tailrace luna calls it all the same, as "
-    "LuNA does, and tailrace run refuses it (SYN12)"
+NAMES = (
+    "the program prints names of data fragments, which LuNA has without -g as (df) and Tailrace as they are, "
+    "such as A[0][1]"
 )
 # Why these may differ.
 REASONS = {
     "tests/00_new_tests/01_err_in_cpp": "LuNA counts lines and columns of C++ from 0; here from 1",
+    "tests/01_luna_args/02_help_key": "the page of --help is in words of its own",
     "tests/03_integral/01_empty": "starts LuNA's own parser, a program that is not there",
-    "tests/03_integral/06_mxm": MXM,
-    "examples/mxm/mxm.fa": MXM,
-    "tests/04_programs/basic8b": "two imports have one name: tailrace luna takes the last one, as LuNA does, "
-    "and tailrace run refuses them (SYN6.1)",
+    "examples/mxm/mxm.fa": NAMES,
+    "tests/03_integral/06_mxm": NAMES,
+    "examples/tests_luna/zpic3d/test.fa": "its C++ does not compile, with LuNA neither: an undeclared "
+    "variable in lib_mesh3d_codes.cpp:113",
 }
 
 
@@ -166,7 +169,17 @@ def with_tailrace_run(command: str, ranks: int) -> list[str] | None:
         return None
     if first != "luna" or request.only_compiles or "--help" in words:
         return None
-    options = ["-n", str(ranks), "-t", "2", "--oversubscribe", "--warnings", "off", "--no-report"]
+    options = [
+        "-n",
+        str(ranks),
+        "-t",
+        "2",
+        "--oversubscribe",
+        "--warnings",
+        "off",
+        "--no-report",
+        "--as-luna",
+    ]
     options += [word for one in request.defines for word in ("-D", one)] + ["-g"] * request.debug
     options += [f"--cpp-dir={request.cpp_dir}"] * bool(request.cpp_dir)
     options += [f"--cpp-source={request.cpp_source}"] * bool(request.cpp_source)
@@ -198,6 +211,7 @@ def outcome_of(program: Program, root: Path, options: argparse.Namespace) -> Out
             theirs = run(
                 program.command, copied(program, root, options.repairs, Path(place)), options.reference
             )
+            theirs = replace(theirs, out=PROGRESS.sub("", theirs.out))
             outcome.differences += compared("LuNA itself", theirs, wanted)
         for ranks in options.ranks:
             words = with_tailrace_run(program.command, ranks)

@@ -20,6 +20,7 @@
 #include "fragments/runtime.hpp"
 #include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
+#include "fragments_source.hpp"
 #include "run/stop.hpp"
 #include "run/tracing.hpp"
 #include "tailrace/comm.hpp"
@@ -117,7 +118,8 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
     return status == 0 ? 0 : run::exit_status(ErrorKind::usage);
   }
   options.words = app.remaining();
-  if (options.words.empty()) throw Error(ErrorKind::usage, "no program is given", "name a .so or .json file");
+  if (options.words.empty())
+    throw Error(ErrorKind::usage, "no program is given", "name a .fa, .so or .json file");
   options.file = options.words.front();
   options.words.erase(options.words.begin());
   if (!options.live_bytes.empty())
@@ -237,7 +239,9 @@ int main(int argc, char** argv) {
     auto parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;
     const auto& given = std::get<Options>(parsed);
-    const auto loaded = fragments::load_program(given.file, given.bodies, given.bodies_argument);
+    const bool is_source = given.file.ends_with(".fa");
+    const auto file = is_source ? compiled(world, given.file) : given.file;
+    const auto loaded = fragments::load_program(file, given.bodies, given.bodies_argument);
     line.insert(line.begin(), loaded.image->options.begin(), loaded.image->options.end());
     parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;

@@ -19,6 +19,7 @@ from tailrace.fragments.check import check_program
 from tailrace.fragments.compilers import find_compiler
 from tailrace.fragments.units import units_of
 from tailrace.launch import child_environment
+from tailrace_bench.language_fragments import measure_fragments
 from tailrace_bench.stepping import working_directory
 
 BODIES = 100
@@ -54,6 +55,10 @@ class Request:
     lines: tuple[int, ...]
     pairs: int
     directory: Path | None = None
+    reference: Path | None = None
+    """LuNA's home, built; None: not compared."""
+    commands: bool = True
+    """Whether commands are measured, or only what a fragment costs."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +75,25 @@ def measure(request: Request) -> dict[str, Any]:
     watch, commands = Watch(), Commands()
     with working_directory(request.directory) as directory:
         os.environ["XDG_CACHE_HOME"] = str(directory / "cache")
-        rows = [*measure_checks(request, directory, commands), *measure_runs(request, directory, commands)]
-        rows.append(measure_change(request, directory, commands))
-    settings = asdict(request) | {"directory": str(request.directory or "")}
-    return make_document("language", settings, watch, commands.lines) | {"rows": rows}
+        rows = measure_commands(request, directory, commands) if request.commands else []
+        costs = measure_fragments(
+            directory,
+            request.pairs,
+            (1, 2),
+            request.reference,
+            lambda source, target: commands.run(
+                tailrace("compile", "--warnings", "off", source, "-o", target)
+            ),
+        )
+    paths = {name: str(getattr(request, name) or "") for name in ("directory", "reference")}
+    document = make_document("language", asdict(request) | paths, watch, commands.lines)
+    return document | {"rows": rows, "fragments": costs}
+
+
+def measure_commands(request: Request, directory: Path, commands: "Commands") -> list[dict[str, Any]]:
+    """Checks, runs, and one changed body."""
+    rows = [*measure_checks(request, directory, commands), *measure_runs(request, directory, commands)]
+    return [*rows, measure_change(request, directory, commands)]
 
 
 class Commands:

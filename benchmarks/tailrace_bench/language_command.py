@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The options of `tailrace bench language`, and its table."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from tailrace.commands.bench import Directory, JsonFile, Pairs
 
@@ -19,15 +21,25 @@ def language(
     ] = None,
     pairs: Pairs = 5,
     directory: Directory = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(metavar="LUNA_HOME", help="A built LuNA, with which fragments are compared."),
+    ] = None,
+    only_fragments: Annotated[
+        bool, typer.Option("--only-fragments", help="Leave out checks, runs and the changed body.")
+    ] = False,
     json: JsonFile = None,
 ) -> None:
-    """Time and memory of checks of fragment programs by length, of a run, and of one changed body of many."""
+    """Time and memory of checks of fragment programs by length, of a run, of one changed body of many, and of
+    a fragment, beside one of the interface in C++ and one of LuNA.
+    """
     from tailrace.bench import document
     from tailrace.units import wide_console
     from tailrace_bench import language as benchmark
 
     document.check_writable(json)
-    found = benchmark.measure(benchmark.Request(tuple(lines or LINES), pairs, directory))
+    request = benchmark.Request(tuple(lines or LINES), pairs, directory, reference, not only_fragments)
+    found = benchmark.measure(request)
     document.write_document(found, json)
     print_document(found, wide_console())
 
@@ -46,6 +58,26 @@ def print_document(document: dict[str, Any], console: Console) -> None:
             for key, scale, digits in (("memory_bytes", 1 / MIB, 0), ("over_compiler", 1.0, 2))
         )
         table.add_row(row["name"], seconds, memory, over)
-    console.print(coverage_text(rows[0]["wall_s"]))
-    console.print(table)
+    console.print(coverage_text(document["fragments"][0]["language_ns"]))
+    if rows:
+        console.print(table)
+    console.print(fragments_table(document["fragments"]))
     console.print(watch_text(document["conditions"]))
+
+
+def fragments_table(rows: list[dict[str, Any]]) -> Table:
+    from tailrace.bench.document import make_table, with_interval
+    from tailrace.bench.stats import from_dict
+
+    columns = {"language_ns": "language [ns]", "c++_ns": "C++ [ns]", "luna_ns": "LuNA [ns]"}
+    columns |= {"over_c++": "language / C++", "over_luna": "language / LuNA"}
+    table = make_table("A fragment", "program", "ranks", *columns.values())
+    for row in rows:
+        cells = [
+            with_interval(from_dict(row[key]), digits=2 if key.startswith("over") else 0)
+            if key in row
+            else ""
+            for key in columns
+        ]
+        table.add_row(row["name"], str(row["ranks"]), *cells)
+    return table

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace bench language`: its programs, its account and its table. Nothing here asserts a time."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from rich.console import Console
 
 from native import needs
 from tailrace.fragments.check import check_program
-from tailrace_bench import language, language_command
+from tailrace_bench import language, language_command, language_fragments
 from test_bench import ENVIRONMENT
 
 
@@ -19,12 +20,14 @@ def test_programs_have_their_length_and_no_errors(lines, tmp_path):
     assert check_program(path)[1].errors == []
 
 
-@needs("tailrace-fragments")
+@needs("tailrace-fragments", "tailrace-bench-fragments")
 def test_all_rows(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
     monkeypatch.setenv("CXX_FLAGS", "-O0")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "before"))
     monkeypatch.setattr(language, "BODIES", 4)
+    small = {name: replace(kind, few=1, many=4) for name, kind in language_fragments.KINDS.items()}
+    monkeypatch.setattr(language_fragments, "KINDS", small)
     document = language.measure(language.Request((200, 400), 1, tmp_path))
     names = [row["name"] for row in document["rows"]]
     assert len(names) == 5 and names[-1] == "compile, 1 of 4 bodies changed"
@@ -35,3 +38,8 @@ def test_all_rows(tmp_path, monkeypatch):
     language_command.print_document(document, console)
     text = console.export_text()
     assert all(name in text for name in names)
+    costs = document["fragments"]
+    assert [(row["name"], row["ranks"]) for row in costs] == [
+        (name, ranks) for name in language_fragments.KINDS for ranks in (1, 2)
+    ]
+    assert "over_c++" in costs[0] and "over_c++" not in costs[1] and "matrix product" in text

@@ -74,7 +74,7 @@ def test_every_key_is_in_the_reference():
 
 WRONG = [
     ("program.fil=\"p.fa\"", "program.fil: is unknown. Did you mean program.file?"),
-    ("program.file=\"p.f\"", 'program.file: "p.f": a program ends in .fa, .so, .json'),
+    ("program.file=\"p.f\"", 'program.file: "p.f": a program ends in .fa, .py, .so, .json'),
     ("program.file=3", "program.file: 3: text is needed"),
     ("program.arguments=3", "program.arguments: 3: a list is needed"),
     ("program.arguments=[true]", "texts and numbers are needed"),

@@ -55,6 +55,7 @@ PYPROJECT = """
 dependencies = ["numpy"]
 [project.optional-dependencies]
 test = ["pytest"]
+native = ["nanobind"]
 comparison = ["k-wave-python"]
 """
 

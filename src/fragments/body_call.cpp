@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <memory>
 
 #include "fragments/evaluation.hpp"
 #include "tailrace/error.hpp"
@@ -78,6 +79,12 @@ void share(tailrace_call* call, int number, int from) {
 const char* subroutine(tailrace_call* call) {
   return call->subroutine->name.c_str();
 }
+void* keep(tailrace_call* call, int number) {
+  return std::make_unique<Buffer>(value_of(*call, number, Type::unset).buffer()).release();
+}
+void drop(void* kept) {
+  const std::unique_ptr<Buffer> buffer(static_cast<Buffer*>(kept));
+}
 
 }  // namespace
 
@@ -96,7 +103,9 @@ const tailrace_body_interface& body_interface() noexcept {
                                              create_block,
                                              share,
                                              fail,
-                                             subroutine};
+                                             subroutine,
+                                             keep,
+                                             drop};
   return table;
 }
 

@@ -54,7 +54,8 @@ std::string document_in(void* object, const std::string& path) {
 
 /// Lets an object that needs a text begin.
 void begin(void* object, const std::string& argument) {
-  const auto function = reinterpret_cast<tailrace_bodies_begin>(::dlsym(object, "tailrace_bodies_begin"));
+  const auto function =
+      reinterpret_cast<tailrace_bodies_begin_function>(::dlsym(object, "tailrace_bodies_begin"));
   if (function == nullptr) return;
   const char* const wrong = function(argument.c_str());
   if (wrong != nullptr) throw Error({.kind = ErrorKind::input, .message = wrong, .path = {}, .hint = {}});

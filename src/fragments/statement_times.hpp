@@ -10,7 +10,7 @@
 
 namespace tailrace::fragments {
 
-/// What people call the fragments of a statement, what they are, and where it stands.
+/// What people call the fragments of a statement, what they are, and where it is.
 trace::TypeName name_of(const Image& image, const Statement& statement);
 
 /// What the fragments of a statement came to, on one rank or on all.
@@ -31,7 +31,7 @@ class StatementTimes {
     auto& at = threads_[static_cast<std::size_t>(thread)];
     at.uses[row_of(fragment)].busy_s += monotonic_s() - at.began_s;
   }
-  /// The rank's own thread knows that it will not go on.
+  /// The rank's own thread knows that it has ended.
   void executed(const Fragment& fragment) { ++threads_.front().uses[row_of(fragment)].executed; }
 
   /// Of all threads, by the number of the statement; the call of main is the last. No thread is at work.

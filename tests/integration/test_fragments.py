@@ -2,6 +2,7 @@
 """tailrace-fragments: serialised programs with bodies in a shared object, under mpirun."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -141,3 +142,33 @@ def test_ranks_as_threads_of_one_process(shared_object):
     ended = start("--transport", "local:3", shared_object, 12, ranks=1)
     assert ended.status == 0, ended
     assert "result 4096" in ended.out
+
+
+POWERS = Path(__file__).resolve().parents[2] / "examples" / "fragments" / "powers.fa"
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_source_is_compiled_by_rank_0(ranks, tmp_path, monkeypatch):
+    commands = tmp_path / "tailrace"
+    commands.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec {" ".join(jobs.TAILRACE)} "$@"\n')
+    commands.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ended = jobs.Job([POWERS, 10], ranks, command=[str(find_program("tailrace-fragments"))]).wait()
+    assert ended.status == 0, ended
+    assert sorted(ended.out.splitlines()) == ["even 2", "even 32", "even 8", "first over 100: 128"]
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_a_source_that_cannot_be_compiled(tmp_path, monkeypatch):
+    native = [str(find_program("tailrace-fragments"))]
+    launcher_folder = Path(jobs.launcher().path).parent if jobs.launcher().path else tmp_path
+    monkeypatch.setenv("PATH", f"{tmp_path}:{launcher_folder}")
+    if not (launcher_folder / "tailrace").exists():
+        ended = jobs.Job([POWERS, 10], 2, command=native).wait()
+        assert ended.status == 2 and "tailrace cannot be started: No such file" in ended.err, ended
+        assert f"`tailrace compile {POWERS}` where it is" in ended.err
+    (tmp_path / "tailrace").write_text("#!/bin/sh\nexit 2\n")
+    (tmp_path / "tailrace").chmod(0o755)
+    ended = jobs.Job([POWERS, 10], 2, command=native).wait()
+    assert ended.status == 2 and f"{POWERS} does not compile" in ended.err, ended

@@ -50,6 +50,9 @@ typedef struct tailrace_body_interface {
   void (*fail)(tailrace_call* call, const char* text);
   /** The name of the subroutine: one body may be that of several. */
   const char* (*subroutine)(tailrace_call* call);
+  /** Keeps the memory of a value beyond the body, until `drop`, which any thread may call. */
+  void* (*keep)(tailrace_call* call, int parameter);
+  void (*drop)(void* kept);
 } tailrace_body_interface;
 
 /** A body. */
@@ -58,7 +61,7 @@ typedef void (*tailrace_body)(const tailrace_body_interface* tailrace, tailrace_
 /** A shared object of bodies may export this as `tailrace_bodies_begin`: it is called once on each rank, before
  * any body, with the text of `tailrace-fragments --bodies-argument`. Returns NULL, or what is wrong, which
  * ends the program before it begins and is never freed. */
-typedef const char* (*tailrace_bodies_begin)(const char* argument);
+typedef const char* (*tailrace_bodies_begin_function)(const char* argument);
 
 #ifdef __cplusplus
 }

@@ -19,9 +19,9 @@ MARDYN_SIMULATION = "molecules"
 FRAGMENTS = "fragments"
 NPB_CASE = re.compile(r"heat:([A-Z])")
 NPB_CLASSES = "SWABCDE"
-# Programs of the fragment language: the source, the shared object, the serialised form.
-PROGRAM_SOURCE = ".fa"
-PROGRAM_SUFFIXES = (PROGRAM_SOURCE, ".so", ".json")
+# Fragment programs: the source in the language or in Python, the shared object, the serialised form.
+PROGRAM_SOURCE, PYTHON_PROGRAM = ".fa", ".py"
+PROGRAM_SUFFIXES = (PROGRAM_SOURCE, PYTHON_PROGRAM, ".so", ".json")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ KEYS = {
     "program.warnings": Key(TEXT, "warnings"),
     "program.debug": Key(FLAG, "debug"),
     "program.unoptimised": Key(FLAG, "unoptimised"),
+    "program.as_luna": Key(FLAG, "as_luna"),
     "fragments.balance": Key(TEXT, "balance"),
     "fragments.live_fragments": Key(COUNT, "live_fragments"),
     "fragments.live_bytes": Key(TEXT, "live_bytes"),

@@ -71,9 +71,11 @@ def found_program(name: str) -> Path | None:
     return None
 
 
-def find_library(name: str) -> Path | None:
-    """The library libNAME.so that is loaded into programs of others, built first in a checkout."""
-    build(name)
+def find_library(name: str, target: str = "") -> Path | None:
+    """The library libNAME.so that is loaded into programs, built first in a checkout, by its own name or as
+    this target.
+    """
+    build(target or name)
     paths = (directory / f"lib{name}.so" for directory in program_directories())
     return next((path.absolute() for path in paths if path.is_file()), None)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.account import headline, how_it_ended, was_killed, write_account
-from tailrace.casefile import PROGRAM_SOURCE
+from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.fragments.compile import Source, compile_with_files
 from tailrace.fragments.folders import passing_folder
@@ -36,7 +36,7 @@ from tailrace.launch import (
     launch_command,
     resolve_bind,
 )
-from tailrace.programs import find_program, launch_info, program_directories
+from tailrace.programs import find_library, find_program, launch_info, program_directories
 from tailrace.progress import PlainProgress
 from tailrace.run_files import RunAccount
 
@@ -59,6 +59,7 @@ SOURCE_OPTIONS = {
     "debug",
     "unoptimised",
     "build_dir",
+    "as_luna",
 }
 NO_OUTPUTS = "a fragment program has no outputs but its standard output so far"
 REASONS = {
@@ -105,10 +106,13 @@ def check_options(program: Path, given: dict[str, str]) -> None:
     """Raises CommandError for an option that means nothing to the program; `given`: name in Python -> as it
     is written.
     """
-    known = COMMON_OPTIONS | (SOURCE_OPTIONS if program.suffix == PROGRAM_SOURCE else set())
-    for name in (name for name in given if name not in known):
-        compiled = "it is compiled already" if name in SOURCE_OPTIONS else ""
-        raise CommandError(f"{given[name]}: not for {program}: {compiled or REASONS[name]}.")
+    in_python = program.suffix == PYTHON_PROGRAM
+    of_source = SOURCE_OPTIONS if program.suffix == PROGRAM_SOURCE else {"warnings"} if in_python else set()
+    for name in (name for name in given if name not in COMMON_OPTIONS | of_source):
+        why = "it is in Python" if in_python else "it is compiled already"
+        raise CommandError(
+            f"{given[name]}: not for {program}: {why if name in SOURCE_OPTIONS else REASONS[name]}."
+        )
 
 
 def run_program(request: ProgramRequest) -> int:
@@ -132,6 +136,10 @@ def keep(request: ProgramRequest, file: Path, account: RunAccount, files: Sequen
     assert request.out is not None
     kept = request.out / f"{KEPT_PROGRAM}{file.suffix}"
     shutil.copyfile(file, kept)
+    of_python = request.out / f"{KEPT_PROGRAM}{PYTHON_PROGRAM}"
+    of_python.unlink(missing_ok=True)
+    if request.source.program.suffix == PYTHON_PROGRAM:
+        shutil.copyfile(request.source.program, of_python)
     start = {
         "program": NATIVE,
         "arguments": [*request.arguments],
@@ -155,11 +163,12 @@ def made(source: Source) -> Iterator[tuple[Path | None, Problems, list[Path]]]:
     """What the native program takes: an object that is there for the run, or what was compiled before. None
     if the source has errors, which are said. Also the files that it was made of.
     """
-    if source.program.suffix != PROGRAM_SOURCE:
+    if source.program.suffix not in (PROGRAM_SOURCE, PYTHON_PROGRAM):
         yield source.program, Problems(), []
         return
     with passing_folder("programs") as folder:
-        target = folder / f"{source.program.stem}.so"
+        form = ".json" if source.program.suffix == PYTHON_PROGRAM else ".so"
+        target = folder / f"{source.program.stem}{form}"
         problems, files = compile_with_files(source, target)
         if text := problems.as_text():
             print(text, file=sys.stderr)
@@ -229,7 +238,7 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
             shutil.rmtree(request.out / TRACES, ignore_errors=True)  # of the run that is resumed
             (request.out / TRACES).mkdir()
             options += [f"--trace={request.out.absolute()}"]
-        options += ["--resume"] * request.resumes
+        options += ["--resume"] * request.resumes + python_bodies(request, account)
         words = [str(native), *options, str(file.absolute()), *request.arguments]
         command = launch_command(launcher, layout, words)
         started = time.time()
@@ -240,6 +249,27 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
     why = reason(result, shown.lines)
     account = ended_account(account, exit_status(result), time.time() - started, why, said)
     return end(request, account)
+
+
+def python_bodies(request: ProgramRequest, account: RunAccount) -> list[str]:
+    """The options by which ranks have the bodies of a program in Python, which is in the run directory."""
+    assert request.out is not None
+    text = request.out.absolute() / f"{KEPT_PROGRAM}{PYTHON_PROGRAM}"
+    if not text.is_file():
+        return []
+    if request.threads > 1:
+        raise CommandError(
+            f"-t {request.threads}: bodies in Python run one at a time on each rank. Fix: more ranks (-n)"
+        )
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    library = find_library(f"tailrace_python-{version}", "tailrace_python")
+    if library is None:
+        raise CommandError(
+            f"libtailrace_python-{version}.so is missing: it runs bodies in Python, and takes nanobind and a "
+            "Python with headers and a shared library (Debian: python3-dev). Fix: install these, build again"
+        )
+    words = (sys.executable, str(text), account["config"]["program"]["file"])
+    return [f"--bodies={library}", "--bodies-argument=" + "\n".join(words)]
 
 
 def native_account(path: Path) -> RunAccount:

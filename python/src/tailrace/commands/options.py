@@ -91,6 +91,14 @@ Debug = Annotated[
 Unoptimised = Annotated[
     bool, typer.Option("-O0", help="Compile bodies without optimisation: sooner ready, slower.")
 ]
+AsLuna = Annotated[
+    bool,
+    typer.Option(
+        "--as-luna",
+        help="Two errors are warnings, as LuNA lets them through: of several imports or subroutines of one "
+        "name the last one counts, and a function is called as its import says, whatever its parameters.",
+    ),
+]
 BuildDirectory = Annotated[
     Path | None,
     typer.Option(
@@ -199,6 +207,7 @@ PROGRAM = {
     "debug": (Debug, False),
     "unoptimised": (Unoptimised, False),
     "build_dir": (BuildDirectory, None),
+    "as_luna": (AsLuna, False),
 }
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -236,5 +245,6 @@ def program_source(program: Path, values: dict[str, Any], run_options: Sequence[
         values["build_dir"],
         values["debug"],
         not values["unoptimised"],
+        values["as_luna"],
         run_options=run_options,
     )

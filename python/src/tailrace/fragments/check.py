@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tailrace.casefile import PYTHON_PROGRAM
 from tailrace.fragments.names import Bound, bind
 from tailrace.fragments.parse import parse
 from tailrace.fragments.preprocess import preprocess
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.ranges import check_ranges
-from tailrace.fragments.source import Place, SourceFile, read_source
+from tailrace.fragments.source import Expanded, Place, SourceFile, read_source
 from tailrace.fragments.tree import Program
 from tailrace.fragments.types import check_types
 from tailrace.fragments.usage import check_usage
@@ -40,7 +41,19 @@ def check_program(
 
     With `last_counts` the last one of several subroutines of a name counts; otherwise they are an error.
     """
+    if path.suffix == PYTHON_PROGRAM:
+        return check_python(path)
     return check_source(read_source(path, str(path)), defines, last_counts)
+
+
+def check_python(path: Path) -> tuple[Bound, Problems]:
+    """Checks a program in Python, whose module is executed for that."""
+    from tailrace.fragments.python_source import read_program  # only these need it
+
+    program, text, problems = read_program(path)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
+    with no_collection():
+        return check_tree(program, text, problems, last_counts=False), problems
 
 
 def check_source(
@@ -63,9 +76,16 @@ def run_passes(source: SourceFile, defines: Sequence[str], last_counts: bool) ->
             Place(source, 0), "the program is empty", "SYN7", "sub main() { ... } is where it begins"
         )
         return Bound(program, expanded), problems
+    return check_tree(program, expanded, problems, last_counts), problems
+
+
+def check_tree(program: Program, expanded: Expanded, problems: Problems, last_counts: bool) -> Bound:
+    """The passes behind the parser."""
+    if problems.errors and not program.items:
+        return Bound(program, expanded)
     bound = bind(program, expanded, problems, last_counts)
     check_types(bound, problems)
     if not problems.errors:
         check_usage(bound, problems)
         check_ranges(bound, problems)
-    return bound, problems
+    return bound

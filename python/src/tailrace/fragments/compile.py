@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tailrace.casefile import PYTHON_PROGRAM
 from tailrace.console import CommandError
 from tailrace.fragments import tree
 from tailrace.fragments.build import Builder, Failure, link
@@ -59,7 +60,10 @@ def compile_with_builder(
 ) -> tuple[Problems, list[Path]]:
     """The same with what compiles, which is made when it is needed."""
     bound, problems = check_program(source.program, source.defines, source.last_counts)
-    alone = target is not None and target.suffix == ".json"
+    in_python = source.program.suffix == PYTHON_PROGRAM
+    alone = in_python or (target is not None and target.suffix == ".json")
+    if in_python:
+        check_python_options(source, target)
     sources = [] if alone else sources_of(source.program, source.cpp_directories, source.cpp_sources)
     functions = {} if alone else find_functions(bound, sources, problems, partial(compiler_of, source))
     problems = problems.steered(source.warnings)
@@ -81,6 +85,15 @@ def compile_with_builder(
         problems.errors += found.errors
         problems.warnings += found.warnings
     return problems, read
+
+
+def check_python_options(source: Source, target: Path | None) -> None:
+    """Raises CommandError for what a program in Python does not have."""
+    if target is not None and target.suffix != ".json":
+        raise CommandError(f"{target}: bodies in Python are in no shared object. Fix: -o FILE.json")
+    given = {"-D": source.defines, "--cpp-dir": source.cpp_directories, "--cpp-source": source.cpp_sources}
+    for option in (name for name, value in given.items() if value):
+        raise CommandError(f"{option}: not for {source.program}: it is in Python.")
 
 
 def is_of(item: tree.Import, problems: Problems, bound: Bound) -> bool:

@@ -5,9 +5,11 @@ In: `Bound` and the source files; out: a `Function` of each import.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tailrace.console import CommandError
@@ -20,6 +22,9 @@ from tailrace.fragments.source import Place, SourceFile
 
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:[^"\\\n]|\\.)*")', re.DOTALL)
 INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+BEFORE_BRACKET = re.compile(r"\b\w+(?=\s*\()")
+# What follows the name of a function where it is defined.
+DEFINITION = re.compile(r"\s*\(([^;{}]*)\)\s*(?:noexcept\s*)?\{")
 # The place of an offset in a text.
 Places = Callable[[int], Place]
 # What the preprocessor of a C++ compiler says of where the next line comes from.
@@ -49,8 +54,8 @@ def find_functions(
     """
     wanted = [item for item in bound.program.items if isinstance(item, tree.Import)]
     found = look_up(wanted, written(sources))
-    if any(item.cpu and item not in found for item in wanted):
-        found = look_up(wanted, preprocessed(sources, compiler)) | found
+    if left := [item for item in wanted if item.cpu and item not in found]:
+        found |= look_up(left, preprocessed(sources, compiler))
     for item in wanted:
         if item not in found or not item.cpu:
             # LuNA's users keep imports of which they have not written the function.
@@ -72,13 +77,16 @@ def look_up(
     wanted: Sequence[tree.Import], texts: Iterator[tuple[Path, str, Places]]
 ) -> dict[tree.Import, Function]:
     """Those of the imports that are defined in texts, each of which belongs to a source."""
-    found: dict[tree.Import, Function] = {}
-    for source, text, place_of in texts:
-        for item in (one for one in wanted if one not in found):
-            definition = re.compile(rf"\b({item.function})\s*\(([^;{{}}]*)\)\s*(?:noexcept\s*)?\{{")
-            if match := definition.search(text):
-                found[item] = Function(item.function, source, place_of(match.start(1)), match[2])
-    return found
+    left = {item.function for item in wanted}
+    functions: dict[str, Function] = {}
+    for source, text, place_of in texts if left else ():
+        for word in BEFORE_BRACKET.finditer(text):
+            if word[0] not in left:
+                continue
+            if match := DEFINITION.match(text, word.end()):
+                functions[word[0]] = Function(word[0], source, place_of(word.start()), match[1])
+                left.remove(word[0])
+    return {item: functions[item.function] for item in wanted if item.function in functions}
 
 
 def written(sources: Sequence[Path]) -> Iterator[tuple[Path, str, Places]]:
@@ -118,13 +126,26 @@ def preprocessed(
     with ThreadPoolExecutor(usable_cores()) as pool:
         made = pool.map(lambda source: words.run("-E", source).stdout, sources)
         for source, text in zip(sources, made, strict=True):
-            yield source, text, lambda offset, text=text: marked_place(text, offset)
+            yield source, text, MarkedText(text).place
 
 
-def marked_place(text: str, offset: int) -> Place:
-    """The place in a file of what a preprocessor made: the beginning of its line."""
-    *_, marker = MARKER.finditer(text, 0, offset)  # preprocessors begin with one
-    path = Path(marker[2])
-    file = SourceFile(str(path), path, path.read_text(errors="replace"))
-    line = int(marker[1]) + text.count("\n", marker.end() + 1, offset)
-    return Place(file, file.line_starts[min(line, len(file.line_starts)) - 1])
+class MarkedText:
+    """What a preprocessor made, with the places that it says; it begins with one."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.files: dict[Path, SourceFile] = {}
+
+    @cached_property
+    def markers(self) -> list[re.Match[str]]:
+        return list(MARKER.finditer(self.text))
+
+    def place(self, offset: int) -> Place:
+        """The place in a file: the beginning of its line."""
+        marker = self.markers[bisect_right(self.markers, offset, key=re.Match.start) - 1]
+        path = Path(marker[2])
+        if path not in self.files:
+            self.files[path] = SourceFile(str(path), path, path.read_text(errors="replace"))
+        starts = self.files[path].line_starts
+        line = int(marker[1]) + self.text.count("\n", marker.end() + 1, offset)
+        return Place(self.files[path], starts[min(line, len(starts)) - 1])

@@ -12,6 +12,7 @@ from tailrace.fragments.names import Bound, Symbol, labels_of
 from tailrace.fragments.source import SourceFile
 
 VERSION = 1
+PYTHON_BODY = "tailrace_python_body"
 
 
 def lower(bound: Bound, options: Sequence[str] = ()) -> dict:
@@ -29,9 +30,9 @@ def lower(bound: Bound, options: Sequence[str] = ()) -> dict:
     return document | ({"options": [*options]} if options else {})
 
 
-def symbol_of(name: str) -> str:
-    """The symbol of a body in the shared object."""
-    return f"tailrace_body_{name}"
+def symbol_of(item: tree.CppSub | tree.Import) -> str:
+    """The symbol of a body in the shared object; bodies in Python have one for all."""
+    return PYTHON_BODY if isinstance(item, tree.PythonSub) else f"tailrace_body_{item.name}"
 
 
 class Lowering:
@@ -63,7 +64,7 @@ class Lowering:
     def sub(self, item: tree.Callable) -> dict:
         head = {"at": self.at(item), "args": [self.arg(*param) for param in enumerate(item.params, start=1)]}
         if not isinstance(item, tree.Sub):
-            return head | {"type": "extern", "code": symbol_of(item.name)}
+            return head | {"type": "extern", "code": symbol_of(item)}
         nfparams = self.bound.nfparams[item.name]
         return head | {"type": "struct", "nfparams": nfparams} | self.block(item.block, labels=True)
 

@@ -213,6 +213,11 @@ class CppSub(Node):
 
 
 @dataclass(slots=True, eq=False)
+class PythonSub(CppSub):
+    """A body that is a function in Python; its foreign block has the names that it uses."""
+
+
+@dataclass(slots=True, eq=False)
 class CppHead(Node):
     text: int
 

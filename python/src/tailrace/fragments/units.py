@@ -101,7 +101,7 @@ def body(item: tree.CppSub, text: str) -> str:
     params = ", ".join(f"{TYPES[param.type]} {param.name}" for param in item.params)
     return (
         f'static void body_of_{item.name}({params}) {{\n{text}\n#line 1 "body of {item.name}"\n}}\n'
-        + function(symbol_of(item.name), f"body_of_{item.name}", item.params)
+        + function(symbol_of(item), f"body_of_{item.name}", item.params)
     )
 
 
@@ -132,7 +132,7 @@ def source_unit(
             target = f"reinterpret_cast<void (*)({types})>(&{target})"
         else:
             text += checked(item)
-        text += function(symbol_of(item.name), target, item.params)
+        text += function(symbol_of(item), target, item.params)
     return Unit(source.name, text, imports)
 
 

@@ -185,8 +185,14 @@ def warn_of_unused(bound: Bound, problems: Problems) -> None:
                 if not re.search(rf"\b{param.name}\b", body):
                     warn(param.at, *UNUSED["parameter"], param.name)
         if isinstance(item, tree.CppSub | tree.Sub) and item.name not in bound.called | {"main"}:
-            code, what = ("SYN5.4", "C++ sub") if isinstance(item, tree.CppSub) else ("SYN5.5", "sub")
-            warn(item.at, code, what, item.name)
+            warn(item.at, *kind_of(item), item.name)
+
+
+def kind_of(item: tree.CppSub | tree.Sub) -> tuple[str, str]:
+    """The code under which an unused subroutine is known, and what it is called."""
+    if isinstance(item, tree.Sub):
+        return "SYN5.5", "sub"
+    return "SYN5.4", "body" if isinstance(item, tree.PythonSub) else "C++ sub"
 
 
 def is_passive(bound: Bound, symbol: Symbol) -> bool:

@@ -12,7 +12,9 @@ from typing import Any
 from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
+from tailrace.casefile import PYTHON_PROGRAM
 from tailrace.fragments.highlight import FragmentLexer
 from tailrace.report.load import Run
 from tailrace.report.parts import Listing, Table
@@ -100,7 +102,8 @@ def caption_of(has_times: bool, has_marks: bool) -> str:
 def listing(name: str, text: str, uses: dict[int, Use], marked: set[int], longest_s: float) -> str:
     """The lines of a file as a table: number, fragments, time with a bar, text."""
     formatter = HtmlFormatter(nowrap=True, noclasses=True)
-    lines = highlight(text, FragmentLexer(stripnl=False), formatter).split("\n")
+    lexer = PythonLexer if name.endswith(PYTHON_PROGRAM) else FragmentLexer
+    lines = highlight(text, lexer(stripnl=False), formatter).split("\n")
     rows = []
     for number, line in enumerate(lines[: text.count("\n") + (not text.endswith("\n"))], 1):
         use = uses.get(number)
