@@ -145,13 +145,12 @@ output::Session& Run::Impl::open_output(const std::string& path, const output::F
   outputs_.add_to(whole_head);
   auto from = resume;
   if (resumed_after_ > 0) from = {.after = resumed_after_, .kept = &*kept_};
-  session_ =
-      std::make_unique<output::Session>(comm_, path, std::move(plan_), whole_head, options_.write, log_,
-                                        output::SessionContext{.services = {.io_servers = io_servers_},
-                                                               .planner = {.plan_only = options_.plan_only,
-                                                                           .tuning_directory =
-                                                                               output::tuning_directory()},
-                                                               .resume = from});
+  session_ = std::make_unique<output::Session>(
+      comm_, path, std::move(plan_), whole_head, options_.write, log_,
+      output::SessionContext{
+          .services = {.io_servers = io_servers_},
+          .planner = {.plan_only = options_.plan_only, .tuning_directory = output::tuning_directory()},
+          .resume = from});
   kept_.reset();
   if (output::writes_hdf5(options_.write)) describe_grids(path);
   predicted_bytes_ += session_->memory_bytes() + trace::Recorder::memory_bytes(logs, options_.trace);

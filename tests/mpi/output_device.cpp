@@ -52,7 +52,8 @@ class DeviceField {
 
 /// As `run_pattern`, with the field in the memory of an emulated device, or every second rank's.
 std::optional<ErrorInfo> run_on_device(mpi::CommView comm, const std::string& path, const PatternRun& run,
-                                       const WriteOptions& options, device::Device& device, bool mixed = false) {
+                                       const WriteOptions& options, device::Device& device,
+                                       bool mixed = false) {
   const Box own = run.split(run.domain, comm.size())[static_cast<std::size_t>(comm.rank())];
   DeviceField on_device(device, own);
   pattern::Field<float> on_host(own);

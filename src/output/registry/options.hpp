@@ -39,8 +39,6 @@ struct Service {
 std::vector<Service> services();
 /// The strategy as it is given to `--write`, such as "threads:2".
 std::string strategy_text(const WriteOptions& options);
-/// Takes over who writes, and nothing else.
-void take_strategy(const WriteOptions& from, WriteOptions& to);
 /// The sink as it is given to `--sink`, such as "hdf5-chunked:4".
 std::string sink_text(const WriteOptions& options);
 /// Returns whether each sample goes into a file of its own (docs/formats/snapshots.md).

@@ -477,14 +477,6 @@ bool places_rows(const WriteOptions& options) {
   return find_sink(options.sink).traits.row_files && !splits_samples(options);
 }
 
-void take_strategy(const WriteOptions& from, WriteOptions& to) {
-  to.strategy = from.strategy;
-  to.buffers = from.buffers;
-  to.group = from.group;
-  to.writers = from.writers;
-  to.send_waits = from.send_waits;
-}
-
 std::string strategy_text(const WriteOptions& options) {
   return options.strategy + find_strategy(options.strategy).argument(options);
 }

@@ -57,8 +57,7 @@ class OutputFile::Impl {
 
  private:
   [[nodiscard]] SessionServices services() const {
-    return {.device = device_.get(),
-            .device_stream = contents_.device ? contents_.device->stream : nullptr};
+    return {.device = device_.get(), .device_stream = contents_.device ? contents_.device->stream : nullptr};
   }
 
   OutputContents contents_;

@@ -17,6 +17,19 @@
 
 namespace tailrace::output {
 
+namespace {
+
+/// Takes over who writes, and nothing else.
+void take_strategy(const WriteOptions& from, WriteOptions& to) {
+  to.strategy = from.strategy;
+  to.buffers = from.buffers;
+  to.group = from.group;
+  to.writers = from.writers;
+  to.send_waits = from.send_waits;
+}
+
+}  // namespace
+
 class Session::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head,
