@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
+#include <stdlib.h>  // NOLINT: setenv
 
 #include <array>
 #include <numeric>
+#include <string>
 
 #include "base/placement.hpp"
+#include "base/topology.hpp"
 #include "tailrace/error.hpp"
 
 using namespace tailrace;
@@ -185,4 +188,17 @@ TEST_CASE("a thread can be bound and let go, and this machine is known") {
   CHECK(bind_thread(before));
   CHECK(thread_cpus() == before);
   CHECK(!bind_thread({}));
+}
+
+TEST_CASE("hwloc does without plugins for displays, unless the user says which to do without") {
+  const char* const name = "HWLOC_PLUGINS_BLACKLIST";
+  const char* const text = getenv(name);
+  const std::string before = text != nullptr ? text : "";
+  unsetenv(name);
+  leave_out_display_plugins();
+  CHECK(std::string(getenv(name)).find("hwloc_gl.so") != std::string::npos);
+  setenv(name, "hwloc_xml_libxml.so", 1);
+  leave_out_display_plugins();
+  CHECK(std::string(getenv(name)) == "hwloc_xml_libxml.so");
+  before.empty() ? unsetenv(name) : setenv(name, before.c_str(), 1);
 }
