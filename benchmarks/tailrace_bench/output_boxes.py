@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bench.document import say
-from tailrace.bench.rehearsal import MIB, Account, Rehearsal, cube, dedicated_ranks
+from tailrace.bench.rehearsal import MIB, Account, Rehearsal, cube
 from tailrace.bench.stats import ratios, spread
+from tailrace.strategies import dedicated_ranks
 from tailrace_bench.warm import remove_outputs, warm_page_cache
 
 MANY = 256

@@ -167,7 +167,7 @@ def test_without_memory_the_names_that_hold_it_are_said(program):
         (["--live-bytes", "0"], '--live-bytes: "0" is no size for a limit'),
         (["--live-bytes", "10000000TB"], '--live-bytes: "10000000TB" is no size for a limit'),
         (["--live-bytes", "much"], '--live-bytes: cannot read "much"'),
-        (["--live-fragments", "0"], "--live-fragments"),
+        (["--live-fragments", "0"], "limits of 0 live fragments"),
         (["--balance", "shift"], "balance 'shift' is not known"),
         (["--transport", "local:0"], "transport 'local:0' is not known"),
     ],
