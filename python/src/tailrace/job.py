@@ -32,6 +32,8 @@ LAUNCHER_ENDS_WITHIN_S = 5.0
 LAUNCHER_STARTS_WITHIN_S = 60.0
 # Ranks notice that their launcher is gone, and end.
 RANKS_END_WITHIN_S = 5.0
+# A killed process is gone within moments, unless the kernel waits for a device on its behalf.
+KILLED_END_WITHIN_S = 5.0
 # A pipe is read on for so long after the end of a job.
 PIPE_ENDS_WITHIN_S = 2.0
 MESSAGES_KEPT = 200
@@ -251,12 +253,19 @@ def kill_all(processes: list[int]) -> None:
 
 def end_session(leader: int, patience_s: float) -> None:
     """Kills what is left of a session that we started, whoever its processes' parents are by now, after they
-    had some time to end by themselves.
+    had some time to end by themselves, and returns when they are gone.
     """
-    until = time.monotonic() + patience_s
+    if left := wait_for_end(leader, patience_s):
+        kill_all(left)
+        wait_for_end(leader, KILLED_END_WITHIN_S)
+
+
+def wait_for_end(leader: int, limit_s: float) -> list[int]:
+    """Waits until no process of a session is left, but no longer than limit_s; returns those that are."""
+    until = time.monotonic() + limit_s
     while (left := session_members(leader)) and time.monotonic() < until:
         time.sleep(POLL_S / 10)
-    kill_all(left)
+    return left
 
 
 def session_members(leader: int) -> list[int]:
