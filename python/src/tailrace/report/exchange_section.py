@@ -33,6 +33,8 @@ def exchange_section(run: Run) -> Section:
 def lead(account: ExchangeAccount) -> str:
     asked = account.get("transport", "")
     order = f" Contributions are added in the order {account.get('order', '')}."
+    if account.get("aggregate") is False:
+        order += " Every word of 8 bytes was put or got by itself, as the case asks for."
     if asked == "auto":
         return "Each kind of flight tried the transports and kept the fastest." + order
     by = account.get("asked_by")
@@ -128,7 +130,8 @@ def counts_table(one: ExchangeMap, name: str) -> Table:
     ]
     rows[0][3] = rows[3][3] = ""  # a sum over ranks says nothing
     largest = bytes_text(column(one, "largest_bytes").max())
-    caption = f"The largest message had {largest}. {repaid(one)}"
+    notes = sorted({str(entry["note"]) for entry in one["per_rank"] if entry.get("note")})
+    caption = " ".join([f"The largest message had {largest}.", repaid(one), *(f"Note: {n}." for n in notes)])
     return Table(["", "mean of ranks", "most", "sum"], rows, caption, f"Counted{name}", (1, 2, 3))
 
 
