@@ -115,10 +115,10 @@ int main(int argc, char** argv) try {
   app.add_option("--ranks", settings.ranks, "Numbers of ranks to count for")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   if (settings.counts != ' ' && !world.is_root()) return 0;
-  const auto found = settings.counts != ' '  ? count_rules(settings)
+  const auto found = settings.counts != ' '   ? count_rules(settings)
                      : !settings.real.empty() ? count_real(world, settings.real)
-                     : settings.puts > 0    ? time_puts(world, settings.puts, settings.rounds)
-                                            : time_loads(world, settings);
+                     : settings.puts > 0      ? time_puts(world, settings.puts, settings.rounds)
+                                              : time_loads(world, settings);
   if (world.is_root()) fmt::print("{}\n", found.dump(1));
   return 0;
 } catch (const std::exception& error) {

@@ -62,8 +62,7 @@ std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, i
   for (const auto& [name, options] : named_options()) {
     Contestant one{name, nullptr, {}};
     samples["build " + name].push_back(timed(comm, [&, &options = options] {
-      one.map =
-          std::make_unique<AccessMap>(AccessMap::make(comm, load.distribution, load.indices, options));
+      one.map = std::make_unique<AccessMap>(AccessMap::make(comm, load.distribution, load.indices, options));
     }));
     one.x.resize(static_cast<std::size_t>(one.map->array_size() * components));
     all.push_back(std::move(one));

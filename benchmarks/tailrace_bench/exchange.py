@@ -62,8 +62,8 @@ def measure_puts(request: Request, program: str, runner: Runner) -> dict[str, An
 
 
 def count(ranks: tuple[int, ...], real: tuple[tuple[str, int], ...] = REAL) -> dict[str, Any]:
-    """What rules of ownership cost on the mesh of UA's class C, counted by one process for all ranks; and maps
-    by as many ranks as they are for.
+    """What rules of ownership cost on the mesh of UA's class C, counted by one process for all ranks;
+    and maps, by as many ranks as they are for.
     """
     program, runner, watch = native_program("tailrace-bench-exchange"), Runner(), Watch()
     words = ["--counts", "C", "--ranks", *(str(number) for number in ranks)]

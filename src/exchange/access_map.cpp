@@ -53,12 +53,12 @@ void check_transport_from(const AccessOptions& options, bool by_environment) {
 std::vector<TransportTiming> candidates(mpi::CommView comm, const mpi::Node& node, bool aggregate) {
   auto timings = probe(comm, node);
   for (TransportTiming& timing : timings)
-    if (!aggregate && timing.obstacle.empty() && !find_transport(timing.name).pieces)
+    if (!aggregate && timing.obstacle.empty() && !find_transport(timing.name).batches)
       timing.obstacle = "it sends one message to each rank, not word by word";
   return timings;
 }
 
-/// What lines that combine are told apart by.
+/// By which lines that combine differ.
 std::string terms_of(const Fields& fields, Reduction how) {
   std::string terms = std::to_string(static_cast<int>(how));
   for (const Field& field : fields.list())
@@ -98,7 +98,7 @@ struct AccessMap::State {
   [[nodiscard]] FlightContext flight(Lines& lines, const LineKey& key, const To& to, const From& from,
                                      MakeSums make_sums);
   [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields, const Combine& how);
-  /// Of lines to the owners: those of a transport that combines are told apart by what they combine.
+  /// Of lines to the owners: those of a transport that combines differ by what they combine.
   [[nodiscard]] LineKey owner_key(const Fields& fields, const Combine& how) const {
     return {fields.entry_bytes(), shared ? terms_of(fields, how.reduction) : std::string()};
   }
@@ -177,7 +177,7 @@ FlightContext AccessMap::State::flight(Lines& lines, const LineKey& key, const T
             .tag = next_tag,
             .to = peers_of(to, key.entry_bytes),
             .from = peers_of(from, key.entry_bytes),
-            .piece_bytes = options.aggregate ? 0 : word_bytes,
+            .batch_bytes = options.aggregate ? 0 : word_bytes,
             .sums = make_sums(),
             .no_shared_memory = &no_shared_memory};
   };
@@ -192,8 +192,7 @@ FlightContext AccessMap::State::flight(Lines& lines, const LineKey& key, const T
 FlightContext AccessMap::State::owner_bound_flight(const Fields& fields, const Combine& how) {
   const auto make_sums = [&]() -> std::shared_ptr<const Sums> {
     if (!shared) return nullptr;
-    return std::make_shared<const Sums>(
-        Sums{fields.list(), how.reduction, shared->count, shared->numbers});
+    return std::make_shared<const Sums>(Sums{fields.list(), how.reduction, shared->count, shared->numbers});
   };
   return flight(to_owners, owner_key(fields, how), plan.inspection.sources, plan.readers, make_sums);
 }

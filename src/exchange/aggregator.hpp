@@ -32,10 +32,11 @@ class Aggregator {
   Aggregator(const Aggregator&) = delete;
   Aggregator& operator=(const Aggregator&) = delete;
 
-  /// Appends a record to the message to a rank: `head`, then `body`. `clock()` is asked when a message begins,
-  /// for what `flush_old` compares with. @local
+  /// Appends a record to the message to a rank: `head`, then `body`. `clock()` is asked when a message
+  /// begins, for what `flush_old` compares with. @local
   template <class Clock>
-  void append(int rank, std::span<const std::byte> head, std::span<const std::byte> body, const Clock& clock) {
+  void append(int rank, std::span<const std::byte> head, std::span<const std::byte> body,
+              const Clock& clock) {
     append(last_ != queue_.end() && last_->rank == rank ? last_ : message_to(rank, clock), head, body);
   }
   /// Lets the message to a rank leave, those that are older than the rules allow, or all. @local

@@ -77,7 +77,7 @@ void Flight::Work::send_what_fits() {
     if (message == nullptr) continue;
     pack(i, message);
     context_.line->send(i);
-    context_.traffic->count(context_.line.to()[i], context_.line.pieces(i));
+    context_.traffic->count(context_.line.to()[i], context_.line.batches(i));
     unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(left) - 1);
   }
 }
@@ -176,11 +176,7 @@ class Combining : public Flight::Work {
  public:
   Combining(FlightContext context, const std::vector<Share>& shares, Fields into, const Combine& how,
             bool by_rank)
-      : Work(std::move(context)),
-        shares_(shares),
-        into_(std::move(into)),
-        how_(how),
-        by_rank_(by_rank) {}
+      : Work(std::move(context)), shares_(shares), into_(std::move(into)), how_(how), by_rank_(by_rank) {}
 
  protected:
   void take(std::size_t i) override {

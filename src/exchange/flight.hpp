@@ -37,7 +37,7 @@ struct FlightContext {
   Lines::Lease line;
   double limit_s;
   Traffic* traffic;
-  const Entries* sums = nullptr;  ///< the owned entries of what a line that combines has combined
+  const Entries* sums = nullptr;         ///< the owned entries of what a line that combines has combined
   std::unique_ptr<FlightOrder> order{};  ///< with debug checks
 };
 

@@ -21,11 +21,12 @@ constexpr auto more_ranks = "distribute them over more ranks";
 
 void check_slots(std::int64_t owned, std::int64_t landing, int rank) {
   if (landing > max_slots - owned)
-    throw Error(ErrorKind::resource,
-                fmt::format("rank {} owns {} values and reads at least {} of others, beyond the {} slots that "
-                            "numbers of 32 bits count",
-                            rank, owned, landing, max_slots),
-                more_ranks);
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("rank {} owns {} values and reads at least {} of others, beyond the {} slots that "
+                    "numbers of 32 bits count",
+                    rank, owned, landing, max_slots),
+        more_ranks);
 }
 
 void check_positions(std::size_t positions, int rank) {
@@ -74,7 +75,7 @@ class Search {
         remotes_.push_back({owners_[i], static_cast<std::int32_t>(positions_[i]), locals_[i]});
     }
   }
-  [[nodiscard]] std::vector<Remote>& remotes() noexcept { return remotes_; }
+  [[nodiscard]] std::vector<RemotePosition>& remotes() noexcept { return remotes_; }
 
  private:
   /// Lists what is not in the rank's own extent, and returns how many these are.
@@ -102,7 +103,7 @@ class Search {
   std::optional<std::int64_t> contiguous_from_;
   int rank_;
   Inspection& result_;
-  std::vector<Remote> remotes_;
+  std::vector<RemotePosition> remotes_;
   std::array<std::size_t, batch_size> positions_;
   std::array<std::int64_t, batch_size> indices_, locals_;
   std::array<int, batch_size> owners_;
@@ -110,10 +111,10 @@ class Search {
 
 /// Gives each distinct remote value a landing slot, by owner and by the owner's number, and every position
 /// that needs it this slot.
-void place(std::vector<Remote>& remotes, Inspection& result, int rank) {
+void place(std::vector<RemotePosition>& remotes, Inspection& result, int rank) {
   sort_by_place(remotes);
-  const Remote* last = nullptr;
-  for (const Remote& remote : remotes) {
+  const RemotePosition* last = nullptr;
+  for (const RemotePosition& remote : remotes) {
     if (last == nullptr || last->owner != remote.owner || last->local != remote.local) {
       const auto landing = static_cast<std::int32_t>(result.wanted.size());
       check_slots(result.owned, landing + std::int64_t{1}, rank);

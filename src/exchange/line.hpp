@@ -43,9 +43,9 @@ struct LineConfig {
   const mpi::Node* node = nullptr;  ///< the ranks of `comm` that share memory with this one
   int tag = 0;                      ///< of this line alone
   std::vector<Peer> to, from;
-  std::size_t piece_bytes = 0;         ///< a message moves in pieces of so many bytes; 0: whole
+  std::size_t batch_bytes = 0;         ///< a message moves in batches of so many bytes; 0: whole
   std::shared_ptr<const Sums> sums{};  ///< of a line that combines; else null
-  bool* no_shared_memory = nullptr;    ///< set where the system refused it, so that messages stand in
+  bool* no_shared_memory = nullptr;    ///< set where the system refused it and messages are taken instead
 };
 
 /// Carries messages of known sizes between fixed peers, in rounds. All peers begin the same rounds in the
@@ -89,7 +89,7 @@ struct Transport {
   std::unique_ptr<Line> (*open)(LineConfig config);
   std::string_view obstacle = {};  ///< why it cannot be used with this MPI library
   bool ablation = false;           ///< there to be compared with; `auto` does not choose it
-  bool pieces = false;             ///< moves a message in pieces, if asked to
+  bool batches = false;            ///< moves a message in batches, if asked to
   /// Opens a line that combines contributions at their owner as they come; null: they are messages there.
   /// @collective{config.comm}
   std::unique_ptr<Line> (*open_sums)(LineConfig config) = nullptr;

@@ -107,9 +107,9 @@ class Lines::Lease {
   Line* operator->() const { return entry_->line.get(); }
   [[nodiscard]] const std::vector<Peer>& to() const noexcept { return entry_->config.to; }
   [[nodiscard]] const std::vector<Peer>& from() const noexcept { return entry_->config.from; }
-  /// Into how many pieces message i to a receiver is divided. @local
-  [[nodiscard]] std::int64_t pieces(std::size_t i) const noexcept {
-    const std::size_t each = entry_->config.piece_bytes, bytes = to()[i].bytes;
+  /// Into how many batches message i to a receiver is divided. @local
+  [[nodiscard]] std::int64_t batches(std::size_t i) const noexcept {
+    const std::size_t each = entry_->config.batch_bytes, bytes = to()[i].bytes;
     return each == 0 ? 1 : static_cast<std::int64_t>((bytes + each - 1) / each);
   }
   [[nodiscard]] FlightRoom& room() const noexcept { return entry_->room; }

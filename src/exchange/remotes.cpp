@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t few = 256;  ///< for which comparisons are faster
 
 /// Owner and local index as one number.
-struct Key {
+struct PlaceNumber {
   int local_bits;
-  std::uint64_t operator()(const Remote& remote) const noexcept {
+  std::uint64_t operator()(const RemotePosition& remote) const noexcept {
     return static_cast<std::uint64_t>(remote.owner) << local_bits | static_cast<std::uint64_t>(remote.local);
   }
 };
@@ -27,39 +27,39 @@ struct Bits {
   std::uint64_t owners = 0, locals = 0;
 };
 
-Bits bits_of(const std::vector<Remote>& remotes) {
+Bits bits_of(const std::vector<RemotePosition>& remotes) {
   Bits bits;
-  for (const Remote& remote : remotes) {
+  for (const RemotePosition& remote : remotes) {
     bits.owners |= static_cast<std::uint64_t>(remote.owner);
     bits.locals |= static_cast<std::uint64_t>(remote.local);
   }
   return bits;
 }
 
-void sort_by_digits(std::vector<Remote>& remotes, Key key, int bits) {
+void sort_by_digits(std::vector<RemotePosition>& remotes, PlaceNumber key, int bits) {
   constexpr int digit_bits = 11;
   constexpr std::size_t values = std::size_t{1} << digit_bits;
-  std::vector<Remote> sorted(remotes.size());
+  std::vector<RemotePosition> sorted(remotes.size());
   for (int shift = 0; shift < bits; shift += digit_bits) {
-    const auto digit = [&](const Remote& remote) { return key(remote) >> shift & (values - 1); };
+    const auto digit = [&](const RemotePosition& remote) { return key(remote) >> shift & (values - 1); };
     std::array<std::size_t, values> place{};
-    for (const Remote& remote : remotes) ++place[digit(remote)];
+    for (const RemotePosition& remote : remotes) ++place[digit(remote)];
     std::size_t before = 0;
     for (std::size_t& one : place) before += std::exchange(one, before);
-    for (const Remote& remote : remotes) sorted[place[digit(remote)]++] = remote;
+    for (const RemotePosition& remote : remotes) sorted[place[digit(remote)]++] = remote;
     remotes.swap(sorted);
   }
 }
 
 }  // namespace
 
-void sort_by_place(std::vector<Remote>& remotes) {
+void sort_by_place(std::vector<RemotePosition>& remotes) {
   constexpr int word_bits = std::numeric_limits<std::uint64_t>::digits;
   const Bits used = bits_of(remotes);
   const auto local_bits = static_cast<int>(std::bit_width(used.locals));
   const int bits = local_bits + static_cast<int>(std::bit_width(used.owners));
   if (remotes.size() >= few && bits < word_bits) return sort_by_digits(remotes, {local_bits}, bits);
-  std::sort(remotes.begin(), remotes.end(), [](const Remote& a, const Remote& b) {
+  std::sort(remotes.begin(), remotes.end(), [](const RemotePosition& a, const RemotePosition& b) {
     return a.owner != b.owner ? a.owner < b.owner : a.local < b.local;
   });
 }

@@ -110,8 +110,9 @@ std::vector<Key> exchange_keys(exchange::Order order) {
            .words = {order_words.begin(), order_words.end()}},
           {.name = "exchange.aggregate",
            .type = KeyType::boolean,
-           .meaning = "whether what goes to one rank travels as [one message](../explain/exchange.md#word-by-word); "
-                      "`false`: every word of 8 bytes is put or got by itself, to be compared with",
+           .meaning =
+               "whether what goes to one rank travels as [one message](../explain/exchange.md#word-by-word); "
+               "`false`: every word of 8 bytes is put or got by itself, to be compared with",
            .fallback = "true"}};
 }
 

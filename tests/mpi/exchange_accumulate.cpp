@@ -91,10 +91,11 @@ ErrorInfo error_of(const auto& action) {
 
 }  // namespace
 
-MPI_CASE("two fields of other types are combined in their owner's memory, round after round", ranks{1, 2, 3, 7}) {
+MPI_CASE("two fields of other types are combined in their owner's memory, round after round",
+         ranks{1, 2, 3, 7}) {
   if (!is_usable("rma-accumulate")) return;
-  for (const Distribution& distribution : {Distribution(Block(space, comm.size())),
-                                           Distribution(Cyclic(space, comm.size()))}) {
+  for (const Distribution& distribution :
+       {Distribution(Block(space, comm.size())), Distribution(Cyclic(space, comm.size()))}) {
     auto map = accumulating(comm, distribution);
     for (const Reduction how : {Reduction::sum, Reduction::max, Reduction::min, Reduction::sum}) {
       const std::int64_t start = how == Reduction::sum ? 4 : 0;
@@ -125,8 +126,7 @@ MPI_CASE("floats, long numbers and a logical or of them in two flights at once",
   const auto slots = static_cast<std::size_t>(map.array_size());
   std::vector<float> sums(2 * slots);
   std::vector<std::int64_t> any(slots);
-  Flight first = map.begin_scatter_add(
-      Contribution{field(std::span(few), 2), map.view(std::span(sums), 2)});
+  Flight first = map.begin_scatter_add(Contribution{field(std::span(few), 2), map.view(std::span(sums), 2)});
   Flight second = map.begin_scatter_add(Contribution{field(std::span(many)), map.view(std::span(any))},
                                         Reduction::logical_or);
   second.finish();
@@ -150,7 +150,8 @@ MPI_CASE("what cannot be combined as it comes is refused by name, on all ranks",
   auto map = accumulating(comm, distribution);
   std::vector<double> sums(static_cast<std::size_t>(map.array_size()));
   const auto adding = [&](const Combine& how) {
-    return error_of([&] { static_cast<void>(map.begin_scatter_add(map.view(std::span(sums)), how)); }).message;
+    return error_of([&] { static_cast<void>(map.begin_scatter_add(map.view(std::span(sums)), how)); })
+        .message;
   };
   CHECK(adding(Reduction::logical_or) ==
         "the exchange transport rma-accumulate has no logical or of floating-point numbers");
@@ -162,16 +163,16 @@ MPI_CASE("words that move one by one bring the same, and are counted one by one"
   const Distribution distribution = Cyclic(space, comm.size());
   std::vector<std::string> names{"auto"};
   for (const Transport& transport : transports())
-    if (transport.obstacle.empty() && transport.pieces) names.emplace_back(transport.name);
+    if (transport.obstacle.empty() && transport.batches) names.emplace_back(transport.name);
   CHECK(names.size() >= 4);
   for (const auto& name : names) {
     CAPTURE(name);
-    auto map = AccessMap::make(comm, distribution, places_of(comm.rank()),
-                               {.transport = name, .aggregate = false});
+    auto map =
+        AccessMap::make(comm, distribution, places_of(comm.rank()), {.transport = name, .aggregate = false});
     std::vector<std::int32_t> x(3 * static_cast<std::size_t>(map.array_size()));
     for (std::int64_t i = 0; i < 3 * map.owned(); ++i)
-      x[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(
-          3 * distribution.global(comm.rank(), i / 3) + i % 3);
+      x[static_cast<std::size_t>(i)] =
+          static_cast<std::int32_t>(3 * distribution.global(comm.rank(), i / 3) + i % 3);
     map.begin_gather(map.view(std::span(x), 3)).finish();
     const auto places = places_of(comm.rank());
     int wrong = 0;
@@ -194,6 +195,7 @@ MPI_CASE("words that move one by one bring the same, and are counted one by one"
     static_cast<void>(AccessMap::make(comm, distribution, places_of(comm.rank()),
                                       {.transport = "persistent", .aggregate = false}));
   });
-  CHECK(error.message == "the exchange transport persistent sends one message to each rank, not word by word");
+  CHECK(error.message ==
+        "the exchange transport persistent sends one message to each rank, not word by word");
   CHECK(error.hint.find("aggregate, auto, or one of rma-lock") == 0);
 }

@@ -41,6 +41,21 @@ struct Contradictory {
 
 }  // namespace
 
+MPI_CASE("what is wrong on one rank is the same error on all", ranks{1, 2, 3}) {
+  const Distribution ten = Block(10, comm.size());
+  const bool last = comm.rank() == comm.size() - 1;
+  const std::vector<std::int64_t> good{0, 9}, bad{0, 12};
+  const auto out_of_range = error_of([&] { AccessMap::make(comm, ten, last ? bad : good); });
+  CHECK(out_of_range.kind == ErrorKind::input);
+  CHECK(out_of_range.message == "index 12 at position 1 of a space of 10");
+  CHECK(out_of_range.rank == comm.size() - 1);
+  const auto ranks = error_of([&] { make(comm, Block(10, comm.size() + 1)); });
+  CHECK(ranks.message.find("a distribution over") == 0);
+  const auto name = error_of([&] { AccessMap::make(comm, ten, good, {.transport = "pigeons"}); });
+  CHECK(name.kind == ErrorKind::usage);
+  CHECK(name.hint.find("persistent, shared, isend") != std::string::npos);
+}
+
 MPI_CASE("ranks that have different distributions all learn it", ranks{2, 3, 7}) {
   const bool last = comm.rank() == comm.size() - 1;
   const auto sizes = error_of([&] { make(comm, Block(last ? 12 : 10, comm.size())); });

@@ -20,7 +20,7 @@ std::span<const std::byte> bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// A clock that stands.
+/// A clock that says this.
 auto at(double now_s) {
   return [now_s] { return now_s; };
 }

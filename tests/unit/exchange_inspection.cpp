@@ -95,7 +95,7 @@ TEST_CASE("remote places are ordered by owner and local index, whatever their si
   for (const int local_bits : {3, 20, 62})
     for (const int owner_bits : {0, 4, 30})
       for (const std::size_t count : {1, 100, 5000}) {
-        std::vector<Remote> list(count);
+        std::vector<RemotePosition> list(count);
         for (std::size_t i = 0; i < count; ++i)
           list[i] = {static_cast<int>(random.next() & ((std::uint64_t{1} << owner_bits) - 1)),
                      static_cast<std::int32_t>(i),

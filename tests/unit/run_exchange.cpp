@@ -46,7 +46,8 @@ TEST_CASE("the table [exchange] names the transport and the order, with the simu
 TEST_CASE("a transport that cannot do what the other keys of [exchange] ask for is a problem of the case") {
   for (const auto& [settings, problem] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"exchange.transport=isend", "exchange.aggregate=false"},
-            "exchange.transport: the exchange transport isend sends one message to each rank, not word by word"},
+            "exchange.transport: the exchange transport isend sends one message to each rank, not word by "
+            "word"},
            {{"exchange.transport=rma-accumulate"},
             "exchange.transport: the exchange transport rma-accumulate adds contributions as they come"}}) {
     auto file = case_with(settings);

@@ -33,8 +33,8 @@ struct AccessOptions {
   /// what to take instead of "auto".
   std::string transport = "auto";
   Order order = Order::fixed;
-  /// What goes to one rank travels as one message. False: every word of 8 bytes is put or got by itself, to be
-  /// compared with, by the transports that put or get; the others are refused.
+  /// What goes to one rank travels as one message. False: every word of 8 bytes is put or got by itself, to
+  /// be compared with, by the transports that put or get; the others are refused.
   bool aggregate = true;
   double limit_s = 60;  ///< after which a rank that waits names those it waits for
   /// Where flights leave a span for their begin and one for their finish, with the bytes sent in each; null:

@@ -162,9 +162,9 @@ class Distribution {
   [[nodiscard]] std::int64_t global(int rank, std::int64_t local) const;
   [[nodiscard]] std::int64_t count(int rank) const { return rule_->count(rank); }
 
-  /// Where the indices of a rank begin, if the rule has shares that are contiguous and ascending and says so by
-  /// a function of this name: local index l of the rank is then index `contiguous_from(rank)` + l, and nobody
-  /// is asked who owns it. @local
+  /// Where the indices of a rank begin, if the rule has shares that are contiguous and ascending and says so
+  /// by a function of this name: local index l of the rank is then index `contiguous_from(rank)` + l, and
+  /// nobody is asked who owns it. @local
   [[nodiscard]] std::optional<std::int64_t> contiguous_from(int rank) const {
     return rule_->contiguous_from(rank);
   }

@@ -136,6 +136,7 @@ class ExchangeAccount(TypedDict, total=False):
     asked_by: str
     order: str
     aggregate: bool
+    transports: list[dict[str, Any]]
     maps: list[ExchangeMap]
 
 

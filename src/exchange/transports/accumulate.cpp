@@ -102,16 +102,16 @@ class Accumulate final : public Passive {
     }
     for (const auto& packet : mpi::deliver(config().comm, mine)) places_.push_back(target_of(packet.values));
   }
-  [[nodiscard]] Target target_of(const std::vector<std::int64_t>& told) const {
-    Target target{told.size() - 2, {}};
-    std::int64_t first = told[0];
+  [[nodiscard]] Target target_of(const std::vector<std::int64_t>& given) const {
+    Target target{given.size() - 2, {}};
+    std::int64_t first = given[0];
     for (const Field& field : sums().fields) {
       const auto bytes = static_cast<std::int64_t>(field.entry_bytes());
       std::vector<MPI_Aint> at;
-      for (std::size_t k = 2; k < told.size(); ++k)
-        at.push_back(static_cast<MPI_Aint>(first + told[k] * bytes));
+      for (std::size_t k = 2; k < given.size(); ++k)
+        at.push_back(static_cast<MPI_Aint>(first + given[k] * bytes));
       target.fields.emplace_back(window_number(field.number), field.components, at);
-      first += told[1] * bytes;
+      first += given[1] * bytes;
     }
     return target;
   }

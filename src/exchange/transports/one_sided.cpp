@@ -20,8 +20,8 @@ class Active : public Line {
 
   std::byte* outgoing(std::size_t i) override { return out_[i]; }
   void send(std::size_t i) override {
-    put_in_pieces(window_, {out_[i], config_.to[i].bytes}, config_.piece_bytes, config_.to[i].rank,
-                  offsets_[i]);
+    put_in_batches(window_, {out_[i], config_.to[i].bytes}, config_.batch_bytes, config_.to[i].rank,
+                   offsets_[i]);
   }
   const std::byte* incoming(std::size_t i) const override { return window_.data() + places_[i]; }
   bool end() override { return !open_; }
@@ -109,7 +109,7 @@ class Lock final : public Passive {
   std::byte* outgoing(std::size_t i) override { return was_read(i) ? out_[i] : nullptr; }
   void send(std::size_t i) override {
     const auto [rank, bytes] = config().to[i];
-    put_in_pieces(window(), {out_[i], bytes}, config().piece_bytes, rank, offsets_[i]);
+    put_in_batches(window(), {out_[i], bytes}, config().batch_bytes, rank, offsets_[i]);
     window().flush(rank);
     notify_receiver(i);
   }
@@ -139,9 +139,9 @@ class Get final : public Passive {
  private:
   void fetch(std::size_t i) override {
     const auto [rank, bytes] = config().from[i];
-    for_each_piece(std::span(in_[i], bytes), config().piece_bytes,
-                   [&, rank = rank](std::span<std::byte> piece, std::size_t at) {
-                     window().get(piece, rank, offsets_[i] + at);
+    for_each_batch(std::span(in_[i], bytes), config().batch_bytes,
+                   [&, rank = rank](std::span<std::byte> batch, std::size_t at) {
+                     window().get(batch, rank, offsets_[i] + at);
                    });
     window().flush(rank);
   }

@@ -20,7 +20,7 @@ namespace tailrace::exchange {
 
 /// Sends each of `to` a number; returns those that come, by rank. @collective{comm}
 inline std::vector<std::size_t> numbers_from_peers(mpi::CommView comm, const std::vector<Peer>& to,
-                                            const std::vector<std::size_t>& mine) {
+                                                   const std::vector<std::size_t>& mine) {
   std::vector<mpi::Packet<std::size_t>> packets;
   for (std::size_t i = 0; i < to.size(); ++i) packets.push_back({to[i].rank, {mine[i]}});
   std::vector<std::size_t> numbers;
@@ -28,18 +28,18 @@ inline std::vector<std::size_t> numbers_from_peers(mpi::CommView comm, const std
   return numbers;
 }
 
-/// Calls `move(piece, at)` for pieces of a message of so many bytes, or with 0 for all of it.
+/// Calls `move(batch, at)` for batches of a message of so many bytes, or with 0 for all of it.
 template <class Bytes, class Move>
-void for_each_piece(Bytes message, std::size_t piece_bytes, Move move) {
-  const std::size_t each = piece_bytes == 0 ? message.size() : piece_bytes;
+void for_each_batch(Bytes message, std::size_t batch_bytes, Move move) {
+  const std::size_t each = batch_bytes == 0 ? message.size() : batch_bytes;
   for (std::size_t at = 0; at < message.size(); at += each)
     move(message.subspan(at, std::min(each, message.size() - at)), at);
 }
 
-inline void put_in_pieces(mpi::Window& window, std::span<const std::byte> message, std::size_t piece_bytes,
-                          int rank, std::size_t offset_bytes) {
-  for_each_piece(message, piece_bytes, [&](std::span<const std::byte> piece, std::size_t at) {
-    window.put(piece, rank, offset_bytes + at);
+inline void put_in_batches(mpi::Window& window, std::span<const std::byte> message, std::size_t batch_bytes,
+                           int rank, std::size_t offset_bytes) {
+  for_each_batch(message, batch_bytes, [&](std::span<const std::byte> batch, std::size_t at) {
+    window.put(batch, rank, offset_bytes + at);
   });
 }
 

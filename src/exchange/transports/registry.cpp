@@ -96,11 +96,11 @@ void check_transport(const AccessOptions& options) {
     throw Error(ErrorKind::usage,
                 fmt::format("the exchange transport {} adds contributions as they come", transport.name),
                 "the order fast, or another transport");
-  if (!options.aggregate && !transport.pieces)
+  if (!options.aggregate && !transport.batches)
     throw Error(ErrorKind::usage,
                 fmt::format("the exchange transport {} sends one message to each rank, not word by word",
                             transport.name),
-                "aggregate, auto, or one of " + usable([](const Transport& one) { return one.pieces; }));
+                "aggregate, auto, or one of " + usable([](const Transport& one) { return one.batches; }));
 }
 
 }  // namespace tailrace::exchange

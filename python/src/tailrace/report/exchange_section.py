@@ -26,7 +26,7 @@ def exchange_section(run: Run) -> Section:
         name = f" of {one.get('name', '')}" if len(maps) > 1 else ""
         section.pictures += [peers_picture(one, name), waits_picture(one, name), counts_table(one, name)]
         if one.get("choices"):
-            section.pictures.append(choice_table(one, name))
+            section.pictures.append(choice_table(one, name, account))
     return section
 
 
@@ -148,7 +148,7 @@ def repaid(one: ExchangeMap) -> str:
     )
 
 
-def choice_table(one: ExchangeMap, name: str) -> Table:
+def choice_table(one: ExchangeMap, name: str, account: ExchangeAccount) -> Table:
     rows = []
     for choice in one["choices"]:
         what = f"{FLIGHTS.get(choice.get('flights', ''), '')}, {choice.get('entry_bytes', 0)} B per value"
@@ -157,9 +157,18 @@ def choice_table(one: ExchangeMap, name: str) -> Table:
             rows.append([what, str(tried.get("name", "")), *verdict(tried, chosen, choice)])
     caption = (
         "Median time that a flight took from the computation, on the rank where it took longest; "
-        "each transport carried some of the first flights."
+        f"each transport carried some of the first flights. {not_tried(account)}"
     )
     return Table(["flights", "transport", "time", ""], rows, caption, f"Choice of the transport{name}", (2,))
+
+
+def not_tried(account: ExchangeAccount) -> str:
+    """The transports that `auto` leaves alone, and why."""
+    others = [one for one in account.get("transports") or [] if one.get("chosen_by_auto") is False]
+    compared = [str(one.get("name", "")) for one in others if not one.get("obstacle")]
+    barred = [f"{one.get('name', '')}: {one['obstacle']}" for one in others if one.get("obstacle")]
+    parts = [f"{', '.join(compared)} (there to be compared with)"] if compared else []
+    return f"Not tried: {'; '.join(parts + barred)}." if parts or barred else ""
 
 
 def verdict(tried: TriedTransport, chosen: bool, choice: Choice) -> list[str]:
