@@ -45,17 +45,24 @@ struct Contestant {
   std::vector<double> x;
 };
 
+/// Everything that is named, with what a map is made with. Sums of words are added as all others.
+std::map<std::string, exchange::AccessOptions> named_options() {
+  std::map<std::string, exchange::AccessOptions> all{
+      {"auto", {}}, {"rma-lock-words", {.transport = "rma-lock", .aggregate = false}}};
+  for (const auto& transport : exchange::transports())
+    if (transport.obstacle.empty())
+      all[std::string(transport.name)] = {.transport = std::string(transport.name),
+                                          .order = transport.open_sums ? Order::fast : Order::fixed};
+  return all;
+}
+
 std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, int components,
                                     Samples& samples) {
-  std::vector<std::string> names{"auto"};
-  for (const auto& transport : exchange::transports())
-    if (transport.obstacle.empty()) names.emplace_back(transport.name);
   std::vector<Contestant> all;
-  for (const auto& name : names) {
+  for (const auto& [name, options] : named_options()) {
     Contestant one{name, nullptr, {}};
-    samples["build " + name].push_back(timed(comm, [&] {
-      one.map = std::make_unique<AccessMap>(
-          AccessMap::make(comm, load.distribution, load.indices, {.transport = name}));
+    samples["build " + name].push_back(timed(comm, [&, &options = options] {
+      one.map = std::make_unique<AccessMap>(AccessMap::make(comm, load.distribution, load.indices, options));
     }));
     one.x.resize(static_cast<std::size_t>(one.map->array_size() * components));
     all.push_back(std::move(one));
@@ -67,13 +74,14 @@ std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, i
 struct OtherWay {
   std::string name;
   std::unique_ptr<HandWritten> way;
+  std::vector<double> x;
 };
 
 std::vector<OtherWay> make_ways(mpi::CommView comm, const std::string& kind,
-                                const std::vector<NamedPeer>& peers, Samples& samples) {
+                                const std::vector<NamedPeer>& peers, std::size_t numbers, Samples& samples) {
   std::vector<OtherWay> ways;
   for (const auto& [name, make] : peers) {
-    OtherWay one{kind + name, nullptr};
+    OtherWay one{kind + name, nullptr, std::vector<double>(numbers)};
     samples["build " + one.name].push_back(timed(comm, [&] { one.way = make(); }));
     ways.push_back(std::move(one));
   }
@@ -92,7 +100,7 @@ void check_ways(mpi::CommView comm, const IndexLoad& load, int components, const
   contestant.map->begin_gather(field).finish();
   auto summed = expected;
   contestant.map->begin_scatter_add(contestant.map->view(std::span(summed), components)).finish();
-  for (const auto& [name, way] : ways) {
+  for (const auto& [name, way, own] : ways) {
     auto x = before;
     way->gather(x);
     if (mpi::min(comm, std::int64_t{x == expected}) == 0)
@@ -171,39 +179,60 @@ struct Measured {
   nlohmann::json libraries;
 };
 
+/// A gather and a scatter-add of one who takes part in a round; each has an array of its own, which it has
+/// just written, as a computation would have.
+void run_contestant(mpi::CommView comm, Contestant& one, int components, bool keep, Samples& samples) {
+  std::fill(one.x.begin(), one.x.end(), 0);
+  const auto field = one.map->view(std::span(one.x), components);
+  const double gathered_s = timed(comm, [&] { one.map->begin_gather(field).finish(); });
+  const double added_s = timed(comm, [&] { one.map->begin_scatter_add(field).finish(); });
+  if (!keep) return;
+  samples["gather " + one.name].push_back(gathered_s);
+  samples["scatter_add " + one.name].push_back(added_s);
+}
+
+void run_way(mpi::CommView comm, OtherWay& one, bool keep, Samples& samples) {
+  std::fill(one.x.begin(), one.x.end(), 0);
+  bool adds = false;
+  const double gathered_s = timed(comm, [&] { one.way->gather(one.x); });
+  const double added_s = timed(comm, [&] { adds = one.way->scatter_add(one.x); });
+  if (!keep) return;
+  samples[one.name].push_back(gathered_s);
+  if (adds) samples["scatter_add " + one.name].push_back(added_s);
+}
+
+/// Rounds in which all take part, each round beginning with another one.
+void run_rounds(mpi::CommView comm, std::vector<Contestant>& all, std::vector<OtherWay>& ways,
+                const TimingSettings& settings, Samples& samples) {
+  constexpr int warm_up = 60, of_others = 5;  // auto has chosen then
+  const int count = static_cast<int>(all.size() + ways.size());
+  for (int round = -warm_up; round < settings.rounds; ++round)
+    for (int turn = 0; turn < count; ++turn) {
+      const auto which = static_cast<std::size_t>((turn + round + warm_up) % count);
+      const bool is_map = which < all.size();
+      if (round < -of_others && !(is_map && all[which].name == "auto")) continue;
+      if (is_map)
+        run_contestant(comm, all[which], settings.components, round >= 0, samples);
+      else
+        run_way(comm, ways[which - all.size()], round >= 0, samples);
+    }
+}
+
 Measured measure(mpi::CommView comm, const IndexLoad& load, const TimingSettings& settings) {
-  constexpr int warm_up = 60;  // auto has chosen then
   Measured found;
   Samples& samples = found.samples;
   auto all = contestants(comm, load, settings.components, samples);
-  auto ways = make_ways(comm, "by hand ", hand_written(comm, load, settings.components), samples);
+  Contestant& automatic = all.front();  // the first by name
+  const std::size_t numbers = automatic.x.size();
+  auto ways = make_ways(comm, "by hand ", hand_written(comm, load, settings.components), numbers, samples);
   for (const Library& library : libraries(comm, load, settings.components)) {
     found.libraries[library.name] = library.version;
-    for (auto& way : make_ways(comm, "by library ", library.peers, samples)) ways.push_back(std::move(way));
+    for (auto& way : make_ways(comm, "by library ", library.peers, numbers, samples))
+      ways.push_back(std::move(way));
   }
-  check_ways(comm, load, settings.components, all.front(), ways);
-  auto x = all.front().x;
-  for (int round = -warm_up; round < settings.rounds; ++round) {
-    const auto keep = [&](const std::string& name, double seconds) {
-      if (round >= 0) samples[name].push_back(seconds);
-    };
-    for (auto& [name, map, values] : all) {
-      if (round < -5 && name != "auto") continue;  // only auto needs long to warm up
-      const auto field = map->view(std::span(values), settings.components);
-      keep("gather " + name, timed(comm, [&] { map->begin_gather(field).finish(); }));
-      keep("scatter_add " + name, timed(comm, [&] { map->begin_scatter_add(field).finish(); }));
-      std::fill(values.begin(), values.end(), 0);
-    }
-    for (const auto& [name, way] : ways) {
-      if (round < -5) continue;
-      keep(name, timed(comm, [&] { way->gather(x); }));
-      bool adds = false;
-      const double taken_s = timed(comm, [&] { adds = way->scatter_add(x); });
-      if (adds) keep("scatter_add " + name, taken_s);
-      std::fill(x.begin(), x.end(), 0);
-    }
-  }
-  time_overlap(comm, all.front(), settings.rounds, settings.components, samples);
+  check_ways(comm, load, settings.components, automatic, ways);
+  run_rounds(comm, all, ways, settings, samples);
+  time_overlap(comm, automatic, settings.rounds, settings.components, samples);
   time_orders(comm, load, settings, samples);
   for (auto& one : all)
     if (one.name == "persistent") time_rebuilds(comm, load, settings.rounds, one, samples);
