@@ -12,6 +12,7 @@
 #include "output/core/plan.hpp"
 #include "output/core/staging.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/write_options.hpp"
 
 namespace tailrace::output {
 
