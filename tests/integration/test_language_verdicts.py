@@ -116,14 +116,14 @@ def document(text: str) -> Path:
 @pytest.mark.parametrize(("text", "at", "said", "lines"), CASES, ids=[one[0] for one in CASES])
 def test_errors_while_a_program_runs(place, text, at, said, lines):
     program = document(f"{HEAD}  {text}\n}}\n")
-    told = set()
+    reports = set()
     for ranks in RANKS:
         words = ["--transport", f"local:{ranks}", "--bodies", "bodies.so", program, 3]
         ended = jobs.Job(words, command=[str(find_program("tailrace-fragments"))]).wait()
         assert ended.status == 3 and "1" in ended.out.splitlines(), ended
-        told.add(ended.err)
-    assert len(told) == 1, told  # on any number of ranks
-    first, source, caret, *further = told.pop().replace(f":{MAIN_LINE}:", ":MAIN:").splitlines()
+        reports.add(ended.err)
+    assert len(reports) == 1, reports  # on any number of ranks
+    first, source, caret, *further = reports.pop().replace(f":{MAIN_LINE}:", ":MAIN:").splitlines()
     assert first == f"p.fa:{at}: error: {said}"
     assert source in Path("p.fa").read_text().splitlines()
     assert caret.index("^") == int(at.split(":")[1]) - 1
