@@ -199,16 +199,18 @@ def measure_change(request: Request, directory: Path, commands: Commands) -> dic
         tailrace("compile", "--warnings", "off", write(path, program_of(500)), "-o", directory / "m.so")
     )
     ours, theirs = [], []
+    alone = directory / "alone"  # what is beside a program belongs to it
+    alone.mkdir()
     for repetition in range(request.pairs):
         say(f"one changed body: repetition {repetition + 1} of {request.pairs}")
         write(path, program_of(500, f"r = {repetition};"))
         words = tailrace("compile", "--warnings", "off", path, "-o", directory / "m.so")
         ours.append(commands.run(words).wall_s)
         unit = units_of(check_program(path)[0], {}, [])[0]
-        source = directory / "unit.cpp"
+        source = alone / "unit.cpp"
         source.write_text(unit.text)
         theirs.append(
-            commands.run([*find_compiler().command, "-c", source, "-o", directory / "unit.o"]).wall_s
+            commands.run([*find_compiler().command, "-c", source, "-o", alone / "unit.o"]).wall_s
         )
     return {
         "name": f"compile, 1 of {BODIES} bodies changed",
