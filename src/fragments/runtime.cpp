@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "fragments/balance.hpp"
 #include "fragments/closing.hpp"
+#include "fragments/copies.hpp"
 #include "fragments/limits.hpp"
 #include "fragments/pausing.hpp"
 #include "fragments/printing.hpp"
@@ -39,6 +40,8 @@ class Runtime {
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
+        copies_(mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
+                [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
         limits_(mail_, options),
         printed_(options.printed),
         printing_(mail_, options.printed),
@@ -50,7 +53,7 @@ class Runtime {
     mail_.handle(post_message, [this](MessageReader& in) { write(Mail::read<Post>(in)); });
     mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
     mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
-    mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
+    mail_.handle(remove_message, [this](MessageReader& in) { delete_here(Mail::read<Removal>(in)); });
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
     check_limits(options);
@@ -168,7 +171,7 @@ class Runtime {
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
     const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
-    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + foreign_bytes_};
+    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
   }
   [[nodiscard]] bool hold() const {
     return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
@@ -210,6 +213,11 @@ class Runtime {
     pausing_.begin_restore();
     return true;
   }
+  void restore(StoredData data) {
+    const bool live = data.entry.state == Stored::State::live;
+    if (live) copies_.written(data.name, data.entry.value, data.entry.uses);
+    store_.restore(data.name.id, std::move(data.entry));
+  }
   [[nodiscard]] ProgramState::Parts parts() {
     return {machine_,
             store_,
@@ -219,6 +227,7 @@ class Runtime {
             stuck_,
             printed_,
             [this](const Name& name) { return home_of(name); },
+            [this](StoredData data) { restore(std::move(data)); },
             [this](Fragment fragment, bool placed) {
               for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
               recording_.created(fragment);
@@ -353,14 +362,21 @@ class Runtime {
   }
   void remove(const Removal& removal) {
     const int home = home_of(removal.name);
-    if (home == mail_.rank()) return store_.remove(removal);
+    if (home == mail_.rank()) return delete_here(removal);
     mail_.send(home, remove_message, removal);
+  }
+  void delete_here(const Removal& removal) {
+    store_.remove(removal);
+    copies_.removed(removal.name);
   }
   void write(Post post) {
     deliveries_.clear();
+    const auto value = post.name.home ? post.value : Value();
     recording_.stored(post.name.id, post.value.bytes().size());
     if (const auto* const earlier = store_.post(post, deliveries_))
       failures_.push_back(written_twice(machine_.image(), *earlier, post));
+    else
+      copies_.written(post.name, value, post.uses);
     for (auto& delivery : deliveries_) deliver(post.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
@@ -371,7 +387,12 @@ class Runtime {
   void answer(MessageReader& in) {
     const auto name = Mail::read<Name>(in);
     const auto reader = Mail::read<Reader>(in);
-    if (auto value = store_.request(name, reader)) deliver(name.id, {reader, std::move(*value)});
+    if (auto value = find(name, reader)) deliver(name.id, {reader, std::move(*value)});
+  }
+  /// The value of a name whose home is here, or of which there is to be a copy here.
+  std::optional<Value> find(const Name& name, const Reader& reader) {
+    const bool home = !name.home || home_of(name) == mail_.rank();
+    return home ? store_.request(name, reader) : copies_.request(name, reader);
   }
   void take_answer(MessageReader& in) {
     const auto token = Mail::read<std::uint32_t>(in);
@@ -405,11 +426,11 @@ class Runtime {
     recording_.waits(task);
   }
   void request(const Name& name, const Reader& reader) {
-    const int home = home_of(name);
-    if (home != mail_.rank())
-      return recording_.requested(tasks_.at(reader.token), name.id, home),
-             mail_.send(home, request_message, name, reader);
-    if (auto value = store_.request(name, reader)) take(reader.token, name.id, std::move(*value));
+    const int source = copies_.source_of(name);
+    if (source != mail_.rank())
+      return recording_.requested(tasks_.at(reader.token), name.id, source),
+             mail_.send(source, request_message, name, reader);
+    if (auto value = find(name, reader)) take(reader.token, name.id, std::move(*value));
   }
 
   // The end
@@ -441,6 +462,7 @@ class Runtime {
   Recording recording_;
   Mail mail_;
   Store store_;
+  Copies copies_;
   Limits limits_;
   PrintedLines* printed_;
   Printing printing_;
