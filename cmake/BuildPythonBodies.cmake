@@ -2,7 +2,7 @@
 # cmake -P: builds python/native, the library of bodies in Python, where its Python has what it takes. Nothing is wrong
 # where it has not: everything but programs in Python is there then.
 # SOURCE: the checkout. BUILD: where to build. OUTPUT: where the library goes. PYTHON: empty, or the Python to use.
-# COMPILER, LAUNCHER: of C++.
+# COMPILER, LAUNCHER: of C++. STAMP: a file that is touched when the library has been built.
 if(NOT PYTHON AND EXISTS ${SOURCE}/.venv/bin/python)
   set(PYTHON ${SOURCE}/.venv/bin/python)
 elseif(NOT PYTHON)
@@ -23,3 +23,4 @@ execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/python/native -B 
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DPython_EXECUTABLE=${PYTHON}
   -DTAILRACE_OUTPUT_DIRECTORY=${OUTPUT} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} COMMAND_ERROR_IS_FATAL ANY)
+file(TOUCH ${STAMP})

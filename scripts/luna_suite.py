@@ -9,8 +9,8 @@ DIR has `tests`, where each directory with a `conf` is a test, and `examples`, w
 is one. A test's command runs as it is, with share/tailrace/luna/bin first on PATH, and is judged as its
 `conf` says; a program that ends well runs again with `tailrace run` on other numbers of ranks, and has to
 print the same lines, in any order. With a built LuNA as --reference the lines are also compared with its own.
---repairs has files that take the places of those of the same path in DIR. Exit status 1 if anything differs
-without a known reason.
+--repairs has files that take the places of those of the same path in DIR; docs/howto/luna_outcomes.md says
+which, and has the outcomes. Exit status 1 if anything differs without a known reason.
 """
 
 import argparse
@@ -54,6 +54,7 @@ NAMES = (
     "the program prints names of data fragments, which LuNA has without -g as (df) and Tailrace as they are, "
     "such as A[0][1]"
 )
+ABORTS = "LuNA's debug build (-g) aborts at the end of a program that has run well; what its conf asks is met"
 # Why these may differ.
 REASONS = {
     "tests/00_new_tests/01_err_in_cpp": "LuNA counts lines and columns of C++ from 0; here from 1",
@@ -61,6 +62,8 @@ REASONS = {
     "tests/03_integral/01_empty": "starts LuNA's own parser, a program that is not there",
     "examples/mxm/mxm.fa": NAMES,
     "tests/03_integral/06_mxm": NAMES,
+    "tests/05_hang_detection/01_no_hang": ABORTS,
+    "tests/05_hang_detection/02_ternary": ABORTS,
     "examples/tests_luna/zpic3d/test.fa": "its C++ does not compile, with LuNA neither: an undeclared "
     "variable in lib_mesh3d_codes.cpp:113",
 }

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -31,6 +33,7 @@ namespace {
 struct Settings {
   int rounds = 7, fragments = 20'000, points = 4, steps = 30;
   bool counts = false;
+  std::vector<std::string> only;  ///< of the times; empty: all, and sizes
   std::vector<int> ranks{2, 4, 8, 16, 32, 64};
 };
 
@@ -55,16 +58,20 @@ double seconds_of(mpi::CommView comm, const fragments::Program& program, int cou
   return seconds_of(comm, program, std::vector{fmt::format("{}", count)});
 }
 
+/// How many fragments a program has, by its argument.
+using FragmentsOf = double (*)(int);
+
 /// Microseconds per fragment: a long run minus a short one.
-double each_us(mpi::CommView comm, const fragments::Program& program, int count) {
+double each_us(mpi::CommView comm, const fragments::Program& program, int count, FragmentsOf fragments_of) {
   const int few = count / 10;
   const double short_s = seconds_of(comm, program, few);
-  return 1e6 * (seconds_of(comm, program, count) - short_s) / (count - few);
+  return 1e6 * (seconds_of(comm, program, count) - short_s) / (fragments_of(count) - fragments_of(few));
 }
 
-Quantity timed(mpi::CommView comm, const std::string& name, fragments::Program made, int count) {
+Quantity timed(mpi::CommView comm, const std::string& name, fragments::Program made, int count,
+               FragmentsOf fragments_of = [](int n) { return double(n); }) {
   auto program = std::make_shared<fragments::Program>(std::move(made));
-  return {name, "us", [=] { return each_us(comm, *program, count); }};
+  return {name, "us", [=] { return each_us(comm, *program, count, fragments_of); }};
 }
 
 /// Runs a program that has one body and nothing else.
@@ -141,7 +148,11 @@ std::vector<Quantity> of_ids() {
 std::vector<Quantity> on_one_rank(mpi::CommView comm, int count) {
   std::vector<Quantity> all{timed(comm, "chain", chain(false), count),
                             timed(comm, "independent", independent(), count),
-                            timed(comm, "structured", structured(), count)};
+                            timed(comm, "structured", structured(), count),
+                            timed(comm, "stencil", stencil(), count / ring_points,
+                                  [](int n) { return double(n) * ring_points; }),
+                            timed(comm, "matrix product", matrix_product(), static_cast<int>(std::cbrt(count)),
+                                  [](int n) { return double(n) * n * n + 4.0 * n * n; })};
   for (auto& quantity : of_ids()) all.push_back(std::move(quantity));
   return all;
 }
@@ -245,10 +256,13 @@ nlohmann::json counted(int ranks, const Settings& settings) {
 nlohmann::json answer(mpi::CommView comm, const Settings& settings) {
   if (comm.size() > 2) throw std::invalid_argument("start it on 1 rank or on 2");
   const int count = settings.fragments;
-  auto found =
-      nlohmann::json{{"rows", measure(comm.size() == 1 ? on_one_rank(comm, count) : on_two_ranks(comm, count),
-                                      settings.rounds)}};
-  if (comm.size() == 1) found["sizes"] = sizes(comm, count);
+  auto quantities = comm.size() == 1 ? on_one_rank(comm, count) : on_two_ranks(comm, count);
+  const auto& only = settings.only;
+  std::erase_if(quantities, [&](const Quantity& quantity) {
+    return !only.empty() && std::ranges::find(only, quantity.name) == only.end();
+  });
+  auto found = nlohmann::json{{"rows", measure(quantities, settings.rounds)}};
+  if (comm.size() == 1 && only.empty()) found["sizes"] = sizes(comm, count);
   return found;
 }
 
@@ -264,6 +278,7 @@ int main(int argc, char** argv) {
   use_one_arena();
   Settings settings;
   CLI::App app("What parts of a fragment cost");
+  app.add_option("--only", settings.only, "names of the times to take, and nothing else");
   app.add_option("--rounds", settings.rounds, "samples of each time")->check(CLI::PositiveNumber);
   app.add_option("--fragments", settings.fragments, "of a long run")->check(CLI::Range(100, 90'000));
   app.add_flag("--counts", settings.counts, "count instead, without MPI");

@@ -71,6 +71,60 @@ Program independent() {
   return program;
 }
 
+Program stencil() {
+  Program program("stencil");
+  const auto next = program.atomic("next", [](int left, int here, int right) {
+    require(left == here && here == right, "a wrong value");
+    return here + 1;
+  });
+  const auto end = program.atomic("end", [](int left, int here, int right, int wanted) {
+    require(left == wanted && here == wanted && right == wanted, "a step was left out");
+  });
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto x = main.data<int>("x");
+    const auto first = first_body(program);
+    const auto beside = [](const Int& point, int by) { return (point + by) % ring_points; };
+    main.for_each(0, ring_points - 1, [&](Scope& one, const Int& i) {
+      one.call(first).into(x[0][i]).reads(x[0][i], 3);
+    });
+    main.for_each(1, n, [&](Scope& step, const Int& k) {
+      step.for_each(0, ring_points - 1, [&](Scope& one, const Int& i) {
+        one.call(next)
+            .with(x[k - 1][beside(i, ring_points - 1)], x[k - 1][i], x[k - 1][beside(i, 1)])
+            .into(x[k][i])
+            .reads(x[k][i], 3);
+      });
+    });
+    main.for_each(0, ring_points - 1, [&](Scope& one, const Int& i) {
+      one.call(end).with(x[n][beside(i, ring_points - 1)], x[n][i], x[n][beside(i, 1)], n);
+    });
+  });
+  return program;
+}
+
+Program matrix_product() {
+  Program program("matrix product");
+  const auto entry = program.atomic("entry", [](int i, int j) { return i + j; });
+  const auto zero = program.atomic("zero", [] { return 0; });
+  const auto add = program.atomic("add", [](int a, int b, int c) { return c + a * b; });
+  const auto take = program.atomic("take", [](int c) { require(c >= 0, "a wrong value"); });
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto a = main.data<int>("a"), b = main.data<int>("b"), c = main.data<int>("c");
+    main.for_each(0, n - 1, [&](Scope& row, const Int& i) {
+      row.for_each(0, n - 1, [&](Scope& one, const Int& j) {
+        one.call(entry).with(i, j).into(a[i][j]).reads(a[i][j], n);
+        one.call(entry).with(i, j).into(b[i][j]).reads(b[i][j], n);
+        one.call(zero).into(c[i][j][0]).reads(c[i][j][0], 1);
+        one.for_each(1, n, [&](Scope& each, const Int& k) {
+          each.call(add).with(a[i][k - 1], b[k - 1][j], c[i][j][k - 1]).into(c[i][j][k]).reads(c[i][j][k], 1);
+        });
+        one.call(take).with(c[i][j][n]);
+      });
+    });
+  });
+  return program;
+}
+
 Program structured() {
   Program program("structured fragments");
   program.main<int>([&](Scope& main, const Int& n) {

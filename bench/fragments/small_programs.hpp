@@ -15,6 +15,11 @@ fragments::Program chain(bool alternates);
 fragments::Program remote_values();
 /// n fragments that read the same int.
 fragments::Program independent();
+/// n steps of 8 points on a ring, of which each reads three ints of the step before.
+inline constexpr int ring_points = 8;
+fragments::Program stencil();
+/// The product of two n x n matrices of ints, each entry by n fragments.
+fragments::Program matrix_product();
 /// n structured fragments that create nothing.
 fragments::Program structured();
 

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from tailrace.fragments.compilers import find_compiler
 from tailrace.fragments.units import units_of
 from tailrace.launch import child_environment
 from tailrace_bench.language_fragments import measure_fragments
+from tailrace_bench.language_programs import measure_memory, measure_programs
 from tailrace_bench.stepping import working_directory
 
 BODIES = 100
@@ -76,18 +78,20 @@ def measure(request: Request) -> dict[str, Any]:
     with working_directory(request.directory) as directory:
         os.environ["XDG_CACHE_HOME"] = str(directory / "cache")
         rows = measure_commands(request, directory, commands) if request.commands else []
-        costs = measure_fragments(
-            directory,
-            request.pairs,
-            (1, 2),
-            request.reference,
-            lambda source, target: commands.run(
-                tailrace("compile", "--warnings", "off", source, "-o", target)
-            ),
+
+        def compile_program(source: Path, target: Path, *options: str) -> None:
+            commands.run(tailrace("compile", "--warnings", "off", source, "-o", target, *options))
+
+        costs = measure_fragments(directory, request.pairs, (1, 2), request.reference, compile_program)
+        memory = measure_memory(directory, compile_program)
+        programs = (
+            measure_programs(directory, request.pairs, request.reference, compile_program)
+            if request.reference is not None
+            else []
         )
     paths = {name: str(getattr(request, name) or "") for name in ("directory", "reference")}
     document = make_document("language", asdict(request) | paths, watch, commands.lines)
-    return document | {"rows": rows, "fragments": costs}
+    return document | {"rows": rows, "fragments": costs, "memory": memory, "programs": programs}
 
 
 def measure_commands(request: Request, directory: Path, commands: "Commands") -> list[dict[str, Any]]:
@@ -107,13 +111,17 @@ class Commands:
         if (line := " ".join(command)) not in self.lines:
             self.lines.append(line)
         started = time.monotonic()
-        process = subprocess.Popen(
-            command, env=child_environment(1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(
+                command, env=child_environment(1), stdout=subprocess.DEVNULL, stderr=said
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            words_said = said.read()
         if process.returncode != 0:
-            raise CommandError(f"{line} ended with status {process.returncode}", EXIT_RUN_FAILED)
+            text = f"{line} ended with status {process.returncode}: {words_said}"
+            raise CommandError(text, EXIT_RUN_FAILED)
         return Cost(time.monotonic() - started, usage.ru_maxrss * 1024)
 
 
@@ -191,16 +199,18 @@ def measure_change(request: Request, directory: Path, commands: Commands) -> dic
         tailrace("compile", "--warnings", "off", write(path, program_of(500)), "-o", directory / "m.so")
     )
     ours, theirs = [], []
+    alone = directory / "alone"  # what is beside a program belongs to it
+    alone.mkdir()
     for repetition in range(request.pairs):
         say(f"one changed body: repetition {repetition + 1} of {request.pairs}")
         write(path, program_of(500, f"r = {repetition};"))
         words = tailrace("compile", "--warnings", "off", path, "-o", directory / "m.so")
         ours.append(commands.run(words).wall_s)
         unit = units_of(check_program(path)[0], {}, [])[0]
-        source = directory / "unit.cpp"
+        source = alone / "unit.cpp"
         source.write_text(unit.text)
         theirs.append(
-            commands.run([*find_compiler().command, "-c", source, "-o", directory / "unit.o"]).wall_s
+            commands.run([*find_compiler().command, "-c", source, "-o", alone / "unit.o"]).wall_s
         )
     return {
         "name": f"compile, 1 of {BODIES} bodies changed",

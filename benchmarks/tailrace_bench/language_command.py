@@ -62,6 +62,13 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     if rows:
         console.print(table)
     console.print(fragments_table(document["fragments"]))
+    memory = document["memory"]
+    console.print(
+        f"A fragment that waits for two reals: {memory['language_bytes']:.0f} bytes in the language, "
+        f"{memory['c++_bytes']:.0f} in C++"
+    )
+    if document["programs"]:
+        console.print(programs_table(document["programs"]))
     console.print(watch_text(document["conditions"]))
 
 
@@ -69,7 +76,8 @@ def fragments_table(rows: list[dict[str, Any]]) -> Table:
     from tailrace.bench.document import make_table, with_interval
     from tailrace.bench.stats import from_dict
 
-    columns = {"language_ns": "language [ns]", "c++_ns": "C++ [ns]", "luna_ns": "LuNA [ns]"}
+    columns = {"language_ns": "language [ns]", "counted_ns": "with times of lines [ns]"}
+    columns |= {"c++_ns": "C++ [ns]", "luna_ns": "LuNA [ns]"}
     columns |= {"over_c++": "language / C++", "over_luna": "language / LuNA"}
     table = make_table("A fragment", "program", "ranks", *columns.values())
     for row in rows:
@@ -79,5 +87,17 @@ def fragments_table(rows: list[dict[str, Any]]) -> Table:
             else ""
             for key in columns
         ]
+        table.add_row(row["name"], str(row["ranks"]), *cells)
+    return table
+
+
+def programs_table(rows: list[dict[str, Any]]) -> Table:
+    from tailrace.bench.document import make_table, with_interval
+    from tailrace.bench.stats import from_dict
+
+    columns = {"language_s": "Tailrace [s]", "luna_s": "LuNA [s]", "over_luna": "Tailrace / LuNA"}
+    table = make_table("Whole programs of LuNA's", "program", "ranks", *columns.values())
+    for row in rows:
+        cells = [with_interval(from_dict(row[key]), digits=2) for key in columns]
         table.add_row(row["name"], str(row["ranks"]), *cells)
     return table

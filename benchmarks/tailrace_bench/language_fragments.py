@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a fragment of the language costs, beside one of the interface in C++ and beside LuNA itself.
 
+`counted` is the language with the times of each statement, which `tailrace run` has for its report.
 Each time is the difference of a run with many fragments and one with few, over that of their numbers,
 so that starts are not in it. All systems of a program run one after the other in each repetition.
 """
@@ -42,6 +43,21 @@ sub main(int n) {
     eat(x);
 }
 """
+# Points on a ring, n steps.
+STENCIL = """C++ sub first(name r) ${{ r = 0; $}}
+C++ sub next(int a, int b, int c, name r) ${{ if (a != b || b != c) abort(); r = b + 1; $}}
+C++ sub last(int a, int b, int c, int n) ${{ if (a != n || b != n || c != n) abort(); $}}
+sub main(int n) {
+  df x;
+  for i = 0..7
+    first(x[0][i]) @ { req_count x[0][i] = 3; };
+  for k = 1..n
+    for i = 0..7
+      next(x[k - 1][(i + 7) % 8], x[k - 1][i], x[k - 1][(i + 1) % 8], x[k][i]) @ { req_count x[k][i] = 3; };
+  for i = 0..7
+    last(x[n][(i + 7) % 8], x[n][i], x[n][(i + 1) % 8], n);
+}
+"""
 # Entries of a product of n x n matrices, each by n bodies.
 PRODUCT = """C++ sub entry(int i, int j, name r) ${{ r = i + j; $}}
 C++ sub add(int a, int b, int c, name r) ${{ r = c + a * b; $}}
@@ -75,6 +91,7 @@ class Kind:
 KINDS = {
     "chain": Kind(CHAIN, 1_000, 81_000, lambda n: n),
     "independent": Kind(INDEPENDENT, 1_000, 301_000, lambda n: n),
+    "stencil": Kind(STENCIL, 100, 10_100, lambda n: 8 * n),
     "matrix product": Kind(PRODUCT, 10, 40, lambda n: n**3 + 4 * n**2),
 }
 
@@ -99,11 +116,14 @@ def measure_fragments(
 
 def row(name: str, kind: Kind, place: Path, ranks: int, pairs: int, luna_home: Path | None) -> dict[str, Any]:
     native = native_program("tailrace-fragments")
+    words_of_program = [native, "--balance=off"]
     systems: dict[str, Callable[[], float]] = {
-        "language": lambda: per_body(kind, ranks, [native, "--balance=off", place / "program.so"], {})
+        "language": lambda: per_body(kind, ranks, [*words_of_program, place / "program.so"], {})
     }
-    if ranks == 1 and name in ("chain", "independent"):
+    if ranks == 1:
         systems["c++"] = lambda: of_interface(name)
+        counted = ["--account", place / "account.json"]
+        systems["counted"] = lambda: per_body(kind, 1, [*words_of_program, *counted, place / "program.so"], {})
     if luna_home is not None:
         words = [luna_home / "bin" / "rts", "--worker-threads-count=1", place / "libucodes.so"]
         found = {"LD_LIBRARY_PATH": str(luna_home / "lib"), "LUNA_HOME": str(luna_home)}
@@ -126,12 +146,15 @@ def per_body(kind: Kind, ranks: int, words: Sequence[object], settings: dict[str
     return (many - few) / (kind.bodies(kind.many) - kind.bodies(kind.few))
 
 
-def wall_s(ranks: int, words: Sequence[object], settings: dict[str, str]) -> float:
+def wall_s(
+    ranks: int, words: Sequence[object], settings: dict[str, str], directory: Path | None = None
+) -> float:
     launcher = find_launcher(launch_info(native_program("tailrace-fragments")), None, 2)
     command = launch_command(launcher, Layout(ranks, 1, "none", oversubscribe=True), [*map(str, words)])
     started = time.monotonic()
+    environment = child_environment(1) | settings
     done = subprocess.run(
-        command, env=child_environment(1) | settings, capture_output=True, text=True, check=False
+        command, env=environment, cwd=directory, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise CommandError(
@@ -142,7 +165,7 @@ def wall_s(ranks: int, words: Sequence[object], settings: dict[str, str]) -> flo
 
 def of_interface(name: str) -> float:
     """Seconds per body of the same program in C++."""
-    words = [str(native_program("tailrace-bench-fragments")), "--rounds", "3", "--fragments", "80000"]
+    words = [str(native_program("tailrace-bench-fragments")), "--rounds", "3", "--fragments", "80000", "--only", name]
     done = subprocess.run(words, env=child_environment(1), capture_output=True, text=True, check=True)
     found = next(one for one in json.loads(done.stdout)["rows"] if one["name"] == name)
     return 1e-6 * sorted(found["samples"])[len(found["samples"]) // 2]

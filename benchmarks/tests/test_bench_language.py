@@ -42,4 +42,8 @@ def test_all_rows(tmp_path, monkeypatch):
     assert [(row["name"], row["ranks"]) for row in costs] == [
         (name, ranks) for name in language_fragments.KINDS for ranks in (1, 2)
     ]
-    assert "over_c++" in costs[0] and "over_c++" not in costs[1] and "matrix product" in text
+    assert all(("over_c++" in row) == ("counted_ns" in row) == (row["ranks"] == 1) for row in costs)
+    assert "matrix product" in text and "stencil" in text
+    memory = document["memory"]
+    assert all(64 < memory[key] < 10_000 for key in ("language_bytes", "c++_bytes")), memory
+    assert f"{memory['language_bytes']:.0f} bytes in the language" in text and document["programs"] == []

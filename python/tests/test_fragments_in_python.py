@@ -76,9 +76,34 @@ def test_it_is_the_same_program_as_in_the_language():
     assert ours == theirs
 
 
+def test_labels_and_what_only_recommendations_know():
+    Path("p.py").write_text(
+        HEAD
+        + "@program.sub\ndef part(x: Name, i: int):\n    where = nfparam('where')\n    one(x[i]).on(where + i)\n"
+        + "@program.main\ndef main(n: int):\n    x, y = df('x', 'y')\n    sum = label('sum')\n"
+        + "    home(sum, lambda i: i)\n    part(x, n).given(where=2)\n    with loop('i', 1, n) as i:\n"
+        + "        show('a', x[i]).labelled(sum[i]).waits(x[i])\n    one(y).pushes(y, sum[n])\n"
+        + "    replicated(y, 'all')\n    show('b', y)\n"
+    )
+    Path("p.fa").write_text(
+        "C++ sub one(name r) ${{ r = 1; $}}\nC++ sub show(string what, int v) ${{ what; v; $}}\n"
+        "sub part(name x, int i) { one(x[i]) @ { locator_cyclic: where + i; }; } @ { nfparam where; }\n"
+        "sub main(int n) { df x, y; part(x, n) @ { nfparam where => 2; };\n"
+        "  for i = 1..n cf sum[i]: show(\"a\", x[i]) @ { wait x[i]; };\n"
+        "  one(y) @ { afterpush y => sum[n]; }; show(\"b\", y);\n"
+        "} @ { locator_cyclic sum[i] => i; locator_replicating y => all; }\n"
+    )
+    ours, theirs = (without_places(document(path)) for path in ("p.py", "p.fa"))
+    assert ours == theirs
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
+        ("    one(x).given(where=1)\n", "error: one has no nfparam where [SEM10]"),
+        ("    one(x).pushes(x, x)\n", "p.py:12:5: error: x is no label [SYN1]"),
+        ("    one(x)\n    show('a', label('f'))\n", "p.py:13:5: error: unknown name f"),
+        ("    where = nfparam('where')\n    one(x)\n    show('a', where)\n", "read outside"),
         ("    one(x)\n    show('a')\n", "p.py:13:5: error: show takes 2 arguments (string what, int"),
         ("    one(x)\n    show(x, 'b')\n", "p.py:13:5: error: argument 2 of show is a string, parameter v"),
         ("    one(n)\n", "error: argument 1 of one is a parameter, parameter r is a name"),

@@ -10,8 +10,7 @@ Closing::Closing(Mail& mail, const Image& image, const Store& store,
                  std::function<void(const std::string&)> print)
     : mail_(&mail), image_(&image), store_(&store), print_(std::move(print)) {
   mail.handle(report_message, [this](MessageReader& in) { take_report(in); });
-  mail.handle(question_message,
-              [this](MessageReader& in) { send_knowledge(Mail::read<std::vector<Id>>(in)); });
+  mail.handle(question_message, [this](MessageReader& in) { send_knowledge(in); });
   mail.handle(knowledge_message, [this](MessageReader& in) { take_knowledge(in); });
   mail.handle(ending_message, [this](MessageReader& in) { take_ending(in); });
 }
@@ -31,19 +30,23 @@ void Closing::take_report(MessageReader& in) {
   print_(Mail::read<std::string>(in));
   if (++reports_ < mail_->size()) return;
   const auto missing = missing_of(situation_.stuck);
-  if (missing.empty()) return finish({});
-  for (int rank = 0; rank < mail_->size(); ++rank) mail_->send(rank, question_message, missing);
+  const auto typed = about(failures_);
+  if (missing.empty() && typed.empty()) return finish({});
+  for (int rank = 0; rank < mail_->size(); ++rank) mail_->send(rank, question_message, missing, typed);
 }
 
-void Closing::send_knowledge(const std::vector<Id>& missing) {
+void Closing::send_knowledge(MessageReader& in) {
   Situation known;
-  add_knowledge(*image_, *store_, missing, known);
-  mail_->send(0, knowledge_message, known.missing, known.written);
+  std::vector<Written> writers;
+  add_knowledge(*image_, *store_, Mail::read<std::vector<Id>>(in), known);
+  add_writers(*image_, *store_, Mail::read<std::vector<Id>>(in), writers);
+  mail_->send(0, knowledge_message, known.missing, known.written, writers);
 }
 
 void Closing::take_knowledge(MessageReader& in) {
   auto missing = Mail::read<std::vector<Missing>>(in);
   auto written = Mail::read<std::vector<Written>>(in);
+  add_writers(*image_, Mail::read<std::vector<Written>>(in), failures_);
   std::ranges::move(missing, std::back_inserter(situation_.missing));
   std::ranges::move(written, std::back_inserter(situation_.written));
   if (++answers_ == mail_->size()) finish(verdict(*image_, situation_));

@@ -36,7 +36,7 @@ class Closing {
 
  private:
   void take_report(MessageReader& in);
-  void send_knowledge(const std::vector<Id>& missing);
+  void send_knowledge(MessageReader& in);
   void take_knowledge(MessageReader& in);
   void finish(std::vector<Message> verdict);
   void take_ending(MessageReader& in);

@@ -95,12 +95,17 @@ struct Rules {
   bool stealable = false, at_once = false;
 };
 
-/// The home of data fragments and labelled fragments of one declaration: an expression of their indices.
-struct HomeRule {
-  Code rank;
+/// An expression of the indices of a name; empty: there is none.
+struct IndexedCode {
+  Code code;
   std::uint32_t first_index = 0;  ///< slot of the first index; the others follow
   std::uint32_t index_count = 0;
-  std::vector<std::uint32_t> captured;  ///< slots that the expression reads
+};
+/// Where the data fragments and labelled fragments of one declaration are.
+struct HomeRule {
+  IndexedCode rank;                     ///< of the home
+  IndexedCode copies;                   ///< how far the ranks are apart that have copies
+  std::vector<std::uint32_t> captured;  ///< slots that the expressions read
 };
 /// A `df`, or a label.
 struct Declaration {

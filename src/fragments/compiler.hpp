@@ -57,6 +57,7 @@ class Compiler {
   void nfargument(const Node& node, Statement* call);
   void home_rules(const Json& list, const Node& node);
   void home_rule(const Node& node);
+  IndexedCode indexed_code(const Node& node);
   void finish(Statement& statement, std::uint32_t slots_before);
   ExpressionCompiler expressions() { return {image_, *scopes_, problems_}; }
   void declare(const std::string& name, const Place& at, Symbol symbol);

@@ -75,7 +75,7 @@ Stuck describe(const Image& image, const Fragment& fragment, const std::vector<N
   Stuck stuck;
   stuck.statement = fragment.statement->number, stuck.at = fragment.statement->at;
   stuck.calls = calls_of(image, fragment.frame->call);
-  for (const auto& name : missing) stuck.missing.push_back({name.id, text_of(image, name)});
+  for (const auto& name : missing) stuck.missing.push_back({name.id, text_of(image, name), name_here(image, fragment, name)});
   stuck.writes = writes_of(image, fragment);
   stuck.when = moment_of(fragment);
   stuck.group = fragment.inner.exists() ? fragment.inner : fragment.group;
@@ -93,6 +93,13 @@ void add_groups(const Image& image, const Groups& groups, std::vector<Stuck>& st
     }
     entry.group = group.parent, entry.own = token;
   }
+}
+
+std::vector<Id> about(const std::vector<Message>& failures) {
+  std::set<Id> ids;
+  for (const auto& failure : failures)
+    for (const auto& data : failure.about) ids.insert(data.id);
+  return {ids.begin(), ids.end()};
 }
 
 std::vector<Id> missing_of(const std::vector<Stuck>& stuck) {
@@ -121,6 +128,13 @@ void add_knowledge(const Image& image, const Store& store, const std::vector<Id>
     if (stored.state != Stored::State::expected && bases.contains(id.base())) add(id, stored.writer);
   for (const auto& range : store.ended().ranges())
     if (bases.contains(range.first.base())) range.each([&](const Id& id) { add(id, range.how.writer); });
+}
+
+void add_writers(const Image& image, const Store& store, const std::vector<Id>& ids,
+                 std::vector<Written>& writers) {
+  for (const auto& id : ids)
+    if (const auto* const stored = store.find(id); stored != nullptr && stored->writer.statement != nullptr)
+      writers.push_back({id, stored->writer.statement->at, calls_of(image, stored->writer.call)});
 }
 
 std::string held_memory(const Image& image, const Store& store) {
@@ -218,12 +232,12 @@ class Judgement {
   }
   void add_reader(Message& message, const Stuck& fragment, const NamedData& data) const {
     message.lines.push_back(
-        fmt::format("{} needs {}{} too", text_of(image_, fragment.at), data.text, fragment.when));
+        fmt::format("{} needs {}{}{} too", text_of(image_, fragment.at), data.text, data.here, fragment.when));
     for (const auto& call : fragment.calls) message.lines.push_back("  " + call);
   }
 
   Message root(const Stuck& fragment, const NamedData& data) const {
-    Message message{fragment.at,    "", "", fmt::format("needs {}{}", data.text, fragment.when),
+    Message message{fragment.at,    "", "", fmt::format("needs {}{}{}", data.text, data.here, fragment.when),
                     fragment.calls, {}};
     const auto* const entry = known(data.id);
     if (entry == nullptr) {
@@ -231,12 +245,12 @@ class Judgement {
       add_written(message, data);
     } else if (entry->state == Stored::State::deleted) {
       message.text = fmt::format("{} was deleted at {}.", data.text, text_of(image_, entry->deleted_at));
-      message.code = "SEM3.6";
+      message.code = "SEM3.6", message.fix = "delete it with the last fragment that reads it";
       for (const auto& call : entry->deleted_calls) message.lines.push_back("deleted: " + call);
     } else {
       message.text = fmt::format("The use count of {} is exhausted, it is set at {}.", data.text,
                                  text_of(image_, entry->count_at));
-      message.code = "SEM3.5";
+      message.code = "SEM3.5", message.fix = "count this use, too, or say req_unlimited";
     }
     return message;
   }
@@ -324,7 +338,7 @@ class Judgement {
                     "SEM3",
                     "",
                     stuck_[path[0]].calls,
-                    {}};
+                    "have one of them need something that is written without the others"};
     message.note = needs(stuck_[path[0]]);
     for (std::size_t i = 1; i < path.size(); ++i) {
       const auto& member = stuck_[path[i]];
@@ -336,7 +350,7 @@ class Judgement {
   }
   static std::string needs(const Stuck& fragment) {
     if (fragment.own.exists()) return "waits for all that it created";
-    return fmt::format("needs {}{}", fragment.missing[0].text, fragment.when);
+    return fmt::format("needs {}{}{}", fragment.missing[0].text, fragment.missing[0].here, fragment.when);
   }
 
   std::vector<Message> finish() {

@@ -23,6 +23,7 @@ struct Pattern {
 struct NamedData {
   Id id;
   std::string text;
+  std::string here{};  ///< how the place knows it, if that is another name
 };
 
 /// A fragment that waits or that failed, in values that can be sent to another rank.
@@ -67,6 +68,7 @@ struct Message {
   std::string note;  ///< behind the caret
   std::vector<std::string> lines;
   std::string fix;
+  std::vector<NamedData> about{};  ///< whose writers are said, too
 };
 std::string text_of(const Image& image, const Message& message);
 inline constexpr std::size_t messages_shown = 20;
@@ -82,6 +84,13 @@ void add_knowledge(const Image& image, const Store& store, const std::vector<Id>
                    Situation& situation);
 /// Which data fragments of a rank have most bytes, for people.
 std::string held_memory(const Image& image, const Store& store);
+/// The writers of data fragments whose home is this store.
+void add_writers(const Image& image, const Store& store, const std::vector<Id>& ids,
+                 std::vector<Written>& writers);
+/// Says in failures where the data fragments that they are about are written.
+void add_writers(const Image& image, const std::vector<Written>& writers, std::vector<Message>& failures);
+/// The data fragments that failures are about, each once.
+std::vector<Id> about(const std::vector<Message>& failures);
 /// All data fragments that fragments miss, each once.
 std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
 

@@ -171,20 +171,21 @@ std::optional<Name> Evaluation::take_name(const Token& token) {
   if (!why.known())
     stack_.push_back(why);
   else
-    push_fault(token.at,
-               fmt::format("an index of {} is {}, a {}, not an int", text_of(*image_, of), text_of(why.value),
-                           to_string(why.value.type())),
-               "SEM1");
+    push_fault(token.at, {{},
+                          fmt::format("an index of {} is {}, a {}, not an int", text_of(*image_, of),
+                                      text_of(why.value), to_string(why.value.type())),
+                          "SEM1",
+                          "int(...) makes an int of a number or a text"});
   return {};
 }
 
-void Evaluation::push_fault(const Place& at, std::string text, std::string code) {
+void Evaluation::push_fault(const Place& at, Computed outcome) {
   stack_.push_back({Result::State::faulty, {}, static_cast<std::uint32_t>(faults_.size())});
-  faults_.push_back({at, std::move(text), std::move(code), {}});
+  faults_.push_back({at, std::move(outcome.problem), std::move(outcome.code), std::move(outcome.fix)});
 }
 
 void Evaluation::apply(const Token& token) {
-  if (token.op == Op::choose) return choose();
+  if (token.op == Op::choose) return choose(token);
   return token.op >= Op::negate ? convert(token) : combine(token);
 }
 
@@ -199,7 +200,7 @@ static bool is_true(const Value& value) {
   return value.type() == Type::integer ? value.integer() != 0 : value.real() != 0;
 }
 
-void Evaluation::choose() {
+void Evaluation::choose(const Token& token) {
   auto otherwise = std::move(stack_.back());
   stack_.pop_back();
   auto then = std::move(stack_.back());
@@ -209,8 +210,10 @@ void Evaluation::choose() {
   if (!condition.known()) return;
   if (then.state == missing || otherwise.state == missing) return void(condition = Result{});
   if (condition.value.type() == Type::string || condition.value.type() == Type::block) {
+    const auto* const word = to_string(condition.value.type());
     stack_.pop_back();
-    return push_fault({}, "a condition is an int or a real", "SEM1");
+    return push_fault(token.at,
+                      {{}, fmt::format("a condition is an int or a real, not a {}", word), "SEM1", condition_fix});
   }
   auto& taken = is_true(condition.value) ? then : otherwise;
   const auto& other = is_true(condition.value) ? otherwise : then;
@@ -238,7 +241,7 @@ void Evaluation::combine(const Token& token) {
   if (right.state == faulty) return stack_.push_back(right);
   auto outcome = fragments::combine(token.op, left.value, right.value);
   if (!outcome.problem.empty())
-    return push_fault(token.at, std::move(outcome.problem), std::move(outcome.code));
+    return push_fault(token.at, std::move(outcome));
   stack_.push_back({known, std::move(outcome.value), 0});
 }
 
@@ -247,7 +250,7 @@ void Evaluation::convert(const Token& token) {
   auto outcome = fragments::convert(token.op, stack_.back().value);
   if (outcome.problem.empty()) return void(stack_.back().value = std::move(outcome.value));
   stack_.pop_back();
-  push_fault(token.at, std::move(outcome.problem), std::move(outcome.code));
+  push_fault(token.at, std::move(outcome));
 }
 
 }  // namespace tailrace::fragments

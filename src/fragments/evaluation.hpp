@@ -17,6 +17,7 @@ struct Fault {
   std::string text;
   std::string code;
   std::string fix;
+  std::optional<Name> about{};  ///< the data fragment whose type it is
 };
 
 /// The result of an expression: a value, or that values are missing, or a fault.
@@ -48,6 +49,8 @@ class IntegerStack {
   std::array<std::int32_t, 16> numbers_;  // what has not been pushed is not read
   std::size_t size_ = 0;
 };
+
+struct Computed;
 
 /// Evaluates the expressions of one fragment, and finds what it needs.
 class Evaluation {
@@ -99,9 +102,9 @@ class Evaluation {
   void push_slot(const Token& token);
   void push_name(const Token& token);
   std::optional<Name> take_name(const Token& token);
-  void push_fault(const Place& at, std::string text, std::string code);
+  void push_fault(const Place& at, Computed outcome);
   void apply(const Token& token);
-  void choose();
+  void choose(const Token& token);
   void combine(const Token& token);
   void convert(const Token& token);
 
@@ -120,11 +123,14 @@ class Evaluation {
   bool binds_ = false;
 };
 
+inline constexpr const char* condition_fix = "compare it with something, or give a number";
+
 /// An operator on two values, or a cast of one: the value, or why there is none.
 struct Computed {
   Value value;
-  std::string problem;
-  std::string code;
+  std::string problem{};
+  std::string code{};
+  std::string fix{};
 };
 Computed combine(Op op, const Value& a, const Value& b);
 /// The same of two ints; nothing if the result is none.
@@ -146,6 +152,8 @@ std::optional<Value> parse_word(const std::string& word, ParameterType type);
 
 /// `grid[4][1]`, by the name that it was declared with.
 std::string text_of(const Image& image, const Name& name);
+/// ` (here line[1])`, if a statement knows it by a parameter with another name; else nothing.
+std::string name_here(const Image& image, const Fragment& fragment, const Name& name);
 /// A value in a message: numbers, strings in quotes, blocks by their size.
 std::string text_of(const Value& value);
 /// `powers(x, 3)`.

@@ -103,7 +103,7 @@ void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>&
                             fmt::format("the use count of {} is {}, it must be an int from 0",
                                         text_of(image, *name), text_of(count.value)),
                             "",
-                            {}});
+                            "say how many fragments read it, or req_unlimited"});
     for (auto& post : posts)
       if (post.name.id == name->id) post.uses = count.value.integer(), post.count_at = rule.at;
   }
@@ -120,10 +120,11 @@ void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tail
     if (!parameter.is_output()) continue;
     if (!parameter.value.is_set()) {
       effects.fault = Fault{fragment.statement->at,
-                            fmt::format("{} has not set its output {}", call.subroutine->name,
-                                        text_of(*image_, *parameter.data)),
+                            fmt::format("{} has not set its output {}{}", call.subroutine->name,
+                                        text_of(*image_, *parameter.data),
+                                        name_here(*image_, fragment, *parameter.data)),
                             "",
-                            {}};
+                            "set it in the body, whatever the inputs are"};
       break;
     }
     effects.posts.push_back({*parameter.data, std::move(parameter.value), -1, {}, origin});
@@ -195,7 +196,7 @@ void Machine::unfold_call(const Fragment& fragment, const Resolution& resolution
     effects.fault = Fault{fragment.statement->at,
                           fmt::format("calls are nested more than {} deep", options_.depth),
                           "SEM8",
-                          {}};
+                          "end the recursion by a condition, or allow deeper calls: --depth"};
     return;
   }
   create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), effects);
@@ -226,7 +227,8 @@ void Machine::unfold_repeat(Fragment& fragment, const Resolution& resolution, Ef
   }
   create(statement.block, iteration(fragment), effects);
   if (__builtin_add_overflow(fragment.next, 1, &fragment.next)) {
-    effects.fault = Fault{statement.at, "the variable of this loop is beyond the range of int", "", {}};
+    effects.fault = Fault{statement.at, "the variable of this loop is beyond the range of int", "",
+                          "end the loop by its condition"};
     return;
   }
   effects.again = fragment;

@@ -99,6 +99,9 @@ class Interpreter {
     add_groups(image, machine_.groups(), situation.stuck);
     situation.stuck.insert(situation.stuck.end(), failed_.begin(), failed_.end());
     add_knowledge(image, store_, missing_of(situation.stuck), situation);
+    std::vector<Written> writers;
+    add_writers(image, store_, about(failures_), writers);
+    add_writers(image, writers, failures_);
     ending_.waiting = static_cast<std::int64_t>(waiting_.size());
     ending_.left_count = store_.live_count(), ending_.left_bytes = store_.live_bytes();
     ending_.errors = texts_of(image, verdict(image, situation), std::move(failures_));

@@ -70,12 +70,6 @@ ArgumentForm form_of(const Code& code) {
   return code.is_name() ? ArgumentForm::data : ArgumentForm::parameter;
 }
 
-/// How an argument is called in a message.
-std::string subject(const Evaluation& evaluation, const Code& code, const std::string& otherwise) {
-  if (!code.is_name() || code.tokens.size() != 1) return otherwise;
-  return text_of(evaluation.image(), std::get<Name>(evaluation.frame()[code.tokens[0].number]));
-}
-
 /// Evaluates the expressions of a fragment one after the other, and keeps their results.
 class Resolver {
  public:
@@ -119,9 +113,14 @@ class Resolver {
     if (fits(result.value, type)) return std::move(result.value);
     auto outcome = convert_argument(result.value, type, form_of(code));
     if (outcome.problem.empty()) return std::move(outcome.value);
-    evaluation_.set_fault(
-        {statement_.at, subject(evaluation_, code, what()) + " " + outcome.problem, outcome.code, {}});
+    const auto* const source = code.is_name() ? evaluation_.source() : nullptr;
+    const auto subject = source == nullptr ? what() : named(*source);
+    evaluation_.set_fault({statement_.at, subject + " " + outcome.problem, outcome.code, outcome.fix,
+                           source == nullptr ? std::optional<Name>() : *source});
     return {};
+  }
+  [[nodiscard]] std::string named(const Name& name) const {
+    return text_of(evaluation_.image(), name) + name_here(evaluation_.image(), fragment_, name);
   }
   std::optional<std::int32_t> integer(const Code& code, const char* what) {
     const auto number = value(code, ParameterType::integer, [what] { return std::string(what); });
@@ -190,11 +189,12 @@ class Resolver {
     if (!evaluation_.accept(result)) return false;
     if (result.value.type() == Type::integer) return result.value.integer() != 0;
     if (result.value.type() == Type::real) return result.value.real() != 0;
+    const auto* const source = code.is_name() ? evaluation_.source() : nullptr;
     evaluation_.set_fault({statement_.at,
-                           fmt::format("a condition is an int or a real, {} is a {}", text_of(result.value),
+                           fmt::format("a condition is an int or a real, {} is a {}",
+                                       source == nullptr ? text_of(result.value) : named(*source),
                                        to_string(result.value.type())),
-                           "SEM1",
-                           {}});
+                           "SEM1", condition_fix, source == nullptr ? std::optional<Name>() : *source});
     return false;
   }
 
@@ -249,17 +249,24 @@ std::optional<std::int32_t> Machine::wanted_rank(const Fragment& fragment) const
 }
 
 std::optional<std::int32_t> Machine::wanted_home(const Name& name) const {
-  if (!name.home) return {};
-  const auto& rule = image_->homes[name.home->rule];
+  return name.home ? evaluate(name, image_->homes[name.home->rule].rank) : std::nullopt;
+}
+
+std::optional<std::int32_t> Machine::wanted_copies(const Name& name) const {
+  return name.home ? evaluate(name, image_->homes[name.home->rule].copies) : std::nullopt;
+}
+
+/// The int that an expression gives for the indices of a name, or nothing.
+std::optional<std::int32_t> Machine::evaluate(const Name& name, const IndexedCode& rule) const {
   const auto indices = name.id.indices();
-  if (indices.size() < rule.index_count) return {};
+  if (rule.code.empty() || indices.size() < rule.index_count) return {};
+  const auto& captured = image_->homes[name.home->rule].captured;
   Frame frame;
   frame.slots.resize(rule.first_index + rule.index_count);
-  for (std::size_t i = 0; i < rule.captured.size(); ++i)
-    frame.slots[rule.captured[i]] = name.home->captured[i];
+  for (std::size_t i = 0; i < captured.size(); ++i) frame.slots[captured[i]] = name.home->captured[i];
   for (std::uint32_t i = 0; i < rule.index_count; ++i) frame.slots[rule.first_index + i] = Value(indices[i]);
   const std::vector<Input> none;
-  const auto result = Evaluation(*image_, frame, none).evaluate(rule.rank);
+  const auto result = Evaluation(*image_, frame, none).evaluate(rule.code);
   if (!result.known() || result.value.type() != Type::integer) return {};
   return result.value.integer();
 }

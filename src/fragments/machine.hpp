@@ -83,8 +83,11 @@ class Machine {
   [[nodiscard]] std::optional<std::int32_t> wanted_rank(const Fragment& fragment) const;
   /// The home of a data fragment by the rule of its declaration, or nothing. @local
   [[nodiscard]] std::optional<std::int32_t> wanted_home(const Name& name) const;
+  /// How far the ranks with copies of a data fragment are apart by the rule of its declaration. @local
+  [[nodiscard]] std::optional<std::int32_t> wanted_copies(const Name& name) const;
 
  private:
+  [[nodiscard]] std::optional<std::int32_t> evaluate(const Name& name, const IndexedCode& rule) const;
   Effects call_body(const Fragment& fragment, Resolution& resolution) const;
   void set_outputs(const Fragment& fragment, Resolution& resolution, tailrace_call& call,
                    Effects& effects) const;

@@ -29,7 +29,8 @@ enum MessageKind : int {
   given_message,
   wish_message,
   pause_message,
-  restored_message
+  restored_message,
+  copy_message
 };
 
 /// Messages between ranks that run the same program, as values.

@@ -78,7 +78,19 @@ std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<cons
 }
 
 Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call) {
-  return {fault.at, fault.text, fault.code, {}, calls_of(image, call), fault.fix};
+  Message message{fault.at, fault.text, fault.code, {}, calls_of(image, call), fault.fix};
+  if (fault.about) message.about.push_back({fault.about->id, text_of(image, *fault.about)});
+  return message;
+}
+
+void add_writers(const Image& image, const std::vector<Written>& writers, std::vector<Message>& failures) {
+  for (auto& failure : failures)
+    for (const auto& data : failure.about)
+      for (const auto& writer : writers) {
+        if (!(writer.id == data.id)) continue;
+        failure.lines.push_back(fmt::format("{} is written at {}", data.text, text_of(image, writer.at)));
+        for (const auto& call : writer.calls) failure.lines.push_back("  " + call);
+      }
 }
 
 Message written_twice(const Image& image, const Stored& first, const Post& second) {
@@ -89,8 +101,12 @@ Message written_twice(const Image& image, const Stored& first, const Post& secon
   const Origin* earlier = &first.writer;
   const Origin* later = &second.writer;
   if (key(*later) < key(*earlier)) std::swap(earlier, later);  // which came first depends on chance
-  Message message{
-      place(*later), fmt::format("{} is written twice", text_of(image, second.name)), "SEM2.1", {}, {}, {}};
+  Message message{place(*later),
+                  fmt::format("{} is written twice", text_of(image, second.name)),
+                  "SEM2.1",
+                  {},
+                  {},
+                  "write it once, or give each value an index of its own"};
   message.lines = calls_of(image, later->call);
   message.lines.push_back(fmt::format("also written at {}", text_of(image, place(*earlier))));
   for (auto& line : calls_of(image, earlier->call)) message.lines.push_back("  " + line);

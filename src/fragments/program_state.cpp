@@ -57,7 +57,10 @@ void ProgramState::pass_on(int rank, StateItem item) {
 
 void ProgramState::pass(checkpoint::StateArchive& archive, const std::vector<std::string>& words,
                         StateItems& items) const {
-  archive.component("fragments", 1, [&](int) {
+  archive.component("fragments", 2, [&](int version) {
+    if (version < 2)
+      throw Error(ErrorKind::input, "the checkpoint is of an earlier version of fragment programs",
+                  "run the program from its beginning");
     std::vector<std::uint64_t> mine{parts_.machine.image().digest};
     for (const auto& word : words) mine.push_back(std::hash<std::string>{}(word));
     auto saved = mine;

@@ -31,6 +31,7 @@ class ProgramState {
     std::vector<Stuck>& failed;
     PrintedLines* printed;
     std::function<int(const Name&)> home;
+    std::function<void(StoredData)> restore;
     std::function<void(Fragment, bool placed)> arrive;
   };
   /// Sets a handler. @local
@@ -58,7 +59,7 @@ class ProgramState {
   void share_out(const EndedRange& range, std::map<int, EndedNames>& ended) const;
   void pass_on(int rank, StateItem item);
   void take(const EndedRange& range) { parts_.store.restore(range); }
-  void take(StoredData data) { parts_.store.restore(data.name.id, std::move(data.entry)); }
+  void take(StoredData data) { parts_.restore(std::move(data)); }
   void take(OpenGroup open) { parts_.machine.groups().restore(open.token, std::move(open.group)); }
   void take(const Counters& created);
   void take(const Executed& executed) { executed_before_ += executed.fragments; }

@@ -89,8 +89,8 @@ void Compiler::home_rules(const Json& list, const Node& node) {
   for (const auto& json : list) {
     const auto rule = node.below(json);
     if (!rule.has("ruletype") || rule.text("ruletype") != "map") continue;
-    if (rule.text("property") == "locator_cyclic") home_rule(rule);
-    if (rule.text("property") == "locator_replicating") warn(rule.at(), "locator_replicating has no effect");
+    const auto property = rule.text("property");
+    if (property == "locator_cyclic" || property == "locator_replicating") home_rule(rule);
   }
 }
 
@@ -101,27 +101,41 @@ void Compiler::home_rule(const Node& node) {
   const auto* const own = scopes_->find_innermost(name);
   if (own == nullptr || own->declaration < 0) return;  // a wish
   const auto declaration = static_cast<std::size_t>(own->declaration);
-  HomeRule home;
+  const auto rule = indexed_code(node);
+  std::vector<std::uint32_t> captured;
+  bool reads = false;
+  for (const auto& token : rule.code.tokens) {
+    reads = reads || token.kind == Token::Kind::name;
+    const bool index = token.number >= rule.first_index && token.number < rule.first_index + rule.index_count;
+    if (token.kind == Token::Kind::slot && !index) captured.push_back(token.number);
+  }
+  if (reads) return warn(node.at(), "a locator that reads data fragments has no effect");
+  auto& number = image_.declarations[declaration].home;
+  if (number < 0) {
+    number = static_cast<std::int32_t>(image_.homes.size());
+    image_.homes.emplace_back();
+  }
+  auto& home = image_.homes[static_cast<std::size_t>(number)];
+  (node.text("property") == "locator_cyclic" ? home.rank : home.copies) = rule;
+  home.captured.insert(home.captured.end(), captured.begin(), captured.end());
+  std::ranges::sort(home.captured);
+  home.captured.erase(std::ranges::unique(home.captured).begin(), home.captured.end());
+}
+
+/// The expression of a locator, whose indices are new names; `all` is every rank.
+IndexedCode Compiler::indexed_code(const Node& node) {
+  IndexedCode rule;
   scopes_->open();
-  home.first_index = scopes_->slots();
+  rule.first_index = scopes_->slots();
   for (const auto& json : node.list("indices")) {
     declare(json.is_string() ? json.get<std::string>() : "", node.at(),
             {Symbol::Kind::value, scopes_->new_slot(), -1, {}});
-    ++home.index_count;
+    ++rule.index_count;
   }
-  home.rank = expressions().expression(node.list("expr"), node.at(), true);
+  const bool all = node.text("property") == "locator_replicating" && node.is("expr", {{"s", "all"}});
+  rule.code = expressions().expression(all ? Json::array({1}) : node.list("expr"), node.at(), true);
   scopes_->close();
-  bool reads = false;
-  for (const auto& token : home.rank.tokens) {
-    reads = reads || token.kind == Token::Kind::name;
-    const bool index = token.number >= home.first_index && token.number < home.first_index + home.index_count;
-    if (token.kind == Token::Kind::slot && !index) home.captured.push_back(token.number);
-  }
-  if (reads) return warn(node.at(), "a locator that reads data fragments has no effect");
-  std::ranges::sort(home.captured);
-  home.captured.erase(std::ranges::unique(home.captured).begin(), home.captured.end());
-  image_.declarations[declaration].home = static_cast<std::int32_t>(image_.homes.size());
-  image_.homes.push_back(std::move(home));
+  return rule;
 }
 
 }  // namespace tailrace::fragments

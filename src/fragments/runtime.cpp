@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "fragments/balance.hpp"
 #include "fragments/closing.hpp"
+#include "fragments/copies.hpp"
 #include "fragments/limits.hpp"
 #include "fragments/pausing.hpp"
 #include "fragments/printing.hpp"
@@ -39,18 +40,20 @@ class Runtime {
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
+        copies_(mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
+                [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
         limits_(mail_, options),
         printed_(options.printed),
         printing_(mail_, options.printed),
         checkpoints_(options.taken),
-        pausing_(mail_, options.taken),
+        pausing_(mail_, options.taken, options.between),
         state_(mail_, parts()),
         closing_(mail_, *image, store_, [this](const std::string& text) { printing_.print(text); }) {
     mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
     mail_.handle(post_message, [this](MessageReader& in) { write(Mail::read<Post>(in)); });
     mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
     mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
-    mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
+    mail_.handle(remove_message, [this](MessageReader& in) { delete_here(Mail::read<Removal>(in)); });
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
     check_limits(options);
@@ -70,7 +73,7 @@ class Runtime {
     while (!over()) {
       const bool worked = step();
       balance(worked);
-      pausing_.look(worked, executed_);
+      if (pausing_.due(worked)) attend(), pausing_.look(executed_);
       if (worked && !look_due()) continue;
       recording_.turn_to(Activity::messages);
       if (!endpoint_.progress() && !worked && !over()) nap();
@@ -80,6 +83,7 @@ class Runtime {
       ending.stopped = true;
     else
       ending = close();
+    if (ending.errors.empty()) pausing_.attend_end();
     ending.executed = executed_, ending.executed_before = state_.executed_before();
     ending.paused_s = pausing_.paused_s(), ending.statements = recording_.statements();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
@@ -168,7 +172,7 @@ class Runtime {
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
     const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
-    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + foreign_bytes_};
+    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
   }
   [[nodiscard]] bool hold() const {
     return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
@@ -197,11 +201,12 @@ class Runtime {
   // Checkpoints
   /// All ranks have paused, and no message of the program is under way: what there is is its state.
   void save() {
+    stopped_ = pausing_.stops();
+    if (!pausing_.saves()) return printing_.forget_begun();
     recording_.turn_to(Activity::checkpoint);
     while (!endpoint_.quiet())
       endpoint_.progress();  // others may still wait for the word that all have paused
-    state_.save(*checkpoints_, *words_, executed_, pausing_.stops());
-    stopped_ = pausing_.stops();
+    state_.save(*checkpoints_, *words_, executed_, stopped_);
     if (stopped_) printing_.forget_begun();
   }
   /// Begins with the state of an earlier run, if there is one.
@@ -209,6 +214,11 @@ class Runtime {
     if (checkpoints_ == nullptr || !state_.restore(*checkpoints_, *words_)) return false;
     pausing_.begin_restore();
     return true;
+  }
+  void restore(StoredData data) {
+    const bool live = data.entry.state == Stored::State::live;
+    if (live) copies_.written(data.name, data.entry.value, data.entry.uses);
+    store_.restore(data.name.id, std::move(data.entry));
   }
   [[nodiscard]] ProgramState::Parts parts() {
     return {machine_,
@@ -219,6 +229,7 @@ class Runtime {
             stuck_,
             printed_,
             [this](const Name& name) { return home_of(name); },
+            [this](StoredData data) { restore(std::move(data)); },
             [this](Fragment fragment, bool placed) {
               for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
               recording_.created(fragment);
@@ -245,10 +256,15 @@ class Runtime {
   }
   void nap() {
     // What arrives, and workers, wake it. A long wait has few looks; lines of bodies at work leave soon.
-    constexpr double longest_s = 10, longest_at_work_s = 0.2;
+    constexpr double longest_s = 10, longest_at_work_s = 0.2, longest_attending_s = 1e-3;
     printing_.send();
     recording_.turn_to(Activity::idle);
-    endpoint_.wait(at_work() > 0 ? longest_at_work_s : longest_s);
+    endpoint_.wait(pausing_.attends() ? longest_attending_s : at_work() > 0 ? longest_at_work_s : longest_s);
+  }
+  void attend() {
+    if (!pausing_.attends()) return;
+    recording_.turn_to(Activity::outside);
+    pausing_.attend();
   }
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {
@@ -353,14 +369,21 @@ class Runtime {
   }
   void remove(const Removal& removal) {
     const int home = home_of(removal.name);
-    if (home == mail_.rank()) return store_.remove(removal);
+    if (home == mail_.rank()) return delete_here(removal);
     mail_.send(home, remove_message, removal);
+  }
+  void delete_here(const Removal& removal) {
+    store_.remove(removal);
+    copies_.removed(removal.name);
   }
   void write(Post post) {
     deliveries_.clear();
+    const auto value = post.name.home ? post.value : Value();
     recording_.stored(post.name.id, post.value.bytes().size());
     if (const auto* const earlier = store_.post(post, deliveries_))
       failures_.push_back(written_twice(machine_.image(), *earlier, post));
+    else
+      copies_.written(post.name, value, post.uses);
     for (auto& delivery : deliveries_) deliver(post.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
@@ -371,7 +394,12 @@ class Runtime {
   void answer(MessageReader& in) {
     const auto name = Mail::read<Name>(in);
     const auto reader = Mail::read<Reader>(in);
-    if (auto value = store_.request(name, reader)) deliver(name.id, {reader, std::move(*value)});
+    if (auto value = find(name, reader)) deliver(name.id, {reader, std::move(*value)});
+  }
+  /// The value of a name whose home is here, or of which there is to be a copy here.
+  std::optional<Value> find(const Name& name, const Reader& reader) {
+    const bool home = !name.home || home_of(name) == mail_.rank();
+    return home ? store_.request(name, reader) : copies_.request(name, reader);
   }
   void take_answer(MessageReader& in) {
     const auto token = Mail::read<std::uint32_t>(in);
@@ -405,11 +433,11 @@ class Runtime {
     recording_.waits(task);
   }
   void request(const Name& name, const Reader& reader) {
-    const int home = home_of(name);
-    if (home != mail_.rank())
-      return recording_.requested(tasks_.at(reader.token), name.id, home),
-             mail_.send(home, request_message, name, reader);
-    if (auto value = store_.request(name, reader)) take(reader.token, name.id, std::move(*value));
+    const int source = copies_.source_of(name);
+    if (source != mail_.rank())
+      return recording_.requested(tasks_.at(reader.token), name.id, source),
+             mail_.send(source, request_message, name, reader);
+    if (auto value = find(name, reader)) take(reader.token, name.id, std::move(*value));
   }
 
   // The end
@@ -417,8 +445,10 @@ class Runtime {
     recording_.turn_to(Activity::ending);
     recording_.leaves(store_);
     closing_.send(report());
-    while (!closing_.complete())
-      if (!endpoint_.progress()) nap();
+    while (!closing_.complete()) {
+      attend();
+      if (!endpoint_.progress() && !closing_.complete()) nap();
+    }
     return std::move(closing_.ending());
   }
   [[nodiscard]] Report report() {
@@ -441,6 +471,7 @@ class Runtime {
   Recording recording_;
   Mail mail_;
   Store store_;
+  Copies copies_;
   Limits limits_;
   PrintedLines* printed_;
   Printing printing_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -13,8 +14,11 @@ namespace tailrace::fragments {
 
 namespace {
 
-Computed failure(std::string problem, std::string code) {
-  return {{}, std::move(problem), std::move(code)};
+constexpr const char* divisor_fix = "create what divides only where the divisor is not 0, with if";
+constexpr const char* value_fix = "only a body can look into a value, as a parameter of type value";
+
+Computed failure(std::string problem, std::string code, std::string fix) {
+  return {{}, std::move(problem), std::move(code), std::move(fix)};
 }
 Computed truth(bool value) {
   return {Value(std::int32_t{value}), {}, {}};
@@ -56,13 +60,14 @@ std::optional<std::int32_t> divide(Op op, std::int32_t a, std::int32_t b) {
 Computed integers(Op op, std::int32_t a, std::int32_t b) {
   if (const auto result = combine(op, a, b)) return {Value(*result), {}, {}};
   const bool divides = op == Op::divide || op == Op::remainder;
-  return failure(divides && b == 0 ? "division by zero" : "int overflow", "");
+  if (divides && b == 0) return failure("division by zero", "", divisor_fix);
+  return failure("int overflow", "", "ints have 32 bits; real(...) of an operand makes it a real");
 }
 
 Computed reals(Op op, double a, double b) {
   if (const auto answer = compare(op, a, b)) return truth(*answer);
-  if (op == Op::remainder) return failure("invalid operation on reals: %", "SEM1");
-  if (op == Op::divide && b == 0) return failure("division by zero", "");
+  if (op == Op::remainder) return failure("invalid operation on reals: %", "SEM1", "int(...)");
+  if (op == Op::divide && b == 0) return failure("division by zero", "", divisor_fix);
   const double result = op == Op::add        ? a + b
                         : op == Op::subtract ? a - b
                         : op == Op::multiply ? a * b
@@ -74,7 +79,8 @@ Computed strings(Op op, const Value& a, const Value& b) {
   if (op == Op::add) return {Value(std::string_view(digits(a) + digits(b))), {}, {}};
   if (op == Op::equal) return truth(digits(a) == digits(b));
   if (op == Op::not_equal) return truth(digits(a) != digits(b));
-  return failure(fmt::format("invalid operation on strings: {}", to_string(op)), "SEM1");
+  return failure(fmt::format("invalid operation on strings: {}", to_string(op)), "SEM1",
+                 "strings have +, == and !=; int(...) or real(...) makes a number of one");
 }
 
 }  // namespace
@@ -92,7 +98,8 @@ std::optional<std::int32_t> combine(Op op, std::int32_t a, std::int32_t b) {
 
 Computed combine(Op op, const Value& a, const Value& b) {
   if (a.type() == Type::block || b.type() == Type::block)
-    return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1");
+    return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1",
+                   value_fix);
   if (a.type() == Type::string || b.type() == Type::string) return strings(op, a, b);
   if (a.type() == Type::integer && b.type() == Type::integer) return integers(op, a.integer(), b.integer());
   if (op == Op::both) return truth(number(a) != 0 && number(b) != 0);
@@ -103,7 +110,8 @@ Computed combine(Op op, const Value& a, const Value& b) {
 static Computed negated(const Value& value) {
   if (value.type() == Type::real) return {Value(-value.real()), {}, {}};
   if (value.type() == Type::integer) return integers(Op::subtract, 0, value.integer());
-  return failure(fmt::format("invalid operation on {}s: -", to_string(value.type())), "SEM1");
+  return failure(fmt::format("invalid operation on {}s: -", to_string(value.type())), "SEM1",
+                 "numbers have a minus; int(...) or real(...) makes one of a string");
 }
 
 static Computed to_integer(const Value& value) {
@@ -111,12 +119,14 @@ static Computed to_integer(const Value& value) {
   if (value.type() == Type::string) {
     const auto parsed = parse_number<int>(value.text());
     return parsed ? Computed{Value(std::int32_t{*parsed}), {}, {}}
-                  : failure(fmt::format("{} is no int", text_of(value)), "");
+                  : failure(fmt::format("{} is no int", text_of(value)), "",
+                            "the whole text has to be an int, such as 12");
   }
   const double whole = std::trunc(value.real());
   if (!(whole >= std::numeric_limits<std::int32_t>::min() &&
         whole <= std::numeric_limits<std::int32_t>::max()))
-    return failure(fmt::format("{} is out of the range of int", value.real()), "");
+    return failure(fmt::format("{} is out of the range of int", value.real()), "",
+                   "leave it a real");
   return {Value(static_cast<std::int32_t>(whole)), {}, {}};
 }
 
@@ -124,13 +134,14 @@ static Computed to_real_number(const Value& value) {
   if (value.type() != Type::string) return {Value(number(value)), {}, {}};
   const auto parsed = parse_number<double>(value.text());
   return parsed ? Computed{Value(*parsed), {}, {}}
-                : failure(fmt::format("{} is no real", text_of(value)), "");
+                : failure(fmt::format("{} is no real", text_of(value)), "",
+                            "the whole text has to be a number, such as 1.5");
 }
 
 Computed convert(Op op, const Value& value) {
   if (value.type() == Type::block)
     return failure(fmt::format("a value cannot become {}", op == Op::negate ? "negative" : to_string(op)),
-                   "SEM1");
+                   "SEM1", value_fix);
   if (op == Op::negate) return negated(value);
   if (op == Op::to_int) return to_integer(value);
   if (op == Op::to_real) return to_real_number(value);
@@ -138,7 +149,10 @@ Computed convert(Op op, const Value& value) {
 }
 
 static Computed wrong_type(const Value& value, const char* wanted) {
-  return failure(fmt::format("has type {}, wanted is {}", to_string(value.type()), wanted), "SEM1");
+  const auto fix = value.type() == Type::block
+                       ? std::string(value_fix)
+                       : fmt::format("{}(...) makes {} {} of it", wanted, *wanted == 'i' ? "an" : "a", wanted);
+  return failure(fmt::format("has type {}, wanted is {}", to_string(value.type()), wanted), "SEM1", fix);
 }
 
 Computed convert_argument(const Value& value, ParameterType type, ArgumentForm form) {
@@ -179,6 +193,31 @@ std::string text_of(const Image& image, const Name& name) {
   std::string text = image.declarations[name.declaration].name;
   for (const auto index : name.id.indices()) text += fmt::format("[{}]", index);
   return text;
+}
+
+/// Whether a name is another one with further indices, or the same.
+static bool begins_with(const Id& id, const Id& first) {
+  const auto all = id.indices(), some = first.indices();
+  return id.base() == first.base() && some.size() <= all.size() &&
+         std::ranges::equal(some, all.first(some.size()));
+}
+
+std::string name_here(const Image& image, const Fragment& fragment, const Name& name) {
+  const auto& parameters = fragment.statement->caller->parameters;
+  const Name* known = nullptr;
+  std::size_t number = 0;
+  for (const auto slot : fragment.statement->captured) {
+    if (slot >= parameters.size()) break;
+    const auto* const own = std::get_if<Name>(fragment.frame->find(slot));
+    if (own == nullptr || !begins_with(name.id, own->id)) continue;
+    const auto taken = own->id.indices().size();
+    if (known == nullptr || taken > known->id.indices().size()) known = own, number = slot;
+  }
+  if (known == nullptr) return "";
+  auto text = parameters[number].id;
+  for (const auto index : name.id.indices().subspan(known->id.indices().size()))
+    text += fmt::format("[{}]", index);
+  return text == text_of(image, name) ? "" : fmt::format(" (here {})", text);
 }
 
 std::string text_of(const Image& image, const CallRecord& call) {

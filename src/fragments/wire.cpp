@@ -153,10 +153,10 @@ MessageReader& MessageReader::operator>>(Fragment& fragment) {
 }
 
 Writer& Writer::operator<<(const NamedData& data) {
-  return *this << data.id << data.text;
+  return *this << data.id << data.text << data.here;
 }
 MessageReader& MessageReader::operator>>(NamedData& data) {
-  return *this >> data.id >> data.text;
+  return *this >> data.id >> data.text >> data.here;
 }
 
 Writer& Writer::operator<<(const Pattern& pattern) {
@@ -198,10 +198,12 @@ MessageReader& MessageReader::operator>>(Written& written) {
   return *this >> written.id >> written.at >> written.calls;
 }
 Writer& Writer::operator<<(const Message& message) {
-  return *this << message.at << message.text << message.code << message.note << message.lines << message.fix;
+  return *this << message.at << message.text << message.code << message.note << message.lines << message.fix
+               << message.about;
 }
 MessageReader& MessageReader::operator>>(Message& message) {
-  return *this >> message.at >> message.text >> message.code >> message.note >> message.lines >> message.fix;
+  return *this >> message.at >> message.text >> message.code >> message.note >> message.lines >> message.fix >>
+         message.about;
 }
 
 }  // namespace tailrace::fragments

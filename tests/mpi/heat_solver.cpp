@@ -252,7 +252,7 @@ MPI_CASE("repartition moves every leaf once, and polynomials of degree 4 survive
   };
   std::vector<ElementValues> old;
   for (const Leaf& leaf : before.leaves) old.push_back(values_on(leaf));
-  const Transfer transfer(comm, before, after, old);
+  const Transfer transfer(comm, before, after, [&](std::size_t i) { return old[i]; });
   double worst = 0;
   for (const Leaf& leaf : after.leaves) {
     const auto moved = transfer.at(leaf), expected = values_on(leaf);

@@ -221,7 +221,7 @@ class FragmentText {
       rule["ruletype"] = "map", rule["ref"] = take(), rule["indices"] = Json::array();
       while (take("[")) rule["indices"].push_back(take()), expect("]");
       expect("=>");
-      rule["expr"] = expression();
+      rule["expr"] = take("all") ? Json{{"s", "all"}} : expression();
     } else {
       rule["ruletype"] = "indexed", rule["refs"].push_back(ref);
       while (take(",")) rule["refs"].push_back(reference());

@@ -81,7 +81,8 @@ TEST_CASE("verdict: a cycle names its members in order, and not who waits for it
   CHECK(text ==
         "test.fa:2:2: error: the program cannot finish: 4 fragments wait. cycle: these fragments wait for "
         "each other. [SEM3]\n"
-        " copy(c, a);\n ^ needs c\n  test.fa:4:2 needs b\n  test.fa:3:2 needs a");
+        " copy(c, a);\n ^ needs c\n  test.fa:4:2 needs b\n  test.fa:3:2 needs a"
+        "\n  Fix: have one of them need something that is written without the others");
 }
 
 TEST_CASE("verdict: a fragment that failed explains who waits for it") {
@@ -107,7 +108,8 @@ TEST_CASE("verdict: a part of a call that waits for what follows the call is a c
         "test.fa:2:2: error: the program cannot finish: 1 fragment waits. cycle: these fragments wait for "
         "each other. [SEM3]\n"
         " nothing() @ { request y; }; }\n ^ needs y\n  called from test.fa:4:2 as f(y)\n"
-        "  test.fa:4:2 waits for all that it created");
+        "  test.fa:4:2 waits for all that it created"
+        "\n  Fix: have one of them need something that is written without the others");
 }
 
 TEST_CASE("verdict: of many causes twenty are shown") {
@@ -124,7 +126,8 @@ TEST_CASE("verdict: deleted and exhausted names are distinguished from those tha
                          "set(1, x); set(1, y);\n d(x) >> (y[1]);\n if y[1] show(\"\", x); }") ==
         "test.fa:6:10: error: the program cannot finish: 1 fragment waits. x was deleted at test.fa:2:2. "
         "[SEM3.6]\n"
-        " if y[1] show(\"\", x); }\n         ^ needs x\n  deleted: called from test.fa:5:2 as d(x)");
+        " if y[1] show(\"\", x); }\n         ^ needs x\n  deleted: called from test.fa:5:2 as d(x)"
+        "\n  Fix: delete it with the last fragment that reads it");
 }
 
 TEST_CASE("verdict: both writers of a name, with their calls") {
@@ -132,7 +135,8 @@ TEST_CASE("verdict: both writers of a name, with their calls") {
                          "1);\n w(grid[4], 2); }") ==
         "test.fa:2:2: error: grid[4][1] is written twice [SEM2.1]\n set(v, line[1]); }\n ^\n"
         "  called from test.fa:5:2 as w(grid[4], 2)\n  also written at test.fa:2:2\n    called from "
-        "test.fa:4:2 as w(grid[4], 1)");
+        "test.fa:4:2 as w(grid[4], 1)"
+        "\n  Fix: write it once, or give each value an index of its own");
 }
 
 TEST_CASE("leftovers and executed fragments are counted") {
@@ -212,6 +216,19 @@ TEST_CASE("ids with the same indices are equal however they came about, others d
   CHECK(a.indices().size() == 8);
   CHECK(a.base() == fragments::Id(1, 7));
   CHECK_FALSE(fragments::Id(1, 7) == fragments::Id(7, 1));
+}
+
+TEST_CASE("verdict: a name that the place knows by another one is said by both") {
+  CHECK(error_of_program("sub line(name g, name h) {\n copy(g[1], h); }\nsub main() { df x, y;\n line(x[3], y); }") ==
+        "test.fa:2:2: error: the program cannot finish: 1 fragment waits. Nobody writes x[3][1]. [SEM3]\n copy(g[1], "
+        "h); }\n ^ needs x[3][1] (here g[1])\n  called from test.fa:4:2 as line(x[3], y)");
+}
+
+TEST_CASE("failures: a wrong type is said with the data fragment's writer") {
+  CHECK(error_of_program("sub w(name g) {\n setr(1.5, g[1]); }\nsub main() { df x, y;\n w(x[3]);\n add(x[3][1], 1, y); "
+                         "}") ==
+        "test.fa:5:2: error: x[3][1] has type real, wanted is int [SEM1]\n add(x[3][1], 1, y); }\n ^\n  x[3][1] is "
+        "written at test.fa:2:2\n    called from test.fa:4:2 as w(x[3])\n  Fix: int(...) makes an int of it");
 }
 
 }  // namespace tailrace::test

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tailrace.fragments.expressions import choose, to_int, to_real, to_string
     from tailrace.fragments.outputs import Changeable, Name, Value
-    from tailrace.fragments.program import Program, df, home, loop, repeat, replicated, when
+    from tailrace.fragments.program import Program, df, home, label, loop, nfparam, repeat, replicated, when
 
 __all__ = [
-    "Changeable", "Name", "Program", "Value", "choose", "df", "home", "loop", "repeat", "replicated",
-    "to_int", "to_real", "to_string", "when",
+    "Changeable", "Name", "Program", "Value", "choose", "df", "home", "label", "loop", "nfparam", "repeat",
+    "replicated", "to_int", "to_real", "to_string", "when",
 ]  # fmt: skip
 _HOMES = dict.fromkeys(__all__, "program")
 _HOMES |= dict.fromkeys(("choose", "to_int", "to_real", "to_string"), "expressions")

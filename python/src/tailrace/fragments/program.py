@@ -129,6 +129,27 @@ class Call:
         """It needs these, though it does not name them otherwise (`request`)."""
         return self._rule(tree.ListRule(place_of_caller(), "request", [self._ref(one) for one in data]))
 
+    def waits(self, *data: Data) -> "Call":
+        """The same, for values that `pushes` of another fragment brings (`wait`)."""
+        return self._rule(tree.ListRule(place_of_caller(), "wait", [self._ref(one) for one in data]))
+
+    def labelled(self, label: Data) -> "Call":
+        """It has this label, with indices (`cf label[i]:`), by which `home` and `pushes` know it."""
+        self._call.label = self._ref(label)
+        return self
+
+    def pushes(self, data: Data, label: Data) -> "Call":
+        """When it has run, the value is for the fragment that has the label (`afterpush`)."""
+        at = place_of_caller()
+        return self._rule(tree.MapRule(at, "afterpush", self._ref(data), self._ref(label)))
+
+    def given(self, **values: object) -> "Call":
+        """What the recommendations of the subroutine that is called are told (`nfparam n => e`)."""
+        at = place_of_caller()
+        for name, value in values.items():
+            self._rule(tree.MapRule(at, "nfparam", tree.Ref(at.fresh(), name, []), self._node(value)))
+        return self
+
     def uses(self, output: Data, count: object) -> "Call":
         """The value of an output goes after so many uses (`req_count`)."""
         at = place_of_caller()
@@ -218,8 +239,26 @@ def df(*names: str) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
+def label(name: str) -> Data:
+    """A name for fragments that the function describes, which `.labelled` gives them; it has no value."""
+    place = place_of_caller()
+    return Data(open_block(place, "label").declare(name, place))
+
+
+def nfparam(name: str) -> Expression:
+    """An int that is for recommendations only, and that each call of the subroutine says by `.given`."""
+    place = place_of_caller()
+    block = open_block(place, "nfparam")
+    if block.above is not None:
+        raise ProgramError(place, "nfparam within a block", "SEM10", "say it at the beginning of the function")
+    symbol_of = block.declare(name, place)
+    block.block.rules.append(tree.ListRule(place, "nfparam", [tree.Ref(place.fresh(), name, [])]))
+    return Expression(symbol_of)
+
+
 def home(data: Data, place_of: Callable[..., object]) -> None:
-    """The rank of each value of a name, modulo their number: a function of its indices (`locator_cyclic`)."""
+    """The rank of each value of a name, or fragment of a label, modulo their number: a function of its indices
+    (`locator_cyclic`)."""
     _map_rule("locator_cyclic", data, place_of)
 
 
@@ -250,8 +289,9 @@ def _inside(block: tree.Block, scope: Scope) -> Iterator[OpenBlock]:
         _open.remove(opened)
 
 
-def new_block(place: Place) -> tree.Block:
-    return tree.Block(place, [], [], [], True)
+def new_block(place: Place, whole: bool = False) -> tree.Block:
+    """A block; labels within it belong to the function that is described, the whole."""
+    return tree.Block(place, [], [], [], whole)
 
 
 @contextmanager
@@ -312,7 +352,7 @@ def described(sub: Subroutine) -> tree.Callable:
     params = [tree.Param(sub.place.fresh(), word, name) for name, word in sub.params]
     if sub.describes is None:
         return tree.PythonSub(sub.place, sub.name, params, -1)
-    item = tree.Sub(sub.place, sub.name, params, new_block(sub.place), None)
+    item = tree.Sub(sub.place, sub.name, params, new_block(sub.place, whole=True), None)
     with _inside(item.block, Scope()) as block:
         symbols = []
         for name, word in sub.params:

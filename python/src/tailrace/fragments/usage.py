@@ -163,7 +163,8 @@ def warn_of_accesses(bound: Bound, accesses: dict[Symbol, Access], problems: Pro
         one = accesses[symbol]
         if written and not read:
             at = one.writes[0].at if one.writes else one.passed[0][0].at
-            problems.warn(bound.expanded.place(at), f"{symbol.name} is written, but nobody reads it", "SEM4")
+            text = f"{symbol.name} is written, but nobody reads it"
+            problems.warn(bound.expanded.place(at), text, "SEM4", "leave it out, or read it")
         elif read and not written:
             code, use = ("SEM3.1", "reads") if one.reads or not one.requests else ("SEM3.2", "requests")
             at = (one.reads or one.requests or [ref for ref, *_ in one.passed])[0].at
