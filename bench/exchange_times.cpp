@@ -7,7 +7,10 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 
+#include "base/random.hpp"
 #include "base/system.hpp"
 #include "exchange/line.hpp"
 #include "exchange_peers.hpp"
@@ -176,7 +179,7 @@ void time_rebuilds(mpi::CommView comm, const IndexLoad& load, int rounds, Contes
 
 struct Measured {
   Samples samples;
-  nlohmann::json libraries;
+  nlohmann::json libraries, chosen;
 };
 
 /// A gather and a scatter-add of one who takes part in a round; each has an array of its own, which it has
@@ -201,21 +204,40 @@ void run_way(mpi::CommView comm, OtherWay& one, bool keep, Samples& samples) {
   if (adds) samples["scatter_add " + one.name].push_back(added_s);
 }
 
-/// Rounds in which all take part, each round beginning with another one.
+/// Who takes part, in another order in each round, the same on all ranks.
+std::vector<std::size_t> order_of_round(std::size_t count, int round) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  SplitMix64 random(static_cast<std::uint64_t>(round) + 1000);
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.next() % i]);
+  return order;
+}
+
+/// Rounds in which all take part. `auto` chooses in the first ones, under the same conditions as later; what
+/// takes long joins for the last of them.
 void run_rounds(mpi::CommView comm, std::vector<Contestant>& all, std::vector<OtherWay>& ways,
                 const TimingSettings& settings, Samples& samples) {
-  constexpr int warm_up = 60, of_others = 5;  // auto has chosen then
-  const int count = static_cast<int>(all.size() + ways.size());
+  constexpr int warm_up = 60, of_slow = 5;
   for (int round = -warm_up; round < settings.rounds; ++round)
-    for (int turn = 0; turn < count; ++turn) {
-      const auto which = static_cast<std::size_t>((turn + round + warm_up) % count);
+    for (const std::size_t which : order_of_round(all.size() + ways.size(), round + warm_up)) {
       const bool is_map = which < all.size();
-      if (round < -of_others && !(is_map && all[which].name == "auto")) continue;
+      const bool slow = is_map ? all[which].name.ends_with("-words")
+                               : ways[which - all.size()].name.starts_with("by library");
+      if (slow && round < -of_slow) continue;
       if (is_map)
         run_contestant(comm, all[which], settings.components, round >= 0, samples);
       else
         run_way(comm, ways[which - all.size()], round >= 0, samples);
     }
+}
+
+/// What `auto` has chosen for each kind of flight.
+nlohmann::json choices_of(const AccessMap& map) {
+  auto found = nlohmann::json::object();
+  for (const auto& choice : map.choices())
+    for (const auto& timing : choice.timings)
+      if (timing.chosen) found[choice.flights] = timing.name;
+  return found;
 }
 
 Measured measure(mpi::CommView comm, const IndexLoad& load, const TimingSettings& settings) {
@@ -232,6 +254,7 @@ Measured measure(mpi::CommView comm, const IndexLoad& load, const TimingSettings
   }
   check_ways(comm, load, settings.components, automatic, ways);
   run_rounds(comm, all, ways, settings, samples);
+  found.chosen = choices_of(*automatic.map);
   time_overlap(comm, automatic, settings.rounds, settings.components, samples);
   time_orders(comm, load, settings, samples);
   for (auto& one : all)
@@ -253,6 +276,7 @@ nlohmann::json time_loads(mpi::CommView comm, const TimingSettings& settings) {
                     {"positions", mpi::sum(comm, summary.positions)},
                     {"values_sent", mpi::sum(comm, summary.sent)},
                     {"libraries", found.libraries},
+                    {"chosen", found.chosen},
                     {"samples_s", found.samples}});
     if (comm.is_root()) fmt::print(stderr, "{}\n", name);
   }

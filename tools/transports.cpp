@@ -12,8 +12,8 @@
 #include "tailrace/error.hpp"
 
 /// Sends messages around a ring of its ranks by each transport of exchanges, and says as JSON which of them
-/// are right here, how long a gather takes with each, and what is wrong with the others: what `tailrace doctor`
-/// shows.
+/// are right here, how long a gather takes with each, and what is wrong with the others: what `tailrace
+/// doctor` shows.
 namespace tailrace::exchange {
 namespace {
 
