@@ -209,9 +209,7 @@ def measure_change(request: Request, directory: Path, commands: Commands) -> dic
         unit = units_of(check_program(path)[0], {}, [])[0]
         source = alone / "unit.cpp"
         source.write_text(unit.text)
-        theirs.append(
-            commands.run([*find_compiler().command, "-c", source, "-o", alone / "unit.o"]).wall_s
-        )
+        theirs.append(commands.run([*find_compiler().command, "-c", source, "-o", alone / "unit.o"]).wall_s)
     return {
         "name": f"compile, 1 of {BODIES} bodies changed",
         "wall_s": spread(ours).as_dict(),

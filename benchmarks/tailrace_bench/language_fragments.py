@@ -123,7 +123,9 @@ def row(name: str, kind: Kind, place: Path, ranks: int, pairs: int, luna_home: P
     if ranks == 1:
         systems["c++"] = lambda: of_interface(name)
         counted = ["--account", place / "account.json"]
-        systems["counted"] = lambda: per_body(kind, 1, [*words_of_program, *counted, place / "program.so"], {})
+        systems["counted"] = lambda: per_body(
+            kind, 1, [*words_of_program, *counted, place / "program.so"], {}
+        )
     if luna_home is not None:
         words = [luna_home / "bin" / "rts", "--worker-threads-count=1", place / "libucodes.so"]
         found = {"LD_LIBRARY_PATH": str(luna_home / "lib"), "LUNA_HOME": str(luna_home)}
@@ -165,7 +167,15 @@ def wall_s(
 
 def of_interface(name: str) -> float:
     """Seconds per body of the same program in C++."""
-    words = [str(native_program("tailrace-bench-fragments")), "--rounds", "3", "--fragments", "80000", "--only", name]
+    words = [
+        str(native_program("tailrace-bench-fragments")),
+        "--rounds",
+        "3",
+        "--fragments",
+        "80000",
+        "--only",
+        name,
+    ]
     done = subprocess.run(words, env=child_environment(1), capture_output=True, text=True, check=True)
     found = next(one for one in json.loads(done.stdout)["rows"] if one["name"] == name)
     return 1e-6 * sorted(found["samples"])[len(found["samples"]) // 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a waiting fragment of the language takes of memory, and whole programs of LuNA's beside LuNA itself."""
+"""Memory of a waiting fragment of the language, and whole programs of LuNA's beside LuNA itself."""
 
 import json
 import shutil

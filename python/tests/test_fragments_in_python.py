@@ -79,7 +79,8 @@ def test_it_is_the_same_program_as_in_the_language():
 def test_labels_and_what_only_recommendations_know():
     Path("p.py").write_text(
         HEAD
-        + "@program.sub\ndef part(x: Name, i: int):\n    where = nfparam('where')\n    one(x[i]).on(where + i)\n"
+        + "@program.sub\ndef part(x: Name, i: int):\n"
+        + "    where = nfparam('where')\n    one(x[i]).on(where + i)\n"
         + "@program.main\ndef main(n: int):\n    x, y = df('x', 'y')\n    sum = label('sum')\n"
         + "    home(sum, lambda i: i)\n    part(x, n).given(where=2)\n    with loop('i', 1, n) as i:\n"
         + "        show('a', x[i]).labelled(sum[i]).waits(x[i])\n    one(y).pushes(y, sum[n])\n"
@@ -89,8 +90,8 @@ def test_labels_and_what_only_recommendations_know():
         "C++ sub one(name r) ${{ r = 1; $}}\nC++ sub show(string what, int v) ${{ what; v; $}}\n"
         "sub part(name x, int i) { one(x[i]) @ { locator_cyclic: where + i; }; } @ { nfparam where; }\n"
         "sub main(int n) { df x, y; part(x, n) @ { nfparam where => 2; };\n"
-        "  for i = 1..n cf sum[i]: show(\"a\", x[i]) @ { wait x[i]; };\n"
-        "  one(y) @ { afterpush y => sum[n]; }; show(\"b\", y);\n"
+        '  for i = 1..n cf sum[i]: show("a", x[i]) @ { wait x[i]; };\n'
+        '  one(y) @ { afterpush y => sum[n]; }; show("b", y);\n'
         "} @ { locator_cyclic sum[i] => i; locator_replicating y => all; }\n"
     )
     ours, theirs = (without_places(document(path)) for path in ("p.py", "p.fa"))

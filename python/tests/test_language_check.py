@@ -88,6 +88,23 @@ ACCEPTED_PROGRAMS = [
     "sub main() { df x; cf a[1 + 2]: use(x[2]); one(x[1 + 1]) @ { afterpush x[1 + 1] => a[1 + 2]; }; }",
     "sub main() { use(1); } // a comment at the end of the file",
     "import f(int) as g; import f(int `a) as g; sub main() g(1);",
+    # Preprocessor, a line of its table each.
+    "#define A 1\n#undef A\n#define A 2\nsub main() use($A);",
+    "#ifndef A\nsub main() use(1);\n#else\nbroken\n#endif",
+    "#ifdef A\n#define A 1\n#define A 2\n#ifdef B\n#endif\n#else\nsub main() use(1);\n#endif",
+    "#define BOTH(a) two($a)\nsub two(int a, int b) use(a + b);\nsub main() { $BOTH(1\\, 2); }",
+    "#define P(a) use$a\nsub main() { $P(\\(1\\)); }",
+    "#define SUM(a, b) $a + \\\n $b\nsub main() use($SUM(1, 2));",
+    "#define INNER(a) ($a * 2)\n#define OUTER(a) $INNER($a)\nsub main() use($OUTER(3));",
+    'sub main() use_string("$T costs");',
+    "C++ sub f() ${<!} { g($x); } !\nsub main() f();",
+    # Grammar.
+    "sub main() for <<static_for, 1>> i = 1..2 use(i);",
+    "sub main() for <<unrolling>> i = 1..2 use(i);",
+    "sub main() { df y; while <<static>> k < 2, k = 0..out y use(k); use(y); }",
+    "sub main() { use(1.5e-3); use(2.5e6); use(1e3); for i = 1..5 use(i); }",
+    "sub main() { use(`value 1); use(2`); }",
+    "sub main() { df x; one(x) @ { locator_cyclic: 1; request x[1]; wait x[2]; req_count x = 2; }; one(x[1]); one(x[2]); use(x); }",
     "sub f() use(1); sub f() use(1); sub main() f();",
     "sub f(name x) { cf x: one(x[1]); use(x[1]); } sub main() { df x; f(x); }",
     "sub main() { df a; if 1 { cf a[2]: one(a[1]); one(a[2]) @ { afterpush a[2] => a[2]; }; use(a[1] + a[2]); } }",
@@ -109,6 +126,21 @@ REFUSED = [
     ("sub main() { use(!1); }", "SYN", 1, 18, "unexpected !"),
     ("sub main() { use(+1); }", "SYN", 1, 18, "unexpected +"),
     ("sub main() { use(1 else 2); }", "SYN", 1, 20, "unexpected else"),
+    ("sub main() { for i = 1 use(i); }", "SYN", 1, 24, "unexpected use"),
+    ("sub main() { while 1, k = 0..x use(k); }", "SYN", 1, 30, "unexpected x"),
+    ("sub main() { if use(1); }", "SYN", 1, 20, "unexpected ("),
+    ("sub main() { let a use(1); }", "SYN", 1, 20, "unexpected use"),
+    ("sub main() { cf: use(1); }", "SYN", 1, 16, "unexpected :"),
+    ("import f(int) as;\nsub main() use(1);", "SYN", 1, 17, "unexpected ;"),
+    ("import f(int) : GPU;\nsub main() f(1);", "SYN", 1, 17, "unexpected GPU"),
+    ("sub main() { use(1) >> x; }", "SYN", 1, 24, "unexpected x"),
+    ("sub main() { use(1) --> 2; }", "SYN", 1, 25, "unexpected 2"),
+    ("sub main() { use(1) @ { delete; }; }", "SYN", 1, 25, "delete x, y;"),
+    ("C++ sub f(int a);\nsub main() f(1);", "SYN", 1, 17, "unexpected ;"),
+    ("sub main() { use(1 ? 2); }", "SYN", 1, 23, "unexpected )"),
+    ("sub main() { use(bool(1)); }", "SYN", 1, 22, "unexpected ("),
+    ("sub main() use(1) @ { locator_cyclic x 1; };", "SYN", 1, 40, "unexpected 1"),
+    ("sub main() { use(1); } @ { }", "SYN", 1, 28, "unexpected }"),
     ("sub main() { for i = 1.5 use(i); }", "SYN", 1, 26, "unexpected use"),
     ("sub main() { use(1)\n@ { locator_cyclic => 1; }; }", "SYN", 2, 20, "unexpected =>"),
     ("import f(bool); sub main() use(1);", "SYN", 1, 10, "unexpected bool"),
@@ -160,6 +192,11 @@ REFUSED = [
     ("sub main() use(1);\n#define A 1\n#define A 2\n", "PRE", 3, 9, "A is defined twice"),
     ("sub main() use(1);\n#ifdef A\n", "PRE", 2, 1, "never closed"),
     ("sub main() use(1);\n#endif\n", "PRE", 2, 1, "#endif without #ifdef"),
+    ("sub main() use(1);\n#else\n", "PRE", 2, 1, "#else without #ifdef"),
+    ("sub main() use(1);\n#undef\n", "PRE", 2, 1, "#undef is not well formed"),
+    ("sub main() use(1);\n#define 1A\n", "PRE", 2, 1, "#define is not well formed"),
+    ("sub main() use(1);\n#include none.fa\n", "PRE", 2, 1, "#include is not well formed"),
+    ("#define A(x) $y\nsub main() use($A(1));\n", "PRE", 2, 16, "unknown macro y"),
     ("sub main() use(1);\n#ifdef A\n#else\n#else\n#endif\n", "PRE", 4, 1, "a second #else"),
     ("sub main() use(1);\n#defin A\n", "PRE", 2, 1, "unknown directive #defin; there is #define"),
     ('sub main() use(1);\n#include "none.fa"\n', "PRE", 2, 1, "there is no file none.fa"),
@@ -175,7 +212,17 @@ REFUSED = [
 def test_programs_are_refused(tmp_path, text, code, line, column, words):
     problems = checked(tmp_path, BODIES + text + ("" if text.endswith(("a", ";", "}")) else "\n"))
     assert [seen(one) for one in problems.errors] == [(code, line, column)], problems.as_text()
-    assert words in problems.errors[0].as_text()
+    assert words in problems.errors[0].as_text() and "Fix: " in problems.errors[0].as_text()
+
+
+RESERVED = """as cf df import for if let in out sub while int real string name value rush static static_for else SIZE
+unrolling CUDA NOCPU"""
+
+
+@pytest.mark.parametrize("word", RESERVED.split())
+def test_words_of_the_language_are_no_names(tmp_path, word):
+    problems = checked(tmp_path, BODIES + f"sub main() {{ df {word}; one({word}); }}\n")
+    assert [(one.code, seen(one)[2]) for one in problems.errors][:1] == [("SYN", 17)], problems.as_text()
 
 
 # Warnings that a program has, each with its place; others may be there.

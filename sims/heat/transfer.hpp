@@ -25,8 +25,8 @@ class Transfer {
   };
 
   /// Sends what `values` returns for this rank's leaves of `from`, by their place there, to the ranks whose
-  /// leaves of `to` meet them; it talks to no others. Memory: 1 kB per leaf that stays, three times that while
-  /// leaves are on their way. @collective{comm}, synchronises
+  /// leaves of `to` meet them; it talks to no others. Memory: 1 kB per leaf that stays, three times that
+  /// while leaves are on their way. @collective{comm}, synchronises
   Transfer(mpi::CommView comm, const Forest& from, const Forest& to,
            const std::function<ElementValues(std::size_t)>& values);
 

@@ -35,6 +35,10 @@ def scanner() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile(rf"\s*(?:{pattern})"), fixed
 
 
+# Words of the language that begin nothing in it, and are no names either.
+RESERVED = ("in", "else", "SIZE")
+
+
 def tokens(text: str) -> list[Token]:
     """All tokens of a text; characters that begin none are of the kind STRAY."""
     pattern, fixed = scanner()
@@ -42,7 +46,8 @@ def tokens(text: str) -> list[Token]:
     for match in pattern.finditer(text):
         group = match.lastgroup
         word = match[group]
-        found.append(Token(fixed.get(word, group), word, match.start(group)))
+        kind = "STRAY" if word in RESERVED else fixed.get(word, group)
+        found.append(Token(kind, word, match.start(group)))
     return found
 
 

@@ -144,7 +144,7 @@ class Call:
         return self._rule(tree.MapRule(at, "afterpush", self._ref(data), self._ref(label)))
 
     def given(self, **values: object) -> "Call":
-        """What the recommendations of the subroutine that is called are told (`nfparam n => e`)."""
+        """Values for the recommendations of the subroutine that is called (`nfparam n => e`)."""
         at = place_of_caller()
         for name, value in values.items():
             self._rule(tree.MapRule(at, "nfparam", tree.Ref(at.fresh(), name, []), self._node(value)))
@@ -250,15 +250,18 @@ def nfparam(name: str) -> Expression:
     place = place_of_caller()
     block = open_block(place, "nfparam")
     if block.above is not None:
-        raise ProgramError(place, "nfparam within a block", "SEM10", "say it at the beginning of the function")
+        raise ProgramError(
+            place, "nfparam within a block", "SEM10", "say it at the beginning of the function"
+        )
     symbol_of = block.declare(name, place)
     block.block.rules.append(tree.ListRule(place, "nfparam", [tree.Ref(place.fresh(), name, [])]))
     return Expression(symbol_of)
 
 
 def home(data: Data, place_of: Callable[..., object]) -> None:
-    """The rank of each value of a name, or fragment of a label, modulo their number: a function of its indices
-    (`locator_cyclic`)."""
+    """The rank of each value of a name, or fragment of a label, modulo their number, by its indices
+    (`locator_cyclic`).
+    """
     _map_rule("locator_cyclic", data, place_of)
 
 
