@@ -40,8 +40,9 @@ class Runtime {
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
-        copies_(mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
-                [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
+        copies_(
+            mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
+            [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
         limits_(mail_, options),
         printed_(options.printed),
         printing_(mail_, options.printed),
@@ -171,7 +172,8 @@ class Runtime {
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
     const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
-    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
+    return {static_cast<std::int64_t>(queued) + at_work(),
+            store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
   }
   [[nodiscard]] bool hold() const {
     return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
