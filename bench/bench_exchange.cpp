@@ -5,6 +5,7 @@
 /// peers and memory on any number of ranks, inspected by one process. JSON on standard output.
 ///   mpirun -n 2 tailrace-bench-exchange --rounds 30
 ///   tailrace-bench-exchange --counts C --ranks 8 64 512
+///   mpirun -n 64 tailrace-bench-exchange --real ua-C
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@
 #include "exchange_ownership.hpp"
 #include "exchange_puts.hpp"
 #include "exchange_times.hpp"
+#include "tailrace/exchange/access_map.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;
@@ -26,6 +28,7 @@ namespace {
 struct Settings : TimingSettings {
   char counts = ' ';
   std::int64_t puts = 0;
+  std::string real;
   std::vector<int> ranks{8, 64, 128, 512, 1024, 2048};
 };
 
@@ -72,6 +75,28 @@ nlohmann::json count_rules(const Settings& settings) {
   return {{"elements", leaves.size()}, {"points", mortars.points}, {"rows", rows}};
 }
 
+/// What the map of a load is and moves in a gather, on all ranks of the program.
+nlohmann::json count_real(mpi::CommView comm, const std::string& name) {
+  const IndexLoad load = shared_out_load(comm, name);
+  auto map = exchange::AccessMap::make(comm, load.distribution, load.indices, {.transport = "persistent"});
+  std::vector<double> x(static_cast<std::size_t>(map.array_size()));
+  map.begin_gather(map.view(std::span(x))).finish();
+  const auto summary = map.describe();
+  const auto& counts = map.counts();
+  nlohmann::json row{{"load", name}, {"ranks", comm.size()}, {"points", load.distribution.size()}};
+  const auto add = [&](const char* what, std::int64_t here) {
+    row[what] = {{"mean", static_cast<double>(mpi::sum(comm, here)) / comm.size()},
+                 {"most", mpi::max(comm, here)}};
+  };
+  add("positions", summary.positions);
+  add("landing", summary.landing);
+  add("reads_from", summary.reads_from);
+  add("messages", counts.messages);
+  add("bytes", counts.bytes);
+  add("memory_bytes", summary.memory_bytes);
+  return row;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -85,12 +110,15 @@ int main(int argc, char** argv) try {
   app.add_option("--components", settings.components, "Numbers per value")->check(CLI::PositiveNumber);
   app.add_option("--puts", settings.puts, "Put so many single values per rank, measure nothing else");
   app.add_option("--counts", settings.counts, "Count on the mesh of this class of UA, measure nothing");
+  app.add_option("--real", settings.real, "Count a gather of this load by all ranks, measure nothing")
+      ->check(CLI::IsMember(counted_loads()));
   app.add_option("--ranks", settings.ranks, "Numbers of ranks to count for")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   if (settings.counts != ' ' && !world.is_root()) return 0;
-  const auto found = settings.counts != ' ' ? count_rules(settings)
-                     : settings.puts > 0    ? time_puts(world, settings.puts, settings.rounds)
-                                            : time_loads(world, settings);
+  const auto found = settings.counts != ' '   ? count_rules(settings)
+                     : !settings.real.empty() ? count_real(world, settings.real)
+                     : settings.puts > 0      ? time_puts(world, settings.puts, settings.rounds)
+                                              : time_loads(world, settings);
   if (world.is_root()) fmt::print("{}\n", found.dump(1));
   return 0;
 } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 #include "adaptive_mesh.hpp"
 #include "base/random.hpp"
 #include "exchange_ownership.hpp"
+#include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::bench {
@@ -16,12 +17,16 @@ namespace {
 using exchange::Block;
 using Indices = std::vector<std::int64_t>;
 
-IndexLoad adaptive(char name, int rank, int ranks) {
+Mortars adaptive_mesh(char name) {
   constexpr int half_of_run = 100;
   const UaClass which = ua_class(name);
   double time_s = 0;
   for (int step = 0; step < half_of_run; ++step) time_s += which.step_s();
-  const Mortars mortars = ua_mortars(ua_leaves(which, time_s));
+  return ua_mortars(ua_leaves(which, time_s));
+}
+
+IndexLoad adaptive(char name, int rank, int ranks) {
+  const Mortars mortars = adaptive_mesh(name);
   const OwnedMortars owned = own(mortars, "lowest_rank", ranks);
   return {owned.distribution, owned.of_rank(mortars, rank)};
 }
@@ -36,6 +41,20 @@ IndexLoad uniform(int rank, int ranks) {
   SplitMix64 random(static_cast<std::uint64_t>(rank));
   Indices indices(static_cast<std::size_t>(4 * block.count(rank)));
   for (auto& index : indices) index = below(random, size);
+  return {block, std::move(indices)};
+}
+
+/// Slabs of 32 x 32 x 8 cells; each rank reads a plane of the one before and of the one behind.
+IndexLoad slab(int rank, int ranks) {
+  constexpr std::int64_t n = 32, planes = 8;
+  const std::int64_t size = n * n * planes * ranks;
+  const Block block(size, ranks);
+  Indices indices;
+  for (std::int64_t local = 0; local < block.count(rank); ++local) {
+    const std::int64_t at = block.global(rank, local);
+    for (const std::int64_t step : {std::int64_t{0}, std::int64_t{1}, -std::int64_t{1}, n, -n, n * n, -n * n})
+      indices.push_back((at + step + size) % size);
+  }
   return {block, std::move(indices)};
 }
 
@@ -96,16 +115,43 @@ const std::vector<std::string>& index_loads() {
   return names;
 }
 
+const std::vector<std::string>& counted_loads() {
+  static const std::vector<std::string> names = [] {
+    auto all = index_loads();
+    all.insert(all.end(), {"ua-B", "slab"});
+    return all;
+  }();
+  return names;
+}
+
 IndexLoad index_load(const std::string& name, int rank, int ranks) {
-  if (name == "ua-A") return adaptive('A', rank, ranks);
-  if (name == "ua-C") return adaptive('C', rank, ranks);
+  if (name.starts_with("ua-")) return adaptive(name.back(), rank, ranks);
   if (name == "random") return uniform(rank, ranks);
   if (name == "stencil") return stencil(rank, ranks);
   if (name == "power-law") return power_law(rank, ranks);
   if (name == "banded") return banded(rank, ranks);
   if (name == "one-word") return one_word(rank, ranks);
+  if (name == "slab") return slab(rank, ranks);
   throw Error(ErrorKind::usage, "no load is called " + name,
-              "ua-A, ua-C, random, stencil, power-law, banded or one-word");
+              "ua-A, ua-B, ua-C, random, stencil, power-law, banded, one-word or slab");
+}
+
+IndexLoad shared_out_load(mpi::CommView comm, const std::string& name) {
+  if (!name.starts_with("ua-")) return index_load(name, comm.rank(), comm.size());
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(comm.size()) + 1);
+  std::vector<mpi::Packet<std::int64_t>> parts;
+  if (comm.is_root()) {
+    const Mortars mortars = adaptive_mesh(name.back());
+    const OwnedMortars owned = own(mortars, "lowest_rank", comm.size());
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      starts[at + 1] = starts[at] + owned.distribution.count(rank);
+      parts.push_back({rank, owned.of_rank(mortars, rank)});
+    }
+  }
+  mpi::broadcast(comm, starts, 0);
+  auto mine = mpi::deliver(comm, parts);
+  return {exchange::Starts(std::move(starts)), mine.empty() ? Indices() : std::move(mine.front().values)};
 }
 
 }  // namespace tailrace::bench

@@ -7,7 +7,10 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 
+#include "base/random.hpp"
 #include "base/system.hpp"
 #include "exchange/line.hpp"
 #include "exchange_peers.hpp"
@@ -45,17 +48,24 @@ struct Contestant {
   std::vector<double> x;
 };
 
+/// Everything that is named, with what a map is made with. Sums of words are added as all others.
+std::map<std::string, exchange::AccessOptions> named_options() {
+  std::map<std::string, exchange::AccessOptions> all{
+      {"auto", {}}, {"rma-lock-words", {.transport = "rma-lock", .aggregate = false}}};
+  for (const auto& transport : exchange::transports())
+    if (transport.obstacle.empty())
+      all[std::string(transport.name)] = {.transport = std::string(transport.name),
+                                          .order = transport.open_sums ? Order::fast : Order::fixed};
+  return all;
+}
+
 std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, int components,
                                     Samples& samples) {
-  std::vector<std::string> names{"auto"};
-  for (const auto& transport : exchange::transports())
-    if (transport.obstacle.empty()) names.emplace_back(transport.name);
   std::vector<Contestant> all;
-  for (const auto& name : names) {
+  for (const auto& [name, options] : named_options()) {
     Contestant one{name, nullptr, {}};
-    samples["build " + name].push_back(timed(comm, [&] {
-      one.map = std::make_unique<AccessMap>(
-          AccessMap::make(comm, load.distribution, load.indices, {.transport = name}));
+    samples["build " + name].push_back(timed(comm, [&, &options = options] {
+      one.map = std::make_unique<AccessMap>(AccessMap::make(comm, load.distribution, load.indices, options));
     }));
     one.x.resize(static_cast<std::size_t>(one.map->array_size() * components));
     all.push_back(std::move(one));
@@ -67,13 +77,14 @@ std::vector<Contestant> contestants(mpi::CommView comm, const IndexLoad& load, i
 struct OtherWay {
   std::string name;
   std::unique_ptr<HandWritten> way;
+  std::vector<double> x;
 };
 
 std::vector<OtherWay> make_ways(mpi::CommView comm, const std::string& kind,
-                                const std::vector<NamedPeer>& peers, Samples& samples) {
+                                const std::vector<NamedPeer>& peers, std::size_t numbers, Samples& samples) {
   std::vector<OtherWay> ways;
   for (const auto& [name, make] : peers) {
-    OtherWay one{kind + name, nullptr};
+    OtherWay one{kind + name, nullptr, std::vector<double>(numbers)};
     samples["build " + one.name].push_back(timed(comm, [&] { one.way = make(); }));
     ways.push_back(std::move(one));
   }
@@ -92,7 +103,7 @@ void check_ways(mpi::CommView comm, const IndexLoad& load, int components, const
   contestant.map->begin_gather(field).finish();
   auto summed = expected;
   contestant.map->begin_scatter_add(contestant.map->view(std::span(summed), components)).finish();
-  for (const auto& [name, way] : ways) {
+  for (const auto& [name, way, own] : ways) {
     auto x = before;
     way->gather(x);
     if (mpi::min(comm, std::int64_t{x == expected}) == 0)
@@ -168,42 +179,83 @@ void time_rebuilds(mpi::CommView comm, const IndexLoad& load, int rounds, Contes
 
 struct Measured {
   Samples samples;
-  nlohmann::json libraries;
+  nlohmann::json libraries, chosen;
 };
 
+/// A gather and a scatter-add of one who takes part in a round; each has an array of its own, which it has
+/// just written, as a computation would have.
+void run_contestant(mpi::CommView comm, Contestant& one, int components, bool keep, Samples& samples) {
+  std::fill(one.x.begin(), one.x.end(), 0);
+  const auto field = one.map->view(std::span(one.x), components);
+  const double gathered_s = timed(comm, [&] { one.map->begin_gather(field).finish(); });
+  const double added_s = timed(comm, [&] { one.map->begin_scatter_add(field).finish(); });
+  if (!keep) return;
+  samples["gather " + one.name].push_back(gathered_s);
+  samples["scatter_add " + one.name].push_back(added_s);
+}
+
+void run_way(mpi::CommView comm, OtherWay& one, bool keep, Samples& samples) {
+  std::fill(one.x.begin(), one.x.end(), 0);
+  bool adds = false;
+  const double gathered_s = timed(comm, [&] { one.way->gather(one.x); });
+  const double added_s = timed(comm, [&] { adds = one.way->scatter_add(one.x); });
+  if (!keep) return;
+  samples[one.name].push_back(gathered_s);
+  if (adds) samples["scatter_add " + one.name].push_back(added_s);
+}
+
+/// Who takes part, in another order in each round, the same on all ranks.
+std::vector<std::size_t> order_of_round(std::size_t count, int round) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  SplitMix64 random(static_cast<std::uint64_t>(round) + 1000);
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.next() % i]);
+  return order;
+}
+
+/// Rounds in which all take part. `auto` chooses in the first ones, under the same conditions as later; what
+/// takes long joins for the last of them.
+void run_rounds(mpi::CommView comm, std::vector<Contestant>& all, std::vector<OtherWay>& ways,
+                const TimingSettings& settings, Samples& samples) {
+  constexpr int warm_up = 60, of_slow = 5;
+  for (int round = -warm_up; round < settings.rounds; ++round)
+    for (const std::size_t which : order_of_round(all.size() + ways.size(), round + warm_up)) {
+      const bool is_map = which < all.size();
+      const bool slow = is_map ? all[which].name.ends_with("-words")
+                               : ways[which - all.size()].name.starts_with("by library");
+      if (slow && round < -of_slow) continue;
+      if (is_map)
+        run_contestant(comm, all[which], settings.components, round >= 0, samples);
+      else
+        run_way(comm, ways[which - all.size()], round >= 0, samples);
+    }
+}
+
+/// What `auto` has chosen for each kind of flight.
+nlohmann::json choices_of(const AccessMap& map) {
+  auto found = nlohmann::json::object();
+  for (const auto& choice : map.choices())
+    for (const auto& timing : choice.timings)
+      if (timing.chosen) found[choice.flights] = timing.name;
+  return found;
+}
+
 Measured measure(mpi::CommView comm, const IndexLoad& load, const TimingSettings& settings) {
-  constexpr int warm_up = 60;  // auto has chosen then
   Measured found;
   Samples& samples = found.samples;
   auto all = contestants(comm, load, settings.components, samples);
-  auto ways = make_ways(comm, "by hand ", hand_written(comm, load, settings.components), samples);
+  Contestant& automatic = all.front();  // the first by name
+  const std::size_t numbers = automatic.x.size();
+  auto ways = make_ways(comm, "by hand ", hand_written(comm, load, settings.components), numbers, samples);
   for (const Library& library : libraries(comm, load, settings.components)) {
     found.libraries[library.name] = library.version;
-    for (auto& way : make_ways(comm, "by library ", library.peers, samples)) ways.push_back(std::move(way));
+    for (auto& way : make_ways(comm, "by library ", library.peers, numbers, samples))
+      ways.push_back(std::move(way));
   }
-  check_ways(comm, load, settings.components, all.front(), ways);
-  auto x = all.front().x;
-  for (int round = -warm_up; round < settings.rounds; ++round) {
-    const auto keep = [&](const std::string& name, double seconds) {
-      if (round >= 0) samples[name].push_back(seconds);
-    };
-    for (auto& [name, map, values] : all) {
-      if (round < -5 && name != "auto") continue;  // only auto needs long to warm up
-      const auto field = map->view(std::span(values), settings.components);
-      keep("gather " + name, timed(comm, [&] { map->begin_gather(field).finish(); }));
-      keep("scatter_add " + name, timed(comm, [&] { map->begin_scatter_add(field).finish(); }));
-      std::fill(values.begin(), values.end(), 0);
-    }
-    for (const auto& [name, way] : ways) {
-      if (round < -5) continue;
-      keep(name, timed(comm, [&] { way->gather(x); }));
-      bool adds = false;
-      const double taken_s = timed(comm, [&] { adds = way->scatter_add(x); });
-      if (adds) keep("scatter_add " + name, taken_s);
-      std::fill(x.begin(), x.end(), 0);
-    }
-  }
-  time_overlap(comm, all.front(), settings.rounds, settings.components, samples);
+  check_ways(comm, load, settings.components, automatic, ways);
+  run_rounds(comm, all, ways, settings, samples);
+  found.chosen = choices_of(*automatic.map);
+  time_overlap(comm, automatic, settings.rounds, settings.components, samples);
   time_orders(comm, load, settings, samples);
   for (auto& one : all)
     if (one.name == "persistent") time_rebuilds(comm, load, settings.rounds, one, samples);
@@ -224,6 +276,7 @@ nlohmann::json time_loads(mpi::CommView comm, const TimingSettings& settings) {
                     {"positions", mpi::sum(comm, summary.positions)},
                     {"values_sent", mpi::sum(comm, summary.sent)},
                     {"libraries", found.libraries},
+                    {"chosen", found.chosen},
                     {"samples_s", found.samples}});
     if (comm.is_root()) fmt::print(stderr, "{}\n", name);
   }

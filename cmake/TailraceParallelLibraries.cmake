@@ -11,11 +11,13 @@ set(TAILRACE_PNETCDF "")
 set(TAILRACE_ADIOS2 "")
 set(TAILRACE_P4EST "")
 
-# The MPI libraries that a shared library names, such as libmpi.so.40; nothing for other files.
+# The MPI libraries that a shared library names, such as libmpi.so.40; nothing for other files. Not those of Fortran, which
+# MPI's own C++ targets do not name, and which need that of C.
 function(tailrace_mpi_libraries_of FILE RESULT)
   file(REAL_PATH "${FILE}" real)
   execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${real} OUTPUT_VARIABLE headers ERROR_QUIET)
   string(REGEX MATCHALL "NEEDED +libmp[^ \n]*" lines "${headers}")
+  list(FILTER lines EXCLUDE REGEX "mpifh|usempi|fort")
   list(TRANSFORM lines REPLACE "NEEDED +" "")
   set(${RESULT} ${lines} PARENT_SCOPE)
 endfunction()

@@ -5,11 +5,17 @@
 ///   mpirun -n 2 tailrace-bench-poisson --cells 2048 2048 1 --blocks 128 128 1 --method cg --sweeps 50
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "base/system.hpp"
+#include "base/topology.hpp"
 #include "plain_solver.hpp"
 #include "solver.hpp"
+#include "tailrace/error.hpp"
 
 using namespace tailrace;
 
@@ -18,7 +24,29 @@ namespace {
 struct Settings {
   std::vector<std::int64_t> cells{512, 512, 1}, blocks{128, 128, 1};
   std::string method = "cg";
-  int sweeps = 20, rounds = 10, workers = 1;
+  int sweeps = 20, rounds = 10, workers = 1, slow_rank = -1;
+  std::string balance = "off";
+};
+
+/// Gives each rank a core of its own, and that of one rank to a second thread too, which takes half of it.
+class Burden {
+ public:
+  Burden(mpi::CommView comm, int slow_rank) {
+    const auto cpus = thread_cpus();
+    if (std::ssize(cpus) < comm.size())
+      throw Error(ErrorKind::usage, "--slow-rank needs a core for each rank", "fewer ranks");
+    const Cpus own{*std::next(cpus.begin(), comm.rank())};
+    bind_thread(own);
+    if (comm.rank() == slow_rank)
+      thread_ = std::jthread([own](const std::stop_token& stop) {
+        bind_thread(own);
+        while (!stop.stop_requested())
+          ;
+      });
+  }
+
+ private:
+  std::jthread thread_;
 };
 
 poisson::Problem problem_of(const Settings& settings) {
@@ -76,6 +104,13 @@ nlohmann::json compare(mpi::CommView comm, const poisson::Problem& problem, cons
   return {{"difference", difference}, {"largest", largest}};
 }
 
+/// Sweeps up to a step without a look on the way.
+void sweep_to(poisson::Solver& solver, StepIndex step) {
+  solver.compute_on({.last = step,
+                     .next = [step](StepIndex /*from*/) { return step; },
+                     .look = [](StepIndex /*step*/) { return true; }});
+}
+
 nlohmann::json measure(mpi::CommView comm, const Settings& settings) {
   const auto problem = problem_of(settings);
   const poisson::BlockGrid blocks(problem.grid.cells, problem.block, comm.size());
@@ -83,13 +118,15 @@ nlohmann::json measure(mpi::CommView comm, const Settings& settings) {
   AlignedVector<double> rhs(static_cast<std::size_t>(own.volume()));
   if (!own.empty()) problem.rhs(own, rhs);
   fragments::Options how;
-  how.workers = settings.workers;
+  how.workers = settings.workers, how.balance = settings.balance;
+  std::optional<Burden> burden;
+  if (settings.slow_rank >= 0) burden.emplace(comm, settings.slow_rank);
   poisson::Solver fragments(comm, problem, blocks, std::move(rhs), how);
   bench::PlainSolver plain(comm, problem);
   fragments.begin();
   std::vector<double> fragments_s, plain_s;
   for (StepIndex round = 1; round <= settings.rounds; ++round) {
-    fragments_s.push_back(time_of(comm, [&] { fragments.advance(round * settings.sweeps); }));
+    fragments_s.push_back(time_of(comm, [&] { sweep_to(fragments, round * settings.sweeps); }));
     plain_s.push_back(time_of(comm, [&] { plain.sweep(settings.sweeps); }));
   }
   auto found = compare(comm, problem, fragments, plain);
@@ -113,6 +150,11 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds)->check(CLI::PositiveNumber);
   app.add_option("-t,--workers", settings.workers, "Threads of a rank that run fragments")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--balance", settings.balance, "Of fragments that may move")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(fragments::balance_words.begin(), fragments::balance_words.end())));
+  app.add_option("--slow-rank", settings.slow_rank, "A rank that has half of its core, each rank having one")
+      ->check(CLI::Range(0, comm.size() - 1));
   CLI11_PARSE(app, argc, argv);
   const auto found = measure(comm, settings);
   if (comm.is_root()) say(stdout, found.dump() + "\n");

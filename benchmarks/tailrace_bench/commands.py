@@ -371,7 +371,11 @@ def exchange(
     ] = False,
     counted_ranks: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", min=1, help="With --count: inspected ranks (default: 8, 64 and 512)."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="With --count: inspected ranks (default: 8, 64 and 512); up to the most, also real ones.",
+        ),
     ] = None,
     json: JsonFile = None,
 ) -> None:
@@ -381,7 +385,8 @@ def exchange(
 
     if count:
         ranks_counted = tuple(counted_ranks or benchmark.COUNTED_RANKS)
-        return publish(lambda: benchmark.count(ranks_counted), exchange_tables.print_counts, json)
+        real = tuple(row for row in benchmark.REAL if row[1] <= max(ranks_counted))
+        return publish(lambda: benchmark.count(ranks_counted, real), exchange_tables.print_counts, json)
     request = benchmark.Request(
         loads=known_words("--load", load, benchmark.LOADS),
         components=tuple(components or ((1,) if quick else (1, 4))),

@@ -14,6 +14,12 @@ from tailrace.bench.stats import Spread, ratios, spread
 # independent of this one counted them.
 ELSEWHERE = {8: 0.090, 64: 0.219, 128: 0.281, 256: 0.352, 512: 0.448, 1024: 0.586, 2048: 0.751}
 COUNTED_RANKS = (8, 64, 512)
+# By all ranks of a program: loads that grow with the ranks, and those that are inspected too.
+REAL = (
+    *(("slab", ranks) for ranks in (16, 32, 64)),
+    ("ua-B", 16),
+    *(("ua-C", ranks) for ranks in (2, 8, 64)),
+)
 LOADS = ("ua-A", "ua-C", "random", "stencil", "power-law", "banded", "one-word")
 BY_HAND = "by hand isend"
 LIBRARY = "by library "
@@ -55,14 +61,19 @@ def measure_puts(request: Request, program: str, runner: Runner) -> dict[str, An
     return {name: spread(values).as_dict() for name, values in found["seconds_per_put"].items()}
 
 
-def count(ranks: tuple[int, ...]) -> dict[str, Any]:
-    """What rules of ownership cost on the mesh of UA's class C, counted by one process for all ranks."""
+def count(ranks: tuple[int, ...], real: tuple[tuple[str, int], ...] = REAL) -> dict[str, Any]:
+    """What rules of ownership cost on the mesh of UA's class C, counted by one process for all ranks;
+    and maps, by as many ranks as they are for.
+    """
     program, runner, watch = native_program("tailrace-bench-exchange"), Runner(), Watch()
     words = ["--counts", "C", "--ranks", *(str(number) for number in ranks)]
     found = json.loads(runner.run(on_ranks(program, 1, 1, words)).output)
     for row in found["rows"]:
         among_touching = row["rule"] in ("lowest_rank", "balanced")
         row["counted_elsewhere"] = ELSEWHERE.get(row["ranks"]) if among_touching else None
+    found["real"] = [
+        json.loads(runner.run(on_ranks(program, number, 1, ["--real", load])).output) for load, number in real
+    ]
     document = make_document("exchange-counts", {"class": "C", "ranks": list(ranks)}, watch, runner.commands)
     return document | found
 
@@ -108,6 +119,8 @@ def ratios_of(samples: dict[str, list[float]]) -> dict[str, Spread]:
     """What the aims are about; without those whose samples are not there."""
     pairs = {
         "get over put": ("gather get", "gather rma-lock"),
+        "word by word over whole messages": ("gather rma-lock-words", "gather rma-lock"),
+        "accumulated over put": ("scatter_add rma-accumulate", "scatter_add rma-lock"),
         "memory over messages": ("gather shared", "gather persistent"),
         "auto over persistent": ("gather auto", "gather persistent"),
         "fixed over fast": ("order fixed", "order fast"),

@@ -107,3 +107,26 @@ def print_counts(document: dict[str, Any], console: Console) -> None:
             str(row["max_map_bytes"]),
         )
     console.print(table)
+    print_real(document["real"], console)
+
+
+def print_real(rows: list[dict[str, Any]], console: Console) -> None:
+    """Mean over ranks and most; loads of a kind one below the other."""
+    table = make_table(
+        "A map and one gather by all ranks: mean and most of a rank",
+        "load, ranks",
+        "positions",
+        "values read of others",
+        "remote per point",
+        "messages",
+        "bytes",
+        "memory of the map",
+    )
+    for row in rows:
+        remote = row["landing"]["mean"] * row["ranks"] / row["points"]
+        both = [
+            f"{row[name]['mean']:.1f}; {row[name]['most']}"
+            for name in ("positions", "landing", "messages", "bytes", "memory_bytes")
+        ]
+        table.add_row(f"{row['load']}, {row['ranks']}", *both[:2], f"{remote:.3f}", *both[2:])
+    console.print(table)

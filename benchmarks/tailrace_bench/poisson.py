@@ -4,6 +4,7 @@
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import Any
@@ -50,6 +51,8 @@ class Request:
     layouts: tuple[tuple[int, int], ...]
     sweeps: int | None
     pairs: int
+    slowed: bool = False
+    """Beside the layouts, two ranks of which one has half of its core."""
 
 
 @dataclass
@@ -110,6 +113,8 @@ def measure(request: Request) -> dict[str, Any]:
     for case in request.cases:
         for method in request.methods:
             rows += measure_case(case, method, request, runner)
+            if request.slowed:
+                rows += measure_slowed(case, method, request, runner)
     document = make_document("poisson", asdict(request), watch, runner.commands)
     return document | {"rows": rows}
 
@@ -131,12 +136,36 @@ def measure_case(case: Case, method: str, request: Request, runner: Runner) -> l
     ]
 
 
+def measure_slowed(case: Case, method: str, request: Request, runner: Runner) -> list[dict[str, Any]]:
+    """Two ranks, the second with half of its core, without balance and with it: the shares of both solvers
+    are equal, and those of fragments may change.
+    """
+    sweeps = request.sweeps or case.sweeps
+    found = {balance: Found() for balance in ("off", "auto")}
+    for repetition in range(request.pairs):
+        say(f"{case.name}, {method}, a rank slowed: repetition {repetition + 1} of {request.pairs}")
+        for balance, one in found.items():
+            words = ["--slow-rank", "1", "--balance", balance]
+            add_run(one, case, method, (2, 1), sweeps, runner, words)
+    return [
+        make_row(case, method, (2, 1), one, one, sweeps)
+        | {"name": f"{case.name}, {method}, 2 x 1, one slowed, balance {balance}", "slowed": True}
+        for balance, one in found.items()
+    ]
+
+
 def add_run(
-    found: Found, case: Case, method: str, layout: tuple[int, int], sweeps: int, runner: Runner
+    found: Found,
+    case: Case,
+    method: str,
+    layout: tuple[int, int],
+    sweeps: int,
+    runner: Runner,
+    more: Sequence[str] = (),
 ) -> None:
     ranks, threads = layout
     words = ["--cells", *map(str, case.cells), "--blocks", *map(str, case.blocks)]
-    words += ["--method", method, "--sweeps", str(sweeps), "--rounds", str(ROUNDS), "-t", str(threads)]
+    words += ["--method", method, "--sweeps", str(sweeps), "--rounds", str(ROUNDS), "-t", str(threads), *more]
     run = json.loads(runner.run(on_ranks(native_program(PROGRAM), ranks, threads, words), threads).output)
     if not run["difference"] <= MAX_DIFFERENCE * run["largest"]:
         apart = f"{run['difference']:.2g} of {run['largest']:.2g}"

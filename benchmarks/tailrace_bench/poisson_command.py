@@ -27,6 +27,9 @@ def poisson(
     pairs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Interleaved repetitions (default: 5).")
     ] = None,
+    slowed: Annotated[
+        bool, typer.Option("--slowed", help="Also two ranks, of which one has half of its core.")
+    ] = False,
     json: JsonFile = None,
 ) -> None:
     """Time per sweep of Poisson's equation by fragments against a plain MPI solver on as many cores."""
@@ -39,5 +42,6 @@ def poisson(
         layouts=parse_layouts(layout),
         sweeps=sweeps,
         pairs=pairs or (2 if quick else 5),
+        slowed=slowed,
     )
     publish(lambda: benchmark.measure(request), poisson_tables.print_document, json)

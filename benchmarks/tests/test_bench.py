@@ -332,7 +332,13 @@ def test_rules_of_ownership_are_counted_beside_what_was_counted_elsewhere(tmp_pa
     done = command("bench", "exchange", "--count", "--counted-ranks", "8", "--json", str(file))
     assert done.returncode == 0, done.stderr
     assert "8, balanced" in done.stdout and "counted elsewhere" in done.stdout
-    rows = {row["rule"]: row for row in json.loads(file.read_text())["rows"]}
+    found = json.loads(file.read_text())
+    rows = {row["rule"]: row for row in found["rows"]}
+    (real,) = (row for row in found["real"] if (row["load"], row["ranks"]) == ("ua-C", 8))
+    inspected = rows["lowest_rank"]["remote_per_point"]
+    assert real["landing"]["mean"] * 8 / real["points"] == pytest.approx(inspected, rel=1e-12)
+    assert real["messages"]["mean"] == pytest.approx(rows["lowest_rank"]["peers"], rel=1e-12)
+    assert real["bytes"]["mean"] == 8 * real["landing"]["mean"]
     assert len(rows) == 6 and rows["cyclic"]["counted_elsewhere"] is None
     for rule in ("lowest_rank", "balanced"):
         assert abs(rows[rule]["remote_per_point"] / rows[rule]["counted_elsewhere"] - 1) < 0.02

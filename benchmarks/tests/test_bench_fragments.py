@@ -4,6 +4,7 @@ number for a wrong result. Nothing here asserts a time.
 """
 
 import json
+import os
 import subprocess
 import sys
 
@@ -201,14 +202,15 @@ def test_cases_of_poisson():
 def test_poisson_benchmark(tmp_path):
     file = tmp_path / "poisson.json"
     options = ["--case", "23x17/5x4", "--method", "cg", "--layout", "1x2", "--layout", "2x1", "--sweeps", "3"]
+    options += ["--slowed"] if len(os.sched_getaffinity(0)) > 1 else []
     done = command("bench", "poisson", *options, "--pairs", "1", "--json", str(file))
     assert done.returncode == 0, done.stderr
     assert "time over plain MPI, 2 x 1: geometric mean" in done.stdout
-    threads, ranks = json.loads(file.read_text())["rows"]
+    threads, ranks, *slowed = json.loads(file.read_text())["rows"]
     assert threads["name"] == "23x17/5x4, cg, 1 x 2" and threads["block_count"] == 5 * 5
     # Threads are compared with as many ranks.
     assert threads["mpi_s"]["samples"] == ranks["mpi_s"]["samples"]
-    for row in (threads, ranks):
+    for row in (threads, ranks, *slowed):
         expected = row["fragments_s"]["median"] / row["mpi_s"]["median"]
         assert row["ratio"]["median"] == pytest.approx(expected)
 
@@ -218,3 +220,6 @@ def test_verdicts_of_poisson():
     row["ratio"] = stats.spread([1.04]).as_dict()
     other = row | {"ranks": 1}
     assert poisson_tables.verdicts([row, other]) == ["aim: at most 1.05 times plain MPI, large: 1.04, met"]
+    slowed = row | {"name": "large, balance auto", "slowed": True}
+    expected = ["aim: faster than plain MPI, large, balance auto: 1.04, missed"]
+    assert poisson_tables.verdicts([slowed, slowed | {"name": "large, balance off"}]) == expected

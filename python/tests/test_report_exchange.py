@@ -85,6 +85,21 @@ def test_who_sends_what_to_whom_and_what_was_chosen(tmp_path):
     assert "Exchanges between ranks" in page and "left out: it loses messages" in page
 
 
+def test_what_was_not_tried_is_named_with_the_reason_and_so_is_what_is_not_as_asked_for(tmp_path):
+    transports = [
+        {"name": "isend", "obstacle": "", "chosen_by_auto": True},
+        {"name": "get", "obstacle": "", "chosen_by_auto": False},
+        {"name": "shmem", "obstacle": "it ends in signal 11", "chosen_by_auto": False},
+    ]
+    ranks = [rank_of(rank, 2) | {"note": "no shared memory"} for rank in range(2)]
+    run = run_with(tmp_path, ranks, transports=transports, aggregate=False)
+    tables = parts_of(run, Table)
+    caption = tables["Choice of the transport"].caption
+    assert "Not tried: get (there to be compared with); shmem: it ends in signal 11." in caption
+    assert "Note: no shared memory." in tables["Counted"].caption
+    assert "Every word of 8 bytes was put or got by itself" in exchange_section(run).lead
+
+
 def test_many_ranks_become_a_histogram(tmp_path):
     run = run_with(tmp_path, [rank_of(rank, 65) for rank in range(65)])
     bars = parts_of(run, Picture)["Bytes per pair of ranks"].figure.data[0]

@@ -134,6 +134,7 @@ void apply_case(CommandLine& line) {
   const auto access = run::read_exchange(file);
   options.exchange.transport = access.transport;
   options.exchange.order = access.order;
+  options.exchange.aggregate = access.aggregate;
   run::read_run_tables(file, line, options);
   set_defaults(file, options.problem);
   run::finish_case(file, options);

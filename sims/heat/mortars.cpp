@@ -179,12 +179,12 @@ void Mortars::make_product_map(const Numbering& numbering, const exchange::Share
     for (std::int64_t i = 0; i < numbering.keys[at].count; ++i) indices.push_back(numbers.first[at] + i);
     product_ends_.push_back(indices.size());
   }
+  auto access = options_.access();
+  access.order = exchange::Order::fast;  // it is only gathered by
   if (product_map_)
     product_map_->rebuild(numbers.distribution, indices);
   else
-    product_map_.emplace(exchange::AccessMap::make(
-        comm_, numbers.distribution, indices,
-        {.transport = options_.transport, .order = exchange::Order::fixed, .log = options_.log}));
+    product_map_.emplace(exchange::AccessMap::make(comm_, numbers.distribution, indices, access));
   products_.assign(static_cast<std::size_t>(product_map_->array_size()), 0);
 }
 

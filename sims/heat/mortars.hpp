@@ -25,10 +25,11 @@ struct ExchangeOptions {
   Owners owners = Owners::touching;
   SumRule sum = SumRule::exact;
   exchange::Order order = exchange::Order::partition_free;
+  bool aggregate = true;
   trace::Log* log = nullptr;  ///< of the exchanges
 
   [[nodiscard]] exchange::AccessOptions access() const {
-    return {.transport = transport, .order = order, .log = log};
+    return {.transport = transport, .order = order, .aggregate = aggregate, .log = log};
   }
 };
 

@@ -21,6 +21,13 @@ Vec3 place_of(const Leaf& leaf, std::size_t point) noexcept {
   return place;
 }
 
+/// Makes an array one of `count` zeros; frees what is too small before it takes more.
+template <class Vector>
+void remake(Vector& values, std::size_t count) {
+  if (values.capacity() < count) Vector().swap(values);
+  values.assign(count, typename Vector::value_type{});
+}
+
 ExchangeOptions with_log(ExchangeOptions options, trace::Log& log) {
   options.log = &log;
   return options;
@@ -112,15 +119,15 @@ void Solver::set_mesh(Forest forest) {
 void Solver::set_fields() {
   const PhaseTimer timer(phases_.fields_s);
   batch_mortars_.rebuild(mortars_, elements());
-  field_.assign(batches(), Whole{});
-  residual_.assign(batches(), Whole{});
+  remake(field_, batches());
+  remake(residual_, batches());
   for (auto* inner_field : {&inverse_, &inner_residual_, &direction_, &product_, &correction_})
-    inner_field->assign(batches(), Inner{});
-  lane_sums_.assign(batches(), Batch<1>{});
-  contributions_.assign(mortars_.positions(), 0);
+    remake(*inner_field, batches());
+  remake(lane_sums_, batches());
+  remake(contributions_, mortars_.positions());
   for (auto* values : {&mortar_residual_, &mortar_direction_, &mortar_product_, &mortar_correction_,
                        &mortar_average_, &mortar_inverse_})
-    values->assign(mortars_.slots(), 0);
+    remake(*values, mortars_.slots());
   set_scales();
   split_batches();
 }
@@ -218,9 +225,7 @@ void Solver::keep_access(StepIndex step) {
 Adaptation Solver::take_mesh(Forest next) {
   double start_s = monotonic_s();
   const std::int64_t before = forest_.total;
-  std::vector<ElementValues> old(elements());
-  for (std::size_t e = 0; e < elements(); ++e) old[e] = values(e);
-  const Transfer transfer(comm_, forest_, next, old);
+  const Transfer transfer(comm_, forest_, next, [this](std::size_t e) { return values(e); });
   const std::int64_t splits = mpi::sum(comm_, transfer.splits(next.leaves));
   phases_.transfer_s += monotonic_s() - start_s;
   set_mesh(std::move(next));

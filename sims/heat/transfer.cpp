@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "mpi/packets.hpp"
 
@@ -51,14 +52,32 @@ ElementValues coarsened(const std::array<ElementValues, 8>& children) noexcept {
 }
 
 Transfer::Transfer(mpi::CommView comm, const Forest& from, const Forest& to,
-                   const std::vector<ElementValues>& values) {
-  std::map<int, std::vector<Moved>> by_rank;
-  for (std::size_t i = 0; i < from.leaves.size(); ++i)
-    to.for_each_owner(from.leaves[i].key(), from.leaves[i].end_key(), [&](int rank) {
-      by_rank[rank].push_back({from.leaves[i], values[i]});
-    });
-  for (auto& [rank, leaves] : mpi::deliver(comm, mpi::packets_of(std::move(by_rank))))
+                   const std::function<ElementValues(std::size_t)>& values) {
+  const auto for_each_target = [&](const auto& call) {
+    for (std::size_t i = 0; i < from.leaves.size(); ++i)
+      to.for_each_owner(from.leaves[i].key(), from.leaves[i].end_key(), [&](int rank) { call(i, rank); });
+  };
+  std::map<int, std::size_t> counts;
+  for_each_target([&](std::size_t, int rank) { ++counts[rank]; });
+  std::map<int, std::vector<Moved>> leaving;
+  for (const auto& [rank, count] : counts) leaving[rank].reserve(count);
+  for_each_target([&](std::size_t i, int rank) { leaving[rank].push_back({from.leaves[i], values(i)}); });
+  auto staying = std::exchange(leaving[comm.rank()], {});
+  leaving.erase(comm.rank());
+  const auto arrived = mpi::deliver(comm, mpi::packets_of(std::move(leaving)));
+  if (arrived.empty()) {
+    moved_ = std::move(staying);
+    return;
+  }
+  // Ranks have ascending extents of the curve.
+  const auto take = [this](const std::vector<Moved>& leaves) {
     moved_.insert(moved_.end(), leaves.begin(), leaves.end());
+  };
+  const auto behind = std::find_if(arrived.begin(), arrived.end(),
+                                   [&](const auto& packet) { return packet.rank > comm.rank(); });
+  std::for_each(arrived.begin(), behind, [&](const auto& packet) { take(packet.values); });
+  take(staying);
+  std::for_each(behind, arrived.end(), [&](const auto& packet) { take(packet.values); });
 }
 
 /// The old leaf that holds a key.

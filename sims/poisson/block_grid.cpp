@@ -46,7 +46,7 @@ int BlockGrid::neighbour(int number, int side) const noexcept {
 }
 
 Box BlockGrid::own_box(int rank) const {
-  const Box blocks = layout::Decomposition::bricks(counts_, bricks_).box(rank);
+  const Box blocks = own_blocks(rank);
   if (blocks.empty()) return {};
   return {scaled(blocks.lo, block_), least(scaled(blocks.hi, block_), points_)};
 }

@@ -24,6 +24,10 @@ class BlockGrid {
   /// The block beyond the low (0) or high (1) end of x, of y (2, 3) or of z (4, 5); beyond the last block is
   /// the first one.
   [[nodiscard]] int neighbour(int number, int side) const noexcept;
+  /// The blocks of a rank, by their place among all.
+  [[nodiscard]] Box own_blocks(int rank) const {
+    return layout::Decomposition::bricks(counts_, bricks_).box(rank);
+  }
   /// The points of a rank.
   [[nodiscard]] Box own_box(int rank) const;
 

@@ -46,6 +46,41 @@ void Layout::each_block(Scope& scope, const PerBlock& describe) const {
   each_rank(scope, [&](Scope& inner, const Int& rank) { blocks_of(inner, rank, describe); });
 }
 
+Int Layout::blocks_on(const Int& rank) const {
+  const auto n = counts();
+  const auto [nx, ny, nz] = blocks_.bricks();
+  const auto size = [](int items, int parts, const Int& part) {
+    return begin_of(items, parts, part + 1) - begin_of(items, parts, part);
+  };
+  return size(n[2], nz, rank / (nx * ny)) * size(n[1], ny, rank / nx % ny) * size(n[0], nx, rank % nx);
+}
+
+void Layout::each_interval(Scope& scope, const Int& rank, const Int& looks, const Ends& ends,
+                           const PerInterval& describe) {
+  const auto end = scope.data<int>("end"), count = scope.data<int>("intervals");
+  // Read by the condition of its interval, for the end of that, and for the begin of the next.
+  const auto readers = [&](const Int& j) { return (j <= looks + 1) + (j <= looks) + (j < looks); };
+  scope.call(ends)
+      .into(end[0][rank], end[1][rank], end[2][rank])
+      .on(rank)
+      .reads(end[0][rank], 1)
+      .reads(end[1][rank], readers(1))
+      .reads(end[2][rank], readers(2));
+  scope
+      .repeat_while(
+          count, 1, [&](const Int& j) { return end[j][rank] >= 0; },
+          [&](Scope& one, const Int& j) {
+            let(one, {end[j - 1][rank], end[j][rank]}, {}, [&](Scope& inner, const std::vector<Int>& bounds) {
+              describe(inner, {.look = j,
+                               .begin = bounds[0],
+                               .end = bounds[1],
+                               .next_end = end[j + 2][rank],
+                               .readers = readers(j + 2)});
+            });
+          })
+      .on(rank);
+}
+
 void Layout::blocks_of(Scope& scope, const Int& rank, const PerBlock& describe) const {
   const auto n = counts();
   const auto [nx, ny, nz] = blocks_.bricks();
@@ -123,36 +158,69 @@ Int Layout::slot_of_sum(int sums, const Int& number) const {
   return number * blocks_.ranks() + part_of(sums, blocks_.ranks(), number);
 }
 
-Data<double> Layout::sums(Scope& main, const std::string& name, const Int& count, const Data<double>& parts,
-                          const Add& add) const {
+/// A level of the tree of sums.
+struct Layout::Level {
+  int items, sums;  ///< below, and here
+  bool lowest;
+  Each each;
+  const Int& looks;
+  const Data<double>&lower, &upper;
+  const Adding& bodies;
+};
+
+/// One sum, for all sweeps or looks.
+void Layout::describe_sum(Scope& scope, const Int& rank, const Int& number, const Level& level) const {
+  const int last = level.items - 1;
+  std::vector<Int> values{slot_of_sum(level.sums, number)};
+  for (int i = 0; i < fan_in; ++i) {
+    const Int item = number * fan_in + i;
+    const Int within = (item <= last) * item + (item > last) * last;
+    values.push_back(level.lowest ? slot_of_block(within) : slot_of_sum(level.items, within));
+  }
+  let(scope, values, {}, [&](Scope& inner, const std::vector<Int>& at) {
+    const auto &lower = level.lower, &upper = level.upper;
+    const Int readers = level.sums == 1 ? blocks_.ranks() : 1;
+    const auto add = [&](Scope& one, const Int& k, const Int& more) {
+      one.call(level.bodies.add)
+          .with(level.items - number * fan_in, lower[k][at[1]], lower[k][at[2]], lower[k][at[3]],
+                lower[k][at[4]])
+          .into(upper[k][at[0]])
+          .on(rank)
+          .reads(upper[k][at[0]], readers + more);
+    };
+    each_interval(inner, rank, level.looks, level.bodies.ends, [&](Scope& interval, const Interval& s) {
+      if (level.each == Each::look)
+        add(interval, s.look, 1);
+      else
+        interval.for_each(s.begin + 1, s.end, [&](Scope& one, const Int& k) { add(one, k, k == s.end); });
+      interval.call(level.bodies.passed)
+          .with(s.look, upper[level.each == Each::look ? s.look : s.end][at[0]])
+          .into(s.next_end)
+          .on(rank)
+          .reads(s.next_end, s.readers);
+    });
+  });
+}
+
+Data<double> Layout::sums(Scope& main, const std::string& name, Each each, const Int& looks,
+                          const Data<double>& parts, const Adding& bodies) const {
   const int ranks = blocks_.ranks();
   auto lower = parts;
   for (int items = blocks_.blocks(), level = 0; level == 0 || items > 1; ++level) {
-    const int last = items - 1, sums = (items + fan_in - 1) / fan_in;
+    const int sums = (items + fan_in - 1) / fan_in;
     const auto upper = main.data<double>(name);
-    const auto slot = [&](const Int& item) {
-      return level == 0 ? slot_of_block(item) : slot_of_sum(items, item);
-    };
-    const auto describe = [&](Scope& scope, const Int& rank, const Int& number) {
-      std::vector<Int> values{slot_of_sum(sums, number)};
-      for (int i = 0; i < fan_in; ++i) {
-        const Int item = number * fan_in + i;
-        values.push_back(slot((item <= last) * item + (item > last) * last));
-      }
-      let(scope, values, {}, [&](Scope& inner, const std::vector<Int>& at) {
-        inner.for_each(1, count, [&](Scope& one, const Int& k) {
-          one.call(add)
-              .with(items - number * fan_in, lower[k][at[1]], lower[k][at[2]], lower[k][at[3]],
-                    lower[k][at[4]])
-              .into(upper[k][at[0]])
-              .on(rank);
-        });
-      });
-    };
+    const Level here{.items = items,
+                     .sums = sums,
+                     .lowest = level == 0,
+                     .each = each,
+                     .looks = looks,
+                     .lower = lower,
+                     .upper = upper,
+                     .bodies = bodies};
     each_rank(main, [&](Scope& scope, const Int& rank) {
       scope
           .for_each(begin_of(sums, ranks, rank), begin_of(sums, ranks, rank + 1) - 1,
-                    [&](Scope& inner, const Int& number) { describe(inner, rank, number); })
+                    [&](Scope& inner, const Int& number) { describe_sum(inner, rank, number, here); })
           .on(rank);
     });
     lower = upper;

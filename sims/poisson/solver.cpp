@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "mean.hpp"
 
@@ -34,9 +35,9 @@ Solver::Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& bloc
       sweeps_(comm, problem, blocks, state_, how) {}
 
 void Solver::begin() {
-  sweeps_.evaluate();
-  history_ = {residual()};
+  be_at(0, sweeps_.evaluate());
   if (problem_.method != Method::conjugate_gradients) return;
+  assemble("residual");
   state_.r = state_.residual;
   state_.p = state_.residual;
   state_.rho = state_.square;
@@ -46,10 +47,52 @@ StepIndex Solver::reach(StepIndex step) const noexcept {
   return (step / problem_.check_every + 1) * problem_.check_every;
 }
 
-void Solver::advance(StepIndex step) {
-  sweeps_.run(static_cast<int>(step - step_));
+/// The steps of looks that the next program comes to. A program counts its sweeps with `int`, and has all its
+/// looks in memory.
+std::vector<StepIndex> Solver::steps_of_program(const run::Looks& looks) const {
+  constexpr StepIndex max_sweeps = 1 << 29, max_looks = 1 << 20;
+  std::vector<StepIndex> steps;
+  for (StepIndex step = step_; step < looks.last && std::ssize(steps) < max_looks;) {
+    step = std::min(looks.next(step), step_ + max_sweeps);
+    steps.push_back(step);
+    if (step == step_ + max_sweeps) break;
+  }
+  return steps;
+}
+
+void Solver::compute_on(const run::Looks& looks) {
+  bool goes_on = true;
+  while (goes_on && step_ < looks.last) {
+    assemble_state();
+    const auto steps = steps_of_program(looks);
+    std::vector<int> sweeps;
+    for (const auto step : steps) sweeps.push_back(static_cast<int>(step - step_));
+    sweeps_.run(sweeps, [&](std::size_t number, Found found) {
+      be_at(steps[number], std::move(found));
+      goes_on = looks.look(step_);
+      return goes_on;
+    });
+  }
+}
+
+void Solver::be_at(StepIndex step, Found found) {
   step_ = step;
+  found_ = std::move(found);
+  state_.square = found_.square;
+  if (step > 0) state_.rho = found_.rho;
   if (looks()) history_.push_back(residual());
+}
+
+/// Copies a field from its blocks into its array, unless that has been done.
+void Solver::assemble(const std::string& name) const {
+  const auto blocks = found_.fields.extract(name);
+  if (blocks.empty()) return;
+  auto& array = name == "u" ? state_.u : name == "r" ? state_.r : name == "p" ? state_.p : state_.residual;
+  for (const auto& [number, values] : blocks.mapped()) state_.put(array, blocks_.box(number), values);
+}
+
+void Solver::assemble_state() const {
+  for (const char* name : {"u", "r", "p"}) assemble(name);
 }
 
 bool Solver::done() const noexcept {
@@ -61,6 +104,7 @@ double Solver::residual() const noexcept {
 }
 
 output::FieldView Solver::field(const std::string& quantity) const {
+  assemble(quantity);
   const auto& values = quantity == "u" ? state_.u : quantity == "rhs" ? state_.rhs : state_.residual;
   const Index3 n = state_.own.extents();
   return {.data = values.data(),
@@ -72,7 +116,8 @@ output::FieldView Solver::field(const std::string& quantity) const {
 
 double Solver::bytes(const Problem& problem, std::int64_t points) noexcept {
   const bool gradients = problem.method == Method::conjugate_gradients;
-  const int arrays = gradients ? 5 : 3, blocks = gradients ? 6 : 3;
+  // Sweeps: two of u, of CG also two of r and p, q; the right-hand side. A look: u, its residual, of CG r, p.
+  const int arrays = gradients ? 5 : 3, blocks = gradients ? 8 + 4 : 3 + 2;
   return static_cast<double>(sizeof(double)) * (arrays + blocks) * static_cast<double>(points);
 }
 
@@ -81,6 +126,7 @@ std::int64_t Solver::memory_bytes() const noexcept {
 }
 
 void Solver::state(checkpoint::StateArchive& archive) {
+  assemble_state();
   const Index3 n = state_.own.extents();
   const auto field = [&](const char* name, AlignedVector<double>& values) {
     archive.field(name, {.data = values.data(),
@@ -101,11 +147,14 @@ void Solver::state(checkpoint::StateArchive& archive) {
 }
 
 void Solver::restored(StepIndex step) {
-  step_ = step;
-  sweeps_.evaluate();
+  const auto history = std::move(history_);
+  const double rho = state_.rho;
+  be_at(step, sweeps_.evaluate());
+  history_ = history, state_.rho = rho;
 }
 
 double Solver::error() const {
+  assemble("u");
   AlignedVector<double> difference(state_.u.size());
   if (!state_.own.empty()) problem_.solution(state_.own, difference);
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] = state_.u[i] - difference[i];

@@ -6,22 +6,23 @@
 
 #include "sweeps.hpp"
 #include "tailrace/checkpoint.hpp"
+#include "tailrace/run/driver.hpp"
 #include "tailrace/stream.hpp"
 
 namespace tailrace::poisson {
 
-/// The computation, as `run::drive` wants it: it may take several sweeps at once, up to the next look at the
-/// residual.
+/// The computation, as `run::drive` wants it: its sweeps run on while it is looked at.
 class Solver {
  public:
-  /// `problem` and `blocks` outlive the solver; `how` says how they run. @local
+  /// `problem` and `blocks` outlive the solver; `how` says how they run. @collective{comm}
   Solver(mpi::CommView comm, const Problem& problem, const BlockGrid& blocks, AlignedVector<double> rhs,
          const fragments::Options& how = {});
 
   /// The state of step 0. @collective{comm}
   void begin();
-  /// From the step that it is after to this one. @collective{comm}
-  void advance(StepIndex step);
+  /// From the step that it is after on. At a look it is at that step, whatever has been computed since.
+  /// @collective{comm}
+  void compute_on(const run::Looks& looks);
   /// The step of the next look at the residual. @local
   [[nodiscard]] StepIndex reach(StepIndex step) const noexcept;
   /// Whether the residual is as small as it should be; the same on all ranks. @local
@@ -46,11 +47,16 @@ class Solver {
 
  private:
   [[nodiscard]] bool looks() const noexcept { return step_ % problem_.check_every == 0; }
+  [[nodiscard]] std::vector<StepIndex> steps_of_program(const run::Looks& looks) const;
+  void be_at(StepIndex step, Found found);
+  void assemble(const std::string& name) const;
+  void assemble_state() const;
 
   mpi::CommView comm_;
   const Problem& problem_;
   const BlockGrid& blocks_;
-  State state_;
+  mutable State state_;  ///< its arrays are made from what was found when somebody wants them
+  mutable Found found_;  ///< at the step, without what is in the arrays
   Sweeps sweeps_;
   StepIndex step_ = 0;
   std::vector<double> history_;

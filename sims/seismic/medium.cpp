@@ -38,6 +38,11 @@ bool any_varies(const Properties& properties) {
 
 }  // namespace
 
+/// The properties of a point, as the equations want them.
+struct SamplePoint {
+  double vp = 0, across = 1, moveout = 1, shear = 0, dip = 0, azimuth = 0;
+};
+
 /// The properties of a box of the domain, read at once, to be asked point by point from any thread. Memory
 /// serves box after box.
 class Sample {
@@ -60,9 +65,10 @@ class Sample {
     }
   }
 
-  struct Point {
-    double vp = 0, across = 1, moveout = 1, shear = 0, dip = 0, azimuth = 0;
-  };
+  [[nodiscard]] const Box& region() const noexcept { return region_; }
+  [[nodiscard]] std::size_t properties() const noexcept { return parameters_.size(); }
+  [[nodiscard]] bool varies(std::size_t parameter) const noexcept { return columns_[parameter].stride != 0; }
+
   /// Place of a point of the region in its arrays.
   [[nodiscard]] std::int64_t index(Index3 p) const noexcept {
     const Index3 n = region_.extents();
@@ -72,7 +78,7 @@ class Sample {
     const auto& [values, stride] = columns_[parameter];
     return values[at * stride];
   }
-  [[nodiscard]] Point point(std::int64_t at) const noexcept {
+  [[nodiscard]] SamplePoint point(std::int64_t at) const noexcept {
     const double vp = value(0, at);
     if (equations_ == Equations::isotropic) return {.vp = vp};
     const double epsilon = value(1, at), delta = value(2, at), last = value(3, at);
@@ -81,7 +87,7 @@ class Sample {
       shear = square(last / vp);
     else if (last <= infinite_sigma)
       shear = std::abs(epsilon - delta) / last;
-    Point found{.vp = vp, .across = 1 + 2 * epsilon, .moveout = 1 + 2 * delta, .shear = shear};
+    SamplePoint found{.vp = vp, .across = 1 + 2 * epsilon, .moveout = 1 + 2 * delta, .shear = shear};
     if (equations_ == Equations::tti) found.dip = value(4, at), found.azimuth = value(5, at);
     return found;
   }
@@ -129,26 +135,7 @@ std::array<Accepted, 6> accepted(const Properties& properties) {
           {"model.azimuth_rad", "an angle in radians", -most, most}};
 }
 
-void check_plane(const Properties& properties, const Sample& sample, const Box& plane) {
-  const auto rules = accepted(properties);
-  const auto parameters = parameters_of(properties);
-  const Index3 n = plane.extents();
-  Problems problems("model");
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::int64_t points = parameters[i]->varies() ? n.x * n.y : 1;
-    std::int64_t at = 0;
-    while (at < points && rules[i].holds(sample.value(i, at))) ++at;
-    if (at == points) continue;
-    const auto place = parameters[i]->varies()
-                           ? fmt::format(" at the point x, y, z = {}, {}, {}", plane.lo.x + at % n.x,
-                                         plane.lo.y + at / n.x, plane.lo.z)
-                           : "";
-    problems.add(fmt::format("{}: {}{} cannot be", rules[i].key, sample.value(i, at), place), rules[i].what);
-  }
-  problems.throw_if_any();
-}
-
-void merge(Extremes& all, const Sample::Point& point, Index3 at) {
+void merge(Extremes& all, const SamplePoint& point, Index3 at) {
   const auto speeds = wave_speeds(point.across, point.moveout, point.shear);
   all.vp_m_s = std::max(all.vp_m_s, point.vp);
   all.slowest_m_s = std::min(all.slowest_m_s, point.vp);
@@ -169,19 +156,73 @@ void merge(Extremes& all, const Extremes& later) {
   all.unstable += later.unstable;
 }
 
-/// Looks at the rows of a plane, shared among the threads; at one point if nothing varies.
-Extremes survey_plane(const Sample& sample, const Box& plane, bool varies) {
-  const Index3 n = varies ? plane.extents() : Index3{1, 1, 1};
-  std::vector<Extremes> rows(static_cast<std::size_t>(n.y));
-#pragma omp parallel for schedule(static) if (varies)
-  for (std::int64_t y = 0; y < n.y; ++y)
-    for (std::int64_t x = 0; x < n.x; ++x) {
-      const Index3 at{plane.lo.x + x, plane.lo.y + y, plane.lo.z};
-      merge(rows[static_cast<std::size_t>(y)], sample.point(sample.index(at)), at);
+/// What a row of a plane holds: extremes, and for each property the first value that cannot be.
+struct RowFindings {
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  Extremes extremes;
+  std::array<std::int64_t, 6> first_bad{none, none, none, none, none, none};
+};
+
+RowFindings survey_row(const Sample& sample, const std::array<Accepted, 6>& rules, Index3 first,
+                       std::int64_t points) {
+  RowFindings row;
+  const std::int64_t begin = sample.index(first);
+  for (std::size_t i = 0; i < sample.properties(); ++i) {
+    const std::int64_t end = begin + (sample.varies(i) ? points : 1);
+    std::int64_t at = begin;
+    while (at < end && rules[i].holds(sample.value(i, at))) ++at;
+    if (at < end) row.first_bad[i] = at;
+  }
+  for (std::int64_t x = 0; x < points; ++x)
+    merge(row.extremes, sample.point(begin + x), {first.x + x, first.y, first.z});
+  return row;
+}
+
+/// Throws if a row of the plane has a value that cannot be; with the place of the first one of each property.
+void check_plane(const Sample& sample, const std::array<Accepted, 6>& rules,
+                 const std::vector<RowFindings>& rows) {
+  const Box& plane = sample.region();
+  const std::int64_t width = plane.extents().x;
+  Problems problems("model");
+  for (std::size_t i = 0; i < sample.properties(); ++i) {
+    std::int64_t at = RowFindings::none;
+    for (const auto& row : rows) at = std::min(at, row.first_bad[i]);
+    if (at == RowFindings::none) continue;
+    const auto place = sample.varies(i)
+                           ? fmt::format(" at the point x, y, z = {}, {}, {}", plane.lo.x + at % width,
+                                         plane.lo.y + at / width, plane.lo.z)
+                           : "";
+    problems.add(fmt::format("{}: {}{} cannot be", rules[i].key, sample.value(i, at), place), rules[i].what);
+  }
+  problems.throw_if_any();
+}
+
+/// Work on planes of the domain, one after the other: the threads share the rows of one, while the first of
+/// them reads the next. `box_of(z)` is what plane z needs, `row(sample, y, z)` is called for each row, and
+/// `end(sample)` once after the rows of a plane. Errors: those of reading and of `end`.
+template <class BoxOf, class Row, class End>
+void for_planes(const Properties& properties, Range planes, Range rows, const BoxOf& box_of, const Row& row,
+                const End& end) {
+  Sample sample(properties), next(properties);
+  sample.read(box_of(planes.begin));
+  for (std::int64_t z = planes.begin; z < planes.end; ++z) {
+    const bool reads = z + 1 < planes.end && box_of(z + 1) != sample.region();
+    std::exception_ptr failure;
+#pragma omp parallel
+    {
+#pragma omp master
+      try {
+        if (reads) next.read(box_of(z + 1));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+#pragma omp for schedule(dynamic, 4)
+      for (std::int64_t y = rows.begin; y < rows.end; ++y) row(sample, y, z);
     }
-  Extremes all;
-  for (const auto& row : rows) merge(all, row);
-  return all;
+    end(sample);
+    if (failure) std::rethrow_exception(failure);
+    if (reads) std::swap(sample, next);
+  }
 }
 
 /// Describes how the random layer changes the speeds of a point: v (1 - d / width) + vmax r d / width.
@@ -243,15 +284,23 @@ double random_at(std::uint64_t seed, std::int64_t index) noexcept {
 Extremes survey(const Properties& properties, const Box& region) {
   Extremes all;
   if (region.empty()) return all;
-  const bool varies = any_varies(properties);
-  Sample sample(properties);
-  const std::int64_t end = varies ? region.hi.z : region.lo.z + 1;
-  for (std::int64_t z = region.lo.z; z < end; ++z) {
-    const Box plane{{region.lo.x, region.lo.y, z}, {region.hi.x, region.hi.y, z + 1}};
-    sample.read(plane);
-    check_plane(properties, sample, plane);
-    merge(all, survey_plane(sample, plane, varies));
-  }
+  const Box looked_at = any_varies(properties) ? region : box_to(region.lo, region.lo);
+  const auto rules = accepted(properties);
+  const Index3 n = looked_at.extents();
+  std::vector<RowFindings> rows(static_cast<std::size_t>(n.y));
+  for_planes(
+      properties, {looked_at.lo.z, looked_at.hi.z}, {looked_at.lo.y, looked_at.hi.y},
+      [&](std::int64_t z) {
+        return Box{{looked_at.lo.x, looked_at.lo.y, z}, {looked_at.hi.x, looked_at.hi.y, z + 1}};
+      },
+      [&](const Sample& sample, std::int64_t y, std::int64_t z) {
+        const auto place = static_cast<std::size_t>(y - looked_at.lo.y);
+        rows[place] = survey_row(sample, rules, {looked_at.lo.x, y, z}, n.x);
+      },
+      [&](const Sample& sample) {
+        check_plane(sample, rules, rows);
+        for (const auto& row : rows) merge(all, row.extremes);
+      });
   return all;
 }
 
@@ -277,10 +326,15 @@ Medium<Real>::Medium(const Properties& properties, const Boundary& boundary, con
   allocate(own, varies);
   if (own.empty()) return;
   const Place place{.boundary = boundary, .extremes = extremes, .cells = cells, .own = own, .dt_s = dt_s};
-  Sample sample(properties);
-  fill_constants(sample, place);
+  fill_constants(properties, place);
   if (std::none_of(varies.begin(), varies.end(), std::identity())) return;
-  for (std::int64_t z = own.lo.z; z < own.hi.z; ++z) fill_plane(sample, place, z);
+  for_planes(
+      properties, {own.lo.z, own.hi.z}, {own.lo.y, own.hi.y},
+      [&](std::int64_t z) {
+        return box_to(place.inside({own.lo.x, own.lo.y, z}), place.inside({own.hi.x - 1, own.hi.y - 1, z}));
+      },
+      [&](const Sample& sample, std::int64_t y, std::int64_t z) { fill_row(sample, place, y, z); },
+      [](const Sample&) {});
 }
 
 /// Elements of a coefficient's array.
@@ -318,8 +372,9 @@ Index3 Medium<Real>::Place::inside(Index3 p) const noexcept {
 
 /// Fills in what is stored once.
 template <class Real>
-void Medium<Real>::fill_constants(Sample& sample, const Place& place) {
+void Medium<Real>::fill_constants(const Properties& properties, const Place& place) {
   const Index3 at = place.inside(place.own.lo);
+  Sample sample(properties);
   sample.read(box_to(at, at));
   const auto point = sample.point(0);
   const auto axis = axis_of(point.dip, point.azimuth);
@@ -330,62 +385,43 @@ void Medium<Real>::fill_constants(Sample& sample, const Place& place) {
       std::fill_n(values_[i].array.begin(), place.own.extents().x, static_cast<Real>(found[i]));
 }
 
-/// Fills one plane of the grid with what is not stored once; the threads share its rows.
+/// Fills a row of the grid with what is not stored once.
 template <class Real>
-void Medium<Real>::fill_plane(Sample& sample, const Place& place, std::int64_t z) {
+void Medium<Real>::fill_row(const Sample& sample, const Place& place, std::int64_t y, std::int64_t z) {
   const Box& own = place.own;
-  const Index3 low = place.inside({own.lo.x, own.lo.y, z});
-  const Index3 high = place.inside({own.hi.x - 1, own.hi.y - 1, z});
-  sample.read(box_to(low, high));
-  const auto inner = [&](Index3 at) { return sample.point(sample.index(place.inside(at))); };
-#pragma omp parallel for schedule(static)
-  for (std::int64_t y = own.lo.y; y < own.hi.y; ++y) {
-    fill_speeds(place, {own.lo.x, y, z}, inner);
-    if (Real* row = row_of(1, own, y, z))
-      for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) *row++ = static_cast<Real>(inner({x, y, z}).across);
-    if (Real* row = row_of(2, own, y, z))
-      for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) *row++ = static_cast<Real>(inner({x, y, z}).moveout);
-    fill_axes(own, y, z, inner);
-  }
-}
-
-/// Fills a row of the squared speeds along the axis and of the ratios of shear waves, scattered in the layer.
-template <class Real>
-template <class Inner>
-void Medium<Real>::fill_speeds(const Place& place, Index3 first, const Inner& inner) {
-  const auto& [boundary, extremes, cells, own, dt_s] = place;
-  Real* const speed = row_of(0, own, first.y, first.z);
-  Real* const shear = row_of(3, own, first.y, first.z);
-  if (!speed && !shear) return;
-  const std::int64_t w = boundary.width;
-  const Index3 grid{cells.x + 2 * w, cells.y + 2 * w, cells.z + 2 * w};
-  const auto off_row = std::max(outside(first.y, w, cells.y), outside(first.z, w, cells.z));
+  std::array<Real*, count> rows;
+  for (std::size_t i = 0; i < count; ++i) rows[i] = row_of(i, own, y, z);
+  const auto put = [&rows](std::size_t coefficient, std::int64_t x, double value) {
+    if (rows[coefficient]) rows[coefficient][x] = static_cast<Real>(value);
+  };
   for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) {
-    const Index3 at{x, first.y, first.z};
-    const auto point = inner(at);
-    const auto distance = std::max(outside(x, w, cells.x), off_row);
-    const auto scatter = scatter_at(boundary, grid, at, distance);
-    const double vp = scatter.apply(point.vp, extremes.vp_m_s);
-    if (speed) speed[x - own.lo.x] = static_cast<Real>(square(vp * dt_s));
-    if (!shear) continue;
-    const bool keeps_ratio = distance == 0 || vp <= 0;
-    const double vs = scatter.apply(point.vp * std::sqrt(point.shear), extremes.vs_m_s);
-    shear[x - own.lo.x] = static_cast<Real>(keeps_ratio ? point.shear : square(vs / vp));
-  }
-}
-
-/// Fills a row of the components of the symmetry axis.
-template <class Real>
-template <class Inner>
-void Medium<Real>::fill_axes(const Box& own, std::int64_t y, std::int64_t z, const Inner& inner) {
-  const std::array<Real*, 3> rows{row_of(4, own, y, z), row_of(5, own, y, z), row_of(6, own, y, z)};
-  if (!rows[0] && !rows[2]) return;
-  for (std::int64_t x = own.lo.x; x < own.hi.x; ++x) {
-    const auto point = inner({x, y, z});
+    const auto point = sample.point(sample.index(place.inside({x, y, z})));
+    const std::int64_t at = x - own.lo.x;
+    const auto [speed, shear] = scattered(place, {x, y, z}, point);
+    put(0, at, speed);
+    put(1, at, point.across);
+    put(2, at, point.moveout);
+    put(3, at, shear);
+    if (!rows[4] && !rows[6]) continue;
     const auto axis = axis_of(point.dip, point.azimuth);
-    for (std::size_t d = 0; d < 3; ++d)
-      if (rows[d]) rows[d][x - own.lo.x] = static_cast<Real>(axis[d]);
+    for (std::size_t d = 0; d < 3; ++d) put(4 + d, at, axis[d]);
   }
+}
+
+/// Returns the squared speed along the axis in units of the time step and the ratio of shear waves at a point
+/// of the grid, scattered in the layer.
+template <class Real>
+std::array<double, 2> Medium<Real>::scattered(const Place& place, Index3 at, const SamplePoint& point) {
+  const auto& [boundary, extremes, cells, own, dt_s] = place;
+  const std::int64_t w = boundary.width;
+  const auto distance =
+      std::max({outside(at.x, w, cells.x), outside(at.y, w, cells.y), outside(at.z, w, cells.z)});
+  const Index3 grid{cells.x + 2 * w, cells.y + 2 * w, cells.z + 2 * w};
+  const auto scatter = scatter_at(boundary, grid, at, distance);
+  const double vp = scatter.apply(point.vp, extremes.vp_m_s);
+  if (distance == 0 || vp <= 0) return {square(vp * dt_s), point.shear};
+  const double vs = scatter.apply(point.vp * std::sqrt(point.shear), extremes.vs_m_s);
+  return {square(vp * dt_s), square(vs / vp)};
 }
 
 /// Where a row of a coefficient begins; null for what is stored once.

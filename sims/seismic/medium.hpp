@@ -76,6 +76,7 @@ WaveSpeeds wave_speeds(double across, double moveout, double shear);
 double random_at(std::uint64_t seed, std::int64_t index) noexcept;
 
 class Sample;
+struct SamplePoint;
 
 /// The coefficients of the equations on the points of a rank; those that do not vary are stored once.
 template <class Real>
@@ -109,12 +110,9 @@ class Medium {
     double dt_s;
     [[nodiscard]] Index3 inside(Index3 p) const noexcept;
   };
-  void fill_constants(Sample& sample, const Place& place);
-  void fill_plane(Sample& sample, const Place& place, std::int64_t z);
-  template <class Inner>
-  void fill_speeds(const Place& place, Index3 first, const Inner& inner);
-  template <class Inner>
-  void fill_axes(const Box& own, std::int64_t y, std::int64_t z, const Inner& inner);
+  void fill_constants(const Properties& properties, const Place& place);
+  void fill_row(const Sample& sample, const Place& place, std::int64_t y, std::int64_t z);
+  static std::array<double, 2> scattered(const Place& place, Index3 at, const SamplePoint& point);
   Real* row_of(std::size_t coefficient, const Box& own, std::int64_t y, std::int64_t z) noexcept;
   void allocate(const Box& own, const std::array<bool, count>& varies);
 

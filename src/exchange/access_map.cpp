@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/check.hpp"
@@ -14,6 +16,7 @@
 #include "exchange/flight.hpp"
 #include "exchange/lines.hpp"
 #include "exchange/plan.hpp"
+#include "mpi/collective.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -26,23 +29,41 @@ constexpr auto automatic = "auto";
 /// The number of binary digits of the most peers, and of the most values, that a rank of the plan reads.
 /// @collective{comm}
 std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
-  const auto digits = [&](std::size_t count) {
-    const auto most = mpi::max(comm, static_cast<std::int64_t>(count));
-    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most)));
+  std::array most{static_cast<std::int64_t>(plan.inspection.sources.size()),
+                  static_cast<std::int64_t>(plan.inspection.wanted.size())};
+  MPI_Request request = mpi::start_combining(comm, std::span(most), mpi::Combination::max);
+  mpi::wait_all({&request, 1});
+  const auto digits = [](std::int64_t count) {
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
   };
-  const int peers = digits(plan.inspection.sources.size());
-  return {peers, digits(plan.inspection.wanted.size())};
+  return {digits(most[0]), digits(most[1])};
 }
 
-/// Refuses a transport that is not to be had, with where its name comes from.
-void check_transport(const AccessOptions& options, bool by_environment) {
-  if (options.transport == automatic) return;
+/// Refuses a transport that is not to be had, or not for this, with where its name comes from.
+void check_transport_from(const AccessOptions& options, bool by_environment) {
   try {
-    find_transport(options.transport);
+    check_transport(options);
   } catch (const Error& error) {
     if (!by_environment) throw;
     throw Error(error.info().kind, "TAILRACE_EXCHANGE: " + error.info().message, error.info().hint);
   }
+}
+
+/// What is known of the transports, without those that cannot move word by word, if that is asked for.
+std::vector<TransportTiming> candidates(mpi::CommView comm, const mpi::Node& node, bool aggregate) {
+  auto timings = probe(comm, node);
+  for (TransportTiming& timing : timings)
+    if (!aggregate && timing.obstacle.empty() && !find_transport(timing.name).batches)
+      timing.obstacle = "it sends one message to each rank, not word by word";
+  return timings;
+}
+
+/// By which lines that combine differ.
+std::string terms_of(const Fields& fields, Reduction how) {
+  std::string terms = std::to_string(static_cast<int>(how));
+  for (const Field& field : fields.list())
+    terms += fmt::format(" {}x{}", static_cast<int>(field.number), field.components);
+  return terms;
 }
 
 /// What the program asks for, or where it leaves the choice open the environment variable of the first rank.
@@ -62,7 +83,7 @@ struct AccessMap::State {
     settings.comm = comm;
     traffic.log = options.log;
     if (options.transport == automatic)
-      settings.timings = probe(comm, node);
+      settings.timings = candidates(comm, node, options.aggregate);
     else
       settings.transport = &find_transport(options.transport);
   }
@@ -70,21 +91,38 @@ struct AccessMap::State {
   void build(const Distribution& distribution, std::span<const std::int64_t> indices);
   /// A flight on these lines; `to` and `from` are what one of them is opened with, if there is none.
   template <class To, class From>
-  [[nodiscard]] FlightContext flight(Lines& lines, const Fields& fields, const To& to, const From& from);
-  [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields) {
-    return flight(to_owners, fields, plan.inspection.sources, plan.readers);
+  [[nodiscard]] FlightContext flight(Lines& lines, const LineKey& key, const To& to, const From& from) {
+    return flight(lines, key, to, from, [] { return std::shared_ptr<const Sums>(); });
+  }
+  template <class To, class From, class MakeSums>
+  [[nodiscard]] FlightContext flight(Lines& lines, const LineKey& key, const To& to, const From& from,
+                                     MakeSums make_sums);
+  [[nodiscard]] FlightContext owner_bound_flight(const Fields& fields, const Combine& how);
+  /// Of lines to the owners: those of a transport that combines differ by what they combine.
+  [[nodiscard]] LineKey owner_key(const Fields& fields, const Combine& how) const {
+    return {fields.entry_bytes(), shared ? terms_of(fields, how.reduction) : std::string()};
   }
   /// Before a flight with these lines: all ranks check together where they have to meet anyway, to open a
   /// line; after that, each checks by itself.
   template <class Check>
-  void before_flight(const Lines& lines, const Fields& fields, Check check) {
-    if (!lines.has_free(fields.entry_bytes())) return mpi::collectively(comm, check);
+  void before_flight(const Lines& lines, const LineKey& key, Check check) {
+    if (!lines.has_free(key)) return mpi::collectively(comm, check);
     check();
+  }
+  /// With debug checks: whether all ranks begin the same flight of the map. @collective{comm}, does not wait
+  [[nodiscard]] std::unique_ptr<FlightOrder> order_of(const Lines& lines, const LineKey& key) const {
+#ifdef TAILRACE_DEBUG_CHECKS
+    return std::make_unique<FlightOrder>(comm, traffic.counts.flights + 1, &lines == &to_readers,
+                                         key.entry_bytes);
+#else
+    static_cast<void>(lines), static_cast<void>(key);
+    return nullptr;
+#endif
   }
   void check_field(const Field& field, std::int64_t entries, const char* what) const;
   void check(std::span<const Field> fields) const;
   void check(std::span<const Contribution> contributions) const;
-  static void check(const Combine& how, std::span<const Field> fields);
+  void check(const Combine& how, std::span<const Field> fields) const;
 
   AccessOptions options;
   mpi::Comm comm;
@@ -93,25 +131,30 @@ struct AccessMap::State {
   int next_tag = 0;
   Plan plan;
   std::optional<ContributionPlan> contributions;
+  std::optional<SharedSlots> shared;  ///< of a transport that combines
   std::pair<int, int>
       shape;  ///< magnitudes of what is exchanged: the choice of a transport holds for maps alike
   Lines to_readers{settings}, to_owners{settings}, of_contributions{settings};
   Traffic traffic;
   std::int64_t generation = 0;
   double build_s = 0;
+  bool no_shared_memory = false;
   bool split = false;                       ///< whether the two lists below are made
   std::vector<std::int32_t> interior, rim;  ///< positions
 };
 
 void AccessMap::State::build(const Distribution& distribution, std::span<const std::int64_t> indices) {
-  TAILRACE_CHECK(!to_readers.in_use() && !to_owners.in_use() && !of_contributions.in_use(),
-                 "a map is rebuilt after its flights have finished");
+  if (to_readers.in_use() || to_owners.in_use() || of_contributions.in_use())
+    throw Error(ErrorKind::usage, "a map is rebuilt while a flight of it is under way",
+                "finish() of all flights first");
   const double start_s = monotonic_s();
   Plan made = make_plan(comm, distribution, indices);
   std::optional<ContributionPlan> single;
   if (options.order == Order::partition_free) single = make_contribution_plan(comm, made);
   plan = std::move(made);
   contributions = std::move(single);
+  if (settings.transport != nullptr && settings.transport->open_sums != nullptr)
+    shared = shared_slots_of(plan);
   const auto new_shape = shape_of(comm, plan);
   for (Lines* lines : {&to_readers, &to_owners, &of_contributions}) lines->clear(new_shape == shape);
   shape = new_shape;
@@ -122,19 +165,36 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   traffic.counts.build_s += build_s;
 }
 
-template <class To, class From>
-FlightContext AccessMap::State::flight(Lines& lines, const Fields& fields, const To& to, const From& from) {
-  const std::size_t bytes = fields.entry_bytes();
+template <class To, class From, class MakeSums>
+FlightContext AccessMap::State::flight(Lines& lines, const LineKey& key, const To& to, const From& from,
+                                       MakeSums make_sums) {
+  constexpr std::size_t word_bytes = 8;
   const auto configure = [&]() -> LineConfig {
     constexpr int tags = 16384;  // of those that every MPI library grants
     next_tag = (next_tag + 1) % tags;
     return {.comm = comm,
             .node = &node,
             .tag = next_tag,
-            .to = peers_of(to, bytes),
-            .from = peers_of(from, bytes)};
+            .to = peers_of(to, key.entry_bytes),
+            .from = peers_of(from, key.entry_bytes),
+            .batch_bytes = options.aggregate ? 0 : word_bytes,
+            .sums = make_sums(),
+            .no_shared_memory = &no_shared_memory};
   };
-  return {.line = lines.take(bytes, configure), .limit_s = options.limit_s, .traffic = &traffic};
+  auto order = order_of(lines, key);
+  return {.line = lines.take(key, configure),
+          .limit_s = options.limit_s,
+          .traffic = &traffic,
+          .sums = shared ? &shared->slots : nullptr,
+          .order = std::move(order)};
+}
+
+FlightContext AccessMap::State::owner_bound_flight(const Fields& fields, const Combine& how) {
+  const auto make_sums = [&]() -> std::shared_ptr<const Sums> {
+    if (!shared) return nullptr;
+    return std::make_shared<const Sums>(Sums{fields.list(), how.reduction, shared->count, shared->numbers});
+  };
+  return flight(to_owners, owner_key(fields, how), plan.inspection.sources, plan.readers, make_sums);
 }
 
 void AccessMap::State::check_field(const Field& field, std::int64_t entries, const char* what) const {
@@ -155,8 +215,8 @@ void AccessMap::State::check(std::span<const Field> fields) const {
     check_field(field, plan.inspection.array_size(), "one for each slot of the map");
 }
 
-void AccessMap::State::check(std::span<const Contribution> contributions) const {
-  for (const auto& [values, into] : contributions) {
+void AccessMap::State::check(std::span<const Contribution> given) const {
+  for (const auto& [values, into] : given) {
     check_field(values, static_cast<std::int64_t>(plan.inspection.slots.size()),
                 "one for each position of the map");
     check_field(into, plan.inspection.owned, "one for each owned slot of the map");
@@ -166,15 +226,25 @@ void AccessMap::State::check(std::span<const Contribution> contributions) const 
   }
 }
 
-void AccessMap::State::check(const Combine& how, std::span<const Field> fields) {
+void AccessMap::State::check(const Combine& how, std::span<const Field> fields) const {
+  const auto any = [&](auto is) { return std::any_of(fields.begin(), fields.end(), is); };
   if (how.function != nullptr && fields.size() != 1)
     throw Error(ErrorKind::usage,
                 fmt::format("{} fields combined by a function of the program", fields.size()),
                 "a flight for each field");
-  if (how.function == nullptr && std::any_of(fields.begin(), fields.end(),
-                                             [](const Field& field) { return field.number == Number::byte; }))
+  if (how.function == nullptr && any([](const Field& field) { return field.number == Number::byte; }))
     throw Error(ErrorKind::usage, "objects of a program have no sum, least or greatest",
                 "hand in a function that combines two of them");
+  if (!shared) return;
+  const auto is_float = [](const Field& one) {
+    return one.number == Number::float32 || one.number == Number::float64;
+  };
+  if (how.function != nullptr || (how.reduction == Reduction::logical_or && any(is_float)))
+    throw Error(ErrorKind::usage,
+                fmt::format("the exchange transport {} has no {}", settings.transport->name,
+                            how.function != nullptr ? "functions of the program"
+                                                    : "logical or of floating-point numbers"),
+                "another transport");
 }
 
 AccessMap::AccessMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -185,14 +255,19 @@ AccessMap::~AccessMap() = default;
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& wanted) {
   const AccessOptions options = with_environment(comm, wanted);
-  mpi::collectively(comm, [&] { check_transport(options, options.transport != wanted.transport); });
+  mpi::collectively(comm, [&] { check_transport_from(options, options.transport != wanted.transport); });
   auto state = std::make_unique<State>(comm, options);
   state->build(distribution, indices);
   return AccessMap(std::move(state));
 }
 
+AccessMap::State& AccessMap::state() const {
+  if (state_) return *state_;
+  throw Error(ErrorKind::usage, "an access map that was moved away is used", "the one that it was moved to");
+}
+
 void AccessMap::rebuild(const Distribution& distribution, std::span<const std::int64_t> indices) {
-  state_->build(distribution, indices);
+  state().build(distribution, indices);
 }
 
 std::span<const std::int32_t> AccessMap::slots() const noexcept {
@@ -212,7 +287,7 @@ std::int64_t AccessMap::generation() const noexcept {
 }
 
 std::span<const std::int32_t> AccessMap::interior() const {
-  State& state = *state_;
+  State& state = this->state();
   if (state.split) return state.interior;
   const Inspection& inspection = state.plan.inspection;
   state.interior.clear(), state.rim.clear();
@@ -231,30 +306,31 @@ std::span<const std::int32_t> AccessMap::rim() const {
 }
 
 Flight AccessMap::begin_gather(std::span<const Field> fields) {
-  State& state = *state_;
-  const Fields given(fields);
-  state.before_flight(state.to_readers, given, [&] { state.check(fields); });
-  auto context = state.flight(state.to_readers, given, state.plan.readers, state.plan.inspection.sources);
-  return Flight(start_gather(std::move(context), state.plan, given));
+  State& state = this->state();
+  Fields given(fields);
+  const LineKey key{given.entry_bytes()};
+  state.before_flight(state.to_readers, key, [&] { state.check(fields); });
+  auto context = state.flight(state.to_readers, key, state.plan.readers, state.plan.inspection.sources);
+  return Flight(start_gather(std::move(context), state.plan, std::move(given)));
 }
 
 Flight AccessMap::begin_scatter_add(std::span<const Field> fields, const Combine& how) {
-  State& state = *state_;
+  State& state = this->state();
   if (state.options.order == Order::partition_free)
     throw Error(ErrorKind::usage, "sums of a rank cannot be added in the order partition_free",
                 "hand in one contribution per position");
-  const Fields given(fields);
-  state.before_flight(state.to_owners, given, [&] {
+  Fields given(fields);
+  state.before_flight(state.to_owners, state.owner_key(given, how), [&] {
     state.check(fields);
-    State::check(how, fields);
+    state.check(how, fields);
   });
-  auto context = state.owner_bound_flight(given);
-  return Flight(
-      start_scatter(std::move(context), state.plan, given, how, state.options.order == Order::fixed));
+  auto context = state.owner_bound_flight(given, how);
+  return Flight(start_scatter(std::move(context), state.plan, std::move(given), how,
+                              state.options.order == Order::fixed));
 }
 
 Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions, const Combine& how) {
-  State& state = *state_;
+  State& state = this->state();
   std::vector<Field> given, wanted;
   for (const auto& [from, to] : contributions) {
     given.push_back(from);
@@ -262,23 +338,24 @@ Flight AccessMap::begin_scatter_add(std::span<const Contribution> contributions,
   }
   const Fields values(given), into(wanted);
   const bool single = state.options.order == Order::partition_free;
-  state.before_flight(single ? state.of_contributions : state.to_owners, values, [&] {
+  const LineKey key = single ? LineKey{values.entry_bytes()} : state.owner_key(values, how);
+  state.before_flight(single ? state.of_contributions : state.to_owners, key, [&] {
     state.check(contributions);
-    State::check(how, given);
+    state.check(how, given);
     if (!single && how.function != nullptr && how.neutral == nullptr)
       throw Error(ErrorKind::usage, "a function that combines contributions has no neutral entry",
                   "name one, or use the order partition_free");
   });
   if (!single)
-    return Flight(start_scatter_of_positions(state.owner_bound_flight(values), state.plan, values, into, how,
-                                             state.options.order == Order::fixed));
+    return Flight(start_scatter_of_positions(state.owner_bound_flight(values, how), state.plan, values, into,
+                                             how, state.options.order == Order::fixed));
   const ContributionPlan& plan = *state.contributions;
-  auto context = state.flight(state.of_contributions, values, plan.out, plan.in);
+  auto context = state.flight(state.of_contributions, key, plan.out, plan.in);
   return Flight(start_contributions(std::move(context), plan, state.comm.view().rank(), values, into, how));
 }
 
 AccessSummary AccessMap::describe() const {
-  const State& state = *state_;
+  const State& state = this->state();
   const Inspection& inspection = state.plan.inspection;
   AccessSummary summary{.positions = static_cast<std::int64_t>(inspection.slots.size()),
                         .owned = inspection.owned,
@@ -294,6 +371,9 @@ AccessSummary AccessMap::describe() const {
     bytes += reader.entries.memory_bytes();
   }
   if (state.contributions) bytes += state.contributions->memory_bytes();
+  if (state.shared) bytes += state.shared->memory_bytes();
+  if (state.no_shared_memory)
+    summary.note = "the system has not enough shared memory (/dev/shm): ranks of a node exchange by messages";
   summary.memory_bytes = static_cast<std::int64_t>(bytes);
   return summary;
 }

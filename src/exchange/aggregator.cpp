@@ -7,19 +7,17 @@
 
 namespace tailrace::exchange {
 
-Aggregator::Queue::iterator Aggregator::message_to(int rank, double now_s) {
-  const auto found = by_rank_.find(rank);
-  if (found != by_rank_.end()) return found->second;
+Aggregator::Queue::iterator Aggregator::begin_message(int rank, double now_s) {
   queue_.push_back({rank, now_s, {}});
   queue_.back().message.reserve(rules_.message_bytes);
   return by_rank_[rank] = std::prev(queue_.end());
 }
 
-void Aggregator::append(int rank, std::span<const std::byte> head, std::span<const std::byte> body,
-                        double now_s) {
-  const auto waiting = message_to(rank, now_s);
+void Aggregator::append(Queue::iterator waiting, std::span<const std::byte> head,
+                        std::span<const std::byte> body) {
   append_bytes(waiting->message, head);
   append_bytes(waiting->message, body);
+  last_ = waiting;
   waiting_bytes_ += head.size() + body.size();
   if (waiting->message.size() >= rules_.message_bytes) leave(waiting);
   while (waiting_bytes_ > rules_.total_bytes) leave(queue_.begin());
@@ -30,6 +28,7 @@ void Aggregator::leave(Queue::iterator which) {
   by_rank_.erase(which->rank);
   const int rank = which->rank;
   Message message = std::move(which->message);
+  if (last_ == which) last_ = queue_.end();
   queue_.erase(which);
   send_(rank, std::move(message));
 }

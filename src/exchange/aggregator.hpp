@@ -29,10 +29,16 @@ class Aggregator {
   /// `send` takes a message to a rank; it does not call this object.
   using Send = std::function<void(int rank, Message message)>;
   Aggregator(const AggregationRules& rules, Send send) : rules_(rules), send_(std::move(send)) {}
+  Aggregator(const Aggregator&) = delete;
+  Aggregator& operator=(const Aggregator&) = delete;
 
-  /// Appends a record to the message to a rank: `head`, then `body`. `now_s` is what `flush_old` compares
-  /// with. @local
-  void append(int rank, std::span<const std::byte> head, std::span<const std::byte> body, double now_s);
+  /// Appends a record to the message to a rank: `head`, then `body`. `clock()` is asked when a message
+  /// begins, for what `flush_old` compares with. @local
+  template <class Clock>
+  void append(int rank, std::span<const std::byte> head, std::span<const std::byte> body,
+              const Clock& clock) {
+    append(last_ != queue_.end() && last_->rank == rank ? last_ : message_to(rank, clock), head, body);
+  }
   /// Lets the message to a rank leave, those that are older than the rules allow, or all. @local
   void flush(int rank);
   void flush_old(double now_s);
@@ -52,13 +58,20 @@ class Aggregator {
     Message message;
   };
   using Queue = std::list<Waiting>;
-  Queue::iterator message_to(int rank, double now_s);
+  template <class Clock>
+  Queue::iterator message_to(int rank, const Clock& clock) {
+    const auto found = by_rank_.find(rank);
+    return found != by_rank_.end() ? found->second : begin_message(rank, clock());
+  }
+  Queue::iterator begin_message(int rank, double now_s);
+  void append(Queue::iterator waiting, std::span<const std::byte> head, std::span<const std::byte> body);
   void leave(Queue::iterator which);
 
   AggregationRules rules_;
   Send send_;
   Queue queue_;  ///< the oldest one first
   std::unordered_map<int, Queue::iterator> by_rank_;
+  Queue::iterator last_ = queue_.end();  ///< the message that the last record went to, if it still waits
   std::size_t waiting_bytes_ = 0;
 };
 

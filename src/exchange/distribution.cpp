@@ -112,8 +112,13 @@ void Distribution::check(int rank, std::int64_t samples) const {
   const std::int64_t own = count(rank);
   if (own < 0 || own > size())
     refuse(fmt::format("count({}) = {} in a space of {} indices", rank, own, size()), functions_hint);
+  const auto contiguous = contiguous_from(rank);
   for (std::int64_t i = 0; i < std::min(samples, own); ++i) {
     const std::int64_t local_index = sample(i, samples, own), index = global(rank, local_index);
+    if (contiguous && index != *contiguous + local_index)
+      refuse(fmt::format("global({}, {}) = {}, but contiguous_from({}) = {}", rank, local_index, index, rank,
+                         *contiguous),
+             functions_hint);
     if (index < 0 || index >= size() || owner(index) != rank || local(index) != local_index)
       refuse(fmt::format("global({0}, {1}) = {2}, but owner and local of it are not {0} and {1}", rank,
                          local_index, index),

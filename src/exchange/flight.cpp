@@ -55,7 +55,9 @@ void Fields::copy_in(std::int64_t first, std::int64_t count, const std::byte* me
 }
 
 Flight::Work::Work(FlightContext context)
-    : context_(std::move(context)), here_(senders()), missing_(senders()), begun_s_(monotonic_s()) {
+    : context_(std::move(context)), missing_(senders()), begun_s_(monotonic_s()) {
+  here_.assign(senders(), 0);
+  unsent_.clear();
   for (std::size_t i = context_.line.to().size(); i > 0; --i) unsent_.push_back(i - 1);
 }
 
@@ -75,7 +77,7 @@ void Flight::Work::send_what_fits() {
     if (message == nullptr) continue;
     pack(i, message);
     context_.line->send(i);
-    context_.traffic->count(context_.line.to()[i]);
+    context_.traffic->count(context_.line.to()[i], context_.line.batches(i));
     unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(left) - 1);
   }
 }
@@ -89,7 +91,7 @@ void Flight::Work::progress() {
 bool Flight::Work::advance() {
   send_what_fits();
   while (const auto i = context_.line->arrived()) {
-    here_[*i] = true;
+    here_[*i] = 1;
     --missing_;
     take(*i);
   }
@@ -104,12 +106,13 @@ void Flight::Work::finish() {
   const double waiting_since_s = monotonic_s();
   bool waited = false, all_here = false;
   const auto look = [&] {
+    if (context_.order && context_.order->agreed()) context_.order.reset();
     all_here = all_here || advance();
     if (!waited && unsent_.empty()) {
       context_.line->wait_for_others();
       waited = true;
     }
-    return all_here && context_.line->end();
+    return all_here && !context_.order && context_.line->end();
   };
   if (!mpi::look_until(look, context_.limit_s)) report_silence();
   const double taken_s = context_.traffic->span(start_s, sent);
@@ -124,7 +127,7 @@ void Flight::Work::finish() {
 void Flight::Work::report_silence() const {
   std::vector<int> silent;
   for (std::size_t i = 0; i < here_.size(); ++i)
-    if (!here_[i]) silent.push_back(context_.line.from()[i].rank);
+    if (!is_here(i)) silent.push_back(context_.line.from()[i].rank);
   for (const std::size_t i : unsent_) silent.push_back(context_.line.to()[i].rank);
   // Where all is here, somebody has not taken what this rank sent; MPI does not say who.
   const auto what = silent.empty() ? fmt::format("messages to ranks {} were not all taken",
@@ -140,7 +143,8 @@ class Gather final : public Flight::Work {
  public:
   Gather(FlightContext context, const Plan& plan, Fields fields)
       : Work(std::move(context)), plan_(plan), fields_(std::move(fields)) {
-    std::vector<std::byte*> places;
+    auto& places = this->context().line.room().places;
+    places.clear();
     for (const Source& source : plan_.inspection.sources) places.push_back(place_of(source));
     begin(places);
   }
@@ -172,40 +176,47 @@ class Combining : public Flight::Work {
  public:
   Combining(FlightContext context, const std::vector<Share>& shares, Fields into, const Combine& how,
             bool by_rank)
-      : Work(std::move(context)),
-        shares_(shares),
-        into_(std::move(into)),
-        how_(how),
-        by_rank_(by_rank),
-        waiting_(shares.size()) {}
+      : Work(std::move(context)), shares_(shares), into_(std::move(into)), how_(how), by_rank_(by_rank) {}
 
  protected:
   void take(std::size_t i) override {
+    if (context().line.combines()) return take_sums();
     if (!by_rank_) return combine(i);
-    waiting_[i] = true;
-    while (next_ < waiting_.size() && waiting_[next_]) combine(next_++);
+    while (next_ < senders() && is_here(next_)) combine(next_++);
   }
   virtual void combine(std::size_t i) {
     into_.combine(shares_[i].entries, message(i), how_);
     arrived(i);
   }
+  /// Begins the round; messages have no place of their own.
+  void begin_anywhere() {
+    auto& places = context().line.room().places;
+    places.assign(senders(), nullptr);
+    begin(places);
+  }
   [[nodiscard]] const Fields& into() const noexcept { return into_; }
   [[nodiscard]] const Combine& how() const noexcept { return how_; }
 
  private:
+  /// What the line has combined, once all senders have contributed.
+  void take_sums() {
+    if (++next_ < senders()) return;
+    into_.combine(*context().sums, message(0), how_);
+    for (std::size_t i = 0; i < senders(); ++i) arrived(i);
+  }
+
   const std::vector<Share>& shares_;
   Fields into_;
   Combine how_;
   bool by_rank_;
-  std::vector<bool> waiting_;  ///< messages that are here and not combined yet
-  std::size_t next_ = 0;       ///< whose turn it is
+  std::size_t next_ = 0;  ///< whose turn it is, or how many have come
 };
 
 class Scatter final : public Combining {
  public:
   Scatter(FlightContext context, const Plan& plan, Fields fields, const Combine& how, bool by_rank)
       : Combining(std::move(context), plan.readers, std::move(fields), how, by_rank), plan_(plan) {
-    begin(std::vector<std::byte*>(senders()));
+    begin_anywhere();
   }
 
  private:
@@ -247,7 +258,7 @@ class ScatterOfPositions final : public Combining {
     for (std::size_t i = 0; i < values.list().size(); ++i)
       combine_positions(values.list()[i], inspection.slots, inspection.owned, this->into().list()[i],
                         landing_.list()[i], how);
-    begin(std::vector<std::byte*>(senders()));
+    begin_anywhere();
   }
 
  private:
@@ -268,7 +279,7 @@ class Contributions final : public Combining {
         plan_(plan),
         values_(std::move(values)) {
     while (turn_ < plan.in.size() && plan.in[turn_].rank < rank) ++turn_;
-    begin(std::vector<std::byte*>(senders()));
+    begin_anywhere();
   }
 
  private:

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "exchange/flight_order.hpp"
 #include "exchange/lines.hpp"
 #include "exchange/plan.hpp"
 #include "exchange/traffic.hpp"
@@ -35,6 +37,8 @@ struct FlightContext {
   Lines::Lease line;
   double limit_s;
   Traffic* traffic;
+  const Entries* sums = nullptr;         ///< the owned entries of what a line that combines has combined
+  std::unique_ptr<FlightOrder> order{};  ///< with debug checks
 };
 
 /// A flight under way: packs what the line has room for, takes what comes.
@@ -65,6 +69,9 @@ class Flight::Work {
     if (arrival_) arrival_(context_.line.from()[i].rank);
   }
   [[nodiscard]] const std::byte* message(std::size_t i) const { return context_.line->incoming(i); }
+  [[nodiscard]] const FlightContext& context() const noexcept { return context_; }
+  /// Whether the message of sender i has come.
+  [[nodiscard]] bool is_here(std::size_t i) const noexcept { return here_[i] != 0; }
   [[nodiscard]] std::size_t senders() const noexcept { return context_.line.from().size(); }
 
  private:
@@ -74,8 +81,8 @@ class Flight::Work {
   [[noreturn]] void report_silence() const;
 
   FlightContext context_;
-  std::vector<std::size_t> unsent_;  ///< messages, last one first
-  std::vector<bool> here_;           ///< messages that have come
+  std::vector<std::size_t>& unsent_ = context_.line.room().unsent;
+  std::vector<char>& here_ = context_.line.room().here;
   std::size_t missing_;
   std::function<void(int)> arrival_;
   double begun_s_, cost_s_ = 0;  ///< when it began, and what it has taken from the computation so far

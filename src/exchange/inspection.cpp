@@ -6,71 +6,126 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
-#include "base/key_numbers.hpp"
+#include "exchange/remotes.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::exchange {
 
 namespace {
 
-/// A remote index: where it lives, and its number in the order of their first use.
-struct Remote {
-  int owner;
-  std::int32_t number;
-  std::int64_t local;
-};
-
 constexpr auto max_slots = static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::max());
 
-void check_slots(std::int64_t slots, int rank) {
-  if (slots > max_slots)
+constexpr auto more_ranks = "distribute them over more ranks";
+
+void check_slots(std::int64_t owned, std::int64_t landing, int rank) {
+  if (landing > max_slots - owned)
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("rank {} owns {} values and reads at least {} of others, beyond the {} slots that "
+                    "numbers of 32 bits count",
+                    rank, owned, landing, max_slots),
+        more_ranks);
+}
+
+void check_positions(std::size_t positions, int rank) {
+  if (positions > static_cast<std::size_t>(max_slots))
     throw Error(ErrorKind::resource,
-                fmt::format("rank {} owns and reads more than {} values", rank, max_slots),
-                "distribute them over more ranks");
+                fmt::format("{} indices on rank {}, beyond the {} that numbers of 32 bits count", positions,
+                            rank, max_slots),
+                more_ranks);
 }
 
-/// Locates the indices in batches that fit in a cache.
-template <class Visit>
-void for_each_place(const Distribution& distribution, std::span<const std::int64_t> indices, Visit visit) {
-  constexpr std::size_t batch_size = 1024;
-  std::array<int, batch_size> owners;
-  std::array<std::int64_t, batch_size> locals;
-  for (std::size_t first = 0; first < indices.size(); first += batch_size) {
-    const std::size_t count = std::min(batch_size, indices.size() - first);
-    distribution.locate(indices.subspan(first, count), std::span(owners).first(count),
-                        std::span(locals).first(count));
-    for (std::size_t i = 0; i < count; ++i) visit(first + i, owners[i], locals[i]);
-  }
-}
+constexpr std::size_t batch_size = 1024;  // fits in a cache
 
-void check_range(const Distribution& distribution, std::span<const std::int64_t> indices) {
-  const std::int64_t size = distribution.size();
-  const auto bad = std::find_if(indices.begin(), indices.end(),
-                                [size](std::int64_t index) { return index < 0 || index >= size; });
-  if (bad == indices.end()) return;
+[[noreturn]] void throw_out_of_range(std::int64_t index, std::size_t position, std::int64_t size) {
   throw Error(ErrorKind::input,
-              fmt::format("index {} at position {} of a space of {}", *bad, bad - indices.begin(), size),
+              fmt::format("index {} at position {} of a space of {}", index, position, size),
               fmt::format("indices from 0 to {}", size - 1));
 }
 
-/// Orders the remote indices by owner, lists what is wanted of whom, and returns the landing slot of each
-/// number.
-std::vector<std::int32_t> place(std::vector<Remote>& remotes, Inspection& result) {
-  std::sort(remotes.begin(), remotes.end(), [](const Remote& a, const Remote& b) {
-    return a.owner != b.owner ? a.owner < b.owner : a.local < b.local;
-  });
-  std::vector<std::int32_t> slot_of(remotes.size());
-  result.wanted.reserve(remotes.size());
-  for (const Remote& remote : remotes) {
-    const auto landing = static_cast<std::int32_t>(result.wanted.size());
-    if (result.sources.empty() || result.sources.back().rank != remote.owner)
-      result.sources.push_back({.rank = remote.owner, .first = landing});
-    ++result.sources.back().count;
-    slot_of[static_cast<std::size_t>(remote.number)] = landing;
-    result.wanted.push_back(remote.local);
+void check_range(std::span<const std::int64_t> batch, std::size_t first, std::int64_t size) {
+  bool good = true;
+  for (const std::int64_t index : batch)
+    good = good && static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(size);
+  if (good) return;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    if (batch[i] < 0 || batch[i] >= size) throw_out_of_range(batch[i], first + i, size);
+}
+
+/// Finds out what is this rank's own, which becomes a slot at once, and who owns the rest.
+class Search {
+ public:
+  Search(const Distribution& distribution, int rank, Inspection& result)
+      : distribution_(distribution),
+        contiguous_from_(distribution.contiguous_from(rank)),
+        rank_(rank),
+        result_(result) {}
+
+  void look_at(std::span<const std::int64_t> batch, std::size_t first) {
+    const std::size_t others =
+        contiguous_from_ ? set_aside(batch, first, *contiguous_from_) : all_of(batch, first);
+    distribution_.locate(std::span(indices_).first(others), std::span(owners_).first(others),
+                         std::span(locals_).first(others));
+    for (std::size_t i = 0; i < others; ++i) {
+      if (owners_[i] == rank_)
+        result_.slots[positions_[i]] = static_cast<std::int32_t>(locals_[i]);
+      else
+        remotes_.push_back({owners_[i], static_cast<std::int32_t>(positions_[i]), locals_[i]});
+    }
   }
-  return slot_of;
+  [[nodiscard]] std::vector<RemotePosition>& remotes() noexcept { return remotes_; }
+
+ private:
+  /// Lists what is not in the rank's own extent, and returns how many these are.
+  std::size_t set_aside(std::span<const std::int64_t> batch, std::size_t first, std::int64_t from) {
+    std::size_t others = 0;
+    const auto owned = static_cast<std::uint64_t>(result_.owned);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const auto local = static_cast<std::uint64_t>(batch[i] - from);
+      result_.slots[first + i] = static_cast<std::int32_t>(local);
+      positions_[others] = first + i;
+      indices_[others] = batch[i];
+      others += local >= owned ? 1 : 0;  // no branch: what is remote is hard to guess
+    }
+    return others;
+  }
+  std::size_t all_of(std::span<const std::int64_t> batch, std::size_t first) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      positions_[i] = first + i;
+      indices_[i] = batch[i];
+    }
+    return batch.size();
+  }
+
+  const Distribution& distribution_;
+  std::optional<std::int64_t> contiguous_from_;
+  int rank_;
+  Inspection& result_;
+  std::vector<RemotePosition> remotes_;
+  std::array<std::size_t, batch_size> positions_;
+  std::array<std::int64_t, batch_size> indices_, locals_;
+  std::array<int, batch_size> owners_;
+};
+
+/// Gives each distinct remote value a landing slot, by owner and by the owner's number, and every position
+/// that needs it this slot.
+void place(std::vector<RemotePosition>& remotes, Inspection& result, int rank) {
+  sort_by_place(remotes);
+  const RemotePosition* last = nullptr;
+  for (const RemotePosition& remote : remotes) {
+    if (last == nullptr || last->owner != remote.owner || last->local != remote.local) {
+      const auto landing = static_cast<std::int32_t>(result.wanted.size());
+      check_slots(result.owned, landing + std::int64_t{1}, rank);
+      if (result.sources.empty() || result.sources.back().rank != remote.owner)
+        result.sources.push_back({.rank = remote.owner, .first = landing});
+      ++result.sources.back().count;
+      result.wanted.push_back(remote.local);
+    }
+    result.slots[static_cast<std::size_t>(remote.position)] = result.array_size() - 1;
+    last = &remote;
+  }
 }
 
 }  // namespace
@@ -81,30 +136,22 @@ std::size_t Inspection::memory_bytes() const noexcept {
 }
 
 Inspection inspect(const Distribution& distribution, int rank, std::span<const std::int64_t> indices) {
-  check_range(distribution, indices);
-  const std::int64_t owned = distribution.count(rank);
-  check_slots(std::max(owned, static_cast<std::int64_t>(indices.size())), rank);
+  const std::int64_t owned = distribution.count(rank), size = distribution.size();
+  check_slots(owned, 0, rank);
+  check_positions(indices.size(), rank);
   Inspection result;
   result.owned = static_cast<std::int32_t>(owned);
   result.slots.resize(indices.size());
-  KeyNumbers<std::int64_t> numbering;
-  std::vector<Remote> remotes;
-  for_each_place(distribution, indices, [&](std::size_t position, int owner, std::int64_t local) {
-    if (owner == rank) {
-      result.slots[position] = static_cast<std::int32_t>(local);
-      return;
-    }
-    const auto [number, is_new] = numbering.number(indices[position]);
-    if (is_new) {
-      check_slots(owned + static_cast<std::int64_t>(numbering.size()), rank);
-      remotes.push_back({owner, number, local});
-    }
-    result.slots[position] = -1 - number;
-    ++result.rim;
-  });
-  const auto landing_of = place(remotes, result);
-  for (auto& slot : result.slots)
-    if (slot < 0) slot = result.owned + landing_of[static_cast<std::size_t>(-1 - slot)];
+  Search search(distribution, rank, result);
+  for (std::size_t first = 0; first < indices.size(); first += batch_size) {
+    const auto batch = indices.subspan(first, std::min(batch_size, indices.size() - first));
+    check_range(batch, first, size);
+    search.look_at(batch, first);
+  }
+  result.rim = static_cast<std::int64_t>(search.remotes().size());
+  place(search.remotes(), result, rank);
+  result.wanted.shrink_to_fit();
+  result.sources.shrink_to_fit();
   return result;
 }
 

@@ -11,8 +11,11 @@
 
 #include "mpi/node.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/exchange/field.hpp"
 
 namespace tailrace::exchange {
+
+struct AccessOptions;
 
 /// Another rank, and the size of the message to it or from it.
 struct Peer {
@@ -24,6 +27,15 @@ struct Peer {
 
 [[nodiscard]] std::vector<int> ranks_of(const std::vector<Peer>& peers);
 
+/// What becomes of the entries of messages that are combined where they go to, instead of being stored there.
+struct Sums {
+  std::vector<Field> fields;  ///< what an entry has: numbers and components
+  Reduction how = Reduction::sum;
+  std::int64_t count = 0;  ///< of sums of this rank
+  /// To which of them the entries of the message of each of `from` go.
+  std::vector<std::vector<std::int64_t>> places;
+};
+
 /// What a line carries: one message to each of `to`, one from each of `from`, by rank; none is to oneself and
 /// none is empty. Whom a rank sends to, expects it.
 struct LineConfig {
@@ -31,6 +43,9 @@ struct LineConfig {
   const mpi::Node* node = nullptr;  ///< the ranks of `comm` that share memory with this one
   int tag = 0;                      ///< of this line alone
   std::vector<Peer> to, from;
+  std::size_t batch_bytes = 0;         ///< a message moves in batches of so many bytes; 0: whole
+  std::shared_ptr<const Sums> sums{};  ///< of a line that combines; else null
+  bool* no_shared_memory = nullptr;    ///< set where the system refused it and messages are taken instead
 };
 
 /// Carries messages of known sizes between fixed peers, in rounds. All peers begin the same rounds in the
@@ -58,7 +73,8 @@ class Line {
   virtual void wait_for_others() {}
   /// The number of a sender whose message is there now and was not before. @local, does not wait
   [[nodiscard]] virtual std::optional<std::size_t> arrived() = 0;
-  /// Its message, until `end`.
+  /// Its message, until `end`. Of a line that combines: all sums, the same of every sender, once all have
+  /// been named.
   [[nodiscard]] virtual const std::byte* incoming(std::size_t i) const = 0;
   /// Lets the round end; returns whether it has. What came in has been read. @local, does not wait
   [[nodiscard]] virtual bool end() = 0;
@@ -73,11 +89,18 @@ struct Transport {
   std::unique_ptr<Line> (*open)(LineConfig config);
   std::string_view obstacle = {};  ///< why it cannot be used with this MPI library
   bool ablation = false;           ///< there to be compared with; `auto` does not choose it
+  bool batches = false;            ///< moves a message in batches, if asked to
+  /// Opens a line that combines contributions at their owner as they come; null: they are messages there.
+  /// @collective{config.comm}
+  std::unique_ptr<Line> (*open_sums)(LineConfig config) = nullptr;
 };
 
 /// The transports of this build, the default first.
 std::span<const Transport> transports() noexcept;
 /// Errors (usage): no transport has this name, or it has an obstacle; the fix lists those that can be used.
 const Transport& find_transport(std::string_view name);
+/// Errors (usage): of `find_transport`, or the transport that the options name cannot do what they ask for.
+/// With `auto` there is nothing to check.
+void check_transport(const AccessOptions& options);
 
 }  // namespace tailrace::exchange

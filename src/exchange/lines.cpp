@@ -2,14 +2,15 @@
 #include "exchange/lines.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tailrace::exchange {
 
-Lines::Group& Lines::group_of(std::size_t entry_bytes) {
-  const auto found = std::find_if(groups_.begin(), groups_.end(),
-                                  [&](const Group& group) { return group.entry_bytes == entry_bytes; });
+Lines::Group& Lines::group_of(const LineKey& key) {
+  const auto found =
+      std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.key == key; });
   if (found != groups_.end()) return *found;
-  groups_.push_back({entry_bytes, {}, {}});
+  groups_.push_back({key, {}, {}});
   if (settings_.transport == nullptr) groups_.back().choice.emplace(settings_.comm, settings_.timings);
   return groups_.back();
 }
@@ -18,21 +19,29 @@ void Lines::drop_losers(Group& group, const Transport& chosen) {
   group.entries.remove_if([&](const Entry& entry) { return entry.transport != &chosen && !entry.used; });
 }
 
-Lines::Lease Lines::take(std::size_t entry_bytes, const Configure& configure) {
-  Group& group = group_of(entry_bytes);
-  const Transport& transport = group.choice ? group.choice->next() : *settings_.transport;
-  if (group.choice && group.choice->decided()) drop_losers(group, transport);
-  for (Entry& entry : group.entries)
-    if (!entry.used && entry.transport == &transport) return {group, entry};
-  const LineConfig config = configure();
-  group.entries.push_back({&transport, config, transport.open(config), false});
-  return {group, group.entries.back()};
+const Transport& Lines::next_of(Group& group) {
+  if (!group.choice) return *settings_.transport;
+  const Transport& transport = group.choice->next();
+  if (group.choice->decided()) drop_losers(group, transport);
+  return transport;
 }
 
-bool Lines::has_free(std::size_t entry_bytes) const noexcept {
+Lines::Entry* Lines::free_entry(Group& group, const Transport& transport) noexcept {
+  for (Entry& entry : group.entries)
+    if (!entry.used && entry.transport == &transport) return &entry;
+  return nullptr;
+}
+
+Lines::Entry& Lines::open(Group& group, const Transport& transport, LineConfig config) {
+  auto line = config.sums ? transport.open_sums(config) : transport.open(config);
+  group.entries.push_back({&transport, std::move(config), std::move(line), false, {}});
+  return group.entries.back();
+}
+
+bool Lines::has_free(const LineKey& key) const noexcept {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
     const Transport* const transport = transport_of(group);
-    return group.entry_bytes == entry_bytes && transport != nullptr &&
+    return group.key == key && transport != nullptr &&
            std::any_of(group.entries.begin(), group.entries.end(),
                        [&](const Entry& entry) { return !entry.used && entry.transport == transport; });
   });

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "exchange/choice.hpp"
@@ -20,25 +20,40 @@ struct LineSettings {
   std::vector<TransportTiming> timings;
 };
 
-/// The lines of one direction of a plan: as many as flights were under way at once, for each size of entries
-/// that they had. All ranks begin the same flights in the same order, so they open lines and choose their
+/// What flights of the same lines have in common.
+struct LineKey {
+  std::size_t entry_bytes = 0;  ///< of all fields together
+  std::string sums = {};        ///< of lines that combine: the types of the fields, and how; else empty
+
+  friend bool operator==(const LineKey&, const LineKey&) = default;
+};
+
+/// Memory that a flight uses and leaves to the next one of its line.
+struct FlightRoom {
+  std::vector<std::size_t> unsent;  ///< messages, last one first
+  std::vector<char> here;           ///< messages that have come
+  std::vector<std::byte*> places;   ///< where messages may land
+};
+
+/// The lines of one direction of a plan: as many as flights were under way at once, for each key that they
+/// had. All ranks begin the same flights in the same order, so they open lines and choose their
 /// transports alike.
 class Lines {
  public:
   class Lease;
-  using Configure = std::function<LineConfig()>;
 
   /// `settings` outlive this.
   explicit Lines(const LineSettings& settings) : settings_(settings) {}
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
 
-  /// A free line for entries of this size, or a new one. @collective{settings.comm}; waits when a transport
-  /// is chosen.
-  [[nodiscard]] Lease take(std::size_t entry_bytes, const Configure& configure);
+  /// A free line for this key, or a new one, of what `configure()` says. @collective{settings.comm}; waits
+  /// when a transport is chosen.
+  template <class Configure>
+  [[nodiscard]] Lease take(const LineKey& key, const Configure& configure);
   /// Returns whether `take` will find a line, of a transport that is decided on. The same on all ranks.
   /// @local
-  [[nodiscard]] bool has_free(std::size_t entry_bytes) const noexcept;
+  [[nodiscard]] bool has_free(const LineKey& key) const noexcept;
   [[nodiscard]] bool in_use() const noexcept;
   /// Drops all lines; what was found out about transports stays if `same_shape`, but for transports that have
   /// become slower. None is in use. @collective{settings.comm}, synchronises
@@ -48,7 +63,7 @@ class Lines {
   template <class Visit>
   void for_each_choice(Visit visit) const {
     for (const Group& group : groups_)
-      if (group.choice) visit(group.entry_bytes, *group.choice);
+      if (group.choice) visit(group.key.entry_bytes, *group.choice);
   }
 
  private:
@@ -57,14 +72,19 @@ class Lines {
     LineConfig config;
     std::unique_ptr<Line> line;
     bool used;
+    FlightRoom room;
   };
-  /// The lines for entries of one size.
+  /// The lines of one key.
   struct Group {
-    std::size_t entry_bytes;
+    LineKey key;
     std::optional<Choice> choice;
     std::list<Entry> entries;
   };
-  Group& group_of(std::size_t entry_bytes);
+  Group& group_of(const LineKey& key);
+  /// The transport of the next flight. @collective{settings.comm}
+  const Transport& next_of(Group& group);
+  static Entry* free_entry(Group& group, const Transport& transport) noexcept;
+  static Entry& open(Group& group, const Transport& transport, LineConfig config);
   /// The transport of a group, or null while it is being chosen.
   [[nodiscard]] const Transport* transport_of(const Group& group) const noexcept {
     return group.choice ? group.choice->chosen() : settings_.transport;
@@ -87,10 +107,26 @@ class Lines::Lease {
   Line* operator->() const { return entry_->line.get(); }
   [[nodiscard]] const std::vector<Peer>& to() const noexcept { return entry_->config.to; }
   [[nodiscard]] const std::vector<Peer>& from() const noexcept { return entry_->config.from; }
+  /// Into how many batches message i to a receiver is divided. @local
+  [[nodiscard]] std::int64_t batches(std::size_t i) const noexcept {
+    const std::size_t each = entry_->config.batch_bytes, bytes = to()[i].bytes;
+    return each == 0 ? 1 : static_cast<std::int64_t>((bytes + each - 1) / each);
+  }
+  [[nodiscard]] FlightRoom& room() const noexcept { return entry_->room; }
+  /// Whether the line combines what it carries.
+  [[nodiscard]] bool combines() const noexcept { return entry_->config.sums != nullptr; }
 
  private:
   Group* group_;
   Entry* entry_;
 };
+
+template <class Configure>
+Lines::Lease Lines::take(const LineKey& key, const Configure& configure) {
+  Group& group = group_of(key);
+  const Transport& transport = next_of(group);
+  Entry* const found = free_entry(group, transport);
+  return {group, found != nullptr ? *found : open(group, transport, configure())};
+}
 
 }  // namespace tailrace::exchange

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "mpi/collective.hpp"
 #include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
@@ -23,6 +27,28 @@ void check_ranks(const Distribution& distribution, mpi::CommView comm) {
       ErrorKind::input,
       fmt::format("a distribution over {} ranks on a communicator of {}", distribution.ranks(), comm.size()),
       "a distribution over the ranks of the communicator");
+}
+
+/// Ranks whose distributions are not the same would ask each other for the wrong values. Compared are their
+/// sizes, and where some of the indices are. @collective{comm}
+void check_same(const Distribution& distribution, mpi::CommView comm) {
+  constexpr std::int64_t samples = 64, prime = 1'000'003;
+  const std::int64_t size = distribution.size();
+  std::uint64_t digest = 0;
+  for (std::int64_t i = 0; i < std::min(samples, size); ++i) {
+    const std::int64_t index = size <= samples ? i : size / samples * i;
+    digest = digest * prime + static_cast<std::uint64_t>(distribution.owner(index));
+    digest = digest * prime + static_cast<std::uint64_t>(distribution.local(index));
+  }
+  const auto number = static_cast<std::int64_t>(digest >> 2U);
+  std::array most{size, -size, number, -number};
+  MPI_Request request = mpi::start_combining(comm, std::span(most), mpi::Combination::max);
+  mpi::wait_all({&request, 1});
+  if (most[0] == -most[1] && most[2] == -most[3]) return;
+  const auto what = most[0] == -most[1]
+                        ? fmt::format("ranks have different distributions of {} indices", size)
+                        : fmt::format("ranks have distributions of {} to {} indices", -most[1], most[0]);
+  throw Error(ErrorKind::input, what, "the same distribution on all ranks");
 }
 
 /// Packets of owned entries, as the shares of other ranks.
@@ -68,6 +94,12 @@ std::size_t ContributionPlan::memory_bytes() const noexcept {
   return bytes;
 }
 
+std::size_t SharedSlots::memory_bytes() const noexcept {
+  std::size_t bytes = slots.memory_bytes();
+  for (const auto& list : numbers) bytes += list.capacity() * sizeof list[0];
+  return bytes;
+}
+
 Plan make_plan(mpi::CommView comm, const Distribution& distribution, std::span<const std::int64_t> indices) {
   Plan plan;
   mpi::collectively(comm, [&] {
@@ -75,6 +107,7 @@ Plan make_plan(mpi::CommView comm, const Distribution& distribution, std::span<c
     distribution.check(comm.rank(), sampled_indices);
     plan.inspection = inspect(distribution, comm.rank(), indices);
   });
+  check_same(distribution, comm);
   std::vector<mpi::Packet<std::int64_t>> wanted;
   for (const Source& source : plan.inspection.sources) {
     const auto first = plan.inspection.wanted.begin() + source.first;
@@ -102,6 +135,22 @@ ContributionPlan make_contribution_plan(mpi::CommView comm, const Plan& plan) {
     result.out.push_back({inspection.sources[i].rank, Entries(positions[i])});
   result.in = shares_of(mpi::deliver(comm, targets));
   split_own(plan, result);
+  return result;
+}
+
+SharedSlots shared_slots_of(const Plan& plan) {
+  const auto shared = shared_slots(plan);
+  std::vector<std::int64_t> number(shared.size()), slots;
+  for (std::size_t slot = 0; slot < shared.size(); ++slot) {
+    number[slot] = static_cast<std::int64_t>(slots.size());
+    if (shared[slot]) slots.push_back(static_cast<std::int64_t>(slot));
+  }
+  SharedSlots result{Entries(slots), static_cast<std::int64_t>(slots.size()), {}};
+  for (const Share& reader : plan.readers) {
+    auto& of_reader = result.numbers.emplace_back();
+    reader.entries.for_each(
+        [&](std::int32_t slot) { of_reader.push_back(number[static_cast<std::size_t>(slot)]); });
+  }
   return result;
 }
 

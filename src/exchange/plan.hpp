@@ -41,6 +41,18 @@ struct ContributionPlan {
 /// @collective{comm}, synchronises
 ContributionPlan make_contribution_plan(mpi::CommView comm, const Plan& plan);
 
+/// The owned slots that other ranks contribute to, each once.
+struct SharedSlots {
+  Entries slots;  ///< ascending
+  std::int64_t count = 0;
+  std::vector<std::vector<std::int64_t>> numbers;  ///< of each reader's entries, among `slots`
+
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+};
+
+/// @local
+SharedSlots shared_slots_of(const Plan& plan);
+
 /// The peers of a line that carries the entries of some shares.
 std::vector<Peer> peers_of(const std::vector<Share>& shares, std::size_t entry_bytes);
 std::vector<Peer> peers_of(const std::vector<Source>& sources, std::size_t entry_bytes);

@@ -18,15 +18,15 @@ struct Traffic {
   trace::Log* log = nullptr;
   StepIndex step = 0;  ///< of spans
 
-  /// A message left. @local
-  void count(const Peer& to) {
+  /// A message left, in so many batches. @local
+  void count(const Peer& to, std::int64_t batches) {
     const auto bytes = static_cast<std::int64_t>(to.bytes);
-    ++counts.messages;
+    counts.messages += batches;
     counts.bytes += bytes;
-    counts.largest_bytes = std::max(counts.largest_bytes, bytes);
+    counts.largest_bytes = std::max(counts.largest_bytes, (bytes + batches - 1) / batches);
     PeerTraffic& one = sent[to.rank];
     one.rank = to.rank;
-    ++one.messages;
+    one.messages += batches;
     one.bytes += bytes;
   }
   /// A part of a flight that began at `start_s`, when `bytes_before` had been sent, ends now; returns how

@@ -8,7 +8,12 @@
 namespace tailrace::fragments {
 
 /// What a rank asks for while a program runs.
-enum class Wish : std::uint8_t { none, checkpoint, stop };
+enum class Wish : std::uint8_t {
+  none,
+  checkpoint,
+  stop,  ///< with a checkpoint
+  end    ///< without one
+};
 
 /// When a program is saved, and where to: what the runtime of each rank is given.
 class Checkpoints {

@@ -47,7 +47,7 @@ class Runtime {
         printed_(options.printed),
         printing_(mail_, options.printed),
         checkpoints_(options.taken),
-        pausing_(mail_, options.taken),
+        pausing_(mail_, options.taken, options.between),
         state_(mail_, parts()),
         closing_(mail_, *image, store_, [this](const std::string& text) { printing_.print(text); }) {
     mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
@@ -74,7 +74,7 @@ class Runtime {
     while (!over()) {
       const bool worked = step();
       balance(worked);
-      pausing_.look(worked, executed_);
+      if (pausing_.due(worked)) attend(), pausing_.look(executed_);
       if (worked && !look_due()) continue;
       recording_.turn_to(Activity::messages);
       if (!endpoint_.progress() && !worked && !over()) nap();
@@ -84,6 +84,7 @@ class Runtime {
       ending.stopped = true;
     else
       ending = close();
+    if (ending.errors.empty()) pausing_.attend_end();
     ending.executed = executed_, ending.executed_before = state_.executed_before();
     ending.paused_s = pausing_.paused_s(), ending.statements = recording_.statements();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
@@ -202,11 +203,12 @@ class Runtime {
   // Checkpoints
   /// All ranks have paused, and no message of the program is under way: what there is is its state.
   void save() {
+    stopped_ = pausing_.stops();
+    if (!pausing_.saves()) return printing_.forget_begun();
     recording_.turn_to(Activity::checkpoint);
     while (!endpoint_.quiet())
       endpoint_.progress();  // others may still wait for the word that all have paused
-    state_.save(*checkpoints_, *words_, executed_, pausing_.stops());
-    stopped_ = pausing_.stops();
+    state_.save(*checkpoints_, *words_, executed_, stopped_);
     if (stopped_) printing_.forget_begun();
   }
   /// Begins with the state of an earlier run, if there is one.
@@ -256,10 +258,15 @@ class Runtime {
   }
   void nap() {
     // What arrives, and workers, wake it. A long wait has few looks; lines of bodies at work leave soon.
-    constexpr double longest_s = 10, longest_at_work_s = 0.2;
+    constexpr double longest_s = 10, longest_at_work_s = 0.2, longest_attending_s = 1e-3;
     printing_.send();
     recording_.turn_to(Activity::idle);
-    endpoint_.wait(at_work() > 0 ? longest_at_work_s : longest_s);
+    endpoint_.wait(pausing_.attends() ? longest_attending_s : at_work() > 0 ? longest_at_work_s : longest_s);
+  }
+  void attend() {
+    if (!pausing_.attends()) return;
+    recording_.turn_to(Activity::outside);
+    pausing_.attend();
   }
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {
@@ -440,8 +447,10 @@ class Runtime {
     recording_.turn_to(Activity::ending);
     recording_.leaves(store_);
     closing_.send(report());
-    while (!closing_.complete())
-      if (!endpoint_.progress()) nap();
+    while (!closing_.complete()) {
+      attend();
+      if (!endpoint_.progress() && !closing_.complete()) nap();
+    }
     return std::move(closing_.ending());
   }
   [[nodiscard]] Report report() {

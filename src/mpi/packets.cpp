@@ -2,11 +2,12 @@
 #include "mpi/packets.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <map>
 #include <span>
 
-#include "base/system.hpp"
+#include "mpi/look_until.hpp"
 #include "mpi/message.hpp"
 
 namespace tailrace::mpi {
@@ -65,16 +66,16 @@ std::vector<MPI_Request> send_all(CommView comm, const std::vector<Packet<>>& pa
 void receive_all(CommView comm, Inbox& inbox, std::vector<MPI_Request>& sends) {
   MPI_Request all_found = MPI_REQUEST_NULL;
   bool found_mine = false;
-  Backoff backoff;
-  for (;;) {
-    if (inbox.look()) continue;
+  const auto look = [&] {
+    while (inbox.look()) {
+    }
     if (!found_mine && test_all(sends)) {
       found_mine = true;
       all_found = start_barrier(comm);
     }
-    if (found_mine && test_all({&all_found, 1})) return;
-    backoff.pause();
-  }
+    return found_mine && test_all({&all_found, 1});
+  };
+  look_until(look, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/aligned.hpp"
 #include "base/system.hpp"
@@ -77,7 +78,52 @@ void for_each_part(Bytes bytes, std::size_t offset, Move move) {
     move(bytes.subspan(at, std::min(longest_bytes, bytes.size() - at)), static_cast<MPI_Aint>(offset + at));
 }
 
+MPI_Datatype type_of(WindowNumber kind) {
+  switch (kind) {
+    case WindowNumber::float32:
+      return MPI_FLOAT;
+    case WindowNumber::float64:
+      return MPI_DOUBLE;
+    case WindowNumber::int32:
+      return MPI_INT32_T;
+    default:
+      return MPI_INT64_T;
+  }
+}
+
+MPI_Op operation_of(WindowOperation how) {
+  switch (how) {
+    case WindowOperation::sum:
+      return MPI_SUM;
+    case WindowOperation::min:
+      return MPI_MIN;
+    case WindowOperation::max:
+      return MPI_MAX;
+    default:
+      return MPI_LOR;
+  }
+}
+
 }  // namespace
+
+NumberPlaces::NumberPlaces(WindowNumber kind, int numbers, const std::vector<MPI_Aint>& at_bytes)
+    : groups_(static_cast<int>(at_bytes.size())) {
+  check(MPI_Type_contiguous(numbers, type_of(kind), &group_), "MPI_Type_contiguous");
+  check(MPI_Type_commit(&group_), "MPI_Type_commit");
+  check(MPI_Type_create_hindexed_block(groups_, numbers, at_bytes.data(), type_of(kind), &places_),
+        "MPI_Type_create_hindexed_block");
+  check(MPI_Type_commit(&places_), "MPI_Type_commit");
+}
+
+NumberPlaces::NumberPlaces(NumberPlaces&& other) noexcept
+    : groups_(other.groups_),
+      group_(std::exchange(other.group_, MPI_DATATYPE_NULL)),
+      places_(std::exchange(other.places_, MPI_DATATYPE_NULL)) {}
+
+NumberPlaces::~NumberPlaces() {
+  if (group_ != MPI_DATATYPE_NULL) MPI_Type_free(&group_);
+  if (places_ != MPI_DATATYPE_NULL) MPI_Type_free(&places_);
+}
 
 Group::Group(CommView comm, const std::vector<int>& ranks) {
   MPI_Group all = MPI_GROUP_NULL;
@@ -121,6 +167,12 @@ void Window::get(std::span<std::byte> bytes, int rank, std::size_t offset_bytes)
     const int count = static_cast<int>(part.size());
     check(MPI_Get(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, window_), "MPI_Get");
   });
+}
+
+void Window::accumulate(const std::byte* message, const NumberPlaces& places, int rank, WindowOperation how) {
+  check(MPI_Accumulate(message, places.groups_, places.group_, rank, 0, 1, places.places_, operation_of(how),
+                       window_),
+        "MPI_Accumulate");
 }
 
 void Window::lock_all() {

@@ -23,6 +23,32 @@ class Group {
   MPI_Group group_ = MPI_GROUP_NULL;
 };
 
+/// Numbers that `Window::accumulate` combines, and what it does with them.
+enum class WindowNumber : std::uint8_t { float32, float64, int32, int64 };
+enum class WindowOperation : std::uint8_t {
+  sum,
+  min,
+  max,
+  logical_or,  ///< integers only
+};
+
+/// Where the numbers of a message are in another rank's window.
+class NumberPlaces {
+ public:
+  /// Groups of `numbers` neighbours each, one group behind the other in the message; group i begins
+  /// `at_bytes[i]` into the window. Errors: MPI's own.
+  NumberPlaces(WindowNumber kind, int numbers, const std::vector<MPI_Aint>& at_bytes);
+  NumberPlaces(NumberPlaces&& other) noexcept;
+  NumberPlaces& operator=(NumberPlaces&&) = delete;
+  ~NumberPlaces();
+
+ private:
+  friend class Window;
+  int groups_;
+  MPI_Datatype group_ = MPI_DATATYPE_NULL;   ///< one of the message
+  MPI_Datatype places_ = MPI_DATATYPE_NULL;  ///< all of them in the window
+};
+
 /// Memory of every rank that the others write to and read from without its taking part (MPI-3 one-sided
 /// operations). An origin's memory belongs to MPI until a flush or the end of an epoch.
 class Window {
@@ -40,6 +66,9 @@ class Window {
   /// Starts to write to `rank`, `offset_bytes` into its memory, or to read from there. @local, does not wait
   void put(std::span<const std::byte> bytes, int rank, std::size_t offset_bytes);
   void get(std::span<std::byte> bytes, int rank, std::size_t offset_bytes);
+  /// Starts to combine the numbers of a message with those of `rank`, each number as a whole, whoever else
+  /// does the same. @local, does not wait
+  void accumulate(const std::byte* message, const NumberPlaces& places, int rank, WindowOperation how);
 
   /// Allows access to all ranks from now on, until `unlock_all`. @local
   void lock_all();

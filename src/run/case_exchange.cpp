@@ -34,7 +34,8 @@ json asked_for(const exchange::AccessOptions& options) {
   const bool open = options.transport == "auto" && environment != nullptr;
   return {{"transport", open ? environment : options.transport},
           {"asked_by", open ? "TAILRACE_EXCHANGE" : "case"},
-          {"order", order_text(options.order)}};
+          {"order", order_text(options.order)},
+          {"aggregate", options.aggregate}};
 }
 
 json transports() {
@@ -82,6 +83,7 @@ json of_rank(int rank, const exchange::AccessMap& map) {
           {"cost_s", counts.cost_s},
           {"wait_s", counts.wait_s},
           {"hidden_s", counts.hidden_s()},
+          {"note", summary.note},
           {"sent", sent}};
 }
 
@@ -105,7 +107,13 @@ std::vector<Key> exchange_keys(exchange::Order order) {
                       "order-of-sums): as they come, by rank, or one by one so that results have the same "
                       "bits on any number of ranks",
            .fallback = order_text(order),
-           .words = {order_words.begin(), order_words.end()}}};
+           .words = {order_words.begin(), order_words.end()}},
+          {.name = "exchange.aggregate",
+           .type = KeyType::boolean,
+           .meaning =
+               "whether what goes to one rank travels as [one message](../explain/exchange.md#word-by-word); "
+               "`false`: every word of 8 bytes is put or got by itself, to be compared with",
+           .fallback = "true"}};
 }
 
 bool has_exchange_keys(const CaseSchema& schema) {
@@ -115,10 +123,10 @@ bool has_exchange_keys(const CaseSchema& schema) {
 
 exchange::AccessOptions read_exchange(CaseFile& file) {
   exchange::AccessOptions options{.transport = *file.text("exchange.transport"),
-                                  .order = static_cast<exchange::Order>(file.choice("exchange.order"))};
-  if (options.transport == "auto") return options;
+                                  .order = static_cast<exchange::Order>(file.choice("exchange.order")),
+                                  .aggregate = *file.boolean("exchange.aggregate")};
   try {
-    exchange::find_transport(options.transport);
+    exchange::check_transport(options);
   } catch (const Error& error) {
     file.add_problem("exchange.transport", error.info().message, error.info().hint);
   }

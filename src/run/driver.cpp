@@ -2,6 +2,7 @@
 #include "tailrace/run/driver.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
@@ -24,7 +25,10 @@ class Drive {
 
   DriveResult run() {
     if (steps_.done == 0) sample(0);  // the state before the first step
-    while (result_.steps_done < steps_.last && going_on() && !at_its_end()) take(next_step());
+    if (simulation_.compute_on)
+      compute_on();
+    else
+      while (more()) take(result_.steps_done + 1);
     if (going_on() && verdict_.finish().failing_rank >= 0) result_.status = Status::failed;
     end_checkpoints();
     return result_;
@@ -36,20 +40,44 @@ class Drive {
   /// The simulation says that there is nothing left to compute.
   [[nodiscard]] bool at_its_end() const { return simulation_.done && simulation_.done(); }
 
-  /// The step up to which the simulation goes at once.
-  [[nodiscard]] StepIndex next_step() const {
-    const StepIndex done = result_.steps_done;
-    if (!simulation_.reach) return done + 1;
+  [[nodiscard]] bool more() const { return result_.steps_done < steps_.last && going_on() && !at_its_end(); }
+
+  /// The first step after this one at which a simulation that computes on is looked at.
+  [[nodiscard]] StepIndex next_look(StepIndex step) const {
     const auto checkpoint =
-        context_.checkpoints != nullptr ? context_.checkpoints->next_due(done) : std::nullopt;
-    return std::min(
-        {simulation_.reach(done), steps_.last, context_.next_sample(done), checkpoint.value_or(steps_.last)});
+        context_.checkpoints != nullptr ? context_.checkpoints->next_due(step) : std::nullopt;
+    return std::min({simulation_.reach ? simulation_.reach(step) : step + 1, steps_.last,
+                     context_.next_sample(step), checkpoint.value_or(steps_.last)});
+  }
+
+  /// Has the simulation compute on, whose time is all that is not that of looks.
+  void compute_on() {
+    if (!more()) return;
+    std::optional<trace::Scope> computing;
+    const auto compute = [&] {
+      computing.emplace(context_.log, trace::Kind::compute, next_look(result_.steps_done));
+    };
+    compute();
+    simulation_.compute_on({.last = steps_.last,
+                            .next = [this](StepIndex step) { return next_look(step); },
+                            .look =
+                                [&](StepIndex step) {
+                                  computing.reset();
+                                  look_at(step);
+                                  if (more()) compute();
+                                  return more();
+                                }});
   }
 
   void sample(StepIndex step) { context_.session.sample(step, simulation_.field, simulation_.rows); }
 
   void take(StepIndex step) {
     advance(step);
+    look_at(step);
+  }
+
+  /// What is to do after a step.
+  void look_at(StepIndex step) {
     sample(step);
     result_.steps_done = step;
     const auto outcome = check(step);

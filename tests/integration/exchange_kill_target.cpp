@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/system.hpp"
+#include "exchange/line.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
@@ -33,7 +34,12 @@ void fly(mpi::CommView comm, const Fault& fault, const std::string& transport) {
   std::vector<std::int64_t> all(3000);
   std::iota(all.begin(), all.end(), std::int64_t{0});
   const exchange::Block rows(static_cast<std::int64_t>(all.size()), comm.size());
-  auto map = exchange::AccessMap::make(comm, rows, all, {.transport = transport, .limit_s = 3});
+  const bool as_they_come = exchange::find_transport(transport).open_sums != nullptr;
+  auto map =
+      exchange::AccessMap::make(comm, rows, all,
+                                {.transport = transport,
+                                 .order = as_they_come ? exchange::Order::fast : exchange::Order::fixed,
+                                 .limit_s = 3});
   std::vector<double> x(static_cast<std::size_t>(map.array_size()));
   for (int flight = 1;; ++flight) {
     const auto field = map.view(std::span(x));

@@ -65,7 +65,7 @@ std::vector<Offer> expected_for(const Distribution& distribution, int rank) {
 std::vector<std::string> usable() {
   std::vector<std::string> names;
   for (const Transport& transport : transports())
-    if (transport.obstacle.empty()) names.emplace_back(transport.name);
+    if (transport.obstacle.empty() && transport.open_sums == nullptr) names.emplace_back(transport.name);
   return names;
 }
 

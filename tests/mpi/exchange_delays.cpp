@@ -91,7 +91,7 @@ struct Flights {
     const auto configure = [&]() -> LineConfig {
       return {.comm = comm, .node = &node, .tag = ++tag, .to = peers_of(to, 8), .from = peers_of(from, 8)};
     };
-    return {.line = lines.take(8, configure), .limit_s = 60, .traffic = &traffic};
+    return {.line = lines.take({8}, configure), .limit_s = 60, .traffic = &traffic};
   }
   [[nodiscard]] std::vector<double> array() const {
     return std::vector<double>(static_cast<std::size_t>(plan.inspection.array_size()));

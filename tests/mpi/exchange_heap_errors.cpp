@@ -96,11 +96,13 @@ MPI_CASE("no memory, or a negative size, on one rank is the same error on all", 
   const auto negative =
       error_of([&] { static_cast<void>(heap.allocate<double>(comm.rank() == bad ? -2 : 2)); });
   CHECK(negative.message == "-2 elements on rank " + std::to_string(bad));
+#ifndef __SANITIZE_ADDRESS__  // which ends a program that asks for more than there can be
   constexpr std::int64_t enormous = std::int64_t{1} << 50;
   const auto none =
       error_of([&] { static_cast<void>(heap.allocate<char>(comm.rank() == bad ? enormous : 2)); });
   CHECK(none.kind == ErrorKind::resource);
   CHECK(none.message == "no memory for 1125899906842624 bytes of a heap on rank " + std::to_string(bad));
+#endif
   CHECK(heap.allocate<double>(3).local().size() == 3);
 }
 

@@ -75,7 +75,7 @@ void check_class(mpi::CommView comm, const char* name, const std::vector<Line>& 
 void check_transports(mpi::CommView comm, Owners owners, std::size_t part = 0, std::size_t parts = 1) {
   std::vector<std::string> usable{"auto"};
   for (const auto& transport : exchange::transports())
-    if (transport.obstacle.empty()) usable.emplace_back(transport.name);
+    if (transport.obstacle.empty() && transport.open_sums == nullptr) usable.emplace_back(transport.name);
   CHECK(usable.size() >= 3);
   for (std::size_t i = part; i < usable.size(); i += parts) {
     CAPTURE(usable[i]);
@@ -252,7 +252,7 @@ MPI_CASE("repartition moves every leaf once, and polynomials of degree 4 survive
   };
   std::vector<ElementValues> old;
   for (const Leaf& leaf : before.leaves) old.push_back(values_on(leaf));
-  const Transfer transfer(comm, before, after, old);
+  const Transfer transfer(comm, before, after, [&](std::size_t i) { return old[i]; });
   double worst = 0;
   for (const Leaf& leaf : after.leaves) {
     const auto moved = transfer.at(leaf), expected = values_on(leaf);

@@ -20,6 +20,11 @@ std::span<const std::byte> bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
+/// A clock that says this.
+auto at(double now_s) {
+  return [now_s] { return now_s; };
+}
+
 /// What has left, in its order.
 struct Sent {
   std::vector<std::pair<int, std::string>> messages;
@@ -36,12 +41,12 @@ using Messages = std::vector<std::pair<int, std::string>>;
 TEST_CASE("records to one rank leave as one message, in their order, once it is long enough") {
   Sent sent;
   Aggregator aggregator({.message_bytes = 6, .total_bytes = 100, .age_s = 1}, sent.send());
-  aggregator.append(3, bytes("a"), bytes("b"), 0);
-  aggregator.append(1, bytes("x"), {}, 0);
-  aggregator.append(3, bytes("c"), bytes("d"), 0);
+  aggregator.append(3, bytes("a"), bytes("b"), at(0));
+  aggregator.append(1, bytes("x"), {}, at(0));
+  aggregator.append(3, bytes("c"), bytes("d"), at(0));
   CHECK(sent.messages.empty());
   CHECK(aggregator.waiting_bytes() == 5);
-  aggregator.append(3, bytes("e"), bytes("f"), 0);
+  aggregator.append(3, bytes("e"), bytes("f"), at(0));
   CHECK(sent.messages == Messages{{3, "abcdef"}});
   CHECK(aggregator.waiting_messages() == 1);
 }
@@ -49,7 +54,7 @@ TEST_CASE("records to one rank leave as one message, in their order, once it is 
 TEST_CASE("a flush lets one message leave, or all, and what has left is gone") {
   Sent sent;
   Aggregator aggregator({.message_bytes = 100, .total_bytes = 100, .age_s = 1}, sent.send());
-  for (const int rank : {5, 2, 9}) aggregator.append(rank, bytes("r"), bytes(std::to_string(rank)), 0);
+  for (const int rank : {5, 2, 9}) aggregator.append(rank, bytes("r"), bytes(std::to_string(rank)), at(0));
   aggregator.flush(2);
   aggregator.flush(2);
   aggregator.flush(77);
@@ -62,9 +67,9 @@ TEST_CASE("a flush lets one message leave, or all, and what has left is gone") {
 TEST_CASE("a message leaves when its first record is old, not when its last one is") {
   Sent sent;
   Aggregator aggregator({.message_bytes = 100, .total_bytes = 100, .age_s = 2}, sent.send());
-  aggregator.append(0, bytes("a"), {}, 10);
-  aggregator.append(1, bytes("b"), {}, 11);
-  aggregator.append(0, bytes("c"), {}, 11.9);
+  aggregator.append(0, bytes("a"), {}, at(10));
+  aggregator.append(1, bytes("b"), {}, at(11));
+  aggregator.append(0, bytes("c"), {}, at(11.9));
   aggregator.flush_old(11.9);
   CHECK(sent.messages.empty());
   aggregator.flush_old(12);
@@ -78,7 +83,7 @@ TEST_CASE("all messages that wait are bounded, however many ranks there are") {
   const AggregationRules rules{.message_bytes = 50, .total_bytes = 200, .age_s = 1};
   Aggregator aggregator(rules, sent.send());
   for (int rank = 0; rank < 1000; ++rank) {
-    aggregator.append(rank, bytes("head"), bytes("body.."), 0);
+    aggregator.append(rank, bytes("head"), bytes("body.."), at(0));
     CHECK(aggregator.waiting_bytes() <= Aggregator::bound_bytes(rules, 10));
     CHECK(aggregator.waiting_messages() <= 20);
   }
@@ -89,7 +94,7 @@ TEST_CASE("all messages that wait are bounded, however many ranks there are") {
 TEST_CASE("switched off, each record leaves alone") {
   Sent sent;
   Aggregator aggregator({.message_bytes = 0}, sent.send());
-  for (int i = 0; i < 3; ++i) aggregator.append(4, bytes("r"), bytes(std::to_string(i)), 0);
+  for (int i = 0; i < 3; ++i) aggregator.append(4, bytes("r"), bytes(std::to_string(i)), at(0));
   CHECK(sent.messages == Messages{{4, "r0"}, {4, "r1"}, {4, "r2"}});
 }
 
@@ -101,7 +106,7 @@ TEST_CASE("nothing is lost, doubled or overtaken, whatever the sizes and flushes
   for (int i = 0; i < 5000; ++i) {
     const int rank = static_cast<int>(random.next() % 13);
     const std::string text = std::to_string(i) + std::string(random.next() % 40, '.');
-    aggregator.append(rank, bytes(text), bytes(";"), i * 0.01);
+    aggregator.append(rank, bytes(text), bytes(";"), at(i * 0.01));
     expected[rank] += text + ";";
     if (random.next() % 50 == 0) aggregator.flush(static_cast<int>(random.next() % 13));
     if (random.next() % 20 == 0) aggregator.flush_old(i * 0.01);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/random.hpp"
 #include "exchange/entries.hpp"
+#include "exchange/remotes.hpp"
 #include "tailrace/error.hpp"
 
 using namespace tailrace;
@@ -73,6 +75,44 @@ TEST_CASE("an inspection names the index that is out of range") {
     CHECK(error.info().message == "index -1 at position 2 of a space of 5");
     CHECK(error.info().hint == "indices from 0 to 4");
   }
+}
+
+TEST_CASE("more slots than numbers of 32 bits count are refused with their sizes") {
+  try {
+    inspect(Block(std::int64_t{5} << 30, 1), 0, {});
+    FAIL("nothing was said");
+  } catch (const Error& error) {
+    CHECK(error.info().kind == ErrorKind::resource);
+    CHECK(error.info().message ==
+          "rank 0 owns 5368709120 values and reads at least 0 of others, beyond the 2147483647 slots that "
+          "numbers of 32 bits count");
+    CHECK(error.info().hint == "distribute them over more ranks");
+  }
+}
+
+TEST_CASE("remote places are ordered by owner and local index, whatever their size") {
+  SplitMix64 random(11);
+  for (const int local_bits : {3, 20, 62})
+    for (const int owner_bits : {0, 4, 30})
+      for (const std::size_t count : {1, 100, 5000}) {
+        std::vector<RemotePosition> list(count);
+        for (std::size_t i = 0; i < count; ++i)
+          list[i] = {static_cast<int>(random.next() & ((std::uint64_t{1} << owner_bits) - 1)),
+                     static_cast<std::int32_t>(i),
+                     static_cast<std::int64_t>(random.next() & ((std::uint64_t{1} << local_bits) - 1))};
+        const auto before = list;
+        sort_by_place(list);
+        std::vector<bool> seen(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto& one = list[i];
+          const auto& old = before[static_cast<std::size_t>(one.position)];
+          REQUIRE((one.owner == old.owner && one.local == old.local));
+          seen[static_cast<std::size_t>(one.position)] = true;
+          if (i > 0)
+            REQUIRE(std::pair(list[i - 1].owner, list[i - 1].local) <= std::pair(one.owner, one.local));
+        }
+        CHECK(std::all_of(seen.begin(), seen.end(), [](bool one) { return one; }));
+      }
 }
 
 TEST_CASE("entries are copied and combined in their order, as runs or one by one") {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exchange/line.hpp"
@@ -27,6 +28,7 @@ TEST_CASE("the table [exchange] names the transport and the order, with the simu
   const auto open = run::read_exchange(silent);
   CHECK(open.transport == "auto");
   CHECK(open.order == exchange::Order::partition_free);
+  CHECK(open.aggregate);
   silent.finish();
   CHECK(silent.resolved()["exchange"]["order"] == "partition_free");
 
@@ -35,6 +37,29 @@ TEST_CASE("the table [exchange] names the transport and the order, with the simu
   CHECK(given.transport == "isend");
   CHECK(given.order == exchange::Order::fast);
   file.finish();
+
+  auto words = case_with({"exchange.transport=rma-lock", "exchange.aggregate=false"});
+  CHECK_FALSE(run::read_exchange(words).aggregate);
+  words.finish();
+}
+
+TEST_CASE("a transport that cannot do what the other keys of [exchange] ask for is a problem of the case") {
+  for (const auto& [settings, problem] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"exchange.transport=isend", "exchange.aggregate=false"},
+            "exchange.transport: the exchange transport isend sends one message to each rank, not word by "
+            "word"},
+           {{"exchange.transport=rma-accumulate"},
+            "exchange.transport: the exchange transport rma-accumulate adds contributions as they come"}}) {
+    auto file = case_with(settings);
+    run::read_exchange(file);
+    std::string message;
+    try {
+      file.finish();
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    CHECK_MESSAGE(message.find(problem) != std::string::npos, message);
+  }
 }
 
 TEST_CASE("wrong keys of [exchange] are named together, with what there is") {

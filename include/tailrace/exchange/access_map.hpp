@@ -33,6 +33,9 @@ struct AccessOptions {
   /// what to take instead of "auto".
   std::string transport = "auto";
   Order order = Order::fixed;
+  /// What goes to one rank travels as one message. False: every word of 8 bytes is put or got by itself, to
+  /// be compared with, by the transports that put or get; the others are refused.
+  bool aggregate = true;
   double limit_s = 60;  ///< after which a rank that waits names those it waits for
   /// Where flights leave a span for their begin and one for their finish, with the bytes sent in each; null:
   /// nowhere. It outlives the map.
@@ -83,6 +86,7 @@ struct AccessSummary {
   std::int64_t sent = 0;                               ///< values that one gather sends
   std::int64_t memory_bytes = 0;
   double build_s = 0;
+  std::string note{};  ///< what is not as it was asked for; empty: nothing
 };
 
 /// One entry for each position of the index vector, to be combined into own slots.
@@ -124,7 +128,8 @@ class AccessMap {
   /// synchronises. Cost: about one exchange, by messages among ranks that need each other's values; memory
   /// proportional to what the rank owns and reads. Errors, the same on all ranks (input): an index out of
   /// range, a distribution of other ranks or whose functions contradict each other; (resource): more than
-  /// 2^31 - 1 slots on a rank; (usage): an unknown transport.
+  /// 2^31 - 1 slots or positions on a rank; (usage): an unknown transport, or one that cannot do what the
+  /// options ask for.
   static AccessMap make(mpi::CommView comm, const Distribution& distribution,
                         std::span<const std::int64_t> indices, const AccessOptions& options = {});
   AccessMap(AccessMap&&) noexcept;
@@ -134,7 +139,8 @@ class AccessMap {
 
   /// Plans anew, for instance after a change of the mesh; no flight is under way. Arrays of before do not fit
   /// any more.
-  /// @collective{comm}, synchronises. Errors as for `make`; the map is then as before.
+  /// @collective{comm}, synchronises. Errors as for `make`, and (usage) on each rank by itself: a flight is
+  /// under way; the map is then as before.
   void rebuild(const Distribution& distribution, std::span<const std::int64_t> indices);
 
   /// The slot of each position. @local
@@ -200,6 +206,8 @@ class AccessMap {
  private:
   struct State;
   explicit AccessMap(std::unique_ptr<State> state);
+  /// Errors (usage): the map was moved away.
+  [[nodiscard]] State& state() const;
   std::unique_ptr<State> state_;
 };
 

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@ class Block {
     return first(rank) + local;
   }
   [[nodiscard]] std::int64_t count(int rank) const noexcept { return each_ + (rank < longer_ ? 1 : 0); }
+  [[nodiscard]] std::int64_t contiguous_from(int rank) const noexcept { return first(rank); }
 
  private:
   [[nodiscard]] std::int64_t in_longer() const noexcept { return longer_ * (each_ + 1); }
@@ -93,6 +95,7 @@ class Starts {
     return first(rank) + local;
   }
   [[nodiscard]] std::int64_t count(int rank) const noexcept { return first(rank + 1) - first(rank); }
+  [[nodiscard]] std::int64_t contiguous_from(int rank) const noexcept { return first(rank); }
 
  private:
   [[nodiscard]] std::int64_t first(int rank) const noexcept {
@@ -159,6 +162,12 @@ class Distribution {
   [[nodiscard]] std::int64_t global(int rank, std::int64_t local) const;
   [[nodiscard]] std::int64_t count(int rank) const { return rule_->count(rank); }
 
+  /// Where the indices of a rank begin, if the rule has shares that are contiguous and ascending and says so
+  /// by a function of this name: local index l of the rank is then index `contiguous_from(rank)` + l, and
+  /// nobody is asked who owns it. @local
+  [[nodiscard]] std::optional<std::int64_t> contiguous_from(int rank) const {
+    return rule_->contiguous_from(rank);
+  }
   /// Owner and local index of each of `indices`. @local. Cost: one indirect call in all.
   void locate(std::span<const std::int64_t> indices, std::span<int> owners,
               std::span<std::int64_t> locals) const {
@@ -178,6 +187,7 @@ class Distribution {
     [[nodiscard]] virtual std::int64_t size() const = 0;
     [[nodiscard]] virtual int ranks() const = 0;
     [[nodiscard]] virtual std::int64_t count(int rank) const = 0;
+    [[nodiscard]] virtual std::optional<std::int64_t> contiguous_from(int rank) const = 0;
     virtual void locate(std::span<const std::int64_t> indices, std::span<int> owners,
                         std::span<std::int64_t> locals) const = 0;
     virtual void globals(int rank, std::span<const std::int64_t> locals,
@@ -189,6 +199,10 @@ class Distribution {
     [[nodiscard]] std::int64_t size() const override { return d.size(); }
     [[nodiscard]] int ranks() const override { return d.ranks(); }
     [[nodiscard]] std::int64_t count(int rank) const override { return d.count(rank); }
+    [[nodiscard]] std::optional<std::int64_t> contiguous_from(int rank) const override {
+      if constexpr (requires { d.contiguous_from(rank); }) return d.contiguous_from(rank);
+      return {};
+    }
     void locate(std::span<const std::int64_t> indices, std::span<int> owners,
                 std::span<std::int64_t> locals) const override {
       if constexpr (requires { d.locate(indices, owners, locals); }) return d.locate(indices, owners, locals);

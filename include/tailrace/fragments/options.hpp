@@ -43,6 +43,11 @@ struct Options {
   std::string balance = "off";
   std::uint32_t depth = 10'000;  ///< calls within each other; one more is an error
   CheckpointOptions checkpoints = {};
+  /// Called on the calling thread of each rank between fragments, also while there are none, where it may
+  /// communicate and wait for ranks in the same call, but for no fragment. When it returns true on any rank,
+  /// the program ends on all ranks where it is, without a checkpoint. Called last, once, with `over`, when no
+  /// fragment will run; not if the program failed. Empty: nothing is called
+  std::function<bool(bool over)> between = {};
 };
 
 }  // namespace tailrace::fragments

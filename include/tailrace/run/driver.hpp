@@ -22,16 +22,37 @@ namespace tailrace::run {
 class Checkpointing;
 class StopRequest;
 
-/// Describes what the driver asks of a simulation: one step at a time, and its fields by name. Output, timing
-/// and stopping are not its business.
+/// The steps at which a simulation is looked at that computes on meanwhile.
+struct Looks {
+  StepIndex last = 0;                        ///< the last of them
+  std::function<StepIndex(StepIndex)> next;  ///< the first one after a step, up to the last. @local
+  /// Its fields are those of this step. Returns whether it is to continue; otherwise it ends, and its state
+  /// is that of this step. On all ranks, in the order of the steps. @collective
+  std::function<bool(StepIndex)> look;
+};
+
+/// A simulation that takes a step after the other.
 template <class S>
-concept Simulation = requires(S simulation, const S constant, StepIndex step, const std::string& quantity) {
-  { simulation.advance(step) } -> std::same_as<void>;                // @collective, from step - 1 to step
+concept TakesSteps = requires(S simulation, StepIndex step) {
+  { simulation.advance(step) } -> std::same_as<void>;  // @collective, from step - 1 to step
+};
+
+/// A simulation that computes on while it is looked at.
+template <class S>
+concept ComputesOn = requires(S simulation, const Looks& looks) {
+  { simulation.compute_on(looks) } -> std::same_as<void>;  // @collective, up to the last look
+};
+
+/// Describes what the driver asks of a simulation: steps, and its fields by name. Output, timing and stopping
+/// are not its business.
+template <class S>
+concept Simulation = (TakesSteps<S> || ComputesOn<S>)&&requires(const S constant,
+                                                                const std::string& quantity) {
   { constant.field(quantity) } -> std::same_as<output::FieldView>;   // @local
   { constant.memory_bytes() } -> std::convertible_to<std::int64_t>;  // @local
   // If it has any: simulation.rows(quantity) -> output::RowsView.                         @local
-  // If `advance` can take several steps at once: simulation.reach(step) -> StepIndex, up to which it may go
-  // from there.                                                       @local, the same on all ranks
+  // If it computes on and has to look at itself, simulation.reach(step) -> StepIndex: the first such step
+  // after this one.                                                   @local, the same on all ranks
   // If it may come to its end before the last step: simulation.done() -> bool.  @local, likewise
 };
 
@@ -44,9 +65,10 @@ concept Resumable = Simulation<S> && requires(S simulation, checkpoint::StateArc
 
 /// A simulation as the driver calls it, whatever its type.
 struct SimulationCalls {
-  std::function<void(StepIndex)> advance;
-  std::function<StepIndex(StepIndex)> reach;  ///< empty: a step at a time
-  std::function<bool()> done;                 ///< empty: it ends with the last step
+  std::function<void(StepIndex)> advance;        ///< empty: it computes on
+  std::function<void(const Looks&)> compute_on;  ///< empty: a step after the other
+  std::function<StepIndex(StepIndex)> reach;     ///< empty: each step
+  std::function<bool()> done;                    ///< empty: it ends with the last step
   output::FieldLookup field;
   output::RowsLookup rows;          ///< empty if the simulation has none
   checkpoint::StateFunction state;  ///< empty if its runs cannot be resumed
@@ -58,7 +80,8 @@ struct SimulationCalls {
 template <Simulation S>
 SimulationCalls calls_of(S& simulation) {
   SimulationCalls calls;
-  calls.advance = [&](StepIndex step) { simulation.advance(step); };
+  if constexpr (TakesSteps<S>) calls.advance = [&](StepIndex step) { simulation.advance(step); };
+  if constexpr (ComputesOn<S>) calls.compute_on = [&](const Looks& looks) { simulation.compute_on(looks); };
   calls.field = [&](const std::string& quantity) { return simulation.field(quantity); };
   calls.memory_bytes = [&] { return static_cast<std::int64_t>(simulation.memory_bytes()); };
   if constexpr (requires { simulation.rows(std::string()); })
@@ -104,9 +127,9 @@ struct DriveContext {
 /// Runs steps `steps.done` + 1 to `steps.last`: computes, hands the samples to the output, and once per step
 /// learns, without waiting for it, whether a writer failed, the watched field went wrong or a stop was asked
 /// for on any rank; or that the output, which was only to plan, has done so. All ranks leave after the same
-/// step. A simulation that takes several steps at once stops where a sample or a checkpoint is due; what else
-/// is learned once per step is learned there. Checkpoints are taken where they are due, and at the end if the
-/// run stops early.
+/// step. A simulation that computes on is looked at where a sample or a checkpoint is due, or it has to look
+/// itself; what else is learned once per step is learned there. Checkpoints are taken where they are due, and
+/// at the end if the run stops early.
 /// @collective{comm}
 DriveResult drive(const SimulationCalls& simulation, const StepSpan& steps, const DriveContext& context);
 

@@ -263,9 +263,9 @@ def device_text(one: dict[str, Any]) -> str:
 def transport_text(one: dict[str, Any]) -> str:
     if one["obstacle"]:
         return f"excluded: {one['obstacle']}"
-    return one["description"] + (
-        "" if one["chosen_by_auto"] else "; to compare with, auto does not choose it"
-    )
+    time = f"{1e6 * one['gather_s']:.1f} us for 8 kB each way; " if one.get("gather_s") else ""
+    compared = "" if one["chosen_by_auto"] else "; to compare with, auto does not choose it"
+    return time + one["description"] + compared
 
 
 def other_launchers(launcher: Launcher) -> list[str]:

@@ -17,7 +17,7 @@ RANK = {"rank": COUNT, "host": TEXT, "cells": NUMBER, "writes": COUNT, "waits": 
 DECISION = {"step": COUNT, "strategy": TEXT, "reason": TEXT}
 MAP_OF_RANK = {
     "rank": COUNT, "flights": COUNT, "messages": COUNT, "reads_from": COUNT, "read_by": COUNT, "owned": COUNT,
-    "landing": COUNT, "builds": COUNT, "sent": [[COUNT]],
+    "landing": COUNT, "builds": COUNT, "note": TEXT, "sent": [[COUNT]],
 }  # fmt: skip
 CHOICE = {
     "flights": TEXT, "entry_bytes": COUNT, "chosen": TEXT, "left": [TEXT],
@@ -135,6 +135,8 @@ class ExchangeAccount(TypedDict, total=False):
     transport: str
     asked_by: str
     order: str
+    aggregate: bool
+    transports: list[dict[str, Any]]
     maps: list[ExchangeMap]
 
 

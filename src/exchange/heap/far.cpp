@@ -102,7 +102,7 @@ void Far::begin(int rank, const Record& record, std::span<const std::byte> body)
   make_room();
   peers_[rank].used = true;
   ++counts_.far;
-  aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), body, monotonic_s());
+  aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), body, monotonic_s);
 }
 
 void Far::put(FarPlace to, std::span<const std::byte> bytes) {
@@ -157,7 +157,7 @@ void Far::fetch(const FarPlace& at, const Change& change, std::uint64_t& result)
 }
 
 void Far::reply(int rank, const Record& record, std::span<const std::byte> body) {
-  aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), body, monotonic_s());
+  aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), body, monotonic_s);
   replied_.push_back(rank);
 }
 
@@ -253,7 +253,7 @@ void Far::ask(int rank, Peer& peer) {
     ++peer.asked;
     ++unanswered_;
     const Record record{.verb = Verb::ask};
-    aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), {}, monotonic_s());
+    aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), {}, monotonic_s);
     peer.used = false;
   }
   send(rank);

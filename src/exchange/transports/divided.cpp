@@ -86,7 +86,10 @@ std::unique_ptr<Line> open_divided(LineConfig config, std::unique_ptr<Line> (*fa
   far_config.to = pick(config.to, far_side.to, is_far),
   far_config.from = pick(config.from, far_side.from, is_far);
   near_side.line = open_shared(std::move(near_config));
-  if (!near_side.line) return far(std::move(config));
+  if (!near_side.line) {
+    if (config.no_shared_memory != nullptr) *config.no_shared_memory = true;
+    return far(std::move(config));
+  }
   far_side.line = far(std::move(far_config));
   return std::make_unique<Divided>(std::move(near_side), std::move(far_side), config.to.size(),
                                    config.from.size());

@@ -8,6 +8,7 @@
 
 #include "exchange/transports/transports.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/exchange/access_map.hpp"
 
 namespace tailrace::exchange {
 
@@ -35,16 +36,20 @@ constexpr std::string_view no_shmem =
 constexpr std::string_view no_shmem = "this MPI library has no OpenSHMEM";
 #endif
 
-constexpr std::array<Transport, 10> all{{
+constexpr std::string_view no_accumulate;
+
+constexpr std::array<Transport, 11> all{{
     {"persistent", "two-sided messages, prepared once", open_persistent},
     {"shared", "loads and stores within a node, persistent beyond", open_shared_and_persistent},
     {"isend", "two-sided messages", open_isend},
     {"neighbour", "one collective operation among neighbours", open_neighbour, uneven_neighbours},
-    {"rma-lock", "one-sided puts, a flush, then a flag", open_rma_lock},
-    {"rma-pscw", "one-sided puts in epochs that both sides open", open_rma_pscw},
+    {"rma-lock", "one-sided puts, a flush, then a flag", open_rma_lock, {}, false, true},
+    {"rma-pscw", "one-sided puts in epochs that both sides open", open_rma_pscw, {}, false, true},
     {"router", "stored and forwarded, so that a rank sends few messages to many peers", open_router},
-    {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence, {}, true},
-    {"get", "one-sided gets once a flag says that there is something", open_get, {}, true},
+    {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence, {}, true, true},
+    {"get", "one-sided gets once a flag says that there is something", open_get, {}, true, true},
+    {"rma-accumulate", "contributions are added in their owner's memory as they come; gathers as rma-lock",
+     open_rma_lock, no_accumulate, true, false, open_accumulate},
     {"shmem", "puts of OpenSHMEM", nullptr, no_shmem, true},
 }};
 
@@ -60,11 +65,21 @@ std::span<const Transport> transports() noexcept {
   return all;
 }
 
-const Transport& find_transport(std::string_view name) {
-  std::vector<std::string_view> usable;
+namespace {
+
+/// The names of the transports that can be used and have a property.
+template <class Has>
+std::string usable(Has has) {
+  std::vector<std::string_view> names;
   for (const auto& one : all)
-    if (one.obstacle.empty()) usable.push_back(one.name);
-  const auto hint = fmt::format("auto, or one of {}", fmt::join(usable, ", "));
+    if (one.obstacle.empty() && has(one)) names.push_back(one.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+const Transport& find_transport(std::string_view name) {
+  const auto hint = "auto, or one of " + usable([](const Transport&) { return true; });
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
   if (found == all.end())
     throw Error(ErrorKind::usage, fmt::format("no exchange transport is called \"{}\"", name), hint);
@@ -72,6 +87,20 @@ const Transport& find_transport(std::string_view name) {
     throw Error(ErrorKind::usage,
                 fmt::format("the exchange transport {} is not to be had: {}", name, found->obstacle), hint);
   return *found;
+}
+
+void check_transport(const AccessOptions& options) {
+  if (options.transport == "auto") return;
+  const Transport& transport = find_transport(options.transport);
+  if (transport.open_sums != nullptr && options.order != Order::fast)
+    throw Error(ErrorKind::usage,
+                fmt::format("the exchange transport {} adds contributions as they come", transport.name),
+                "the order fast, or another transport");
+  if (!options.aggregate && !transport.batches)
+    throw Error(ErrorKind::usage,
+                fmt::format("the exchange transport {} sends one message to each rank, not word by word",
+                            transport.name),
+                "aggregate, auto, or one of " + usable([](const Transport& one) { return one.batches; }));
 }
 
 }  // namespace tailrace::exchange

@@ -15,6 +15,8 @@ std::unique_ptr<Line> open_rma_lock(LineConfig config);
 std::unique_ptr<Line> open_rma_pscw(LineConfig config);
 std::unique_ptr<Line> open_rma_fence(LineConfig config);
 std::unique_ptr<Line> open_get(LineConfig config);
+/// With `config.sums`.
+std::unique_ptr<Line> open_accumulate(LineConfig config);
 std::unique_ptr<Line> open_router(LineConfig config);
 /// For peers of the node only. Null, on all ranks, if the system refuses shared memory to one of them.
 std::unique_ptr<Line> open_shared(LineConfig config);

@@ -26,13 +26,15 @@ def exchange_section(run: Run) -> Section:
         name = f" of {one.get('name', '')}" if len(maps) > 1 else ""
         section.pictures += [peers_picture(one, name), waits_picture(one, name), counts_table(one, name)]
         if one.get("choices"):
-            section.pictures.append(choice_table(one, name))
+            section.pictures.append(choice_table(one, name, account))
     return section
 
 
 def lead(account: ExchangeAccount) -> str:
     asked = account.get("transport", "")
     order = f" Contributions are added in the order {account.get('order', '')}."
+    if account.get("aggregate") is False:
+        order += " Every word of 8 bytes was put or got by itself, as the case asks for."
     if asked == "auto":
         return "Each kind of flight tried the transports and kept the fastest." + order
     by = account.get("asked_by")
@@ -128,7 +130,8 @@ def counts_table(one: ExchangeMap, name: str) -> Table:
     ]
     rows[0][3] = rows[3][3] = ""  # a sum over ranks says nothing
     largest = bytes_text(column(one, "largest_bytes").max())
-    caption = f"The largest message had {largest}. {repaid(one)}"
+    notes = sorted({str(entry["note"]) for entry in one["per_rank"] if entry.get("note")})
+    caption = " ".join([f"The largest message had {largest}.", repaid(one), *(f"Note: {n}." for n in notes)])
     return Table(["", "mean of ranks", "most", "sum"], rows, caption, f"Counted{name}", (1, 2, 3))
 
 
@@ -145,7 +148,7 @@ def repaid(one: ExchangeMap) -> str:
     )
 
 
-def choice_table(one: ExchangeMap, name: str) -> Table:
+def choice_table(one: ExchangeMap, name: str, account: ExchangeAccount) -> Table:
     rows = []
     for choice in one["choices"]:
         what = f"{FLIGHTS.get(choice.get('flights', ''), '')}, {choice.get('entry_bytes', 0)} B per value"
@@ -154,9 +157,18 @@ def choice_table(one: ExchangeMap, name: str) -> Table:
             rows.append([what, str(tried.get("name", "")), *verdict(tried, chosen, choice)])
     caption = (
         "Median time that a flight took from the computation, on the rank where it took longest; "
-        "each transport carried some of the first flights."
+        f"each transport carried some of the first flights. {not_tried(account)}"
     )
     return Table(["flights", "transport", "time", ""], rows, caption, f"Choice of the transport{name}", (2,))
+
+
+def not_tried(account: ExchangeAccount) -> str:
+    """The transports that `auto` leaves alone, and why."""
+    others = [one for one in account.get("transports") or [] if one.get("chosen_by_auto") is False]
+    compared = [str(one.get("name", "")) for one in others if not one.get("obstacle")]
+    barred = [f"{one.get('name', '')}: {one['obstacle']}" for one in others if one.get("obstacle")]
+    parts = [f"{', '.join(compared)} (there to be compared with)"] if compared else []
+    return f"Not tried: {'; '.join(parts + barred)}." if parts or barred else ""
 
 
 def verdict(tried: TriedTransport, chosen: bool, choice: Choice) -> list[str]:

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What may go wrong between ranks that make and use a map.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "environment.hpp"
+#include "error_of.hpp"
+#include "mpi_case.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/exchange/access_map.hpp"
+#include "tailrace/exchange/heap.hpp"
+
+using namespace tailrace;
+using namespace tailrace::exchange;
+
+namespace {
+
+template <class Action>
+ErrorInfo error_of(const Action& action) {
+  return test::error_of(action).value_or(ErrorInfo{});
+}
+
+AccessMap make(mpi::CommView comm, const Distribution& distribution) {
+  const std::vector<std::int64_t> indices{0, 9};
+  return AccessMap::make(comm, distribution, indices, {.transport = "persistent", .limit_s = 5});
+}
+
+/// Says that everything is with the first rank, but counts otherwise.
+struct Contradictory {
+  Block block;
+  [[nodiscard]] std::int64_t size() const { return block.size(); }
+  [[nodiscard]] int ranks() const { return block.ranks(); }
+  [[nodiscard]] int owner(std::int64_t) const { return 0; }
+  [[nodiscard]] std::int64_t local(std::int64_t index) const { return index; }
+  [[nodiscard]] std::int64_t global(int rank, std::int64_t local) const { return block.global(rank, local); }
+  [[nodiscard]] std::int64_t count(int rank) const { return block.count(rank); }
+};
+
+}  // namespace
+
+MPI_CASE("what is wrong on one rank is the same error on all", ranks{1, 2, 3}) {
+  const Distribution ten = Block(10, comm.size());
+  const bool last = comm.rank() == comm.size() - 1;
+  const std::vector<std::int64_t> good{0, 9}, bad{0, 12};
+  const auto out_of_range = error_of([&] { AccessMap::make(comm, ten, last ? bad : good); });
+  CHECK(out_of_range.kind == ErrorKind::input);
+  CHECK(out_of_range.message == "index 12 at position 1 of a space of 10");
+  CHECK(out_of_range.rank == comm.size() - 1);
+  const auto ranks = error_of([&] { make(comm, Block(10, comm.size() + 1)); });
+  CHECK(ranks.message.find("a distribution over") == 0);
+  const auto name = error_of([&] { AccessMap::make(comm, ten, good, {.transport = "pigeons"}); });
+  CHECK(name.kind == ErrorKind::usage);
+  CHECK(name.hint.find("persistent, shared, isend") != std::string::npos);
+}
+
+MPI_CASE("ranks that have different distributions all learn it", ranks{2, 3, 7}) {
+  const bool last = comm.rank() == comm.size() - 1;
+  const auto sizes = error_of([&] { make(comm, Block(last ? 12 : 10, comm.size())); });
+  CHECK(sizes.kind == ErrorKind::input);
+  CHECK(sizes.message == "ranks have distributions of 10 to 12 indices");
+  CHECK(sizes.hint == "the same distribution on all ranks");
+  const auto rules = error_of([&] {
+    make(comm, last ? Distribution(Cyclic(30, comm.size())) : Distribution(Block(30, comm.size())));
+  });
+  CHECK(rules.message == "ranks have different distributions of 30 indices");
+}
+
+MPI_CASE("a distribution whose functions contradict each other is refused when a map is made",
+         ranks{1, 2, 3}) {
+  const auto error = error_of([&] { make(comm, Contradictory{Block(30, comm.size())}); });
+  if (comm.size() == 1) {  // where nothing contradicts
+    CHECK(error.message.empty());
+    return;
+  }
+  CHECK(error.kind == ErrorKind::input);
+  CHECK(error.message.find("but") != std::string::npos);
+  CHECK(error.hint == "owner, local, global and count of a distribution describe the same bijection");
+}
+
+MPI_CASE("a map is not rebuilt while a flight is under way, nor used after it was moved away",
+         ranks{1, 2, 3}) {
+  const Distribution ten = Block(10, comm.size());
+  auto map = make(comm, ten);
+  std::vector<double> x(static_cast<std::size_t>(map.array_size()));
+  {
+    auto flight = map.begin_gather(map.view(std::span(x)));
+    const auto error = error_of([&] { map.rebuild(ten, std::vector<std::int64_t>{0}); });
+    CHECK(error.kind == ErrorKind::usage);
+    CHECK(error.message == "a map is rebuilt while a flight of it is under way");
+    flight.finish();
+  }
+  const AccessMap other = std::move(map);
+  const auto gone = error_of([&] { static_cast<void>(map.begin_gather(field(std::span(x)))); });
+  CHECK(gone.message == "an access map that was moved away is used");
+  CHECK(error_of([&] { map.rebuild(ten, {}); }).kind == ErrorKind::usage);
+}
+
+MPI_CASE("an array is freed with what is under way done, and is gone then", ranks{1, 2, 3, 7}) {
+  const test::RanksPerNode nodes(1);
+  Heap heap(comm);
+  auto x = heap.allocate<double>(2);
+  x.local()[1] = 10 + comm.rank();
+  heap.barrier_all();
+  const int next = (comm.rank() + 1) % comm.size();
+  std::vector<double> read(1);
+  heap.start_get(x.on(next, 1), std::span(read));
+  heap.put(x.on(next, 0), 7.0);
+  heap.free(x);
+  CHECK(read[0] == 10 + next);
+  CHECK(error_of([&] { heap.put(x.on(next, 0), 1.0); }).message ==
+        "an array of another heap, or one that was freed");
+}
+
+#ifdef TAILRACE_DEBUG_CHECKS
+MPI_CASE("with debug checks, ranks that begin different flights all learn it", ranks{2, 3, 7}) {
+  static std::vector<AccessMap*> kept;  // their messages are never received
+  kept.push_back(new AccessMap(make(comm, Block(10, comm.size()))));
+  AccessMap& map = *kept.back();
+  static std::vector<double> x;
+  x.assign(static_cast<std::size_t>(map.array_size()), 0);
+  const auto error = error_of([&] {
+    auto flight = comm.is_root() ? map.begin_gather(map.view(std::span(x)))
+                                 : map.begin_scatter_add(map.view(std::span(x)));
+    flight.finish();
+  });
+  CHECK(error.kind == ErrorKind::usage);
+  CHECK(error.message ==
+        "ranks have begun different flights of a map: number 1 to 1, some gather and others scatter, 8 to 8 "
+        "bytes per entry");
+}
+#endif
