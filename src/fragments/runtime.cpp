@@ -36,7 +36,9 @@ class Runtime {
       : endpoint_(endpoint),
         termination_(endpoint),
         machine_(image, bodies,
-                 {.rank = endpoint.rank(), .batch = batch_within(options), .depth = options.depth}),
+                 {.rank = endpoint.rank(),
+                  .batch = batch_within(options, MachineOptions{}.batch),
+                  .depth = options.depth}),
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
@@ -165,11 +167,6 @@ class Runtime {
   }
 
   // Limits
-  /// Loops create no more at once than a rank may have.
-  static std::int32_t batch_within(const Options& options) {
-    return static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(options.live_fragments, 1, MachineOptions{}.batch));
-  }
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
     const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
@@ -292,7 +289,7 @@ class Runtime {
     auto& resolution = tasks_.resolution_of(task);
     machine_.resolve(task.fragment, resolution);
     const bool ready = resolution.ready();
-    if (const auto rank = elsewhere(task); rank && (ready || output_known(task))) {
+    if (const auto rank = elsewhere(task); rank && (ready || task.output_known())) {
       forward(*rank, task.fragment);
       return tasks_.end(task);
     }
@@ -330,12 +327,6 @@ class Runtime {
     tasks_.end(task);
     printing_.send();
     apply(std::move(effects));
-  }
-  /// Whether the first output is known before the inputs are here: then these need not come to this rank.
-  static bool output_known(const Task& task) {
-    return task.fragment.runs_body() && task.fragment.statement->rules.rank.empty() &&
-           std::ranges::any_of(task.resolution->arguments,
-                               [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
   void fail(const Fragment& fragment, const Fault& fault, bool no_memory) {
     failures_.push_back(message_of(machine_.image(), fault, fragment.frame->call));
