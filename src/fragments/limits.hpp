@@ -30,11 +30,6 @@ inline void check_limits(const Options& options) {
                 "give 1 or more");
 }
 
-/// How much a loop creates at once: no more than a rank may have.
-inline std::int32_t batch_within(const Options& options, std::int32_t most) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(options.live_fragments, 1, most));
-}
-
 /// Decides when a rank holds back the unfolding of fragments: while it, or a rank that it has sent fragments
 /// to, has more than its limits. Why no program waits for ever: docs/explain/fragments.md.
 class Limits {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,11 @@ struct MachineOptions {
   std::int32_t batch = 64;       ///< iterations that a loop creates at once
   std::uint32_t depth = 10'000;  ///< calls within each other
 };
+
+/// Iterations that a loop creates at once: no more than the fragments that a rank may have. @local
+inline std::int32_t batch_within(std::int64_t live_fragments) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(live_fragments, 1, MachineOptions{}.batch));
+}
 
 /// Executes fragments of one rank: the meaning of programs, without queues, stores and messages.
 class Machine {

@@ -40,6 +40,10 @@ class Mail {
 
   [[nodiscard]] int rank() const noexcept { return endpoint_->rank(); }
   [[nodiscard]] int size() const noexcept { return endpoint_->size(); }
+  /// The rank that a recommendation names: numbers beyond the ranks begin again. @local
+  [[nodiscard]] int rank_of(std::int64_t number) const noexcept {
+    return static_cast<int>((number % size() + size()) % size());
+  }
 
   /// Has function(reader) run for each message of a kind. @local
   template <class Function>

@@ -35,10 +35,9 @@ class Runtime {
           const RunOptions& options)
       : endpoint_(endpoint),
         termination_(endpoint),
-        machine_(image, bodies,
-                 {.rank = endpoint.rank(),
-                  .batch = batch_within(options, MachineOptions{}.batch),
-                  .depth = options.depth}),
+        machine_(
+            image, bodies,
+            {.rank = endpoint.rank(), .batch = batch_within(options.live_fragments), .depth = options.depth}),
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
@@ -102,25 +101,21 @@ class Runtime {
   }
 
   // Placement
-  [[nodiscard]] int rank_of(std::int64_t number) const {
-    const auto size = mail_.size();
-    return static_cast<int>((number % size + size) % size);
-  }
   /// The home of a data fragment: by its recommendation; else neighbours in the last index are on
   /// neighbouring ranks, whatever the name, so that what belongs together is together.
   [[nodiscard]] int home_of(const Name& name) const {
     if (mail_.size() == 1) return 0;
-    if (const auto wanted = machine_.wanted_home(name)) return rank_of(*wanted);
+    if (const auto wanted = machine_.wanted_home(name)) return mail_.rank_of(*wanted);
     const auto indices = name.id.indices();
     return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(mail_.size()))
-                           : rank_of(indices.back());
+                           : mail_.rank_of(indices.back());
   }
   /// Where a fragment that was created goes: as recommended; a body without recommendation, to its first
   /// output once that is known.
   void distribute(Fragment fragment) {
     recording_.created(fragment);
     const auto wanted = machine_.wanted_rank(fragment);
-    if (wanted && rank_of(*wanted) != mail_.rank()) return forward(rank_of(*wanted), fragment);
+    if (wanted && mail_.rank_of(*wanted) != mail_.rank()) return forward(mail_.rank_of(*wanted), fragment);
     const auto* const callee = fragment.statement->callee;
     const bool recommended =
         !fragment.statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
@@ -159,7 +154,7 @@ class Runtime {
     const auto& resolution = *task.resolution;
     if (task.placed || resolution.fault || mail_.size() == 1) return {};
     std::optional<int> rank;
-    if (resolution.rank) rank = rank_of(*resolution.rank);
+    if (resolution.rank) rank = mail_.rank_of(*resolution.rank);
     for (const auto& argument : resolution.arguments)
       if (const auto* const name = std::get_if<Name>(&argument); name != nullptr && !rank)
         rank = home_of(*name);
@@ -347,7 +342,7 @@ class Runtime {
     for (const auto& group : effects.finished) notify(group);
   }
   void notify(const GroupToken& group) {
-    if (const int rank = rank_of(group.creator); rank == mail_.rank())
+    if (const int rank = mail_.rank_of(group.creator); rank == mail_.rank())
       finished_.push_back(group);
     else
       mail_.send(rank, finished_message, group);
