@@ -68,8 +68,9 @@ double each_us(mpi::CommView comm, const fragments::Program& program, int count,
   return 1e6 * (seconds_of(comm, program, count) - short_s) / (fragments_of(count) - fragments_of(few));
 }
 
-Quantity timed(mpi::CommView comm, const std::string& name, fragments::Program made, int count,
-               FragmentsOf fragments_of = [](int n) { return double(n); }) {
+Quantity timed(
+    mpi::CommView comm, const std::string& name, fragments::Program made, int count,
+    FragmentsOf fragments_of = [](int n) { return double(n); }) {
   auto program = std::make_shared<fragments::Program>(std::move(made));
   return {name, "us", [=] { return each_us(comm, *program, count, fragments_of); }};
 }
@@ -146,13 +147,12 @@ std::vector<Quantity> of_ids() {
 }
 
 std::vector<Quantity> on_one_rank(mpi::CommView comm, int count) {
-  std::vector<Quantity> all{timed(comm, "chain", chain(false), count),
-                            timed(comm, "independent", independent(), count),
-                            timed(comm, "structured", structured(), count),
-                            timed(comm, "stencil", stencil(), count / ring_points,
-                                  [](int n) { return double(n) * ring_points; }),
-                            timed(comm, "matrix product", matrix_product(), static_cast<int>(std::cbrt(count)),
-                                  [](int n) { return double(n) * n * n + 4.0 * n * n; })};
+  std::vector<Quantity> all{
+      timed(comm, "chain", chain(false), count), timed(comm, "independent", independent(), count),
+      timed(comm, "structured", structured(), count),
+      timed(comm, "stencil", stencil(), count / ring_points, [](int n) { return double(n) * ring_points; }),
+      timed(comm, "matrix product", matrix_product(), static_cast<int>(std::cbrt(count)),
+            [](int n) { return double(n) * n * n + 4.0 * n * n; })};
   for (auto& quantity : of_ids()) all.push_back(std::move(quantity));
   return all;
 }

@@ -84,9 +84,8 @@ Program stencil() {
     const auto x = main.data<int>("x");
     const auto first = first_body(program);
     const auto beside = [](const Int& point, int by) { return (point + by) % ring_points; };
-    main.for_each(0, ring_points - 1, [&](Scope& one, const Int& i) {
-      one.call(first).into(x[0][i]).reads(x[0][i], 3);
-    });
+    main.for_each(0, ring_points - 1,
+                  [&](Scope& one, const Int& i) { one.call(first).into(x[0][i]).reads(x[0][i], 3); });
     main.for_each(1, n, [&](Scope& step, const Int& k) {
       step.for_each(0, ring_points - 1, [&](Scope& one, const Int& i) {
         one.call(next)

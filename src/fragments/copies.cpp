@@ -7,7 +7,11 @@
 namespace tailrace::fragments {
 
 Copies::Copies(Mail& mail, const Machine& machine, const Store& store, HomeOf home_of, Deliver deliver)
-    : mail_(&mail), machine_(&machine), store_(&store), home_of_(std::move(home_of)), deliver_(std::move(deliver)) {
+    : mail_(&mail),
+      machine_(&machine),
+      store_(&store),
+      home_of_(std::move(home_of)),
+      deliver_(std::move(deliver)) {
   mail.handle(copy_message, [this](MessageReader& in) { take(in); });
 }
 

@@ -13,10 +13,10 @@
 
 namespace tailrace::fragments {
 
-/// Copies of values on the ranks 0, k, 2k, ..., as `locator_replicating x => k` recommends: the home of a value
-/// sends them when it has one, and who reads it asks the nearest rank below that has a copy, or is to get
-/// one. A value with a use count has none, as its uses are counted at its home: the ranks are told so, and
-/// pass questions on.
+/// Copies of values on the ranks 0, k, 2k, ..., as `locator_replicating x => k` recommends: the home of a
+/// value sends them when it has one, and who reads it asks the nearest rank below that has a copy, or is to
+/// get one. A value with a use count has none, as its uses are counted at its home: these ranks know that,
+/// and pass questions on.
 class Copies {
  public:
   using HomeOf = std::function<int(const Name&)>;

@@ -75,7 +75,8 @@ Stuck describe(const Image& image, const Fragment& fragment, const std::vector<N
   Stuck stuck;
   stuck.statement = fragment.statement->number, stuck.at = fragment.statement->at;
   stuck.calls = calls_of(image, fragment.frame->call);
-  for (const auto& name : missing) stuck.missing.push_back({name.id, text_of(image, name), name_here(image, fragment, name)});
+  for (const auto& name : missing)
+    stuck.missing.push_back({name.id, text_of(image, name), name_here(image, fragment, name)});
   stuck.writes = writes_of(image, fragment);
   stuck.when = moment_of(fragment);
   stuck.group = fragment.inner.exists() ? fragment.inner : fragment.group;
@@ -231,8 +232,8 @@ class Judgement {
     }
   }
   void add_reader(Message& message, const Stuck& fragment, const NamedData& data) const {
-    message.lines.push_back(
-        fmt::format("{} needs {}{}{} too", text_of(image_, fragment.at), data.text, data.here, fragment.when));
+    message.lines.push_back(fmt::format("{} needs {}{}{} too", text_of(image_, fragment.at), data.text,
+                                        data.here, fragment.when));
     for (const auto& call : fragment.calls) message.lines.push_back("  " + call);
   }
 
@@ -262,11 +263,15 @@ class Judgement {
       if (written.id.base() == data.id.base()) by_writer[{written.at, written.calls}].push_back(written.id);
     if (by_writer.empty()) return;
     const auto name = data.text.substr(0, data.text.find('['));
+    const auto& calls = by_writer.begin()->first.second;
+    const bool share_calls =
+        std::ranges::all_of(by_writer, [&](const auto& entry) { return entry.first.second == calls; });
     std::vector<std::string> parts;
     for (auto& [writer, ids] : by_writer) {
       std::sort(ids.begin(), ids.end());
       auto part = fmt::format("{} at {}", ranges_of(name, ids), text_of(image_, writer.first));
-      for (const auto& call : writer.second) part += ", " + call;
+      for (const auto& call : writer.second)
+        if (!share_calls || parts.size() + 1 == by_writer.size()) part += ", " + call;
       parts.push_back(std::move(part));
     }
     const auto verb = by_writer.size() == 1 && by_writer.begin()->second.size() > 1 ? "are" : "is";

@@ -34,7 +34,9 @@ class Node {
   [[nodiscard]] std::string text(const char* key, const std::string& missing) const;
   [[nodiscard]] int number(const char* key, int missing) const;
   [[nodiscard]] bool has(const char* key) const { return json_->is_object() && json_->contains(key); }
-  [[nodiscard]] bool is(const char* key, const Json& value) const { return has(key) && (*json_)[key] == value; }
+  [[nodiscard]] bool is(const char* key, const Json& value) const {
+    return has(key) && (*json_)[key] == value;
+  }
   /// The list of this name; an empty one if there is none.
   [[nodiscard]] const Json& list(const char* key) const;
   void allow(std::initializer_list<std::string_view> fields) const;

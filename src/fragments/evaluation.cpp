@@ -212,8 +212,9 @@ void Evaluation::choose(const Token& token) {
   if (condition.value.type() == Type::string || condition.value.type() == Type::block) {
     const auto* const word = to_string(condition.value.type());
     stack_.pop_back();
-    return push_fault(token.at,
-                      {{}, fmt::format("a condition is an int or a real, not a {}", word), "SEM1", condition_fix});
+    return push_fault(
+        token.at,
+        {{}, fmt::format("a condition is an int or a real, not a {}", word), "SEM1", condition_fix});
   }
   auto& taken = is_true(condition.value) ? then : otherwise;
   const auto& other = is_true(condition.value) ? otherwise : then;
@@ -240,8 +241,7 @@ void Evaluation::combine(const Token& token) {
     return stack_.push_back({known, Value(std::int32_t{token.op == Op::either}), 0});
   if (right.state == faulty) return stack_.push_back(right);
   auto outcome = fragments::combine(token.op, left.value, right.value);
-  if (!outcome.problem.empty())
-    return push_fault(token.at, std::move(outcome));
+  if (!outcome.problem.empty()) return push_fault(token.at, std::move(outcome));
   stack_.push_back({known, std::move(outcome.value), 0});
 }
 

@@ -102,8 +102,7 @@ void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>&
       evaluation.set_fault({rule.at,
                             fmt::format("the use count of {} is {}, it must be an int from 0",
                                         text_of(image, *name), text_of(count.value)),
-                            "",
-                            "say how many fragments read it, or req_unlimited"});
+                            "", "say how many fragments read it, or req_unlimited"});
     for (auto& post : posts)
       if (post.name.id == name->id) post.uses = count.value.integer(), post.count_at = rule.at;
   }
@@ -119,12 +118,11 @@ void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tail
   for (auto& parameter : call.parameters) {
     if (!parameter.is_output()) continue;
     if (!parameter.value.is_set()) {
-      effects.fault = Fault{fragment.statement->at,
-                            fmt::format("{} has not set its output {}{}", call.subroutine->name,
-                                        text_of(*image_, *parameter.data),
-                                        name_here(*image_, fragment, *parameter.data)),
-                            "",
-                            "set it in the body, whatever the inputs are"};
+      effects.fault =
+          Fault{fragment.statement->at,
+                fmt::format("{} has not set its output {}{}", call.subroutine->name,
+                            text_of(*image_, *parameter.data), name_here(*image_, fragment, *parameter.data)),
+                "", "set it in the body, whatever the inputs are"};
       break;
     }
     effects.posts.push_back({*parameter.data, std::move(parameter.value), -1, {}, origin});
@@ -193,10 +191,9 @@ void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects
 void Machine::unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects) {
   const auto& frame = resolution.callee_frame;
   if (frame->call && frame->call->depth >= options_.depth) {
-    effects.fault = Fault{fragment.statement->at,
-                          fmt::format("calls are nested more than {} deep", options_.depth),
-                          "SEM8",
-                          "end the recursion by a condition, or allow deeper calls: --depth"};
+    effects.fault =
+        Fault{fragment.statement->at, fmt::format("calls are nested more than {} deep", options_.depth),
+              "SEM8", "end the recursion by a condition, or allow deeper calls: --depth"};
     return;
   }
   create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), effects);

@@ -2,6 +2,7 @@
 #include "fragments/machine.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tailrace/error.hpp"
 
@@ -32,9 +33,16 @@ const char* type_word(ParameterType type) {
 }
 
 std::vector<Slot> parse_words(const Subroutine& main, const std::vector<std::string>& words) {
-  if (words.size() != main.parameters.size())
-    throw Error(ErrorKind::usage, fmt::format("{} takes {} arguments, got {}", main.name,
-                                              main.parameters.size(), words.size()));
+  if (words.size() != main.parameters.size()) {
+    std::vector<std::string> wanted;
+    for (const auto& parameter : main.parameters)
+      wanted.push_back(fmt::format("{} {}", type_word(parameter.type), parameter.id));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} takes {} argument{}{}, got {}", main.name, wanted.size(),
+                    wanted.size() == 1 ? "" : "s",
+                    wanted.empty() ? "" : fmt::format(" ({})", fmt::join(wanted, ", ")), words.size()));
+  }
   Problems problems(main.name);
   std::vector<Slot> slots;
   for (std::size_t i = 0; i < words.size(); ++i) {

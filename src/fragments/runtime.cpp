@@ -284,7 +284,7 @@ class Runtime {
     auto& resolution = tasks_.resolution_of(task);
     machine_.resolve(task.fragment, resolution);
     const bool ready = resolution.ready();
-    if (const auto rank = elsewhere(task); rank && (ready || output_known(task))) {
+    if (const auto rank = elsewhere(task); rank && (ready || task.output_known())) {
       forward(*rank, task.fragment);
       return tasks_.end(task);
     }
@@ -322,12 +322,6 @@ class Runtime {
     tasks_.end(task);
     printing_.send();
     apply(std::move(effects));
-  }
-  /// Whether the first output is known before the inputs are here: then these need not come to this rank.
-  static bool output_known(const Task& task) {
-    return task.fragment.runs_body() && task.fragment.statement->rules.rank.empty() &&
-           std::ranges::any_of(task.resolution->arguments,
-                               [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }
   void fail(const Fragment& fragment, const Fault& fault, bool no_memory) {
     failures_.push_back(message_of(machine_.image(), fault, fragment.frame->call));

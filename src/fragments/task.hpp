@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -20,6 +21,13 @@ struct Task {
   std::size_t awaited = 0;                 ///< inputs that it waits for
   bool placed = false;                     ///< it stays on this rank
   double since_s = 0;                      ///< of a recording: when it began to wait, or was ready
+
+  /// Whether the first output is known before the inputs are here: then these need not come to this rank.
+  [[nodiscard]] bool output_known() const {
+    return fragment.runs_body() && fragment.statement->rules.rank.empty() &&
+           std::ranges::any_of(resolution->arguments,
+                               [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
+  }
 
   /// Takes another fragment. The memory for inputs stays.
   void set(Fragment other) {

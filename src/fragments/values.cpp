@@ -98,8 +98,7 @@ std::optional<std::int32_t> combine(Op op, std::int32_t a, std::int32_t b) {
 
 Computed combine(Op op, const Value& a, const Value& b) {
   if (a.type() == Type::block || b.type() == Type::block)
-    return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1",
-                   value_fix);
+    return failure(fmt::format("invalid operation on values: {}", to_string(op)), "SEM1", value_fix);
   if (a.type() == Type::string || b.type() == Type::string) return strings(op, a, b);
   if (a.type() == Type::integer && b.type() == Type::integer) return integers(op, a.integer(), b.integer());
   if (op == Op::both) return truth(number(a) != 0 && number(b) != 0);
@@ -125,8 +124,7 @@ static Computed to_integer(const Value& value) {
   const double whole = std::trunc(value.real());
   if (!(whole >= std::numeric_limits<std::int32_t>::min() &&
         whole <= std::numeric_limits<std::int32_t>::max()))
-    return failure(fmt::format("{} is out of the range of int", value.real()), "",
-                   "leave it a real");
+    return failure(fmt::format("{} is out of the range of int", value.real()), "", "leave it a real");
   return {Value(static_cast<std::int32_t>(whole)), {}, {}};
 }
 
@@ -135,7 +133,7 @@ static Computed to_real_number(const Value& value) {
   const auto parsed = parse_number<double>(value.text());
   return parsed ? Computed{Value(*parsed), {}, {}}
                 : failure(fmt::format("{} is no real", text_of(value)), "",
-                            "the whole text has to be a number, such as 1.5");
+                          "the whole text has to be a number, such as 1.5");
 }
 
 Computed convert(Op op, const Value& value) {
@@ -149,9 +147,9 @@ Computed convert(Op op, const Value& value) {
 }
 
 static Computed wrong_type(const Value& value, const char* wanted) {
-  const auto fix = value.type() == Type::block
-                       ? std::string(value_fix)
-                       : fmt::format("{}(...) makes {} {} of it", wanted, *wanted == 'i' ? "an" : "a", wanted);
+  const auto fix = value.type() == Type::block ? std::string(value_fix)
+                                               : fmt::format("{}(...) makes {} {} of it", wanted,
+                                                             *wanted == 'i' ? "an" : "a", wanted);
   return failure(fmt::format("has type {}, wanted is {}", to_string(value.type()), wanted), "SEM1", fix);
 }
 

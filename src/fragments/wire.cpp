@@ -202,8 +202,8 @@ Writer& Writer::operator<<(const Message& message) {
                << message.about;
 }
 MessageReader& MessageReader::operator>>(Message& message) {
-  return *this >> message.at >> message.text >> message.code >> message.note >> message.lines >> message.fix >>
-         message.about;
+  return *this >> message.at >> message.text >> message.code >> message.note >> message.lines >>
+         message.fix >> message.about;
 }
 
 }  // namespace tailrace::fragments

@@ -122,7 +122,7 @@ def test_a_body_that_throws_ends_the_program_with_its_text(shared_object):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{so}"], "main takes 1 arguments, got 0"),
+        (["{so}"], "main takes 1 argument (int n), got 0"),
         (["{so}", "12x"], "n: '12x' is no int"),
         (["missing.so", "1"], "missing.so cannot be loaded"),
         (["missing.json", "1"], "missing.json cannot be read"),

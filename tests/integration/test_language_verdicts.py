@@ -161,5 +161,8 @@ def test_four_kinds_of_programs_that_cannot_end_well(place, kind):
         assert ended.status == 3, ended
         assert sorted(ended.out.splitlines()) == list("123456789"), ended
         message = next(one for one in ended.err.splitlines() if ": error: " in one)
-        assert message.startswith(f"{folder / 'p.fa'}:{len(IMPORTS.splitlines()) + line - 1}:") and said in message
+        assert (
+            message.startswith(f"{folder / 'p.fa'}:{len(IMPORTS.splitlines()) + line - 1}:")
+            and said in message
+        )
         assert ended.err.count(": error: ") == 1 and os.fspath(folder) in message

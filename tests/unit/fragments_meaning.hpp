@@ -244,19 +244,23 @@ inline const std::vector<Meaning> meanings = {
     // recommendations
     {"copies on all ranks change nothing",
      "sub main() { df x, y; for i=0..9 set(i, x[i]) @ { locator_cyclic: i; }; for i=0..9 for j=0..9 "
-     "add(x[j], i, y[i][j]) @ { locator_cyclic: i; }; for i=0..9 show(\"y\", y[i][9 - i]) @ { locator_cyclic: "
+     "add(x[j], i, y[i][j]) @ { locator_cyclic: i; }; for i=0..9 show(\"y\", y[i][9 - i]) @ { "
+     "locator_cyclic: "
      "1; }; } @ { locator_replicating x => all; locator_cyclic x[i] => 2 * i; }",
      repeated("y 9", 10),
      {}},
     {"copies at distances that indices and parameters say",
-     "sub f(name y, int n) { df x; for i=0..4 { block(i, x[i]) @ { locator_cyclic: 1; }; for j=0..4 copy(x[i], "
-     "y[i][j]) @ { locator_cyclic: j; }; } } @ { locator_replicating x[i] => n - i; } sub main() { df y; f(y, "
+     "sub f(name y, int n) { df x; for i=0..4 { block(i, x[i]) @ { locator_cyclic: 1; }; for j=0..4 "
+     "copy(x[i], "
+     "y[i][j]) @ { locator_cyclic: j; }; } } @ { locator_replicating x[i] => n - i; } sub main() { df y; "
+     "f(y, "
      "4); for i=0..4 show(\"y\", y[i][4]); }",
      "y a value of 0 bytes; y a value of 1 bytes; y a value of 2 bytes; y a value of 3 bytes; y a value of 4 "
      "bytes",
      {}},
     {"copies of a value with a use count are not made, and its uses are counted",
-     "sub main() { df x, y; set(7, x) @ { req_count x = 4; locator_cyclic: 1; }; for i=1..4 copy(x, y[i]) @ { "
+     "sub main() { df x, y; set(7, x) @ { req_count x = 4; locator_cyclic: 1; }; for i=1..4 copy(x, y[i]) @ "
+     "{ "
      "locator_cyclic: i; }; show(\"y\", y[1] + y[2] + y[3] + y[4]); } @ { locator_replicating x => all; }",
      "y 28",
      {}},
@@ -267,12 +271,14 @@ inline const std::vector<Meaning> meanings = {
      "nothing; y 7",
      {}},
     {"nobody writes what there are to be copies of",
-     "sub main() { df x, y; copy(x, y) @ { locator_cyclic: 3; }; show(\"\", 1); } @ { locator_replicating x => "
+     "sub main() { df x, y; copy(x, y) @ { locator_cyclic: 3; }; show(\"\", 1); } @ { locator_replicating x "
+     "=> "
      "all; }",
      " 1",
      {"test.fa:1:23: error: " + stuck + "Nobody writes x. [SEM3]"}},
     {"a value with copies is written once",
-     "sub main() { df x, y; set(1, x) @ { locator_cyclic: 1; }; set(1, x) @ { locator_cyclic: 2; }; copy(x, y) @ "
+     "sub main() { df x, y; set(1, x) @ { locator_cyclic: 1; }; set(1, x) @ { locator_cyclic: 2; }; copy(x, "
+     "y) @ "
      "{ locator_cyclic: 3; }; show(\"y\", y); } @ { locator_replicating x => all; }",
      "y 1",
      {"test.fa:1:59: error: x is written twice"}},

@@ -125,9 +125,10 @@ TEST_CASE("bodies without a recommendation run on all ranks") {
 
 /// Messages of all ranks of a program whose readers of one value are on ranks without its home.
 static std::int64_t messages_of(const std::string& rules) {
-  const auto image = test_image("sub main() { df x, y; set(7, x); for i=1..900 copy(x, y[i]) @ { locator_cyclic: i "
-                                "% 3 + 1; }; } @ { locator_cyclic x => 0; locator_cyclic y[i] => i % 3 + 1; " +
-                                rules + " }");
+  const auto image = test_image(
+      "sub main() { df x, y; set(7, x); for i=1..900 copy(x, y[i]) @ { locator_cyclic: i "
+      "% 3 + 1; }; } @ { locator_cyclic x => 0; locator_cyclic y[i] => i % 3 + 1; " +
+      rules + " }");
   Printed printed;
   const auto bodies = test_bodies(printed);
   std::atomic<std::int64_t> messages = 0;
@@ -140,7 +141,8 @@ static std::int64_t messages_of(const std::string& rules) {
 
 TEST_CASE("who reads a value with copies asks no other rank if it has one, and the nearest otherwise") {
   const auto asked = messages_of("");
-  CHECK(asked - messages_of("locator_replicating x => all;") >= 1790);  // a question and an answer of each reader
+  CHECK(asked - messages_of("locator_replicating x => all;") >=
+        1790);  // a question and an answer of each reader
   // ranks 1 and 3 ask 0 and 2
   const auto nearest = messages_of("locator_replicating x => 2;");
   CHECK((asked - nearest >= 590 && asked - nearest <= 610));
