@@ -271,10 +271,10 @@ inline const std::vector<Meaning> meanings = {
      "nothing; y 7",
      {}},
     {"nobody writes what there are to be copies of",
-     "sub main() { df x, y; copy(x, y) @ { locator_cyclic: 3; }; show(\"\", 1); } @ { locator_replicating x "
+     "sub main() { df x, y; copy(x, y) @ { locator_cyclic: 3; }; show(\"z\", 1); } @ { locator_replicating x "
      "=> "
      "all; }",
-     " 1",
+     "z 1",
      {"test.fa:1:23: error: " + stuck + "Nobody writes x. [SEM3]"}},
     {"a value with copies is written once",
      "sub main() { df x, y; set(1, x) @ { locator_cyclic: 1; }; set(1, x) @ { locator_cyclic: 2; }; copy(x, "
