@@ -40,8 +40,9 @@ class Runtime {
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
-        copies_(mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
-                [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
+        copies_(
+            mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
+            [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
         limits_(mail_, options),
         printed_(options.printed),
         printing_(mail_, options.printed),
@@ -78,13 +79,9 @@ class Runtime {
       recording_.turn_to(Activity::messages);
       if (!endpoint_.progress() && !worked && !over()) nap();
     }
-    Ending ending;
-    if (stopped_)
-      ending.stopped = true;
-    else
-      ending = close();
+    auto ending = stopped_ ? Ending() : close();
     if (ending.errors.empty()) pausing_.attend_end();
-    ending.executed = executed_, ending.executed_before = state_.executed_before();
+    ending.stopped = stopped_, ending.executed = executed_, ending.executed_before = state_.executed_before();
     ending.paused_s = pausing_.paused_s(), ending.statements = recording_.statements();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
     return ending;
@@ -172,7 +169,8 @@ class Runtime {
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
     const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
-    return {static_cast<std::int64_t>(queued) + at_work(), store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
+    return {static_cast<std::int64_t>(queued) + at_work(),
+            store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
   }
   [[nodiscard]] bool hold() const {
     return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
@@ -198,7 +196,6 @@ class Runtime {
     return unfolding_.size() + (pausing_.active() ? arrived_.size() + bodies_.size() : 0);
   }
 
-  // Checkpoints
   /// All ranks have paused, and no message of the program is under way: what there is is its state.
   void save() {
     stopped_ = pausing_.stops();
@@ -262,9 +259,7 @@ class Runtime {
     endpoint_.wait(pausing_.attends() ? longest_attending_s : at_work() > 0 ? longest_at_work_s : longest_s);
   }
   void attend() {
-    if (!pausing_.attends()) return;
-    recording_.turn_to(Activity::outside);
-    pausing_.attend();
+    if (pausing_.attends()) recording_.turn_to(Activity::outside), pausing_.attend();
   }
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {

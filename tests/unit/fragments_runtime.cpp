@@ -67,33 +67,39 @@ void check_random(std::uint64_t first, std::uint64_t last) {
     REQUIRE_MESSAGE(expected.ending.succeeded(), program);
     const am::Faults faults{
         .seed = seed, .delayed = 0.5, .max_looks = 30, .slow_rank = seed % 3 == 0 ? 1 : -1};
-    const fragments::RunOptions options{{.workers = 1 + static_cast<int>(seed % 3)}};
+    const fragments::RunOptions options{
+        {.workers = 1 + static_cast<int>(seed % 3), .balance = fragments::balance_words[seed / 3 % 4]}};
     check_same(run_on({2 + static_cast<int>(seed % 4), options, faults}, program), expected);
   }
 }
 
 }  // namespace
 
-TEST_CASE("meaning: each sentence on ranks with 1, 2 and 4 workers as on one thread, errors included") {
+TEST_CASE(
+    "meaning: each sentence on ranks with 1, 2 and 4 workers, balanced or not, as on one thread, errors "
+    "included") {
   for (const auto& row : meanings) {
     CAPTURE(row.what);
     if (left_to_chance(row)) continue;
     const auto expected = run_interpreted(row.program, row.words);
     for (const int ranks : {1, 2, 3, 4, 7})
-      for (const int workers : {1, 2, 4}) {
-        CAPTURE(ranks);
-        CAPTURE(workers);
-        check_same(run_on({ranks, {{.workers = workers}}}, row.program, row.words), expected);
-      }
+      for (const int workers : {1, 2, 4})
+        for (const std::string balance : {"off", "auto"}) {
+          CAPTURE(ranks);
+          CAPTURE(workers);
+          CAPTURE(balance);
+          const fragments::RunOptions options{{.workers = workers, .balance = balance}};
+          check_same(run_on({ranks, options}, row.program, row.words), expected);
+        }
   }
 }
 
 TEST_CASE(
     "random graphs with delayed messages have the interpreter's results, and end neither early nor never") {
-  check_random(1, 100);
+  check_random(1, 5000);
 }
 TEST_CASE("full: random graphs with delayed messages") {
-  check_random(1000, 6000);
+  check_random(10'001, 110'000);
 }
 
 TEST_CASE("a cycle over several ranks, and what waits for it elsewhere") {
@@ -125,9 +131,10 @@ TEST_CASE("bodies without a recommendation run on all ranks") {
 
 /// Messages of all ranks of a program whose readers of one value are on ranks without its home.
 static std::int64_t messages_of(const std::string& rules) {
-  const auto image = test_image("sub main() { df x, y; set(7, x); for i=1..900 copy(x, y[i]) @ { locator_cyclic: i "
-                                "% 3 + 1; }; } @ { locator_cyclic x => 0; locator_cyclic y[i] => i % 3 + 1; " +
-                                rules + " }");
+  const auto image = test_image(
+      "sub main() { df x, y; set(7, x); for i=1..900 copy(x, y[i]) @ { locator_cyclic: i "
+      "% 3 + 1; }; } @ { locator_cyclic x => 0; locator_cyclic y[i] => i % 3 + 1; " +
+      rules + " }");
   Printed printed;
   const auto bodies = test_bodies(printed);
   std::atomic<std::int64_t> messages = 0;
@@ -140,7 +147,8 @@ static std::int64_t messages_of(const std::string& rules) {
 
 TEST_CASE("who reads a value with copies asks no other rank if it has one, and the nearest otherwise") {
   const auto asked = messages_of("");
-  CHECK(asked - messages_of("locator_replicating x => all;") >= 1790);  // a question and an answer of each reader
+  CHECK(asked - messages_of("locator_replicating x => all;") >=
+        1790);  // a question and an answer of each reader
   // ranks 1 and 3 ask 0 and 2
   const auto nearest = messages_of("locator_replicating x => 2;");
   CHECK((asked - nearest >= 590 && asked - nearest <= 610));
