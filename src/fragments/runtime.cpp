@@ -80,13 +80,9 @@ class Runtime {
       recording_.turn_to(Activity::messages);
       if (!endpoint_.progress() && !worked && !over()) nap();
     }
-    Ending ending;
-    if (stopped_)
-      ending.stopped = true;
-    else
-      ending = close();
+    auto ending = stopped_ ? Ending() : close();
     if (ending.errors.empty()) pausing_.attend_end();
-    ending.executed = executed_, ending.executed_before = state_.executed_before();
+    ending.stopped = stopped_, ending.executed = executed_, ending.executed_before = state_.executed_before();
     ending.paused_s = pausing_.paused_s(), ending.statements = recording_.statements();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
     return ending;
@@ -192,7 +188,6 @@ class Runtime {
     return unfolding_.size() + (pausing_.active() ? arrived_.size() + bodies_.size() : 0);
   }
 
-  // Checkpoints
   /// All ranks have paused, and no message of the program is under way: what there is is its state.
   void save() {
     stopped_ = pausing_.stops();
@@ -256,9 +251,7 @@ class Runtime {
     endpoint_.wait(pausing_.attends() ? longest_attending_s : at_work() > 0 ? longest_at_work_s : longest_s);
   }
   void attend() {
-    if (!pausing_.attends()) return;
-    recording_.turn_to(Activity::outside);
-    pausing_.attend();
+    if (pausing_.attends()) recording_.turn_to(Activity::outside), pausing_.attend();
   }
   /// Does the next thing that there is to do; returns whether there was any.
   bool step() {

@@ -132,8 +132,9 @@ def kill_and_resume(directory: Path, whole, seed: int) -> None:
     assert_same(out, whole(method))
 
 
-def test_killed_and_resumed(whole, tmp_path):
-    kill_and_resume(tmp_path, whole, 1)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_and_resumed(seed, whole, tmp_path):
+    kill_and_resume(tmp_path, whole, seed)
 
 
 @pytest.mark.full

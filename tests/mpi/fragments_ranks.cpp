@@ -2,7 +2,6 @@
 // Programs on ranks that are processes, against the interpreter.
 #include <fmt/ranges.h>
 
-#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "../unit/fragments_meaning.hpp"
 #include "am/launch.hpp"
 #include "base/text.hpp"
+#include "described_programs.hpp"
 #include "fragments/runtime.hpp"
 #include "mpi_case.hpp"
 #include "random_fragments.hpp"
@@ -25,23 +25,45 @@ namespace {
 /// The lines that bodies of all ranks printed, on all ranks, in alphabetical order.
 std::string printed_by_all(mpi::CommView comm, const Printed& printed) {
   std::vector<std::string> lines;
-  for (const auto& text : mpi::gather(comm, printed.sorted(), 0))
-    for (auto& line : split_text(text, ';'))
-      if (!line.empty()) lines.push_back(line.substr(line.front() == ' ' ? 1 : 0));
+  for (const auto& text : mpi::gather(comm, printed.sorted(), 0)) {
+    std::size_t between = 0;  // behind each semicolon there is a space
+    for (auto& line : split_text(text, ';')) {
+      if (!line.empty()) lines.push_back(line.substr(between));
+      between = 1;
+    }
+  }
   std::ranges::sort(lines);
   return fmt::format("{}", fmt::join(lines, "; "));
 }
 
-void check_program(mpi::CommView comm, int workers, const std::string& program,
+void check_program(mpi::CommView comm, const fragments::Options& options, const std::string& program,
                    const std::vector<std::string>& words) {
   const auto image = test_image(program);
   Printed alone, printed;
   const auto expected = fragments::interpret(image, test_bodies(alone), words);
   am::launch(comm, {}, [&](am::Endpoint& endpoint) {
-    const auto ending = fragments::run(endpoint, image, test_bodies(printed), words, {{.workers = workers}});
+    const auto ending = fragments::run(endpoint, image, test_bodies(printed), words, {options});
     CHECK(ending.errors == expected.errors);
     CHECK(ending.left_bytes == expected.left_bytes);
   });
+  const auto lines = printed_by_all(comm, printed);
+  if (comm.is_root()) CHECK(lines == alone.sorted());
+}
+
+/// Each number of workers, balanced and not.
+std::vector<fragments::Options> ways() {
+  std::vector<fragments::Options> all;
+  for (const int workers : {1, 2, 4})
+    for (const char* balance : {"off", "auto"}) all.push_back({.workers = workers, .balance = balance});
+  return all;
+}
+
+void check_described(mpi::CommView comm, const fragments::Options& options, const Described& row) {
+  Printed alone, printed;
+  const auto expected = fragments::run_alone(row.program(alone), {});
+  const auto found = fragments::run(comm, row.program(printed), {}, options);
+  CHECK(found.errors == expected.errors);
+  CHECK(std::reduce(found.executed.begin(), found.executed.end()) == expected.executed.front());
   const auto lines = printed_by_all(comm, printed);
   if (comm.is_root()) CHECK(lines == alone.sorted());
 }
@@ -99,25 +121,48 @@ MPI_CASE("stealable fragments of the C++ interface move, others stay, with the s
 }
 
 MPI_CASE("meaning: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
-  constexpr std::array workers{1, 2, 4};
+  const auto all = ways();
   auto turn = static_cast<std::size_t>(comm.size());
   for (const auto& row : meanings) {
     CAPTURE(row.what);
-    if (!left_to_chance(row)) check_program(comm, workers[turn++ % workers.size()], row.program, row.words);
+    if (!left_to_chance(row)) check_program(comm, all[turn++ % all.size()], row.program, row.words);
   }
 }
-MPI_CASE("full: each sentence on ranks with each number of workers", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("full: each sentence on ranks with each number of workers, balanced or not", ranks{1, 2, 3, 4, 7}) {
   for (const auto& row : meanings)
-    for (const int workers : {1, 2, 4}) {
+    for (const auto& options : ways()) {
       CAPTURE(row.what);
-      if (!left_to_chance(row)) check_program(comm, workers, row.program, row.words);
+      CAPTURE(options.workers);
+      CAPTURE(options.balance);
+      if (!left_to_chance(row)) check_program(comm, options, row.program, row.words);
+    }
+}
+
+MPI_CASE("described: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
+  const auto all = ways();
+  auto turn = static_cast<std::size_t>(comm.size());
+  for (const auto& row : described::programs) {
+    CAPTURE(row.what);
+    check_described(comm, all[turn++ % all.size()], row);
+  }
+}
+MPI_CASE("full: each described sentence on ranks with each number of workers, balanced or not",
+         ranks{1, 2, 3, 4, 7}) {
+  for (const auto& row : described::programs)
+    for (const auto& options : ways()) {
+      CAPTURE(row.what);
+      CAPTURE(options.workers);
+      CAPTURE(options.balance);
+      check_described(comm, options, row);
     }
 }
 
 MPI_CASE("random graphs on ranks have the interpreter's results", ranks{2, 3}) {
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  const auto all = ways();
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     CAPTURE(seed);
-    check_program(comm, 1 + static_cast<int>(seed % 3), RandomFragments(seed).program(), {});
+    const auto other = seed + 1000 * static_cast<std::uint64_t>(comm.size());
+    check_program(comm, all[seed % all.size()], RandomFragments(other).program(), {});
   }
 }
 

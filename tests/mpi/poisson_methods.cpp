@@ -59,8 +59,8 @@ struct Computation {
   Solver solver;
 };
 
-/// The bytes of u and of the residuals so far, the same on all ranks: u by global index.
-std::string bits_of(mpi::CommView comm, const Computation& done) {
+/// u by global index, on rank 0.
+std::vector<double> values_of(mpi::CommView comm, const Computation& done) {
   const auto view = done.solver.field("u");
   const auto count = static_cast<std::size_t>(view.box.volume());
   const auto parts = mpi::gather(comm, {static_cast<const char*>(view.data), count * sizeof(double)}, 0);
@@ -76,6 +76,12 @@ std::string bits_of(mpi::CommView comm, const Computation& done) {
         from += bytes;
       }
   }
+  return all;
+}
+
+/// The bytes of u and of the residuals so far, the same on all ranks.
+std::string bits_of(mpi::CommView comm, const Computation& done) {
+  auto all = values_of(comm, done);
   const auto& history = done.solver.history();
   all.insert(all.end(), history.begin(), history.end());
   return {reinterpret_cast<const char*>(all.data()), all.size() * sizeof(double)};
@@ -157,6 +163,47 @@ MPI_CASE(
       const auto values = static_cast<std::size_t>(n.volume()) * sizeof(double);
       CHECK((bits_of(comm, other).substr(0, values) == bits.substr(0, values)));
     }
+}
+
+MPI_CASE("poisson: a look that ends the sweeps leaves the state of its step, with which they continue",
+         ranks{1, 2, 3, 4, 7}) {
+  for (const auto method : methods) {
+    CAPTURE(to_string(method));
+    auto problem = problem_of(method, {22, 18, 1}, {8, 7, 1}, "smooth");
+    problem.check_every = 3;
+    Computation whole(comm, problem), cut(comm, problem, 1 + comm.size() % 2);
+    whole.advance(30);
+    std::vector<StepIndex> seen;
+    const auto until = [&](StepIndex end) {
+      return run::Looks{
+          .last = 30,
+          .next = [](StepIndex step) { return std::min<StepIndex>(30, step + (step % 2 == 0 ? 3 : 1)); },
+          .look =
+              [&seen, end](StepIndex step) {
+                seen.push_back(step);
+                return step < end;
+              }};
+    };
+    cut.solver.compute_on(until(11));
+    CHECK(seen == std::vector<StepIndex>{3, 4, 7, 8, 11});
+    Computation there(comm, problem);
+    there.advance(11);
+    CHECK((values_of(comm, cut) == values_of(comm, there)));
+    cut.solver.compute_on(until(30));
+    CHECK(seen.back() == 30);
+    CHECK((values_of(comm, cut) == values_of(comm, whole)));
+  }
+}
+
+MPI_CASE("poisson: an exception of a look ends the sweeps, and is what is thrown", ranks{1, 3}) {
+  Computation run(comm, problem_of(Method::jacobi, {22, 18, 1}, {8, 7, 1}, "smooth"));
+  const run::Looks looks{.last = 1000,
+                         .next = [](StepIndex step) { return step + 1; },
+                         .look = [](StepIndex step) -> bool {
+                           if (step == 5) throw std::runtime_error("no more");
+                           return true;
+                         }};
+  CHECK_THROWS_WITH(run.solver.compute_on(looks), "no more");
 }
 
 MPI_CASE("poisson: what is solved stays as it is", ranks{1}) {

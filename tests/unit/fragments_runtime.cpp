@@ -67,33 +67,39 @@ void check_random(std::uint64_t first, std::uint64_t last) {
     REQUIRE_MESSAGE(expected.ending.succeeded(), program);
     const am::Faults faults{
         .seed = seed, .delayed = 0.5, .max_looks = 30, .slow_rank = seed % 3 == 0 ? 1 : -1};
-    const fragments::RunOptions options{{.workers = 1 + static_cast<int>(seed % 3)}};
+    const fragments::RunOptions options{
+        {.workers = 1 + static_cast<int>(seed % 3), .balance = fragments::balance_words[seed / 3 % 4]}};
     check_same(run_on({2 + static_cast<int>(seed % 4), options, faults}, program), expected);
   }
 }
 
 }  // namespace
 
-TEST_CASE("meaning: each sentence on ranks with 1, 2 and 4 workers as on one thread, errors included") {
+TEST_CASE(
+    "meaning: each sentence on ranks with 1, 2 and 4 workers, balanced or not, as on one thread, errors "
+    "included") {
   for (const auto& row : meanings) {
     CAPTURE(row.what);
     if (left_to_chance(row)) continue;
     const auto expected = run_interpreted(row.program, row.words);
     for (const int ranks : {1, 2, 3, 4, 7})
-      for (const int workers : {1, 2, 4}) {
-        CAPTURE(ranks);
-        CAPTURE(workers);
-        check_same(run_on({ranks, {{.workers = workers}}}, row.program, row.words), expected);
-      }
+      for (const int workers : {1, 2, 4})
+        for (const std::string balance : {"off", "auto"}) {
+          CAPTURE(ranks);
+          CAPTURE(workers);
+          CAPTURE(balance);
+          const fragments::RunOptions options{{.workers = workers, .balance = balance}};
+          check_same(run_on({ranks, options}, row.program, row.words), expected);
+        }
   }
 }
 
 TEST_CASE(
     "random graphs with delayed messages have the interpreter's results, and end neither early nor never") {
-  check_random(1, 100);
+  check_random(1, 5000);
 }
 TEST_CASE("full: random graphs with delayed messages") {
-  check_random(1000, 6000);
+  check_random(10'001, 110'000);
 }
 
 TEST_CASE("a cycle over several ranks, and what waits for it elsewhere") {
