@@ -18,6 +18,8 @@ PROGRAM, NPB = "tailrace-heat", "NPB"
 # Every way to run is compared on this class, or the first, and so many ranks.
 WAYS_CLASS, WAYS_RANKS = "W", 2
 DISTRIBUTIONS = ("touching", "balanced", "block", "cyclic", "double-block", "reversed-double-block")
+# Transports that add up in any order only.
+IN_ANY_ORDER = ("rma-accumulate",)
 # Class D takes a quarter of an hour on two cores.
 LIMIT_S = 7200.0
 
@@ -107,13 +109,18 @@ def other_ways(npb_class: str, directory: Path, runner: Runner) -> list[Way]:
     usual = Way(WAYS_RANKS, 1, label="auto, touching, exact")
     account = run_own(npb_class, usual, directory, runner)[1]
     transports = [one["name"] for one in account["exchange"]["transports"] if not one["obstacle"]]
-    changes = [("exchange.transport", name, "transport") for name in transports]
+    in_any_order = [name for name in IN_ANY_ORDER if name in transports]
+    changes = [("exchange.transport", name, "transport") for name in transports if name not in in_any_order]
     changes += [("heat.distribution", name, "distribution") for name in DISTRIBUTIONS[1:]]
     changes += [("heat.sum", "fast", "sum"), ("exchange.order", "fast", "order")]
-    return [usual] + [
+    ways = [
         Way(WAYS_RANKS, 1, keys=(f'{key}="{value}"',), label=f"{what} {value}")
         for key, value, what in changes
     ]
+    for name in in_any_order:
+        keys = (f'exchange.transport="{name}"', 'exchange.order="fast"')
+        ways.append(Way(WAYS_RANKS, 1, keys=keys, label=f"transport {name}, order fast"))
+    return [usual, *ways]
 
 
 def measure_ways(

@@ -86,7 +86,11 @@ def check_exchange(account):
     """What run.json says of the exchanges of three ranks agrees with itself and with the method's counts."""
     found = account["exchange"]
     assert (found["transport"], found["asked_by"], found["order"]) == ("isend", "case", "partition_free")
-    assert account["config"]["exchange"] == {"transport": "isend", "order": "partition_free"}
+    assert account["config"]["exchange"] == {
+        "transport": "isend",
+        "order": "partition_free",
+        "aggregate": True,
+    }
     assert {"isend", "persistent"} <= {one["name"] for one in found["transports"] if not one["obstacle"]}
     (mortars,) = found["maps"]
     assert mortars["name"] == "mortars" and mortars["choices"] == []  # nothing was chosen: it was asked for

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tailrace.casefile import FRAGMENTS
 from tailrace.fragment_profile.graph import CriticalPath, Graph, WhatIf, critical_path, graph_of, what_if
 from tailrace.fragment_profile.shares import Shares, shares_of
 from tailrace.fragment_profile.tables import STAGE_NAMES, Recorded, is_recorded, tabulate
@@ -154,7 +155,9 @@ def profile_of(trace: RunTrace, account: dict[str, Any]) -> Profile:
     """Raises NoRecordsError where there is nothing of a fragment program."""
     if not is_recorded(trace):
         raise NoRecordsError("its traces hold no records of a fragment program")
-    over = account.get("status", "finished") == "finished"
+    # A simulation abandons what it has computed beyond its end; a fragment program leaves nothing.
+    is_program = account.get("simulation", FRAGMENTS) == FRAGMENTS
+    over = is_program and account.get("status", "finished") == "finished"
     return Profile(tabulate(trace), over)
 
 
