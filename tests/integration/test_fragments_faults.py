@@ -52,6 +52,7 @@ sub main(string what, int n, real x) {
     wrong(n, r[7][n]) @ { locator_cyclic: 0; };
     for i = 1..1000 long_work(i) @ { locator_cyclic: i; };
   }
+  if what == "throws" wrong(6, r);
   if what == "deeper" deeper(0);
   if what == "index" { one(0, r[n * 2]); }
   if what == "block" {
@@ -121,8 +122,11 @@ def test_a_body_that_ends_its_process_is_named(how, said, threads, program):
 
 
 def test_a_body_that_throws_is_named(program):
-    ended = run(program, "wrong", 6)
-    assert ended.status == 3 and re.search(rf"{PLACE}: error: wrong failed: no luck", ended.err), ended
+    line = next(n for n, line in enumerate(SOURCE.splitlines(), 1) if "wrong(6, r)" in line)
+    ended = run(program, "throws")
+    assert ended.status == 3 and re.search(
+        rf"wrong\.fa:{line}:23: error: wrong failed: no luck", ended.err
+    ), ended
 
 
 def test_recursion_without_end_shows_its_calls(program):
