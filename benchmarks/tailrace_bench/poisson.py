@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from math import prod
 from typing import Any
 
 from tailrace.bench.document import make_document, say
@@ -20,8 +19,6 @@ PROGRAM = "tailrace-bench-poisson"
 EXAMPLE = "examples/poisson.toml"
 # Both compute the same sweeps; sums in another order differ in the last bits.
 MAX_DIFFERENCE = 1e-8
-# A round has about so many updates of points, and sweeps between these numbers.
-UPDATES, MIN_SWEEPS, MAX_SWEEPS = 40_000_000, 10, 50
 # The first round of a process maps its memory.
 ROUNDS = 2
 
@@ -37,19 +34,15 @@ class Case:
     def name(self) -> str:
         return f"{shape_text(self.cells)}/{shape_text(self.blocks)}"
 
-    @property
-    def sweeps(self) -> int:
-        return max(MIN_SWEEPS, min(MAX_SWEEPS, UPDATES // prod(self.cells)))
-
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure. `sweeps`: of a round, none: as suits the case."""
+    """What to measure; so many sweeps per round."""
 
     cases: tuple[Case, ...]
     methods: tuple[str, ...]
     layouts: tuple[tuple[int, int], ...]
-    sweeps: int | None
+    sweeps: int
     pairs: int
     slowed: bool = False
     """Beside the layouts, two ranks of which one has half of its core."""
@@ -89,10 +82,10 @@ def read_shape(text: str) -> tuple[int, int, int]:
 
 
 def usual_cases(quick: bool) -> tuple[Case, ...]:
-    """Small blocks, odd ones, a flat domain, large blocks, boxes, and the example's."""
+    """Small blocks, odd ones, a flat domain, a large one in blocks of two sizes, boxes, and the example's."""
     names = ["64x64/16x16", "101x67/17x13"]
     if not quick:
-        names += ["512x512/128x128", "1000x37/100x37", "2048x2048/128x128"]
+        names += ["512x512/128x128", "1000x37/100x37", "2048x2048/128x128", "2048x2048/512x256"]
         names += ["48x48x48/16x16x16", "33x29x41/10x9x14"]
     return (*map(parse_case, names), *(() if quick else (example(),)))
 
@@ -123,15 +116,14 @@ def measure_case(case: Case, method: str, request: Request, runner: Runner) -> l
     """All layouts one after the other, repetition by repetition. The plain solver has ranks only: where
     fragments have threads, it runs on as many ranks as they have cores.
     """
-    sweeps = request.sweeps or case.sweeps
     wanted = dict.fromkeys([*request.layouts, *((ranks * threads, 1) for ranks, threads in request.layouts)])
     found = {layout: Found() for layout in wanted}
     for repetition in range(request.pairs):
         say(f"{case.name}, {method}: repetition {repetition + 1} of {request.pairs}")
         for layout, one in found.items():
-            add_run(one, case, method, layout, sweeps, runner)
+            add_run(one, case, method, layout, request.sweeps, runner)
     return [
-        make_row(case, method, layout, found[layout], found[layout[0] * layout[1], 1], sweeps)
+        make_row(case, method, layout, found[layout], found[layout[0] * layout[1], 1], request.sweeps)
         for layout in request.layouts
     ]
 
@@ -140,15 +132,14 @@ def measure_slowed(case: Case, method: str, request: Request, runner: Runner) ->
     """Two ranks, the second with half of its core, without balance and with it: the shares of both solvers
     are equal, and those of fragments may change.
     """
-    sweeps = request.sweeps or case.sweeps
     found = {balance: Found() for balance in ("off", "auto")}
     for repetition in range(request.pairs):
         say(f"{case.name}, {method}, a rank slowed: repetition {repetition + 1} of {request.pairs}")
         for balance, one in found.items():
             words = ["--slow-rank", "1", "--balance", balance]
-            add_run(one, case, method, (2, 1), sweeps, runner, words)
+            add_run(one, case, method, (2, 1), request.sweeps, runner, words)
     return [
-        make_row(case, method, (2, 1), one, one, sweeps)
+        make_row(case, method, (2, 1), one, one, request.sweeps)
         | {"name": f"{case.name}, {method}, 2 x 1, one slowed, balance {balance}", "slowed": True}
         for balance, one in found.items()
     ]

@@ -14,15 +14,15 @@ METHODS = ("jacobi", "gauss-seidel", "cg")
 def poisson(
     case: Annotated[
         list[str] | None,
-        typer.Option(metavar="CELLS/BLOCKS", help="Such as 512x512/128x128 (default: eight, 2D and 3D)."),
+        typer.Option(metavar="CELLS/BLOCKS", help="Such as 512x512/128x128 (default: nine, 2D and 3D)."),
     ] = None,
     method: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help=f"{', '.join(METHODS)} (default: all).")
     ] = None,
     layout: Layouts = None,
     sweeps: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Of a round (default: as suits the case, to 50).")
-    ] = None,
+        int, typer.Option(metavar="N", min=1, help="Of a round, which ends with a look at the residual.")
+    ] = 50,
     quick: Annotated[bool, typer.Option("--quick", help="Two small cases, two repetitions: a look.")] = False,
     pairs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Interleaved repetitions (default: 5).")

@@ -191,7 +191,7 @@ def test_cases_of_poisson():
     case = poisson.parse_case("33x29x41/10x9x14")
     assert (case.cells, case.blocks, case.name) == ((33, 29, 41), (10, 9, 14), "33x29x41/10x9x14")
     flat = poisson.parse_case("2048x2048/128x128")
-    assert (flat.cells, flat.blocks, flat.sweeps) == ((2048, 2048, 1), (128, 128, 1), 10)
+    assert (flat.cells, flat.blocks) == ((2048, 2048, 1), (128, 128, 1))
     assert poisson.example().name == "1023x767/128x128"
     for text in ("64x64", "64x64/16x16x16", "0x64/16x16", "64/16"):
         with pytest.raises(CommandError, match="write cells and blocks like"):

@@ -2,6 +2,7 @@
 #include "block_grid.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace tailrace::poisson {
 
@@ -9,6 +10,10 @@ namespace {
 
 std::int64_t count(std::int64_t points, std::int64_t block) {
   return (points + block - 1) / block;
+}
+
+Index3 block_counts(Index3 points, Index3 block) {
+  return {count(points.x, block.x), count(points.y, block.y), count(points.z, block.z)};
 }
 
 Index3 least(Index3 a, Index3 b) {
@@ -21,10 +26,20 @@ Index3 scaled(Index3 blocks, Index3 block) {
 
 }  // namespace
 
+Index3 usual_block(Index3 points, int dimensions) {
+  constexpr std::int64_t enough_blocks = 32;
+  const auto shapes = dimensions == 2
+                          ? std::vector<Index3>{{512, 256, 1}, {512, 128, 1}, {256, 128, 1}, {128, 128, 1}}
+                          : std::vector<Index3>{{64, 64, 32}, {64, 32, 32}, {32, 32, 32}};
+  const auto enough = std::ranges::find_if(
+      shapes, [&](const Index3& shape) { return block_counts(points, shape).volume() >= enough_blocks; });
+  return least(enough != shapes.end() ? *enough : shapes.back(), points);
+}
+
 BlockGrid::BlockGrid(Index3 points, Index3 block, int ranks)
     : points_(points),
       block_(block),
-      counts_{count(points.x, block.x), count(points.y, block.y), count(points.z, block.z)},
+      counts_(block_counts(points, block)),
       bricks_(layout::min_cut_bricks(points, ranks)) {}
 
 Box BlockGrid::box(int number) const noexcept {

@@ -55,7 +55,9 @@ std::vector<run::Key> solver_keys() {
       {.name = "solver.blocks",
        .type = integers,
        .meaning = "unknowns of a block along x, y (, z): a block is what one fragment computes, on any rank",
-       .otherwise = "`[128, 128]` or `[32, 32, 32]`, at most the domain",
+       .otherwise =
+           "`[128, 128]` or `[32, 32, 32]`, at most the domain; in a large one up to `[512, 256]` or "
+           "`[64, 64, 32]`, as long as there are 32 blocks",
        .fix = "blocks = [64, 64]"},
       {.name = "solver.tolerance",
        .type = real,

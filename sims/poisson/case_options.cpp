@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/system.hpp"
+#include "block_grid.hpp"
 #include "options.hpp"
 #include "tailrace/run/case_file.hpp"
 
@@ -88,21 +89,16 @@ void read_boundary(run::CaseFile& file, Options& options) {
 
 void read_blocks(run::CaseFile& file, Problem& problem) {
   const auto& grid = problem.grid;
-  const std::vector<std::int64_t> usual =
-      grid.dimensions == 2 ? std::vector<std::int64_t>{128, 128, 1} : std::vector<std::int64_t>{32, 32, 32};
-  auto given = file.integers("solver.blocks");
-  if (given && !fits(file, "solver.blocks", *given, grid.dimensions)) return;
-  auto blocks = given.value_or(usual);
-  blocks.resize(3, 1);
-  for (int axis = 0; axis < 3; ++axis) {
-    auto& size = blocks[static_cast<std::size_t>(axis)];
-    if (!given) size = std::min(size, grid.points(axis));
-    if (size < 1 || size > grid.points(axis))
+  problem.block = usual_block(grid.cells, grid.dimensions);
+  auto blocks = file.integers("solver.blocks");
+  if (!blocks || !fits(file, "solver.blocks", *blocks, grid.dimensions)) return;
+  blocks->resize(3, 1);
+  for (int axis = 0; axis < 3; ++axis)
+    if (const auto size = (*blocks)[static_cast<std::size_t>(axis)]; size < 1 || size > grid.points(axis))
       return file.add_problem(
-          "solver.blocks", fmt::format("[{}] are no blocks of this domain", fmt::join(*given, ", ")),
+          "solver.blocks", fmt::format("[{}] are no blocks of this domain", fmt::join(*blocks, ", ")),
           fmt::format("1 to {}, {} and {} points along x, y, z", grid.cells.x, grid.cells.y, grid.cells.z));
-  }
-  problem.block = {blocks[0], blocks[1], blocks[2]};
+  problem.block = {(*blocks)[0], (*blocks)[1], (*blocks)[2]};
 }
 
 /// Red and black points must alternate around a periodic axis.

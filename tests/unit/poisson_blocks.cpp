@@ -96,6 +96,17 @@ TEST_CASE("poisson: blocks of any shape have the residual of the whole") {
       }
 }
 
+TEST_CASE("poisson: usual blocks are large where there are enough of them") {
+  CHECK(usual_block({40, 30, 1}, 2) == Index3{40, 30, 1});
+  CHECK(usual_block({1023, 767, 1}, 2) == Index3{128, 128, 1});
+  CHECK(usual_block({1024, 1024, 1}, 2) == Index3{256, 128, 1});
+  CHECK(usual_block({2048, 2048, 1}, 2) == Index3{512, 256, 1});
+  CHECK(usual_block({20000, 100, 1}, 2) == Index3{512, 100, 1});
+  CHECK(usual_block({48, 48, 48}, 3) == Index3{32, 32, 32});
+  CHECK(usual_block({129, 128, 128}, 3) == Index3{64, 32, 32});
+  CHECK(usual_block({256, 256, 256}, 3) == Index3{64, 64, 32});
+}
+
 TEST_CASE("poisson: every point belongs to a rank, whole blocks together") {
   for (int ranks = 1; ranks <= 9; ++ranks) {
     const BlockGrid blocks({20, 9, 5}, {6, 4, 5}, ranks);
