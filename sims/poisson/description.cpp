@@ -19,16 +19,19 @@ Int part_of(int items, int parts, const Int& item) {
          (item >= in_larger) * (more + (item - in_larger) / least);
 }
 
-/// Values that are computed once, for what is described inside.
-void let(Scope& scope, const std::vector<Int>& values, std::vector<Int> names,
+/// Values that are computed once, on a rank, for what is described inside.
+void let(Scope& scope, const Int& rank, const std::vector<Int>& values, std::vector<Int> names,
          const std::function<void(Scope&, const std::vector<Int>&)>& describe) {
   if (names.size() == values.size()) return describe(scope, names);
   const auto& value = values[names.size()];
-  scope.for_each(value, value, [&](Scope& inner, const Int& name) {
-    auto more = names;
-    more.push_back(name);
-    let(inner, values, more, describe);
-  });
+  scope
+      .for_each(value, value,
+                [&](Scope& inner, const Int& name) {
+                  auto more = names;
+                  more.push_back(name);
+                  let(inner, rank, values, more, describe);
+                })
+      .on(rank);
 }
 
 }  // namespace
@@ -70,13 +73,14 @@ void Layout::each_interval(Scope& scope, const Int& rank, const Int& looks, cons
       .repeat_while(
           count, 1, [&](const Int& j) { return end[j][rank] >= 0; },
           [&](Scope& one, const Int& j) {
-            let(one, {end[j - 1][rank], end[j][rank]}, {}, [&](Scope& inner, const std::vector<Int>& bounds) {
-              describe(inner, {.look = j,
-                               .begin = bounds[0],
-                               .end = bounds[1],
-                               .next_end = end[j + 2][rank],
-                               .readers = readers(j + 2)});
-            });
+            let(one, rank, {end[j - 1][rank], end[j][rank]}, {},
+                [&](Scope& inner, const std::vector<Int>& bounds) {
+                  describe(inner, {.look = j,
+                                   .begin = bounds[0],
+                                   .end = bounds[1],
+                                   .next_end = end[j + 2][rank],
+                                   .readers = readers(j + 2)});
+                });
           })
       .on(rank);
 }
@@ -99,17 +103,18 @@ void Layout::blocks_of(Scope& scope, const Int& rank, const PerBlock& describe) 
 void Layout::describe_block(Scope& scope, const Int& rank, const std::vector<Int>& at,
                             const PerBlock& describe) const {
   const auto n = counts();
-  let(scope, {at[0] + n[0] * (at[1] + n[1] * at[2])}, {}, [&](Scope& inner, const std::vector<Int>& number) {
-    std::vector<Int> values{number[0] * blocks_.ranks() + rank, readers(at)};
-    for (auto& neighbour : neighbours(at, number[0])) values.push_back(slot_of_block(neighbour));
-    let(inner, values, {}, [&](Scope& innermost, const std::vector<Int>& names) {
-      describe(innermost, {.number = number[0],
-                           .rank = rank,
-                           .slot = names[0],
-                           .readers = names[1],
-                           .near = {names.begin() + 2, names.end()}});
-    });
-  });
+  let(scope, rank, {at[0] + n[0] * (at[1] + n[1] * at[2])}, {},
+      [&](Scope& inner, const std::vector<Int>& number) {
+        std::vector<Int> values{number[0] * blocks_.ranks() + rank, readers(at)};
+        for (auto& neighbour : neighbours(at, number[0])) values.push_back(slot_of_block(neighbour));
+        let(inner, rank, values, {}, [&](Scope& innermost, const std::vector<Int>& names) {
+          describe(innermost, {.number = number[0],
+                               .rank = rank,
+                               .slot = names[0],
+                               .readers = names[1],
+                               .near = {names.begin() + 2, names.end()}});
+        });
+      });
 }
 
 Int Layout::slot_of_block(const Int& number) const {
@@ -177,7 +182,7 @@ void Layout::describe_sum(Scope& scope, const Int& rank, const Int& number, cons
     const Int within = (item <= last) * item + (item > last) * last;
     values.push_back(level.lowest ? slot_of_block(within) : slot_of_sum(level.items, within));
   }
-  let(scope, values, {}, [&](Scope& inner, const std::vector<Int>& at) {
+  let(scope, rank, values, {}, [&](Scope& inner, const std::vector<Int>& at) {
     const auto &lower = level.lower, &upper = level.upper;
     const Int readers = level.sums == 1 ? blocks_.ranks() : 1;
     const auto add = [&](Scope& one, const Int& k, const Int& more) {
@@ -192,7 +197,8 @@ void Layout::describe_sum(Scope& scope, const Int& rank, const Int& number, cons
       if (level.each == Each::look)
         add(interval, s.look, 1);
       else
-        interval.for_each(s.begin + 1, s.end, [&](Scope& one, const Int& k) { add(one, k, k == s.end); });
+        interval.for_each(s.begin + 1, s.end, [&](Scope& one, const Int& k) { add(one, k, k == s.end); })
+            .on(rank);
       interval.call(level.bodies.passed)
           .with(s.look, upper[level.each == Each::look ? s.look : s.end][at[0]])
           .into(s.next_end)

@@ -187,14 +187,18 @@ void Describer<dimensions>::relaxation(Method method) {
           .on(at.rank)
           .reads(edge[0][slot], at.readers);
       Layout::each_interval(scope, at.rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-        interval.for_each(s.begin + 1, s.end, [&](Scope& one, const Int& k) {
-          const Int uses = 1 + (k == s.end) - (k == last);
-          call(one.call(relax), edge[k - 1], at, Sides(), at.number, k, u[k - 1][slot], rhs[slot])
-              .stealable()
-              .into(u[k][slot], edge[k][slot])
-              .reads(u[k][slot], uses)
-              .reads(edge[k][slot], at.readers * uses);
-        });
+        interval
+            .for_each(s.begin + 1, s.end,
+                      [&](Scope& one, const Int& k) {
+                        const Int uses = 1 + (k == s.end) - (k == last);
+                        call(one.call(relax), edge[k - 1], at, Sides(), at.number, k, u[k - 1][slot],
+                             rhs[slot])
+                            .stealable()
+                            .into(u[k][slot], edge[k][slot])
+                            .reads(u[k][slot], uses)
+                            .reads(edge[k][slot], at.readers * uses);
+                      })
+            .on(at.rank);
         call(interval.call(find), edge[s.end], at, Sides(), s.look, at.number, u[s.end][slot], rhs[slot])
             .into(square[s.look][slot], s.next_end)
             .reads(square[s.look][slot], 1)
@@ -284,9 +288,12 @@ void Describer<dimensions>::conjugate_gradients() {
     layout_.each_block(main, [&](Scope& scope, const BlockPlace& at) {
       const auto &slot = at.slot, &rank = at.rank;
       Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-        interval.for_each(s.begin + 1, s.end, [&](Scope& one, const Int& k) {
-          iterate(one, at, k, {s.end, sweeps}, edges, v);
-        });
+        interval
+            .for_each(s.begin + 1, s.end,
+                      [&](Scope& one, const Int& k) {
+                        iterate(one, at, k, {s.end, sweeps}, edges, v);
+                      })
+            .on(rank);
         const auto &u = v.u[s.end][slot], &r = v.r[s.end][slot], &p = v.p[s.end][slot];
         interval.call(edges)
             .with(at.number, u)
@@ -323,19 +330,22 @@ void Describer<dimensions>::scalars(Scope& main, const Int& sweeps, const Int& l
     const Int readers = layout_.blocks_on(rank);
     scope.call(load_rho).into(v.rho[0][rank]).on(rank).reads(v.rho[0][rank], 2);
     Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-      interval.for_each(s.begin + 1, s.end, [&](Scope& one, const Int& k) {
-        one.call(alpha)
-            .with(v.rho[k - 1][rank], all_pq[k][0])
-            .into(v.alpha[k][rank])
-            .on(rank)
-            .reads(v.alpha[k][rank], readers);
-        one.call(beta)
-            .with(all_rr[k][0], v.rho[k - 1][rank])
-            .into(v.beta[k][rank], v.rho[k][rank])
-            .on(rank)
-            .reads(v.beta[k][rank], readers)
-            .reads(v.rho[k][rank], 2 + (k == s.end) - 2 * (k == sweeps));
-      });
+      interval
+          .for_each(s.begin + 1, s.end,
+                    [&](Scope& one, const Int& k) {
+                      one.call(alpha)
+                          .with(v.rho[k - 1][rank], all_pq[k][0])
+                          .into(v.alpha[k][rank])
+                          .on(rank)
+                          .reads(v.alpha[k][rank], readers);
+                      one.call(beta)
+                          .with(all_rr[k][0], v.rho[k - 1][rank])
+                          .into(v.beta[k][rank], v.rho[k][rank])
+                          .on(rank)
+                          .reads(v.beta[k][rank], readers)
+                          .reads(v.rho[k][rank], 2 + (k == s.end) - 2 * (k == sweeps));
+                    })
+          .on(rank);
       interval.call(find)
           .with(s.look, squares[s.look][0], v.rho[s.end][rank])
           .into(s.next_end)

@@ -12,14 +12,17 @@
 
 namespace tailrace::fragments {
 
-std::vector<Fragment> ReadyFragments::spare(double share, std::size_t most) {
+std::vector<Fragment> ReadyFragments::spare(double share, std::size_t most, const MoveCosts& costs) {
   constexpr std::ptrdiff_t searched = 64;
   std::vector<Fragment> spared;
+  const auto moves = [&](const Task* task) {
+    return task->fragment.may_move() && costs.pays(task->fragment);
+  };
   const auto end = bodies.end(), first = end - std::min(searched, std::ssize(bodies));
-  const auto movable = std::count_if(first, end, [](const Task* task) { return task->fragment.may_move(); });
+  const auto movable = std::count_if(first, end, moves);
   auto left = std::min(static_cast<std::size_t>(share * static_cast<double>(movable)), most);
   for (auto at = bodies.size(); at-- > 0 && left > 0;)
-    if (bodies[at]->fragment.may_move()) move(spared, bodies, at), --left;
+    if (moves(bodies[at])) move(spared, bodies, at), --left;
   if (spared.empty() && unfolding.size() > 1 && unfolding.back()->fragment.may_move())
     move(spared, unfolding, unfolding.size() - 1);
   return spared;
@@ -43,10 +46,10 @@ Balance::Balance(Mail& mail, const std::string& way, ReadyFragments ready, Take 
   if (mail.size() == 1) return;
   if (way == "steal" || way == "auto")
     stealing_.emplace(
-        mail, [this] { return ready_.spare(0.5, std::numeric_limits<std::size_t>::max()); }, take_);
+        mail, [this] { return ready_.spare(0.5, std::numeric_limits<std::size_t>::max(), costs_); }, take_);
   if (way == "diffuse" || way == "auto")
     diffusion_.emplace(
-        mail, [this](std::size_t most) { return ready_.spare(1, most); }, take_);
+        mail, [this](std::size_t most) { return ready_.spare(1, most, costs_); }, take_);
 }
 
 void Balance::look(bool worked, bool idle, const Work& work) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/system.hpp"
 #include "fragments/body_watch.hpp"
 #include "fragments/machine.hpp"
 
@@ -22,9 +23,14 @@ Effects Machine::execute(Fragment fragment, Resolution& resolution) {
 }
 
 Effects Machine::run_body(const Fragment& fragment, Resolution& resolution) const {
-  if (!resolution.fault) return call_body(fragment, resolution);
   Effects effects;
-  effects.fault = std::move(resolution.fault);
+  if (resolution.fault) {
+    effects.fault = std::move(resolution.fault);
+    return effects;
+  }
+  const double began_s = options_.timed ? monotonic_s() : 0;
+  effects = call_body(fragment, resolution);
+  if (options_.timed) effects.body_s = monotonic_s() - began_s;
   return effects;
 }
 

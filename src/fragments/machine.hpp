@@ -46,12 +46,14 @@ struct Effects {
   std::optional<Fragment> again;     ///< the fragment itself, which continues
   std::optional<Fault> fault;
   bool no_memory = false;  ///< the fault is that there was none
+  double body_s = 0;       ///< that the body took, if bodies are timed
 };
 
 struct MachineOptions {
   std::int32_t rank = 0;
   std::int32_t batch = 64;       ///< iterations that a loop creates at once
   std::uint32_t depth = 10'000;  ///< calls within each other
+  bool timed = false;            ///< bodies
 };
 
 /// Iterations that a loop creates at once: no more than the fragments that a rank may have. @local

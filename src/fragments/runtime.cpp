@@ -35,9 +35,11 @@ class Runtime {
           const RunOptions& options)
       : endpoint_(endpoint),
         termination_(endpoint),
-        machine_(
-            image, bodies,
-            {.rank = endpoint.rank(), .batch = batch_within(options.live_fragments), .depth = options.depth}),
+        machine_(image, bodies,
+                 {.rank = endpoint.rank(),
+                  .batch = batch_within(options.live_fragments),
+                  .depth = options.depth,
+                  .timed = options.balance != "off"}),
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         store_(endpoint.size()),
@@ -308,6 +310,7 @@ class Runtime {
   void conclude(Task& task, Effects effects) {
     const auto& fragment = task.fragment;
     recording_.concludes(fragment, effects.again.has_value());
+    if (balance_->active() && fragment.runs_body()) balance_->ran(fragment, effects);
     if (effects.fault) fail(fragment, *effects.fault, effects.no_memory);
     if (!effects.fault && !effects.again) ++executed_;
     foreign_bytes_ -= fragment.foreign_bytes;
