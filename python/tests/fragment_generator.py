@@ -6,6 +6,7 @@ Each value is written once and read only where it is certain to be written; ints
 
 import random
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from fragment_bodies import BODIES, LIMIT, MAX_TEXT, body_subs
@@ -75,7 +76,9 @@ class Program:
             for name, sub in subs.items()
         )
 
+    @cached_property
     def evaluated(self) -> Evaluation:
+        """A run of it; counts and deletes change nothing of that."""
         run = Evaluation(self.subs)
         run.run(self.main.block, {"n": self.argument})
         return run
@@ -434,7 +437,7 @@ class Program:
 
     def add_counts(self) -> None:
         """Says how often some values are used, exactly, or deletes them behind their only use."""
-        run = self.evaluated()
+        run = self.evaluated
         calls = {call for call, _ in self.once}
         for call, block in self.once:
             for target in [*call.args, *call.sets]:

@@ -4,13 +4,15 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from fragment_texts import Programs, mutated
 from tailrace.console import CommandError
-from tailrace.fragments.check import check_program
+from tailrace.fragments.check import check_source
+from tailrace.fragments.source import source_of
 
 LIMIT_S = 20
 
@@ -31,45 +33,61 @@ def alarm() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def look(path: Path, text: str) -> int:
-    """The number of errors; each has a place within the text, and all can be shown."""
-    path.write_text(text)
+@pytest.fixture(scope="module", autouse=True)
+def included(tmp_path_factory) -> Iterator[None]:
+    """What programs may include: a part, and one that includes itself."""
+    place = tmp_path_factory.mktemp("included")
+    (place / "part.fa").write_text("#define B $A + 1\nC++ sub part(name r) ${{ r = 1; $}}\n")
+    (place / "loop.fa").write_text('#include "loop.fa"\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        yield
+
+
+def look(text: str) -> int:
+    """The number of errors; each has a place within its file, and all can be shown."""
     try:
         with alarm():
-            problems = check_program(path)[1]
+            problems = check_source(source_of(text.encode(), Path("p.fa"), "p.fa"))[1]
     except CommandError as error:
         assert "Fix: " in str(error)
         return 1
     problems.as_text()
     for problem in problems.shown():
         line, column = problem.place.line_and_column
-        assert 1 <= line <= text.count("\n") + 1 and column >= 1 and problem.as_dict()
+        assert 1 <= line <= problem.place.file.text.count("\n") + 1 and column >= 1 and problem.as_dict()
     return len(problems.errors)
 
 
 @pytest.mark.parametrize("seed", range(0, 200, 20))
-def test_well_formed_programs_are_accepted(tmp_path, seed):
+def test_well_formed_programs_are_accepted(seed):
     for number in range(seed, seed + 20):
-        assert look(tmp_path / "p.fa", Programs(number).program()) == 0, Programs(number).program()
+        assert look(program(number)) == 0, program(number)
 
 
-def changed(tmp_path: Path, first: int, count: int) -> int:
+@lru_cache(maxsize=1)
+def program(seed: int) -> str:
+    """Of which the next ones are changes."""
+    return Programs(seed).program()
+
+
+def changed(first: int, count: int) -> int:
     refused = 0
     for number in range(first, first + count):
-        text = mutated(Programs(number // 10).program(), number)
+        text = mutated(program(number // 10), number)
         try:
-            refused += look(tmp_path / "p.fa", text) > 0
+            refused += look(text) > 0
         except Exception as error:
             raise AssertionError(f"seed {number}:\n{text}") from error
     return refused
 
 
 @pytest.mark.parametrize("first", range(0, 20_000, 1000))
-def test_changed_programs_end_in_messages(tmp_path, first):
-    assert changed(tmp_path, first, 1000) > 500
+def test_changed_programs_end_in_messages(first):
+    assert changed(first, 1000) > 500
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("first", range(100_000, 1_100_000, 10_000))
-def test_many_changed_programs_end_in_messages(tmp_path, first):
-    assert changed(tmp_path, first, 10_000) > 5_000
+def test_many_changed_programs_end_in_messages(first):
+    assert changed(first, 10_000) > 5_000

@@ -75,7 +75,7 @@ def compare(seeds: range, ranks: int, bodies: Path, place: Path) -> None:
     status, out, err = run(programs, ranks, bodies, place)
     seen = lines_by_tag(out)
     for one, seed in zip(programs, seeds, strict=True):
-        expected, got = Counter(one.evaluated().lines), seen.get(str(one.tag), Counter())
+        expected, got = Counter(one.evaluated.lines), seen.get(str(one.tag), Counter())
         missing, too_many = expected - got, got - expected
         assert not missing and not too_many, (
             f"seed {seed}: {missing=} {too_many=}\n{one.text()}\n{err[:2000]}"

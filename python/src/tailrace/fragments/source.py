@@ -122,6 +122,11 @@ def read_source(path: Path, name: str, included_from: Place | None = None) -> So
         raw = path.read_bytes()
     except OSError as error:
         raise CommandError(f"{name}: {error.strerror}") from error
+    return source_of(raw, path, name, included_from)
+
+
+def source_of(raw: bytes, path: Path, name: str, included_from: Place | None = None) -> SourceFile:
+    """The same for the bytes of a file."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
