@@ -4,21 +4,24 @@
 
 import ctypes
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import command
 from fragment_evaluator import Evaluator, bodies_of
+from native import needs
 from tailrace.fragments.build import Builder
 from tailrace.fragments.check import check_program
-from tailrace.fragments.compile import build_object, sources_of
+from tailrace.fragments.compile import Source, build_object, compile_source, sources_of
 from tailrace.fragments.compilers import find_compiler
 from tailrace.fragments.folders import needed_folder
 from tailrace.fragments.functions import find_functions
 from tailrace.fragments.lower import lower
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.units import program_unit, units_of
+from tailrace.programs import find_program
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "fragment_language.md"
 POWERS = PAGE.read_text().split("```fragments\n")[1].split("```")[0]
@@ -88,6 +91,49 @@ MEANINGS = [
 @pytest.mark.parametrize(("statements", "expected"), MEANINGS, ids=range(len(MEANINGS)))
 def test_statements_mean_what_they_say(statements, expected):
     assert meaning(statements, 3) == expected
+
+
+PRINTING = "import c_set(value, name) as set;\\nimport c_show(value) as show;\\n"
+
+
+@pytest.fixture(scope="module")
+def printing(tmp_path_factory) -> Path:
+    """A shared object with `c_set`, and `c_show` that prints a line."""
+    place = tmp_path_factory.mktemp("printing")
+    (place / "bodies.cpp").write_text(
+        "#include <ucenv.h>\n"
+        'extern "C" void c_set(const InputDF &v, OutputDF &r) { r = v; }\n'
+        'extern "C" void c_show(const InputDF &v) { puts(v.to_string().c_str()); }\n'
+    )
+    (place / "bodies.fa").write_text(f"{PRINTING}sub main() {{ df x; set(1, x); show(x); }}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        patch.setenv("CXX_FLAGS", "-O0")
+        problems = compile_source(Source(place / "bodies.fa"), place / "bodies.so")
+    assert problems.errors == [], problems.as_text()
+    return place / "bodies.so"
+
+
+PRINTING = "import c_set(value, name) as set;\nimport c_show(value) as show;\n"
+
+
+@needs("tailrace-fragments")
+@pytest.mark.parametrize(("statements", "expected"), MEANINGS, ids=range(len(MEANINGS)))
+def test_statements_mean_the_same_on_any_number_of_ranks(statements, expected, printing):
+    Path("p.fa").write_text(f"{PRINTING}sub main(int n) {{ df x, y; {statements} }}\n")
+    Path("p.json").write_text(json.dumps(lower(check_program(Path("p.fa"))[0])))
+    lines = [f"{one:.6f}" if isinstance(one, float) else str(one) for one in expected]
+    for ranks in (1, 2, 3):
+        words = ["--transport", f"local:{ranks}", "--bodies", printing, "p.json", "3"]
+        done = subprocess.run(
+            [find_program("tailrace-fragments"), *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert sorted(done.stdout.splitlines()) == sorted("\n".join(lines).splitlines())
 
 
 def test_places_and_recommendations_are_in_the_document():
