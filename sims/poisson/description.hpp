@@ -40,7 +40,7 @@ class Layout {
 
   /// Gives the ends of the first two intervals.
   using Ends = fragments::Atomic<std::tuple<>, std::tuple<int, int, int>>;
-  /// Gives, from the look at the end of a interval and what is there, when the interval after the next one
+  /// Gives, from the look at the end of an interval and what is there, when the interval after the next one
   /// ends; -1 if there is none.
   using Passed = fragments::Atomic<std::tuple<int, double>, std::tuple<int>>;
 

@@ -31,7 +31,7 @@ struct Surroundings {
   const std::vector<int>& ends;
   Gathering& gathering;
 
-  /// The end of a interval, -1 behind the last.
+  /// The end of an interval, -1 behind the last.
   [[nodiscard]] int end_of(int interval) const {
     const auto i = static_cast<std::size_t>(interval);
     return i < ends.size() ? ends[i] : -1;

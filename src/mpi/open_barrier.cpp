@@ -7,8 +7,7 @@ namespace tailrace::mpi {
 
 OpenBarrier::~OpenBarrier() {
   // Only while an error ends the program: others may never enter, so nobody waits and nothing is freed.
-  if (request_ != MPI_REQUEST_NULL) [[maybe_unused]]
-    const auto* lost = comm_.release();
+  if (request_ != MPI_REQUEST_NULL) static_cast<void>(comm_.release());
 }
 
 void OpenBarrier::enter() {

@@ -86,9 +86,10 @@ MPI_Datatype type_of(WindowNumber kind) {
       return MPI_DOUBLE;
     case WindowNumber::int32:
       return MPI_INT32_T;
-    default:
+    case WindowNumber::int64:
       return MPI_INT64_T;
   }
+  return MPI_DATATYPE_NULL;
 }
 
 MPI_Op operation_of(WindowOperation how) {
@@ -99,9 +100,10 @@ MPI_Op operation_of(WindowOperation how) {
       return MPI_MIN;
     case WindowOperation::max:
       return MPI_MAX;
-    default:
+    case WindowOperation::logical_or:
       return MPI_LOR;
   }
+  return MPI_OP_NULL;
 }
 
 }  // namespace

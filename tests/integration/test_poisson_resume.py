@@ -5,6 +5,8 @@ with the same bits.
 
 import random
 import signal
+import time
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -77,10 +79,19 @@ def assert_same(found: Path, expected: Path) -> None:
     jobs.assert_equal_files(found / "output.h5", expected / "output.h5")
 
 
-def cut(job: jobs.Job, out: Path, moment: int, number: int, rank: int) -> jobs.Ended:
-    """Sends a signal when the output has so many steps, or the run may be over."""
-    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= moment, f"recorded step {moment}")
-    job.send(number, rank=rank)
+def cut(job: jobs.Job, out: Path, moment: int, number: int, rank: int, since_ns: int = 0) -> jobs.Ended:
+    """Sends a signal when the output, written to since then, has so many steps, unless the run is over."""
+    output = out / "output.h5"
+
+    def is_there() -> bool:
+        if job.process.poll() is not None:
+            return True
+        written = output.exists() and output.stat().st_mtime_ns > since_ns
+        return written and jobs.recorded_steps(output) >= moment
+
+    job.wait_for(is_there, f"recorded step {moment}")
+    with suppress(IndexError, ProcessLookupError):  # the rank has ended
+        job.send(number, rank=rank)
     return job.wait()
 
 
@@ -121,11 +132,13 @@ def kill_and_resume(directory: Path, whole, seed: int) -> None:
         resume = ["--resume"] if list(out.glob("checkpoints/step-*[0-9]")) else ["--overwrite"]
         every = ["--set", f"checkpoint.every={chance.choice([6, 20])}"]
         words = [*every, *resume, *(slow if attempt < 2 else [])]
+        since_ns = time.time_ns()
         job = start(directory, method, name, ranks, *words)
         if attempt == 2:
             ended = job.wait()
         else:
-            ended = cut(job, out, chance.randint(0, 80), signal.SIGKILL, chance.randrange(ranks))
+            moment, rank = chance.randint(0, 80), chance.randrange(ranks)
+            ended = cut(job, out, moment, signal.SIGKILL, rank, since_ns)
         assert ended.status == 0 or attempt < 2, ended
         if ended.status == 0:
             break

@@ -15,13 +15,9 @@
 
 using namespace tailrace;
 using namespace tailrace::exchange;
+using test::error_info_of;
 
 namespace {
-
-template <class Action>
-ErrorInfo error_of(const Action& action) {
-  return test::error_of(action).value_or(ErrorInfo{});
-}
 
 AccessMap make(mpi::CommView comm, const Distribution& distribution) {
   const std::vector<std::int64_t> indices{0, 9};
@@ -45,24 +41,24 @@ MPI_CASE("what is wrong on one rank is the same error on all", ranks{1, 2, 3}) {
   const Distribution ten = Block(10, comm.size());
   const bool last = comm.rank() == comm.size() - 1;
   const std::vector<std::int64_t> good{0, 9}, bad{0, 12};
-  const auto out_of_range = error_of([&] { AccessMap::make(comm, ten, last ? bad : good); });
+  const auto out_of_range = error_info_of([&] { AccessMap::make(comm, ten, last ? bad : good); });
   CHECK(out_of_range.kind == ErrorKind::input);
   CHECK(out_of_range.message == "index 12 at position 1 of a space of 10");
   CHECK(out_of_range.rank == comm.size() - 1);
-  const auto ranks = error_of([&] { make(comm, Block(10, comm.size() + 1)); });
+  const auto ranks = error_info_of([&] { make(comm, Block(10, comm.size() + 1)); });
   CHECK(ranks.message.find("a distribution over") == 0);
-  const auto name = error_of([&] { AccessMap::make(comm, ten, good, {.transport = "pigeons"}); });
+  const auto name = error_info_of([&] { AccessMap::make(comm, ten, good, {.transport = "pigeons"}); });
   CHECK(name.kind == ErrorKind::usage);
   CHECK(name.hint.find("persistent, shared, isend") != std::string::npos);
 }
 
 MPI_CASE("ranks that have different distributions all learn it", ranks{2, 3, 7}) {
   const bool last = comm.rank() == comm.size() - 1;
-  const auto sizes = error_of([&] { make(comm, Block(last ? 12 : 10, comm.size())); });
+  const auto sizes = error_info_of([&] { make(comm, Block(last ? 12 : 10, comm.size())); });
   CHECK(sizes.kind == ErrorKind::input);
   CHECK(sizes.message == "ranks have distributions of 10 to 12 indices");
   CHECK(sizes.hint == "the same distribution on all ranks");
-  const auto rules = error_of([&] {
+  const auto rules = error_info_of([&] {
     make(comm, last ? Distribution(Cyclic(30, comm.size())) : Distribution(Block(30, comm.size())));
   });
   CHECK(rules.message == "ranks have different distributions of 30 indices");
@@ -70,7 +66,7 @@ MPI_CASE("ranks that have different distributions all learn it", ranks{2, 3, 7})
 
 MPI_CASE("a distribution whose functions contradict each other is refused when a map is made",
          ranks{1, 2, 3}) {
-  const auto error = error_of([&] { make(comm, Contradictory{Block(30, comm.size())}); });
+  const auto error = error_info_of([&] { make(comm, Contradictory{Block(30, comm.size())}); });
   if (comm.size() == 1) {  // where nothing contradicts
     CHECK(error.message.empty());
     return;
@@ -87,15 +83,15 @@ MPI_CASE("a map is not rebuilt while a flight is under way, nor used after it wa
   std::vector<double> x(static_cast<std::size_t>(map.array_size()));
   {
     auto flight = map.begin_gather(map.view(std::span(x)));
-    const auto error = error_of([&] { map.rebuild(ten, std::vector<std::int64_t>{0}); });
+    const auto error = error_info_of([&] { map.rebuild(ten, std::vector<std::int64_t>{0}); });
     CHECK(error.kind == ErrorKind::usage);
     CHECK(error.message == "a map is rebuilt while a flight of it is under way");
     flight.finish();
   }
   const AccessMap other = std::move(map);
-  const auto gone = error_of([&] { static_cast<void>(map.begin_gather(field(std::span(x)))); });
+  const auto gone = error_info_of([&] { static_cast<void>(map.begin_gather(field(std::span(x)))); });
   CHECK(gone.message == "an access map that was moved away is used");
-  CHECK(error_of([&] { map.rebuild(ten, {}); }).kind == ErrorKind::usage);
+  CHECK(error_info_of([&] { map.rebuild(ten, {}); }).kind == ErrorKind::usage);
 }
 
 MPI_CASE("an array is freed with what is under way done, and is gone then", ranks{1, 2, 3, 7}) {
@@ -110,7 +106,7 @@ MPI_CASE("an array is freed with what is under way done, and is gone then", rank
   heap.put(x.on(next, 0), 7.0);
   heap.free(x);
   CHECK(read[0] == 10 + next);
-  CHECK(error_of([&] { heap.put(x.on(next, 0), 1.0); }).message ==
+  CHECK(error_info_of([&] { heap.put(x.on(next, 0), 1.0); }).message ==
         "an array of another heap, or one that was freed");
 }
 
@@ -121,7 +117,7 @@ MPI_CASE("with debug checks, ranks that begin different flights all learn it", r
   AccessMap& map = *kept.back();
   static std::vector<double> x;
   x.assign(static_cast<std::size_t>(map.array_size()), 0);
-  const auto error = error_of([&] {
+  const auto error = error_info_of([&] {
     auto flight = comm.is_root() ? map.begin_gather(map.view(std::span(x)))
                                  : map.begin_scatter_add(map.view(std::span(x)));
     flight.finish();

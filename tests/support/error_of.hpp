@@ -18,4 +18,10 @@ std::optional<ErrorInfo> error_of(const Action& action) {
   return {};
 }
 
+/// The error that `action` throws; one without a message where it throws none.
+template <class Action>
+ErrorInfo error_info_of(const Action& action) {
+  return error_of(action).value_or(ErrorInfo{});
+}
+
 }  // namespace tailrace::test

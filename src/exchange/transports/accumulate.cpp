@@ -3,6 +3,7 @@
 
 #include "exchange/entries.hpp"
 #include "exchange/transports/passive.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::exchange {
 
@@ -16,9 +17,12 @@ mpi::WindowNumber window_number(Number number) {
       return mpi::WindowNumber::float64;
     case Number::int32:
       return mpi::WindowNumber::int32;
-    default:
+    case Number::int64:
       return mpi::WindowNumber::int64;
+    case Number::byte:
+      break;
   }
+  throw Error(ErrorKind::internal, "no operation of MPI combines objects of the caller", "another transport");
 }
 
 mpi::WindowOperation window_operation(Reduction how) {
@@ -29,9 +33,10 @@ mpi::WindowOperation window_operation(Reduction how) {
       return mpi::WindowOperation::min;
     case Reduction::max:
       return mpi::WindowOperation::max;
-    default:
-      return mpi::WindowOperation::logical_or;
+    case Reduction::logical_or:
+      break;
   }
+  return mpi::WindowOperation::logical_or;
 }
 
 std::size_t entry_bytes(const Sums& sums) {
@@ -40,7 +45,7 @@ std::size_t entry_bytes(const Sums& sums) {
   return bytes;
 }
 
-/// The sums of a rank as one pseudo message, which nobody sends whole.
+/// The sums of a rank, which have the place of a message in its window, though nobody sends them whole.
 std::vector<Peer> stored_sums(const LineConfig& config) {
   return {{config.comm.rank(), static_cast<std::size_t>(config.sums->count) * entry_bytes(*config.sums)}};
 }

@@ -30,13 +30,14 @@ constexpr std::string_view uneven_neighbours;
 // Why maps do not use OpenSHMEM (docs/explain/exchange.md has what was tried).
 #ifdef OPEN_MPI
 constexpr std::string_view no_shmem =
-    "a process that uses Open MPI's OpenSHMEM and MPI does not end in order (signal 11, or MPI ended twice), "
-    "and OpenSHMEM allocates over all processes of a job, where a map may have some of them";
+    "maps over OpenSHMEM are not there yet: a process that uses Open MPI's OpenSHMEM and MPI ends in signal "
+    "11 "
+    "unless it was started for that, and OpenSHMEM allocates over all processes of a job, where a map may "
+    "have "
+    "some of them";
 #else
 constexpr std::string_view no_shmem = "this MPI library has no OpenSHMEM";
 #endif
-
-constexpr std::string_view no_accumulate;
 
 constexpr std::array<Transport, 11> all{{
     {"persistent", "two-sided messages, prepared once", open_persistent},
@@ -48,8 +49,13 @@ constexpr std::array<Transport, 11> all{{
     {"router", "stored and forwarded, so that a rank sends few messages to many peers", open_router},
     {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence, {}, true, true},
     {"get", "one-sided gets once a flag says that there is something", open_get, {}, true, true},
-    {"rma-accumulate", "contributions are added in their owner's memory as they come; gathers as rma-lock",
-     open_rma_lock, no_accumulate, true, false, open_accumulate},
+    {"rma-accumulate",
+     "contributions are added in their owner's memory as they come; gathers as rma-lock",
+     open_rma_lock,
+     {},
+     true,
+     false,
+     open_accumulate},
     {"shmem", "puts of OpenSHMEM", nullptr, no_shmem, true},
 }};
 
