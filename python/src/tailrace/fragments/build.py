@@ -99,7 +99,7 @@ class Builder:
         files = [name for name in included(dependencies.read_text()) if Path(name) != source]
         if header is not None:
             files += json.loads(record_of(Path(f"{header}{PRECOMPILED}")).read_text())["files"]
-        used = {name: self.digest_of(Path(name)) for name in dict.fromkeys(files)}
+        used = {name: self.digest_of(name) for name in dict.fromkeys(files)}
         note = source.with_suffix(".json")
         note.write_text(json.dumps({"object": digest(made.read_bytes()), "files": used}))
         made.replace(kept)
@@ -125,11 +125,10 @@ class Builder:
                 source.replace(header)
         return header if self.is_kept(kept) else None
 
-    def digest_of(self, file: Path) -> str:
-        name = str(file)
-        if name not in self.digests:
-            self.digests[name] = digest(file.read_bytes())
-        return self.digests[name]
+    def digest_of(self, file: str) -> str:
+        if file not in self.digests:
+            self.digests[file] = digest(Path(file).read_bytes())
+        return self.digests[file]
 
     def is_kept(self, kept: Path) -> bool:
         """Whether an object is whole and made of files as they are now."""
@@ -137,7 +136,7 @@ class Builder:
             entry = json.loads(record_of(kept).read_text())
             if digest(kept.read_bytes()) != entry["object"]:
                 return False
-            if any(self.digest_of(Path(name)) != found for name, found in entry["files"].items()):
+            if any(self.digest_of(name) != found for name, found in entry["files"].items()):
                 return False
             os.utime(kept)
             return True
