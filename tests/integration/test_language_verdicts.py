@@ -64,6 +64,7 @@ VERDICTS = {
         ("for i = 0..n set(i, x[i]); for i = 4..n + 1 say(x[i]);", 47, "the program cannot finish: 1 fragment waits. Nobody writes x[4]. [SEM3]", ["x[0..3] are written at p.fa:MAIN:16"]),
         ("set(x, y); set(y, x);", 3, "the program cannot finish: 2 fragments wait. cycle: these fragments wait for each other. [SEM3]", ["^ needs x", "p.fa:MAIN:14 needs y", "Fix: "]),
         ("set(1, x) @ { req_count x = 1; }; set(x, y[1]); if y[1] say(x);", 59, "the program cannot finish: 1 fragment waits. The use count of x is exhausted, it is set at p.fa:MAIN:17. [SEM3.5]", ["^ needs x", "Fix: "]),
+        ("set(1, x); set(x, y) @ { delete x; }; if y say(x);", 46, "the program cannot finish: 1 fragment waits. x was deleted at p.fa:MAIN:14. [SEM3.6]", ["^ needs x", "Fix: delete it with the last"]),
     ],
     "no code": [
         ("unset(n, x);", 3, "unset has not set its output x", ["Fix: "]),
