@@ -158,7 +158,7 @@ def describe(token: Token, expected: set[str]) -> tuple[str, str]:
     """What is wrong at a token, and what could be there instead."""
     shown = {"\x02": "$", "\x01": "${{"}.get(token.text[:1], token.text)
     what = "the text ends too early" if token.kind == END else f"unexpected {shown}"
-    words = sorted(spelled(expected))
+    words = [word if word[0].isalpha() else f'"{word}"' for word in sorted(spelled(expected))]
     some = ", ".join(words[:8]) + (", ..." if len(words) > 8 else "")
     return what, f"expected {some}" if words else ""
 
