@@ -7,8 +7,8 @@
 namespace tailrace::poisson {
 
 /// The block that a domain is cut into where nothing is said: 128 x 128 or 32 x 32 x 32 points, in a large
-/// domain more, up to 131,072, as long as there are 32 blocks. Larger blocks cost less beside their arithmetic;
-/// the number of ranks has no say, so that results have the same bits on any. @local
+/// domain more, up to 131,072, as long as there are 32 blocks. Larger blocks cost less beside their
+/// arithmetic; the number of ranks has no say, so that results have the same bits on any. @local
 Index3 usual_block(Index3 points, int dimensions);
 
 /// The points of a domain in blocks of one shape, of which the last along an axis may be smaller, and the

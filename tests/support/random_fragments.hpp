@@ -34,9 +34,9 @@ class RandomFragments {
         "sub call(name r, int a, int b, int k, int c) { add(r[a], r[b], r[k]) @ { req_count r[k] = c; }; "
         "}\nsub main() { df x, i, w, d, y;\n";
     for (const auto& statement : statements) text += statement + "\n";
-    return text + fmt::format(
-                      "}} @ {{ locator_cyclic x[j] => j * {} + {}; locator_replicating y[j] => {}; }}\n", below(5),
-                      below(5), below(2) == 0 ? "all" : fmt::format("j % 2 + {}", 1 + below(2)));
+    return text +
+           fmt::format("}} @ {{ locator_cyclic x[j] => j * {} + {}; locator_replicating y[j] => {}; }}\n",
+                       below(5), below(5), below(2) == 0 ? "all" : fmt::format("j % 2 + {}", 1 + below(2)));
   }
 
  private:
@@ -74,13 +74,13 @@ class RandomFragments {
         return fmt::format("cf c[{0}]: add(x[{1}], x[{2}], x[{0}]) @ {{ %{0} wait x[{1}]; }};", node, a, b);
       case 6:
         return fmt::format(
-            "while k < x[{3}] * 0 + 1, k=0..out w[{0}] {{ add(x[{1}], x[{2}], x[{0}]) @ {{ %{0} }}; }}", node, a,
-            b, use(below(node)));
+            "while k < x[{3}] * 0 + 1, k=0..out w[{0}] {{ add(x[{1}], x[{2}], x[{0}]) @ {{ %{0} }}; }}", node,
+            a, b, use(below(node)));
       case 7:
         return fmt::format("call(x, {1}, {2}, {0}, #{0}) >> (d[{0}]); if d[{0}] == 1 nothing();", node, a, b);
       case 8:
-        return fmt::format("add(x[{1}], x[{2}] + y[{3}] * 0, x[{0}]) @ {{ %{0} locator_cyclic: {4}; }};", node,
-                           a, b, below(4), below(7));
+        return fmt::format("add(x[{1}], x[{2}] + y[{3}] * 0, x[{0}]) @ {{ %{0} locator_cyclic: {4}; }};",
+                           node, a, b, below(4), below(7));
       default:
         return fmt::format("add(x[{1}], x[{2}], x[{0}]) @ {{ %{0} }};", node, a, b);
     }
@@ -89,8 +89,8 @@ class RandomFragments {
   void fill_count(std::vector<std::string>& statements, int node) {
     const auto count = uses_[static_cast<std::size_t>(node)];
     for (auto& statement : statements) {
-      replace(statement, fmt::format("%{} ", node), fmt::format("req_count x[{}] = {}; {}", node, count,
-                                                               pushes_[static_cast<std::size_t>(node)]));
+      replace(statement, fmt::format("%{} ", node),
+              fmt::format("req_count x[{}] = {}; {}", node, count, pushes_[static_cast<std::size_t>(node)]));
       replace(statement, fmt::format("#{})", node), fmt::format("{})", count));
     }
   }

@@ -109,8 +109,10 @@ TEST_CASE("random graphs, last quarter") {
   check_random(3751, 5000);
 }
 // 100,000 in twenty cases.
-#define FULL_RANDOM_GRAPHS(first, last) \
-  TEST_CASE("full: random graphs, seeds " #first " to " #last) { check_random(first, last); }
+#define FULL_RANDOM_GRAPHS(first, last)                          \
+  TEST_CASE("full: random graphs, seeds " #first " to " #last) { \
+    check_random(first, last);                                   \
+  }
 FULL_RANDOM_GRAPHS(10001, 15000)
 FULL_RANDOM_GRAPHS(15001, 20000)
 FULL_RANDOM_GRAPHS(20001, 25000)
