@@ -3,9 +3,13 @@
 """Bodies for random programs of the fragment language, in C++ and again in Python."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fragment_meaning import Sub
+from tailrace.fragments.compile import Source, compile_source
 
 # No int that a body makes is larger, and no text longer.
 LIMIT = 1_000_003
@@ -46,6 +50,18 @@ BODY c_show_value(int t, const InputDF &v) {
   puts(line.c_str());
 }
 """
+
+
+def compiled_bodies(place: Path, source: str, program: str) -> Path:
+    """A shared object with bodies in C++, of a program that imports them."""
+    (place / "bodies.cpp").write_text(source)
+    (place / "bodies.fa").write_text(program)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        patch.setenv("CXX_FLAGS", "-O0")
+        problems = compile_source(Source(place / "bodies.fa"), place / "bodies.so")
+    assert problems.errors == [], problems.as_text()
+    return place / "bodies.so"
 
 
 def remainder(a: int, b: int) -> int:

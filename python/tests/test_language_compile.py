@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import command
+from fragment_bodies import compiled_bodies
 from fragment_evaluator import Evaluator, bodies_of
 from native import needs
 from tailrace.fragments.build import Builder
 from tailrace.fragments.check import check_program
-from tailrace.fragments.compile import Source, build_object, compile_source, sources_of
+from tailrace.fragments.compile import build_object, sources_of
 from tailrace.fragments.compilers import find_compiler
 from tailrace.fragments.folders import needed_folder
 from tailrace.fragments.functions import find_functions
@@ -100,18 +101,12 @@ PRINTING = "import c_set(value, name) as set;\\nimport c_show(value) as show;\\n
 def printing(tmp_path_factory) -> Path:
     """A shared object with `c_set`, and `c_show` that prints a line."""
     place = tmp_path_factory.mktemp("printing")
-    (place / "bodies.cpp").write_text(
+    source = (
         "#include <ucenv.h>\n"
         'extern "C" void c_set(const InputDF &v, OutputDF &r) { r = v; }\n'
         'extern "C" void c_show(const InputDF &v) { puts(v.to_string().c_str()); }\n'
     )
-    (place / "bodies.fa").write_text(f"{PRINTING}sub main() {{ df x; set(1, x); show(x); }}\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
-        patch.setenv("CXX_FLAGS", "-O0")
-        problems = compile_source(Source(place / "bodies.fa"), place / "bodies.so")
-    assert problems.errors == [], problems.as_text()
-    return place / "bodies.so"
+    return compiled_bodies(place, source, f"{PRINTING}sub main() {{ df x; set(1, x); show(x); }}\n")
 
 
 PRINTING = "import c_set(value, name) as set;\nimport c_show(value) as show;\n"

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from fragment_bodies import IMPORTS, SOURCE
+from fragment_bodies import IMPORTS, SOURCE, compiled_bodies
 from fragment_generator import Program
 from native import needs
 from tailrace.fragments.check import check_program
-from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.lower import lower
 from tailrace.programs import find_program
 
@@ -28,14 +27,7 @@ LIMIT_S = 120
 def bodies(tmp_path_factory) -> Path:
     """A shared object with all bodies."""
     place = tmp_path_factory.mktemp("bodies")
-    (place / "bodies.cpp").write_text(SOURCE)
-    (place / "bodies.fa").write_text(IMPORTS + "sub main() { df x; set_int(1, x); show_int(1, x); }\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
-        patch.setenv("CXX_FLAGS", "-O0")
-        problems = compile_source(Source(place / "bodies.fa"), place / "bodies.so")
-    assert problems.errors == [], problems.as_text()
-    return place / "bodies.so"
+    return compiled_bodies(place, SOURCE, IMPORTS + "sub main() { df x; set_int(1, x); show_int(1, x); }\n")
 
 
 def run(programs: list[Program], ranks: int, bodies: Path, place: Path) -> tuple[int, str, str]:

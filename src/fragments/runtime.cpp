@@ -310,7 +310,7 @@ class Runtime {
   void conclude(Task& task, Effects effects) {
     const auto& fragment = task.fragment;
     recording_.concludes(fragment, effects.again.has_value());
-    if (balance_->active() && fragment.runs_body()) balance_->ran(fragment, effects);
+    if (balance_->active() && fragment.runs_body() && !effects.fault) balance_->ran(fragment, effects);
     if (effects.fault) fail(fragment, *effects.fault, effects.no_memory);
     if (!effects.fault && !effects.again) ++executed_;
     foreign_bytes_ -= fragment.foreign_bytes;

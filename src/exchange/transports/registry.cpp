@@ -31,10 +31,8 @@ constexpr std::string_view uneven_neighbours;
 #ifdef OPEN_MPI
 constexpr std::string_view no_shmem =
     "maps over OpenSHMEM are not there yet: a process that uses Open MPI's OpenSHMEM and MPI ends in signal "
-    "11 "
-    "unless it was started for that, and OpenSHMEM allocates over all processes of a job, where a map may "
-    "have "
-    "some of them";
+    "11 unless it was started for that, and OpenSHMEM allocates over all processes of a job, where a map may "
+    "have some of them";
 #else
 constexpr std::string_view no_shmem = "this MPI library has no OpenSHMEM";
 #endif
