@@ -127,7 +127,7 @@ void Program::plan() {
     run_.warn(
         "the ball never enters the cube: nothing is heated. Fix: heat.centre, heat.velocity or time.steps");
   samples_.emplace(comm_, outputs.streams(), options_.samples);
-  mesh_rows_.emplace(outputs.streams());
+  mesh_rows_.emplace(outputs.streams(), problem().order);
   for (const auto& stream : outputs.streams())
     if (stream.quantity == MeshRows::all_points && !mesh_stream_) mesh_stream_ = stream;
   head_.attributes = {{"simulation", std::string("heat"), 0}, {"title", options_.title, 0}};
@@ -197,7 +197,7 @@ run::Run::Summary Program::close(const run::DriveResult& result) {
 void Program::show_mesh(StepIndex until) {
   if (!mesh_stream_ || !comm_.is_root() || !output::writes_hdf5(options_.write)) return;
   try {
-    write_vtkhdf(*mesh_stream_, until, options_.output, options_.vtkhdf, options_.cells);
+    write_vtkhdf(*mesh_stream_, until, options_.output, problem().order, options_.vtkhdf, options_.cells);
   } catch (const Error& error) {
     run_.warn(error.info().message);
   }
