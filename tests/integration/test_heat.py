@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import time
 
 import h5py
 import numpy as np
@@ -337,6 +338,56 @@ def test_stopped_by_a_signal_after_an_adaptation_and_resumed(tmp_path):
     accounts = [json.loads((directory / "run.json").read_text())["results"] for directory in (whole, out)]
     for name in ("integral", "difference", "verified", "adaptations", "element_steps"):
         assert accounts[0][name] == accounts[1][name], name
+
+
+# A mesh for each step and a checkpoint for every other: a blow by the clock meets one phase after the other.
+RESTLESS = MESH.replace('class = "S"', 'class = "S"\nadapt_every = 1').replace("every = 20", "every = 2")
+RESTLESS = RESTLESS.replace("every = 10", "every = 1") + "[time]\nsteps = 150\n"
+
+
+def kill_and_resume(directory, whole, number: int) -> None:
+    """Kills a rank of 2 or 3 at a moment that the number says; the other number of ranks resumes."""
+    ranks, case, out = 2 + number % 2, directory / f"{number}.toml", directory / f"{number}"
+    case.write_text(RESTLESS)
+    job = start("--case", case, "--out", out, ranks=ranks)
+    step = 3 + number % 30
+    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= step, f"step {step}")
+    time.sleep(0.0013 * (number % 11))
+    job.send(signal.SIGKILL, rank=number // 2 % ranks)
+    ended = job.wait()
+    assert ended.status != 0 and ended.seconds < jobs.ENDS_WITHIN_S, ended
+    assert "Verification" not in str(ended), ended
+    recorded, expected = jobs.recorded_steps(out / "output.h5"), samples_of(whole, "mesh")
+    found = samples_of(out, "mesh")
+    assert recorded >= step and set(range(1, recorded + 1)) <= set(found)
+    for sample in range(1, recorded + 1):
+        assert found[sample].tobytes() == expected[sample].tobytes(), sample
+    ended = start("--case", case, "--out", out, "--resume", ranks=5 - ranks).wait()
+    assert ended.status == 0, ended
+    assert_same(whole, out)
+    results = [json.loads((one / "run.json").read_text())["results"] for one in (whole, out)]
+    assert results[0]["integral"] == results[1]["integral"]
+    assert results[0]["adaptations"] == results[1]["adaptations"]
+    shutil.rmtree(out)
+
+
+@pytest.fixture(scope="module")
+def restless(tmp_path_factory):
+    ended, out = run(tmp_path_factory.mktemp("restless"), "whole", text=RESTLESS)
+    assert ended.status == 0, ended
+    return out
+
+
+@pytest.mark.parametrize("number", [1, 44])
+def test_killed_among_adaptations_and_resumed(number, tmp_path, restless):
+    kill_and_resume(tmp_path, restless, number)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("first", range(100, 200, 10))
+def test_killed_at_many_moments_and_resumed(first, tmp_path, restless):
+    for number in range(first, first + 10):
+        kill_and_resume(tmp_path, restless, number)
 
 
 @pytest.mark.parametrize(
