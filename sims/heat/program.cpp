@@ -32,10 +32,12 @@ double elements_of(const Problem& problem) {
   return std::min(touched + around, std::ldexp(1.0, 3 * problem.level));
 }
 
-/// What elements take while the mesh changes, measured in classes S to D: those between levels, of which a
-/// large mesh has a smaller part, take more.
-double mesh_bytes(double elements) {
-  return 10800 * elements + 36000 * std::pow(elements, 2.0 / 3.0);
+/// What elements take while the mesh changes, measured in classes S to D and in other orders: those between
+/// levels, of which a large mesh has a smaller part, take more.
+double mesh_bytes(const Problem& problem) {
+  const double elements = elements_of(problem), across = problem.order + 1;
+  return (2050 + 70 * across * across * across) * elements +
+         1440 * across * across * std::pow(elements, 2.0 / 3.0);
 }
 
 /// What the fields that outputs sample take on all ranks.
@@ -89,7 +91,7 @@ class Program final : public run::CaseProgram {
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int /*rank*/) const override {
     constexpr double of_rank = 2.5e6;  // whatever the mesh is
-    return of_rank + (mesh_bytes(elements_of(problem())) + row_bytes(options_) * elements_of(problem()) +
+    return of_rank + (mesh_bytes(problem()) + row_bytes(options_) * elements_of(problem()) +
                       sampled_bytes(options_)) /
                          ranks();
   }
