@@ -27,6 +27,12 @@ std::vector<run::Key> heat_keys() {
        .otherwise = of_class,
        .limits = {1, deepest_level},
        .fix = "level = 6"},
+      {.name = "heat.order",
+       .type = integer,
+       .meaning = "of the polynomials in an element, which has (order + 1)^3 points; 4 is NPB's",
+       .otherwise = "4",
+       .limits = {lowest_order, highest_order},
+       .fix = "order = 6"},
       {.name = "heat.radius",
        .type = real,
        .meaning = "of the ball; elements that it touches are the smallest ones",
@@ -94,9 +100,8 @@ std::vector<run::Key> heat_keys() {
        .fallback = "steps",
        .words = {"none", "steps", "series"}},
       {.name = "heat.cells",
-       .meaning =
-           "what an element is there: `\"lagrange\"`, a hexahedron of order 4; `\"linear\"`, 64 linear "
-           "ones between its points",
+       .meaning = "what an element is there: `\"lagrange\"`, a hexahedron of its order; `\"linear\"`, "
+                  "linear ones between its points: order^3",
        .fallback = "lagrange",
        .words = {"lagrange", "linear"}},
       {.name = "heat.transport",
@@ -122,7 +127,7 @@ std::vector<run::Key> keys() {
   all.push_back({.name = "time.dt_s",
                  .type = real,
                  .meaning = "time step",
-                 .otherwise = "0.04 * 2^-level",
+                 .otherwise = "0.04 * 2^-level; above order 4 less, as the points are closer",
                  .limits = {1e-12, largest}});
   return all;
 }

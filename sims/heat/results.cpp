@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "basis.hpp"
+
 namespace tailrace::heat {
 
 namespace {
@@ -64,7 +66,7 @@ std::optional<bool> Result::verified() const noexcept {
 Result result_of(const Problem& problem, Solver& solver) {
   constexpr double points_per_mega = 1e-6;
   const double work = static_cast<double>(solver.element_steps() + solver.element_iterations()) *
-                      static_cast<double>(element_points);
+                      static_cast<double>(element_points_of(problem.order));
   return {.npb_class = class_of(problem),
           .integral = solver.integral(),
           .mops = points_per_mega * work / solver.computed_s()};
@@ -74,12 +76,14 @@ std::string npb_head(const Problem& problem) {
   const auto tolerance = problem.solver == SolverRule::converged
                              ? fmt::format(" at most, to a tolerance of {}", problem.cg_tolerance)
                              : "";
+  const auto order =
+      problem.order == npb_order ? "" : fmt::format(" Order of polynomials:        {:8}\n", problem.order);
   return fmt::format(
       " Levels of refinement:        {:8}\n Adaptation frequency:        {:8}\n Time steps:                  "
       "{:8}    dt: "
-      "{:14.6E}\n CG iterations:               {:8}{}\n Heat source radius:          {:8.4f}\n\n",
+      "{:14.6E}\n CG iterations:               {:8}{}\n Heat source radius:          {:8.4f}\n{}\n",
       problem.level, problem.adapt_every, problem.steps, problem.dt, problem.cg_iterations, tolerance,
-      problem.radius);
+      problem.radius, order);
 }
 
 std::string npb_adaptation(const Adaptation& done) {
@@ -125,6 +129,7 @@ nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::
   const NpbClass* const known = class_of(problem);
   const Phases& phases = solver.phases();
   nlohmann::json json{{"class", std::string(1, known == nullptr ? 'U' : known->name)},
+                      {"order", problem.order},
                       {"computed_s", solver.computed_s()},
                       {"element_steps", solver.element_steps()},
                       {"element_iterations", solver.element_iterations()},

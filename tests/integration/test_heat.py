@@ -115,6 +115,10 @@ def test_all_problems_of_a_case_come_together(tmp_path):
     ended, out = run(tmp_path, "unknown", text=CASE.replace('class = "S"', 'class = "Z"'))
     assert ended.status == 2 and not out.exists(), ended
     assert 'heat.class: "Z" is no class. Fix: one of S, W, A, B, C, D, E' in str(ended), ended
+    for order in (1, 9):
+        ended, out = run(tmp_path, "order", "--set", f"heat.order={order}", ranks=0, text=CASE)
+        assert ended.status == 2 and not out.exists(), ended
+        assert "heat.order" in str(ended) and f"{order}" in str(ended), ended
     ended, _ = run(tmp_path, "none", text='[case]\nsimulation = "heat"\n')
     assert ended.status == 2
     for key in ("heat.level", "heat.radius", "time.steps"):
@@ -213,6 +217,27 @@ def test_stopped_and_resumed_on_other_ranks(tmp_path):
     shutil.rmtree(out)
 
 
+def test_other_orders_are_class_u_and_resumed_with_their_own_alone(tmp_path):
+    order = ["--set", "heat.order=6"]
+    ended, whole = run(tmp_path, "whole", *order)
+    assert ended.status == 0 and " Order of polynomials:               6\n" in str(ended), ended
+    assert re.search(r"^ Class           = +U$", str(ended), re.M), ended
+    ended, out = run(tmp_path, "killed", *order, "--fault", "kill:step=33", ranks=2)
+    assert ended.status != 0, ended
+    again = ["--case", tmp_path / "killed.toml", "--out", out, "--resume"]
+    ended = start(*again, ranks=3).wait()
+    assert ended.status == 2 and "order = 6, not 4" in ended.err, ended
+    ended = start(*again, *order, ranks=3).wait()
+    assert ended.status == 0, ended
+    expected, found = (jobs.read_datasets(directory / "output.h5") for directory in (whole, out))
+    for name, values in expected.items():
+        if name != "tailrace_record":
+            assert values.tobytes() == found[name].tobytes(), name
+    accounts = [json.loads((directory / "run.json").read_text()) for directory in (whole, out)]
+    assert accounts[0]["config"]["heat"]["order"] == accounts[0]["results"]["order"] == 6
+    assert accounts[0]["results"]["integral"] == accounts[1]["results"]["integral"]
+
+
 MESH = """
 [case]
 simulation = "heat"
@@ -230,7 +255,12 @@ at = [7, 20]
 [checkpoint]
 every = 20
 """
-GLL = (np.array([-1, -np.sqrt(3 / 7), 0, np.sqrt(3 / 7), 1]) + 1) / 2
+
+
+def gll_places(order: int) -> np.ndarray:
+    """The points of an element along an axis, from 0 to 1."""
+    slope = np.polynomial.legendre.Legendre.basis(order).deriv()
+    return (np.array([-1, *np.sort(slope.roots().real), 1]) + 1) / 2
 
 
 def samples_of(out, name: str) -> dict[int, np.ndarray]:
@@ -383,39 +413,46 @@ def test_bad_outputs_of_the_mesh_are_refused(tmp_path):
         assert words in str(ended), ended
 
 
-@pytest.mark.parametrize("cells", ["lagrange", "linear"])
-def test_the_mesh_in_vtk(tmp_path, cells):
+@pytest.mark.parametrize(
+    ("cells", "order"),
+    [("lagrange", 4), ("linear", 4), ("lagrange", 3), ("linear", 3), ("lagrange", 2), ("lagrange", 8)],
+)
+def test_the_mesh_in_vtk(tmp_path, cells, order):
     """VTK's own reader finds the elements, their points and the field at each step."""
     vtk = pytest.importorskip("vtk", reason="vtk (extra `comparison`) is not installed")
     from vtk.util.numpy_support import vtk_to_numpy
 
-    ended, out = run(tmp_path, "run", "--set", f'heat.cells="{cells}"', ranks=2, text=MESH)
+    settings = ["--set", f'heat.cells="{cells}"', "--set", f"heat.order={order}"]
+    ended, out = run(tmp_path, "run", *settings, ranks=2, text=MESH)
     assert ended.status == 0, ended
     reader = vtk.vtkHDFReader()
     reader.SetFileName(str(out / "output.vtkhdf"))
     reader.UpdateInformation()
     mesh = samples_of(out, "mesh")
     assert reader.GetNumberOfSteps() == len(mesh)
-    per_element = 1 if cells == "lagrange" else 64
+    per_element = 1 if cells == "lagrange" else order**3
+    along = order + 1
+    every = along**3
     for number, rows in enumerate(mesh.values()):
         reader.SetStep(number)
         reader.Update()
         grid = reader.GetOutputDataObject(0)
         grid = grid.GetPartition(0) if hasattr(grid, "GetPartition") else grid
         assert grid.GetNumberOfCells() == len(rows) * per_element
-        field = vtk_to_numpy(grid.GetPointData().GetArray("temperature")).reshape(len(rows), 125)
+        field = vtk_to_numpy(grid.GetPointData().GetArray("temperature")).reshape(len(rows), every)
         assert np.array_equal(field, rows[:, 4:])
-        points = vtk_to_numpy(grid.GetPoints().GetData()).reshape(len(rows), 5, 5, 5, 3)
+        points = vtk_to_numpy(grid.GetPoints().GetData()).reshape(len(rows), along, along, along, 3)
         size = 0.5 ** rows[:, 3]
         for axis in range(3):
-            along = np.moveaxis(points[..., axis], 3 - axis, -1)
-            expected = rows[:, axis, None] + size[:, None] * GLL
-            assert np.allclose(along, expected[:, None, None, :], atol=1e-7)
+            found = np.moveaxis(points[..., axis], 3 - axis, -1)
+            expected = rows[:, axis, None] + size[:, None] * gll_places(order)
+            assert np.allclose(found, expected[:, None, None, :], atol=1e-7)
         if cells == "lagrange":
             cell = grid.GetCell(3)
-            assert cell.GetCellType() == vtk.VTK_LAGRANGE_HEXAHEDRON and cell.GetOrder(0) == 4
-            for i, j, k in np.ndindex(5, 5, 5):
-                assert cell.GetPointId(cell.PointIndexFromIJK(i, j, k)) == 3 * 125 + i + 5 * j + 25 * k
+            assert cell.GetCellType() == vtk.VTK_LAGRANGE_HEXAHEDRON and cell.GetOrder(0) == order
+            for i, j, k in np.ndindex(along, along, along):
+                point = 3 * every + i + along * (j + along * k)
+                assert cell.GetPointId(cell.PointIndexFromIJK(i, j, k)) == point
             assert np.array_equal(vtk_to_numpy(grid.GetCellData().GetArray("level")), rows[:, 3])
         else:
             volume = vtk.vtkCellSizeFilter()
