@@ -100,14 +100,16 @@ Adaptation Solver::describe_mesh() const {
   return {.elements = forest_.total,
           .mortars = mortars_.total(),
           .max_elements = mpi::max(comm_, static_cast<std::int64_t>(elements())),
-          .max_mortars = mpi::max(comm_, static_cast<std::int64_t>(mortars_.owned()))};
+          .max_mortars = mpi::max(comm_, static_cast<std::int64_t>(mortars_.owned())),
+          .traffic = traffic_};
 }
 
-void Solver::set_mesh(Forest forest) {
+void Solver::set_mesh(Forest forest, MeshTrafficCounter traffic) {
   forest_ = std::move(forest);
-  const auto times = mortars_.rebuild(forest_);
-  phases_.numbering_s += times.numbering_s;
-  phases_.map_s += times.map_s;
+  const auto rebuilt = mortars_.rebuild(forest_, traffic);
+  traffic_ = rebuilt.traffic.over(comm_);
+  phases_.numbering_s += rebuilt.numbering_s;
+  phases_.map_s += rebuilt.map_s;
   set_fields();
   const PhaseTimer timer(phases_.diagonal_s);
   const double scatter_s = phases_.scatter_s;
@@ -201,6 +203,7 @@ void Solver::adapt(StepIndex step) {
   Forest next = make_next_forest();
   Adaptation done = adaptations_.back();
   done.splits = done.merged = 0;
+  done.traffic = {};
   if (mpi::min(comm_, std::int64_t{next == forest_}) == 0) done = take_mesh(std::move(next));
   done.step = step;
   adaptations_.push_back(done);
@@ -225,10 +228,12 @@ void Solver::keep_access(StepIndex step) {
 Adaptation Solver::take_mesh(Forest next) {
   double start_s = monotonic_s();
   const std::int64_t before = forest_.total;
+  MeshTrafficCounter traffic;
   const Transfer transfer(comm_, forest_, next, [this](std::size_t e) { return values(e); });
+  traffic.add(MeshTraffic::transfer, transfer.left());
   const std::int64_t splits = mpi::sum(comm_, transfer.splits(next.leaves));
   phases_.transfer_s += monotonic_s() - start_s;
-  set_mesh(std::move(next));
+  set_mesh(std::move(next), traffic);
   start_s = monotonic_s();
   for (std::size_t e = 0; e < elements(); ++e) set_values(e, transfer.at(forest_.leaves[e]));
   phases_.transfer_s += monotonic_s() - start_s;

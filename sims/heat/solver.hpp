@@ -28,6 +28,7 @@ struct Adaptation {
   std::int64_t elements = 0;                       ///< afterwards
   std::int64_t mortars = 0;                        ///< mortar points afterwards
   std::int64_t max_elements = 0, max_mortars = 0;  ///< on one rank; of mortar points, those that it owns
+  MeshTraffic traffic{};
 };
 
 /// Seconds of this rank; of exchanges, those that no computation hides.
@@ -119,7 +120,7 @@ class Solver {
   void take_restored(const Leaf& leaf, const ElementValues& values);
   void check_same_problem(checkpoint::StateArchive& archive, int version) const;
   void pass_adaptations(checkpoint::StateArchive& archive);
-  void set_mesh(Forest forest);
+  void set_mesh(Forest forest, MeshTrafficCounter traffic = {});
   void set_fields();
   [[nodiscard]] Adaptation describe_mesh() const;
   void keep_access(StepIndex step);
@@ -167,6 +168,7 @@ class Solver {
   std::vector<Adaptation> adaptations_;
   std::vector<Access> accesses_;
   Phases phases_;
+  MeshTraffic traffic_;  ///< of the last change of the mesh
 
   std::vector<ElementValues> restored_;  ///< while a state is restored
   std::int64_t restored_count_ = 0;
