@@ -92,6 +92,11 @@ std::vector<run::Key> heat_keys() {
                   "distribution",
        .fallback = "exact",
        .words = {"exact", "fast"}},
+      {.name = "heat.overlap",
+       .type = boolean,
+       .meaning = "whether elements that share nothing with other ranks are computed while values of mortar "
+                  "points travel; `false`: all wait for them, to be compared with. The bits are the same",
+       .fallback = "true"},
       {.name = "heat.vtkhdf",
        .meaning =
            "what shows the first output of `\"mesh\"` in ParaView: `\"steps\"`, output.vtkhdf with all "

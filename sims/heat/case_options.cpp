@@ -133,6 +133,7 @@ void apply_case(CommandLine& line) {
   options.cells = cells[file.choice("heat.cells")];
   constexpr std::array sums{SumRule::exact, SumRule::fast};
   options.exchange.sum = sums[file.choice("heat.sum")];
+  options.exchange.overlap = *file.boolean("heat.overlap");
   const auto access = run::read_exchange(file);
   options.exchange.transport = access.transport;
   options.exchange.order = access.order;

@@ -16,7 +16,7 @@ struct Head {
 }  // namespace
 
 checkpoint::RowType ElementRows::type() const {
-  return {.bytes = sizeof(Head) + points_ * sizeof(double),
+  return {.bytes = static_cast<std::int64_t>(sizeof(Head) + points_ * sizeof(double)),
           .members = {{.name = "low", .type = "<i4", .offset = offsetof(Head, x), .count = 3},
                       {.name = "level", .type = "<i4", .offset = offsetof(Head, level)},
                       {.name = "values",

@@ -52,9 +52,12 @@ class Elements {
   /// The field at the points of an element, x fastest. @local
   [[nodiscard]] virtual std::vector<double> values(std::size_t element) const = 0;
   virtual void set_values(std::size_t element, std::span<const double> values) noexcept = 0;
-  /// Sends the field to where another mesh needs it. Returns how many cubes were split for this rank's
-  /// elements there. @collective{comm}
-  [[nodiscard]] virtual std::int64_t send_to(const Forest& next) = 0;
+  struct Sent {
+    std::int64_t left = 0;    ///< elements that left this rank, each as often as it has new owners
+    std::int64_t splits = 0;  ///< cubes that were split for this rank's elements of the other mesh
+  };
+  /// Sends the field to where another mesh needs it. @collective{comm}
+  [[nodiscard]] virtual Sent send_to(const Forest& next) = 0;
   /// Has the field that was sent to this mesh. @local
   virtual void receive() = 0;
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept;

@@ -63,9 +63,9 @@ void ElementsOf<order>::set_values(std::size_t element, std::span<const double> 
 }
 
 template <int order>
-std::int64_t ElementsOf<order>::send_to(const Forest& next) {
+Elements::Sent ElementsOf<order>::send_to(const Forest& next) {
   transfer_.emplace(comm_, forest_, next, [this](std::size_t element) { return copy_of(element); });
-  return transfer_->splits(next.leaves);
+  return {.left = transfer_->left(), .splits = transfer_->splits(next.leaves)};
 }
 
 template <int order>

@@ -18,7 +18,7 @@ class ElementsOf final : public Elements {
   [[nodiscard]] double integral() override;
   [[nodiscard]] std::vector<double> values(std::size_t element) const override;
   void set_values(std::size_t element, std::span<const double> values) noexcept override;
-  [[nodiscard]] std::int64_t send_to(const Forest& next) override;
+  [[nodiscard]] Sent send_to(const Forest& next) override;
   void receive() override;
   [[nodiscard]] std::int64_t memory_bytes() const noexcept override;
 

@@ -37,6 +37,14 @@ Splits splits_of(const Leaf& leaf, const Vertices& vertices) {
   return splits;
 }
 
+/// Of the lists for all ranks.
+template <class Told, class Item>
+std::int64_t total_length(const std::vector<Told>& ranks, std::vector<Item> Told::*list) {
+  std::int64_t length = 0;
+  for (const Told& one : ranks) length += static_cast<std::int64_t>((one.*list).size());
+  return length;
+}
+
 }  // namespace
 
 /// The entities of this rank's elements under way to their numbers: in groups by kind, first all vertices,
@@ -99,9 +107,11 @@ struct Mortars::Numbering {
 Mortars::Mortars(mpi::CommView comm, ExchangeOptions options, int order)
     : comm_(comm), options_(std::move(options)), order_(order) {}
 
-Mortars::RebuildTimes Mortars::rebuild(const Forest& forest) {
+Mortars::Rebuilt Mortars::rebuild(const Forest& forest, MeshTrafficCounter traffic) {
   const double start_s = monotonic_s();
   const auto surroundings = look_around(comm_, forest);
+  traffic.add(MeshTraffic::surroundings,
+              total_length(surroundings.neighbours, &Surroundings::Neighbour::leaves));
   const auto vertices = vertices_of(forest, surroundings);
   at_rim_.assign(forest.leaves.size(), false);
   for (const auto& neighbour : surroundings.neighbours)
@@ -113,23 +123,29 @@ Mortars::RebuildTimes Mortars::rebuild(const Forest& forest) {
     numbering.add(leaf, splits_of_.back());
   }
   numbering.finish();
-  auto numbers = exchange::number_shared(comm_, numbering.keys, numbering.sharers(surroundings),
-                                         numbering_rule(options_.owners));
+  auto numbers = [&] {
+    const auto sharers = numbering.sharers(surroundings);
+    auto found = exchange::number_shared(comm_, numbering.keys, sharers, numbering_rule(options_.owners));
+    traffic.add(MeshTraffic::numbering, total_length(sharers, &exchange::Sharer::keys));
+    return found;
+  }();
   total_ = numbers.distribution.size();
   find_own(numbering, numbers);
   if (owns_by_number(options_.owners)) number_by_kind(comm_, options_.owners, owned_entities_[0], numbers);
   const double numbered_s = monotonic_s();
   make_map(numbering, numbers);
+  traffic.add(MeshTraffic::map, map_->describe().landing);
   distribution_ = numbers.distribution;
   find_rim();
   find_boundary(numbering);
-  if (!owns_by_number(options_.owners))
-    return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
-  if (options_.sum == SumRule::exact)
+  if (!owns_by_number(options_.owners)) return {numbered_s - start_s, monotonic_s() - numbered_s, traffic};
+  if (options_.sum == SumRule::exact) {
     make_product_map(numbering, numbers);
-  else  // point by point, whatever each lies on
+    traffic.add(MeshTraffic::map, product_map_->describe().landing);
+  } else {  // point by point, whatever each lies on
     owned_entities_ = {static_cast<std::int64_t>(owned()), 0, 0};
-  return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
+  }
+  return {numbered_s - start_s, monotonic_s() - numbered_s, traffic};
 }
 
 /// How many entities of each kind this rank owns, or numbers.
@@ -161,6 +177,7 @@ void Mortars::make_map(const Numbering& numbering, const exchange::SharedNumbers
 
 /// Adds to those beside elements of other ranks the elements that have points of other ranks.
 void Mortars::find_rim() {
+  if (!options_.overlap) return at_rim_.assign(at_rim_.size(), true);
   for (std::size_t element = 0; element < at_rim_.size(); ++element)
     for (const std::int32_t slot : slots_of(element))
       if (static_cast<std::size_t>(slot) >= owned()) at_rim_[element] = true;

@@ -12,6 +12,7 @@
 
 #include "entities.hpp"
 #include "forest.hpp"
+#include "mesh_traffic.hpp"
 #include "order.hpp"
 #include "study_numbers.hpp"
 #include "sums.hpp"
@@ -27,6 +28,8 @@ struct ExchangeOptions {
   SumRule sum = SumRule::exact;
   exchange::Order order = exchange::Order::partition_free;
   bool aggregate = true;
+  /// False: no element is computed while values are under way, to be compared with.
+  bool overlap = true;
   trace::Log* log = nullptr;  ///< of the exchanges
 
   [[nodiscard]] exchange::AccessOptions access() const {
@@ -42,12 +45,13 @@ class Mortars {
   /// For polynomials of this order.
   Mortars(mpi::CommView comm, ExchangeOptions options, int order = npb_order);
 
-  /// Seconds of finding and numbering points, and of the map between them and elements.
-  struct RebuildTimes {
+  /// Seconds of finding and numbering points, and of the map between them and elements; and what was sent.
+  struct Rebuilt {
     double numbering_s = 0, map_s = 0;
+    MeshTrafficCounter traffic{};
   };
-  /// Finds the points of another mesh. @collective{comm}, synchronises.
-  RebuildTimes rebuild(const Forest& forest);
+  /// Finds the points of another mesh, and counts in `traffic`. @collective{comm}, synchronises.
+  Rebuilt rebuild(const Forest& forest, MeshTrafficCounter traffic = {});
 
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }  ///< points of all ranks
   [[nodiscard]] std::size_t owned() const noexcept { return static_cast<std::size_t>(map_->owned()); }
@@ -66,7 +70,8 @@ class Mortars {
     return product_map_;
   }
 
-  /// Whether an element has points that other ranks own, or may share some with elements of other ranks.
+  /// Whether an element has points that other ranks own, or may share some with elements of other ranks; all
+  /// are, if nothing shall be computed while values are under way.
   [[nodiscard]] bool is_at_rim(std::size_t element) const noexcept { return at_rim_[element]; }
   /// Begins to bring the owners' values to all that need them: elements at the rim. @collective{comm}, does
   /// not wait

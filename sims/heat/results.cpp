@@ -51,6 +51,20 @@ std::string verification(const Result& result) {
       fortran(*result.difference()), good ? "Successful" : "failed");
 }
 
+/// What ranks sent to each other for a mesh, part by part.
+nlohmann::json traffic_json(StepIndex step, const MeshTraffic& traffic) {
+  constexpr std::array parts{"transfer", "surroundings", "numbering", "map"};
+  static_assert(parts.size() == MeshTraffic::parts);
+  nlohmann::json json{{"step", step}};
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto &all = traffic.all[part], &most = traffic.most[part];
+    json[parts[part]] = {
+        {"items", all.items},      {"messages", all.messages},      {"bytes", all.bytes},
+        {"max_items", most.items}, {"max_messages", most.messages}, {"max_bytes", most.bytes}};
+  }
+  return json;
+}
+
 }  // namespace
 
 std::optional<double> Result::difference() const noexcept {
@@ -157,6 +171,9 @@ nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::
   for (const auto& done : solver.adaptations())
     if (done.max_elements > 0)  // of this run
       shares.push_back({{"step", done.step}, {"elements", done.max_elements}, {"mortars", done.max_mortars}});
+  auto& traffic = json["traffic"] = nlohmann::json::array();
+  for (const auto& done : solver.adaptations())
+    if (done.max_elements > 0) traffic.push_back(traffic_json(done.step, done.traffic));
   auto& accesses = json["accesses"] = nlohmann::json::array();
   for (const auto& access : solver.accesses())
     accesses.push_back({{"step", access.step}, {"bins", Mortars::access_bins}, {"counts", access.counts}});

@@ -69,14 +69,16 @@ Adaptation Solver::describe_mesh() const {
   return {.elements = forest_.total,
           .mortars = mortars_.total(),
           .max_elements = mpi::max(comm_, static_cast<std::int64_t>(forest_.leaves.size())),
-          .max_mortars = mpi::max(comm_, static_cast<std::int64_t>(mortars_.owned()))};
+          .max_mortars = mpi::max(comm_, static_cast<std::int64_t>(mortars_.owned())),
+          .traffic = traffic_};
 }
 
-void Solver::set_mesh(Forest forest) {
+void Solver::set_mesh(Forest forest, MeshTrafficCounter traffic) {
   forest_ = std::move(forest);
-  const auto times = mortars_.rebuild(forest_);
-  phases_.numbering_s += times.numbering_s;
-  phases_.map_s += times.map_s;
+  const auto rebuilt = mortars_.rebuild(forest_, traffic);
+  traffic_ = rebuilt.traffic.over(comm_);
+  phases_.numbering_s += rebuilt.numbering_s;
+  phases_.map_s += rebuilt.map_s;
   elements_->rebuild();
 }
 
@@ -86,6 +88,7 @@ void Solver::adapt(StepIndex step) {
   Forest next = make_next_forest();
   Adaptation done = adaptations_.back();
   done.splits = done.merged = 0;
+  done.traffic = {};
   if (mpi::min(comm_, std::int64_t{next == forest_}) == 0) done = take_mesh(std::move(next));
   done.step = step;
   adaptations_.push_back(done);
@@ -110,9 +113,12 @@ void Solver::keep_access(StepIndex step) {
 Adaptation Solver::take_mesh(Forest next) {
   double start_s = monotonic_s();
   const std::int64_t before = forest_.total;
-  const std::int64_t splits = mpi::sum(comm_, elements_->send_to(next));
+  MeshTrafficCounter traffic;
+  const auto sent = elements_->send_to(next);
+  traffic.add(MeshTraffic::transfer, sent.left);
+  const std::int64_t splits = mpi::sum(comm_, sent.splits);
   phases_.transfer_s += monotonic_s() - start_s;
-  set_mesh(std::move(next));
+  set_mesh(std::move(next), traffic);
   start_s = monotonic_s();
   elements_->receive();
   phases_.transfer_s += monotonic_s() - start_s;

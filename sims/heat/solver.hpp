@@ -26,6 +26,7 @@ struct Adaptation {
   std::int64_t elements = 0;                       ///< afterwards
   std::int64_t mortars = 0;                        ///< mortar points afterwards
   std::int64_t max_elements = 0, max_mortars = 0;  ///< on one rank; of mortar points, those that it owns
+  MeshTraffic traffic{};
 };
 
 /// Which mortar points elements accessed after a step, as `Mortars::access_pattern` has it.
@@ -79,7 +80,7 @@ class Solver {
   void take_restored(const Leaf& leaf, std::span<const double> values);
   void check_same_problem(checkpoint::StateArchive& archive, int version) const;
   void pass_adaptations(checkpoint::StateArchive& archive);
-  void set_mesh(Forest forest);
+  void set_mesh(Forest forest, MeshTrafficCounter traffic = {});
   [[nodiscard]] Adaptation describe_mesh() const;
   void keep_access(StepIndex step);
   [[nodiscard]] Forest make_next_forest();
@@ -97,6 +98,7 @@ class Solver {
   double computed_s_ = 0;
   std::vector<Adaptation> adaptations_;
   std::vector<Access> accesses_;
+  MeshTraffic traffic_;              ///< of the last change of the mesh
   std::int64_t restored_count_ = 0;  ///< elements, while a state is restored
 };
 

@@ -68,7 +68,10 @@ Transfer<order>::Transfer(mpi::CommView comm, const Forest& from, const Forest& 
   std::map<int, std::size_t> counts;
   for_each_target([&](std::size_t, int rank) { ++counts[rank]; });
   std::map<int, std::vector<Moved>> leaving;
-  for (const auto& [rank, count] : counts) leaving[rank].reserve(count);
+  for (const auto& [rank, count] : counts) {
+    leaving[rank].reserve(count);
+    if (rank != comm.rank()) left_ += static_cast<std::int64_t>(count);
+  }
   for_each_target([&](std::size_t i, int rank) { leaving[rank].push_back({from.leaves[i], values(i)}); });
   auto staying = std::exchange(leaving[comm.rank()], {});
   leaving.erase(comm.rank());

@@ -37,11 +37,14 @@ class Transfer {
   [[nodiscard]] ElementValues<order> at(const Leaf& leaf) const;
   /// How many of the cubes that were split to make this rank's new leaves were whole before. @local
   [[nodiscard]] std::int64_t splits(const std::vector<Leaf>& leaves) const noexcept;
+  /// How many leaves left this rank, each as often as it has new owners. @local
+  [[nodiscard]] std::int64_t left() const noexcept { return left_; }
 
  private:
   [[nodiscard]] const Moved& first_of(std::uint64_t key) const noexcept;
 
   std::vector<Moved> moved_;  ///< in Morton order
+  std::int64_t left_ = 0;
 };
 
 /// Values at the points of a child from those of its parent. @local
