@@ -71,8 +71,8 @@ def subtitle(machine: dict[str, Any], request: Request) -> str:
 def measure_profile(
     request: Request, directory: Path, runner: Runner
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the time is made of, on one and on two ranks; and how often elements access mortar points, which are
-    numbered as in the study.
+    """What the time is made of, on one and on two ranks; and how often elements access mortar points, which
+    are numbered as in the study.
     """
     numbered = Way(2, 1, keys=('heat.distribution="block"',), label="numbered")
     found = heat.measure_ways(

@@ -5,8 +5,8 @@ SOURCE = (
     "A. A. Korzh, NPB UA on thousands of Blue Gene/P cores with a PGAS extension of OpenMP, 2010: class C on "
     "cores of 850 MHz, every mortar value put by itself as a word of 8 bytes, the mesh adapted by every "
     "process for all. Its numbers are quoted from its text; of its curves nothing else is known here. "
-    "Measured: times on this machine. Inspected: counts for so many ranks, one after the other, by one process. "
-    "Modelled: times on many ranks, from these counts and costs of messages."
+    "Measured: times on this machine. Inspected: counts for so many ranks, one after the other, by one "
+    "process. Modelled: times on many ranks, from these counts and costs of messages."
 )
 # Shares of its serial time, %; those of exchanges within the diffusion are in the sum of all exchanges.
 PROFILE = {"adaptation": 0.4, "convection": 24.4, "diffusion": 69.5, "other": 3.8, "exchanges outside": 1.9}

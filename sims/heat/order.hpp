@@ -12,7 +12,7 @@ namespace tailrace::heat {
 inline constexpr int lowest_order = 2, highest_order = 8;
 inline constexpr int npb_order = 4;
 
-/// In the source of a template, compiles it for each order: `each(order)` stands for a definition.
+/// In the source of a template, compiles it for each order: `each(order)` is a definition.
 #define TAILRACE_FOR_EACH_ORDER(each) each(2) each(3) each(4) each(5) each(6) each(7) each(8)
 
 /// Returns `body(std::integral_constant<int, order>)`. @local

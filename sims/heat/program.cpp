@@ -91,9 +91,9 @@ class Program final : public run::CaseProgram {
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int /*rank*/) const override {
     constexpr double of_rank = 2.5e6;  // whatever the mesh is
-    return of_rank + (mesh_bytes(problem()) + row_bytes(options_) * elements_of(problem()) +
-                      sampled_bytes(options_)) /
-                         ranks();
+    return of_rank +
+           (mesh_bytes(problem()) + row_bytes(options_) * elements_of(problem()) + sampled_bytes(options_)) /
+               ranks();
   }
   [[nodiscard]] std::int64_t own_cells() const override {
     return static_cast<std::int64_t>(simulation_part_->solver().forest().leaves.size());

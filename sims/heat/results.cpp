@@ -51,6 +51,21 @@ std::string verification(const Result& result) {
       fortran(*result.difference()), good ? "Successful" : "failed");
 }
 
+nlohmann::json phases_json(const Phases& phases) {
+  return {{"convection_s", phases.convection_s},
+          {"diffusion_s", phases.diffusion_s},
+          {"adaptation_s", phases.adaptation_s},
+          {"gather_s", phases.gather_s},
+          {"scatter_s", phases.scatter_s},
+          {"reduction_s", phases.reduction_s},
+          {"tree_s", phases.tree_s},
+          {"transfer_s", phases.transfer_s},
+          {"numbering_s", phases.numbering_s},
+          {"map_s", phases.map_s},
+          {"fields_s", phases.fields_s},
+          {"diagonal_s", phases.diagonal_s}};
+}
+
 /// What ranks sent to each other for a mesh, part by part.
 nlohmann::json traffic_json(StepIndex step, const MeshTraffic& traffic) {
   constexpr std::array parts{"transfer", "surroundings", "numbering", "map"};
@@ -141,25 +156,12 @@ std::string npb_result(const Problem& problem, const Result& result, double seco
 
 nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::optional<Result>& result) {
   const NpbClass* const known = class_of(problem);
-  const Phases& phases = solver.phases();
   nlohmann::json json{{"class", std::string(1, known == nullptr ? 'U' : known->name)},
                       {"order", problem.order},
                       {"computed_s", solver.computed_s()},
                       {"element_steps", solver.element_steps()},
                       {"element_iterations", solver.element_iterations()},
-                      {"phases",
-                       {{"convection_s", phases.convection_s},
-                        {"diffusion_s", phases.diffusion_s},
-                        {"adaptation_s", phases.adaptation_s},
-                        {"gather_s", phases.gather_s},
-                        {"scatter_s", phases.scatter_s},
-                        {"reduction_s", phases.reduction_s},
-                        {"tree_s", phases.tree_s},
-                        {"transfer_s", phases.transfer_s},
-                        {"numbering_s", phases.numbering_s},
-                        {"map_s", phases.map_s},
-                        {"fields_s", phases.fields_s},
-                        {"diagonal_s", phases.diagonal_s}}}};
+                      {"phases", phases_json(solver.phases())}};
   auto& list = json["adaptations"] = nlohmann::json::array();
   for (const auto& done : solver.adaptations())
     list.push_back({{"step", done.step},

@@ -34,8 +34,8 @@ class CaseProgram {
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
   /// The size of the computation, once it is known. @local
   [[nodiscard]] virtual RunSize size() const = 0;
-  /// Bytes that the arrays of one of `ranks()` take: at least, or at most where they grow. Known before any of
-  /// them is there. @local
+  /// Bytes that the arrays of one of `ranks()` take: at least, or at most where they grow. Known before any
+  /// of them is there. @local
   [[nodiscard]] virtual double needed_bytes(int rank) const = 0;
   /// Refuses a run that its machines have not enough memory for. @collective{comm}, synchronises. Errors
   /// (input), on all ranks.
