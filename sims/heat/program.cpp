@@ -90,7 +90,7 @@ class Program final : public run::CaseProgram {
   void progress(StepIndex step) override;
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int /*rank*/) const override {
-    constexpr double of_rank = 2.5e6;  // whatever the mesh is
+    constexpr double of_rank = 6e6;  // whatever the mesh is
     return of_rank +
            (mesh_bytes(problem()) + row_bytes(options_) * elements_of(problem()) + sampled_bytes(options_)) /
                ranks();

@@ -1,74 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A moving source of heat: NPB's lines, bad input, samples, and runs that are resumed."""
 
+import csv
 import json
-import os
 import re
 import shutil
-import signal
-import time
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
 import jobs
+from heat_runs import CASE, MESH, NEEDS_HEAT, assert_same, run, samples_of, start
 from tailrace.data.run import Run as Output
 from tailrace.report.simulations import heat as heat_page
 
-pytestmark = pytest.mark.skipif(
-    jobs.HEAT is None and "CI" not in os.environ, reason="heat is not built: p4est for this MPI is missing"
-)
-
-CASE = """
-[case]
-simulation = "heat"
-[heat]
-class = "S"
-[domain]
-cells = [20, 18, 16]
-[[output]]
-name = "plane"
-quantity = "temperature"
-select = {plane = {z = 7}}
-every = 5
-type = "float64"
-initial = true
-[[output]]
-name = "levels"
-quantity = "level"
-every = 10
-[[output]]
-name = "source"
-quantity = "source"
-select = {points = [[9, 6, 5], [12, 9, 8]]}
-every = 4
-type = "float64"
-[[output]]
-name = "last"
-quantity = "temperature"
-reduce = "final"
-type = "float64"
-[[output]]
-name = "highest"
-quantity = "temperature"
-reduce = "max"
-select = {box = [[5, 5, 5], [14, 12, 11]]}
-[checkpoint]
-every = 20
-"""
-
-
-def start(*words, ranks: int = 1) -> jobs.Job:
-    return jobs.Job([*words], ranks, command=[str(jobs.HEAT)])
-
-
-def run(tmp_path, name: str, *words, ranks: int = 1, text: str = CASE):
-    case = tmp_path / f"{name}.toml"
-    case.write_text(text)
-    out = tmp_path / name
-    ended = start("--case", case, "--out", out, *words, ranks=ranks).wait()
-    return ended, out
+pytestmark = NEEDS_HEAT
 
 
 def test_a_class_prints_what_scripts_for_npb_read(tmp_path):
@@ -143,6 +91,24 @@ def test_npb_input_makes_class_u(tmp_path):
     (tmp_path / "inputua.data").write_text("5\nmany\n10\n")
     ended = start(*words, "--overwrite").wait()
     assert ended.status == 2 and "line 2" in str(ended) and "line 4" in str(ended), ended
+
+
+with (Path(__file__).parents[1] / "data/heat/npb_ua.csv").open(newline="") as file:
+    OF_NPB = list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", OF_NPB, ids=lambda row: f"{row['class']} {row['radius']}")
+def test_integrals_are_those_of_npb_with_other_numbers(row, tmp_path):
+    keys = ("adapt_every", "steps", "cg_iterations", "radius")
+    (tmp_path / "inputua.data").write_text("".join(f"{row[key]}\n" for key in keys))
+    found = []
+    for ranks in (1, 3):
+        out = tmp_path / str(ranks)
+        words = [row["class"], "--input", tmp_path / "inputua.data", "--out", out]
+        ended = start(*words, ranks=ranks).wait()
+        assert ended.status == 0, ended
+        found.append(json.loads((out / "run.json").read_text())["results"]["integral"])
+    assert found[0] == found[1] and abs(found[0] / float(row["integral"]) - 1) < 1e-9
 
 
 def test_converged_steps_are_class_u_and_end_at_their_bound(tmp_path):
@@ -238,39 +204,10 @@ def test_other_orders_are_class_u_and_resumed_with_their_own_alone(tmp_path):
     assert accounts[0]["results"]["integral"] == accounts[1]["results"]["integral"]
 
 
-MESH = """
-[case]
-simulation = "heat"
-[heat]
-class = "S"
-[[output]]
-name = "mesh"
-quantity = "mesh"
-every = 10
-type = "float64"
-[[output]]
-name = "corners"
-quantity = "mesh_corners"
-at = [7, 20]
-[checkpoint]
-every = 20
-"""
-
-
 def gll_places(order: int) -> np.ndarray:
     """The points of an element along an axis, from 0 to 1."""
     slope = np.polynomial.legendre.Legendre.basis(order).deriv()
     return (np.array([-1, *np.sort(slope.roots().real), 1]) + 1) / 2
-
-
-def samples_of(out, name: str) -> dict[int, np.ndarray]:
-    """The rows of each sample of a stream, by its step."""
-    found = jobs.read_datasets(out / "output.h5")
-    ends = found[f"{name}/offsets"]
-    return {
-        int(step): found[f"{name}/values"][begin:end]
-        for step, begin, end in zip(found[f"{name}/step"], ends[:-1], ends[1:], strict=True)
-    }
 
 
 def test_records_of_the_mesh_hold_the_whole_field(tmp_path):
@@ -296,18 +233,6 @@ def test_records_of_the_mesh_hold_the_whole_field(tmp_path):
     assert len(corners[7]) == elements[5]
 
 
-def assert_same(run_dir, other):
-    """Two runs have the same output, byte for byte, but for who wrote it."""
-    found, again = (jobs.read_datasets(directory / "output.h5") for directory in (run_dir, other))
-    assert found.keys() == again.keys()
-    for name, values in found.items():
-        if name != "tailrace_record":
-            assert values.tobytes() == again[name].tobytes(), name
-    for name in ("mesh", "corners"):
-        file = f"output.h5.rows/{name}.h5"
-        assert (run_dir / file).read_bytes() == (other / file).read_bytes(), name
-
-
 def test_records_of_the_mesh_are_resumed_bit_for_bit(tmp_path):
     ended, whole = run(tmp_path, "whole", text=MESH)
     assert ended.status == 0, ended
@@ -318,76 +243,6 @@ def test_records_of_the_mesh_are_resumed_bit_for_bit(tmp_path):
     ended = start("--case", tmp_path / "killed.toml", "--out", out, "--resume", ranks=3).wait()
     assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
     assert_same(whole, out)
-
-
-def test_stopped_by_a_signal_after_an_adaptation_and_resumed(tmp_path):
-    text = MESH.replace("every = 10", "every = 1")
-    ended, whole = run(tmp_path, "whole", ranks=2, text=text)
-    assert ended.status == 0, ended
-    case, out = tmp_path / "whole.toml", tmp_path / "stopped"
-    slow = ["--write", "blocking", "--pace", "latency=20ms"]
-    job = start("--case", case, "--out", out, *slow, ranks=2)
-    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= 15, "adaptation after step 15")
-    job.send(signal.SIGTERM, rank=1)
-    ended = job.wait()
-    assert ended.status == 4 and "Verification" not in str(ended), ended
-    assert "results" in json.loads((out / "run.json").read_text())
-    ended = start("--case", case, "--out", out, "--resume", ranks=3).wait()
-    assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
-    assert_same(whole, out)
-    accounts = [json.loads((directory / "run.json").read_text())["results"] for directory in (whole, out)]
-    for name in ("integral", "difference", "verified", "adaptations", "element_steps"):
-        assert accounts[0][name] == accounts[1][name], name
-
-
-# A mesh for each step and a checkpoint for every other: a blow by the clock meets one phase after the other.
-RESTLESS = MESH.replace('class = "S"', 'class = "S"\nadapt_every = 1').replace("every = 20", "every = 2")
-RESTLESS = RESTLESS.replace("every = 10", "every = 1") + "[time]\nsteps = 150\n"
-
-
-def kill_and_resume(directory, whole, number: int) -> None:
-    """Kills a rank of 2 or 3 at a moment that the number says; the other number of ranks resumes."""
-    ranks, case, out = 2 + number % 2, directory / f"{number}.toml", directory / f"{number}"
-    case.write_text(RESTLESS)
-    job = start("--case", case, "--out", out, ranks=ranks)
-    step = 3 + number % 30
-    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= step, f"step {step}")
-    time.sleep(0.0013 * (number % 11))
-    job.send(signal.SIGKILL, rank=number // 2 % ranks)
-    ended = job.wait()
-    assert ended.status != 0 and ended.seconds < jobs.ENDS_WITHIN_S, ended
-    assert "Verification" not in str(ended), ended
-    recorded, expected = jobs.recorded_steps(out / "output.h5"), samples_of(whole, "mesh")
-    found = samples_of(out, "mesh")
-    assert recorded >= step and set(range(1, recorded + 1)) <= set(found)
-    for sample in range(1, recorded + 1):
-        assert found[sample].tobytes() == expected[sample].tobytes(), sample
-    ended = start("--case", case, "--out", out, "--resume", ranks=5 - ranks).wait()
-    assert ended.status == 0, ended
-    assert_same(whole, out)
-    results = [json.loads((one / "run.json").read_text())["results"] for one in (whole, out)]
-    assert results[0]["integral"] == results[1]["integral"]
-    assert results[0]["adaptations"] == results[1]["adaptations"]
-    shutil.rmtree(out)
-
-
-@pytest.fixture(scope="module")
-def restless(tmp_path_factory):
-    ended, out = run(tmp_path_factory.mktemp("restless"), "whole", text=RESTLESS)
-    assert ended.status == 0, ended
-    return out
-
-
-@pytest.mark.parametrize("number", [1, 44])
-def test_killed_among_adaptations_and_resumed(number, tmp_path, restless):
-    kill_and_resume(tmp_path, restless, number)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("first", range(100, 200, 10))
-def test_killed_at_many_moments_and_resumed(first, tmp_path, restless):
-    for number in range(first, first + 10):
-        kill_and_resume(tmp_path, restless, number)
 
 
 @pytest.mark.parametrize(
