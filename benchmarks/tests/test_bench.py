@@ -360,7 +360,7 @@ def test_experiments_of_the_study():
     few = study_loads.experiments(1, 1, ["blocking", "threads"])
     assert [experiment.key for experiment in few] == ["sizes", "cut", "cuboids", "buffers", "loads"]
     assert study.without_selection(["-a", "--select", "x", "-b", "--select", "y"]) == ["-a", "-b"]
-    assert command("bench", "study", "heat").returncode == 2
+    assert command("bench", "study", "weather").returncode == 2
 
 
 @pytest.mark.full

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/check.hpp"
+#include "base/memory_reserve.hpp"
 
 namespace tailrace {
 
@@ -42,10 +43,7 @@ ErrorInfo describe_current_exception() {
   } catch (const Error& error) {
     return error.info();
   } catch (const std::bad_alloc&) {
-    return {.kind = ErrorKind::resource,
-            .message = "out of memory",
-            .path = {},
-            .hint = "use more ranks on more nodes, or a smaller grid"};
+    return out_of_memory();
   } catch (const std::exception& error) {
     return {.kind = ErrorKind::internal, .message = error.what(), .path = {}, .hint = {}};
   } catch (...) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <set>
 
 #include "tailrace/error.hpp"
@@ -41,8 +42,14 @@ Handle make_handle() {
   return Handle(topology);
 }
 
-Bitmap bitmap_of(const Cpus& cpus) {
+Bitmap make_bitmap() {
   Bitmap bitmap(hwloc_bitmap_alloc());
+  if (bitmap == nullptr) throw std::bad_alloc();
+  return bitmap;
+}
+
+Bitmap bitmap_of(const Cpus& cpus) {
+  Bitmap bitmap = make_bitmap();
   for (const int cpu : cpus) hwloc_bitmap_set(bitmap.get(), static_cast<unsigned>(cpu));
   return bitmap;
 }
@@ -181,14 +188,14 @@ Topology synthetic_topology(const std::string& description, const Cpus& usable) 
 }
 
 Cpus thread_cpus() {
-  const Bitmap bitmap(hwloc_bitmap_alloc());
+  const Bitmap bitmap = make_bitmap();
   const auto machine = this_machine();
   if (machine == nullptr || hwloc_get_cpubind(machine, bitmap.get(), HWLOC_CPUBIND_THREAD) != 0) return {};
   return cpus_of(bitmap.get());
 }
 
 Cpus parent_cpus() {
-  const Bitmap bitmap(hwloc_bitmap_alloc());
+  const Bitmap bitmap = make_bitmap();
   const auto machine = this_machine();
   if (machine == nullptr || hwloc_get_proc_cpubind(machine, getppid(), bitmap.get(), 0) != 0) return {};
   return cpus_of(bitmap.get());
@@ -197,7 +204,11 @@ Cpus parent_cpus() {
 bool bind_thread(const Cpus& cpus) noexcept {
   const auto machine = this_machine();
   if (machine == nullptr || cpus.empty()) return false;
-  return hwloc_set_cpubind(machine, bitmap_of(cpus).get(), HWLOC_CPUBIND_THREAD) == 0;
+  try {
+    return hwloc_set_cpubind(machine, bitmap_of(cpus).get(), HWLOC_CPUBIND_THREAD) == 0;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 }  // namespace tailrace

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "base/memory_reserve.hpp"
 #include "base/system.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_write.hpp"
@@ -190,6 +191,7 @@ std::string end_text(const Run::Summary& summary, StepIndex steps_done, double e
 int run_case(mpi::CommView world, const std::string& program, const CaseOptions& options,
              const std::function<int(mpi::CommView computing, Run& run)>& execute,
              const std::function<int(ErrorKind)>& status_of) {
+  const MemoryReserve memory_reserve;
   const auto on_ranks = [&](mpi::CommView computing, output::IoServers* io_servers) {
     Run run(computing, run_options(program, options), io_servers);
     return run.guard([&] { return execute(computing, run); }, status_of);
