@@ -408,10 +408,10 @@ def test_a_message_in_full(tmp_path, monkeypatch):
     )
 
 
-# A program of the reference, and what two faults in it get.
+# The program of the reference (with another name for what prints), and what two faults in it get.
 POWERS = """C++ sub one(name r)                 ${{ r = 1; $}}
 C++ sub double_it(int a, name r)    ${{ r = 2 * a; $}}
-C++ sub tell(string what, int v)    ${{ printf("%s %d\\n", what, v); $}}
+C++ sub show(string what, int v)    ${{ printf("%s %d\\n", what, v); $}}
 sub powers(name x, int n) {
     one(x[0]);
     for i=1..n cf step[i]: double_it(x[i-1], x[i]) @ { locator_cyclic: i; };
@@ -420,8 +420,8 @@ sub main(int n) {
     df x, big;
     powers(x, n);
     while x[k] < 100, k=0..out big
-        let next = k + 1 if next % 2 == 0 tell("even", x[k]);
-    tell("first over 100:", x[big]);
+        let next = k + 1 if next % 2 == 0 show("even", x[k]);
+    show("first over 100:", x[big]);
 }
 """
 FAULTS = [
@@ -437,11 +437,11 @@ FAULTS = [
     (
         ", x[big]);",
         ");",
-        "powers.fa:13:5: error: tell takes 2 arguments (string what, int v), got 1. "
+        "powers.fa:13:5: error: show takes 2 arguments (string what, int v), got 1. "
         "Declared at powers.fa:3:9. [SYN3]\n"
-        '    tell("first over 100:");\n'
+        '    show("first over 100:");\n'
         "    ^\n"
-        "  Fix: tell(what, v)\n",
+        "  Fix: show(what, v)\n",
     ),
 ]
 
